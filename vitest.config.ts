@@ -40,7 +40,7 @@ const isWhole = !process.argv.slice(2).some((word) => !word.startsWith("-") && w
 const isQuick = isWhole && !isOnBothEngines;
 
 /** Not in a quick run: tests that restart processes, run many clients, or use random input. */
-const toldByTheGate = [
+const gateOnly = [
   "test/cli/{damage,moving,pasted-blocks,kill,stopping,together,lost-database,jobs,workers,registers,backup,backup-load,old-backups,rolling-upgrade,serve,keys,reload,clocks,terminal}.test.ts",
   "test/agent/{isolation,life,kills,phases,log}.test.ts",
   "test/jobs/{processes,backup}.test.ts",
@@ -59,7 +59,7 @@ const toldByTheGate = [
 ];
 /** Everything in a quick or deep run; in the gate, which has run the quick one before, the rest. */
 const isTheRest = isWhole && process.env.CADASTRE_TEST_ENGINES === "both" && !isDeep;
-const onSqlite = isTheRest ? toldByTheGate.filter((path) => !/\/(cli|agent)\//.test(path)) : onEngines;
+const onSqlite = isTheRest ? gateOnly.filter((path) => !/\/(cli|agent)\//.test(path)) : onEngines;
 /** Needs a browser: `npm run test:console`. */
 const browser = process.env["CADASTRE_TEST_BROWSER"];
 const inBrowser = browser !== undefined;
@@ -80,7 +80,7 @@ const consoleOn = (engine: "sqlite" | "postgres") => ({
   },
 });
 
-const exclude = isQuick ? toldByTheGate : [];
+const exclude = isQuick ? gateOnly : [];
 const onPostgres = isQuick ? decidedByTheEngine : onEngines;
 
 // Most code runs some dozens of times: baseline compilation is cheaper than interpreting it until it is hot.

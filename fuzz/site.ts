@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Database } from "../src/database/database.ts";
 import { openDatabase } from "../src/database/engines/open.ts";
-import { requireEvents } from "../src/resources/shared/audit-events/required.ts";
+import { requireAuditEvents } from "../src/resources/shared/audit-events/required.ts";
 import { type Api, callerOn } from "../test/support/api.ts";
 import { buildersOn } from "../test/support/builders.ts";
 import { startPostgres, type TestPostgres } from "../test/support/postgres.ts";
@@ -42,7 +42,7 @@ export async function openSite(engine: string): Promise<FuzzedSite> {
   const database = openDatabase(address);
   const as = (token: string | undefined) => callerOn(url, token);
   // The tests' builders need this, because the server runs in another process.
-  const audited = requireEvents(database);
+  const audited = requireAuditEvents(database);
   const served = { url, address, database, audited, as, admin: as(adminToken), nobody: as(undefined) } as Api;
   const api: Api = { ...served, ...buildersOn(served) };
   const endedAs = () =>

@@ -9,13 +9,13 @@ import { type FirstAdmin, sqlitePath } from "./service.ts";
 import type { Settings } from "./settings.ts";
 import { version } from "./version.ts";
 
-export interface Started {
+export interface StartedService {
   readonly settings: Settings;
   readonly url: string;
   readonly admin: FirstAdmin | undefined;
 }
 
-export function announcement(started: Started): string {
+export function announcement(started: StartedService): string {
   const { settings, url } = started;
   const address = settings.publicUrl ?? url;
   const lines = ["", `  Cadastre ${version}`, "", `  Address   ${address}`, `  Data      ${dataOf(settings)}`];
@@ -33,7 +33,7 @@ const howNamed = (address: string) =>
 
 const dataOf = (settings: Settings) => sqlitePath(settings) ?? "PostgreSQL";
 
-function signIn({ settings: { adminPassword, firstTokenFile }, admin }: Started): string[] {
+function signIn({ settings: { adminPassword, firstTokenFile }, admin }: StartedService): string[] {
   if (admin === undefined) return [];
   const how =
     adminPassword !== undefined
@@ -44,7 +44,7 @@ function signIn({ settings: { adminPassword, firstTokenFile }, admin }: Started)
   return [`  Sign in   as ${admin.username}, ${how}`];
 }
 
-function nextCommands({ settings, admin }: Started, address: string): string[] {
+function nextCommands({ settings, admin }: StartedService, address: string): string[] {
   // A client has to be given a self-signed certificate explicitly.
   const trust = settings.tlsCert === undefined ? "" : `--cacert ${shellWord(resolve(settings.tlsCert))} `;
   const command = `    ${firstCommand(address, trust)}`;
@@ -63,7 +63,7 @@ function nextCommands({ settings, admin }: Started, address: string): string[] {
   return [how, "", `    export TOKEN=$(cat ${shellWord(file)})`, command];
 }
 
-export function logStart(logger: Logger, { settings, url, admin }: Started): void {
+export function logStart(logger: Logger, { settings, url, admin }: StartedService): void {
   const { publicUrl, adminToken, firstTokenFile } = settings;
   logger.info({ version, address: publicUrl ?? url, data: dataOf(settings) }, "serving");
   if (isUnnamed(settings)) logger.warn({ hint: howNamed(url) }, "public URL not set");

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Server as SecureServer } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { announcement, logDeprecated, logStart, type Started } from "./announcement.ts";
+import { announcement, logDeprecated, logStart, type StartedService } from "./announcement.ts";
 import { ConsoleFiles } from "./console.ts";
 import { type ClockWatch, watchClock } from "./database/clock.ts";
 import type { Database } from "./database/database.ts";
@@ -16,7 +16,7 @@ import { createServer, urlOf } from "./http/server.ts";
 import { backupJobs, jobs } from "./jobs/index.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
-import { describeFetching } from "./resources/vcs/fetching/workshop.ts";
+import { describeGitSandbox } from "./resources/vcs/fetching/workshop.ts";
 import { ensureFirstAdmin, openUnprepared } from "./service.ts";
 import { type DeprecatedSetting, SettingError } from "./kernel/settings.ts";
 import { type Settings } from "./settings.ts";
@@ -59,7 +59,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     version,
     logger,
     rateLimit: settings.rateLimit,
-    keptBytes: settings.cacheMb * 2 ** 20,
+    cacheBytes: settings.cacheMb * 2 ** 20,
     trustedProxies: settings.trustedProxies.length > 0 ? settings.trustedProxies : undefined,
     metricsToken: settings.metricsToken,
     tls,
@@ -104,7 +104,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
 }
 
 async function logFetching({ sandbox }: Settings, logger: Logger): Promise<void> {
-  logger.info({ description: await describeFetching(sandbox) }, "code fetching configured");
+  logger.info({ description: await describeGitSandbox(sandbox) }, "code fetching configured");
 }
 
 function configureFence(fence: Fence, { drainSeconds }: Settings, logger: Logger): void {
@@ -112,7 +112,7 @@ function configureFence(fence: Fence, { drainSeconds }: Settings, logger: Logger
   fence.handoverMs = drainSeconds * 1000;
 }
 
-function announce(started: Started, { say, logger }: { say: (line: string) => void; logger: Logger }): void {
+function announce(started: StartedService, { say, logger }: { say: (line: string) => void; logger: Logger }): void {
   if (started.settings.logFormat === "json") logStart(logger, started);
   else say(announcement(started));
 }

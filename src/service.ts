@@ -3,7 +3,7 @@ import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Database, Tx } from "./database/database.ts";
 import { openDatabase } from "./database/engines/open.ts";
-import { appliedIn, migrate, type MigrationReport, migrations, refuseNewer, setUp } from "./database/migrate.ts";
+import { appliedIn, migrate, type MigrationReport, migrations, refuseNewer, withSetupLock } from "./database/migrate.ts";
 import type { Migration } from "./database/migrations/migration.ts";
 import { checkVault, createVault, hasCheck, keysBeside, keyPathBeside, type Vault } from "./database/vault.ts";
 import { AppError } from "./kernel/errors.ts";
@@ -12,15 +12,15 @@ import { newPassword } from "./kernel/passwords.ts";
 import { addToken } from "./resources/identity/authentication-tokens/writes.ts";
 import { hooks } from "./resources/index.ts";
 import { passwordFaults } from "./resources/identity/sessions/strength.ts";
-import { newPasswordOf, setPassword } from "./resources/identity/sessions/writes.ts";
-import { administered, requireSiteAdmin } from "./resources/shared/administration.ts";
-import { requireEvents } from "./resources/shared/audit-events/required.ts";
+import { hashNewPassword, setPassword } from "./resources/identity/sessions/writes.ts";
+import { withSiteAdminProof, requireSiteAdmin } from "./resources/shared/administration.ts";
+import { requireAuditEvents } from "./resources/shared/audit-events/required.ts";
 import type { Context } from "./resources/shared/context.ts";
 import { addUser } from "./resources/identity/users/writes.ts";
 import { SettingError } from "./kernel/settings.ts";
 import { type Settings } from "./settings.ts";
 
-export interface Register {
+export interface PreparedRegister {
   readonly database: Database;
   readonly vault: Vault;
   readonly migrated: readonly string[];
@@ -47,16 +47,16 @@ export function openUnprepared(settings: Settings, known: readonly Migration[] =
       await checkVault(database, vault);
       return migrated;
     });
-  return { database: requireEvents(database), vault, prepare };
+  return { database: requireAuditEvents(database), vault, prepare };
 }
 
 /** Raises SettingError or AppError with a sentence for the operator. */
-export async function openRegister(settings: Settings, report?: MigrationReport): Promise<Register> {
+export async function openRegister(settings: Settings, report?: MigrationReport): Promise<PreparedRegister> {
   const { database, vault, prepare } = openUnprepared(settings);
   return { database, vault, migrated: await prepare(report) };
 }
 
-export interface ExistingRegister extends Omit<Register, "migrated"> {
+export interface ExistingRegister extends Omit<PreparedRegister, "migrated"> {
   /** Its migrations in order; this version knows all of them. */
   readonly applied: readonly string[];
 }
@@ -69,9 +69,9 @@ export async function openExisting(settings: Settings): Promise<ExistingRegister
   return opening(settings, async (database) => {
     const applied = await appliedMigrations(database);
     if (applied === undefined) throw noRegister(settings);
-    database.fence.hold(applied);
+    database.fence.setMigrations(applied);
     await checkVault(database, vault);
-    return { database: requireEvents(database), vault, applied };
+    return { database: requireAuditEvents(database), vault, applied };
   });
 }
 
@@ -79,7 +79,7 @@ export async function openExisting(settings: Settings): Promise<ExistingRegister
  * The migrations that a start would apply; undefined where there is no register. Changes nothing. Raises what a start would, and,
  * if keys are given, for wrong keys.
  */
-export async function inspectRegister(settings: Settings, keys?: Keys): Promise<readonly string[] | undefined> {
+export async function inspectRegister(settings: Settings, keys?: EncryptionKeys): Promise<readonly string[] | undefined> {
   return opening(settings, async (database) => {
     const applied = await appliedMigrations(database);
     if (applied !== undefined && keys !== undefined && (await hasCheck(database.reader)))
@@ -90,7 +90,7 @@ export async function inspectRegister(settings: Settings, keys?: Keys): Promise<
 }
 
 /** Opens the database for `load`, which writes a whole register and creates its schema. */
-export async function writeTarget(settings: Settings, load: (database: Database) => Promise<void>): Promise<void> {
+export async function writeRegister(settings: Settings, load: (database: Database) => Promise<void>): Promise<void> {
   await opening(settings, async (database) => {
     await load(database);
     await database.close();
@@ -179,13 +179,13 @@ const damaged = (address: string, error: unknown) =>
     `The database ${withoutPassword(address)} is damaged, or is not a Cadastre database (${(error as Error).message}). Nothing was changed. Restore a backup beside it, or check CADASTRE_DATABASE.`,
   );
 
-export type Keys = readonly [Uint8Array, ...Uint8Array[]];
+export type EncryptionKeys = readonly [Uint8Array, ...Uint8Array[]];
 
 /**
  * The keys from the settings; for the embedded database without any, those of the key file beside it, which is created with a new
  * database.
  */
-export function encryptionKeys(settings: Settings): Keys {
+export function encryptionKeys(settings: Settings): EncryptionKeys {
   if (settings.encryptionKey !== undefined) return settings.encryptionKey;
   const path = sqlitePath(settings);
   if (path === undefined)
@@ -203,7 +203,7 @@ export function encryptionKeys(settings: Settings): Keys {
   }
 }
 
-export function keysPlace(settings: Settings): string {
+export function keysLocation(settings: Settings): string {
   const path = sqlitePath(settings);
   return settings.encryptionKey === undefined && path !== undefined
     ? `the file ${keyPathBeside(path)}`
@@ -211,7 +211,7 @@ export function keysPlace(settings: Settings): string {
 }
 
 /** Like `encryptionKeys`, but creates no key file: undefined for an embedded database without one. */
-export function existingKeys(settings: Settings): Keys | undefined {
+export function existingKeys(settings: Settings): EncryptionKeys | undefined {
   const path = sqlitePath(settings);
   const isMissing = settings.encryptionKey === undefined && path !== undefined && !existsSync(keyPathBeside(path));
   return isMissing ? undefined : encryptionKeys(settings);
@@ -264,10 +264,10 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
   const token = settings.adminToken ?? newToken();
   const password = settings.adminPassword ?? newPassword();
   refuseWeakPassword(password);
-  const { hash } = await newPasswordOf(password);
+  const { hash } = await hashNewPassword(password);
   const file = settings.adminToken === undefined ? settings.firstTokenFile : undefined;
   return withTokenFile(file, token, () =>
-    setUp(database, async (tx) => {
+    withSetupLock(database, async (tx) => {
       // Several servers may start together.
       if (await hasUsers(tx)) return undefined;
       const context = operatorContext(database, settings, "first-start");
@@ -279,7 +279,7 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
         expiredAt: null,
         secret: token,
       });
-      await setPassword(tx, context, administered(requireSiteAdmin(context.actor), admin), { password, hash });
+      await setPassword(tx, context, withSiteAdminProof(requireSiteAdmin(context.actor), admin), { password, hash });
       return { username: admin.username, token, password };
     }),
   );

@@ -14,12 +14,12 @@ import { agentOpened } from "./agent/agent.ts";
 import { countEngines, findEngines } from "./agent/engines.ts";
 import { agentSettingTable } from "./agent/settings.ts";
 import type { Database } from "./database/database.ts";
-import { setUp } from "./database/migrate.ts";
+import { withSetupLock } from "./database/migrate.ts";
 import { programBeside } from "./kernel/programs.ts";
 import { SettingError } from "./kernel/settings.ts";
 import { issueAgentToken, revokeAgentTokensNamed } from "./resources/connections/agent-tokens/writes.ts";
 import { insertSiteOperations } from "./resources/runs/agents/writes.ts";
-import { sitePoolNamed } from "./resources/connections/site-agent-pools/writes.ts";
+import { findOrCreateSitePool } from "./resources/connections/site-agent-pools/writes.ts";
 import { operatorContext } from "./service.ts";
 import { type Settings, settingTable } from "./settings.ts";
 
@@ -95,8 +95,8 @@ export class Workers {
     const { database } = this.#options;
     const context = this.#context();
     // Several servers may start together.
-    this.#token = await setUp(database, async (tx) => {
-      const pool = await sitePoolNamed(tx, context, poolName);
+    this.#token = await withSetupLock(database, async (tx) => {
+      const pool = await findOrCreateSitePool(tx, context, poolName);
       // Immediately, not when the first agent registers: until then a CLI would execute runs locally.
       await insertSiteOperations(tx, pool);
       await revokeAgentTokensNamed(tx, context, pool, this.#description);
@@ -159,7 +159,7 @@ export class Workers {
     const { database } = this.#options;
     const context = this.#context();
     await database.write(async (tx) => {
-      await revokeAgentTokensNamed(tx, context, await sitePoolNamed(tx, context, poolName), this.#description);
+      await revokeAgentTokensNamed(tx, context, await findOrCreateSitePool(tx, context, poolName), this.#description);
     });
   }
 }

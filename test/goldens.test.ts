@@ -9,7 +9,7 @@ import {
 } from "../src/access/organization.ts";
 import { projectPermissions, projectRightsOf } from "../src/access/permissions/project.ts";
 import { workspacePermissions, workspaceRightsOf } from "../src/access/permissions/workspace.ts";
-import { type Mask, permissionNames, setOf } from "../src/access/permission-set.ts";
+import { type Mask, permissionNames, permissionSetOf } from "../src/access/permission-set.ts";
 import { describeApi } from "../src/http/server.ts";
 import {
   type Abilities,
@@ -111,7 +111,7 @@ function table(columns: [string, Mask][]): string {
   const header = ["", ...permissionNames];
   const rows = columns.map(([name, mask]) => [
     name,
-    ...Object.values(setOf(mask)).map((value) =>
+    ...Object.values(permissionSetOf(mask)).map((value) =>
       value === true ? "✔" : value === false || value === "none" ? "·" : String(value),
     ),
   ]);

@@ -1,6 +1,6 @@
 /** Each table has one owner: the folder whose files may change it. Others have it changed by the owner's `writes.ts`. */
 import { describe, expect, it } from "vitest";
-import { keptByTriggers, tablesAfter } from "../src/backup/format.ts";
+import { triggerMaintainedTables, tablesAfter } from "../src/backup/format.ts";
 import { migrations } from "../src/database/migrate.ts";
 import { camel } from "../src/kernel/names.ts";
 import { parsed, readSource, sourcePaths, writesIn } from "./support/code.ts";
@@ -100,7 +100,7 @@ const told = (lines: readonly string[]) => [...new Set(lines)].toSorted();
 describe("the owners of tables", () => {
   it("are known for every table, one for each", () => {
     const stored = tablesAfter(migrations.map(({ name }) => name));
-    const tables = [...stored, ...keptByTriggers].map((name) => camel(name));
+    const tables = [...stored, ...triggerMaintainedTables].map((name) => camel(name));
     const message = "add a new table to `owners` at the top of this file, under the folder whose store.ts writes it";
     expect(Object.values(owners).flat().toSorted(), message).toEqual(tables.toSorted());
   });

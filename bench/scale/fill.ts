@@ -119,7 +119,7 @@ class Filler {
 
   /** Without a timeout, because nothing else runs. */
   async #run(text: string): Promise<void> {
-    await this.#database.write((tx: Tx) => tx.db.executeQuery(CompiledQuery.raw(text)), { isPatient: true });
+    await this.#database.write((tx: Tx) => tx.db.executeQuery(CompiledQuery.raw(text)), { hasNoTimeout: true });
   }
 }
 

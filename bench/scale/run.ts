@@ -115,7 +115,7 @@ async function filledDatabase(address: string, size: number, facts: string): Pro
 /** Brings the database to the state after longer use: counters folded, statistics current, WAL checkpointed, tables vacuumed. */
 async function settle(database: Database): Promise<void> {
   const isEmbedded = database.dialect.name === "sqlite";
-  while ((await database.write((tx) => tx.dialect.counts.addUp(tx.db, 100_000))) > 0);
+  while ((await database.write((tx) => tx.dialect.counts.mergeDifferences(tx.db, 100_000))) > 0);
   await sql.raw(isEmbedded ? "analyze" : "vacuum analyze").execute(database.reader.db);
   if (isEmbedded) await sql.raw("pragma wal_checkpoint(truncate)").execute(database.reader.db);
   await database.close();

@@ -49,7 +49,7 @@ pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
 
 const address = process.argv[2] ?? "";
 const database = openDatabase(address);
-const server = benchServer(database, { logger: pino({ level: "silent" }), keptBytes: 0 });
+const server = benchServer(database, { logger: pino({ level: "silent" }), cacheBytes: 0 });
 
 async function answer(question: Question): Promise<unknown> {
   if (question === "remember") {

@@ -66,11 +66,11 @@ export function principalOf(actor: Actor): string {
 }
 
 /** The token age of a session that began with a password or single sign-on: below every limit that an organization can set. */
-export const ageInPerson = -1;
+export const interactiveSessionAge = -1;
 
 /** Whether the user signed in with a password or single sign-on, not with a token or a session that a token began. */
-export function isInPerson(actor: Actor): boolean {
-  return actor.kind === "user" && actor.tokenAgeMs === ageInPerson;
+export function isInteractiveSession(actor: Actor): boolean {
+  return actor.kind === "user" && actor.tokenAgeMs === interactiveSessionAge;
 }
 
 export function isSiteAdmin(actor: Actor): boolean {
@@ -95,6 +95,6 @@ export function tokenIdOf(actor: Actor): string | null {
 }
 
 /** The organization whose audit log this token reads; requests for it don't name one. */
-export function auditedOrganization(actor: Actor): string | undefined {
+export function auditedOrganizationName(actor: Actor): string | undefined {
   return actor.kind === "audit-trails" || actor.kind === "organization" ? actor.name : undefined;
 }

@@ -37,7 +37,7 @@ export class Capability<out Name extends CapabilityName> {
    * Returns the row with the proof, for functions that take the row itself. Throws if the row does not belong to the capability's
    * subject.
    */
-  grant<Row extends object>(row: Row): Granted<Row, Name> {
+  proofFor<Row extends object>(row: Row): Granted<Row, Name> {
     if (this.#subjectId !== undefined && !belongsTo(row, this.#subjectId))
       throw new Error(`The capability ${this.#name} of ${this.#subjectId} was used for a row of something else.`);
     return row as Granted<Row, Name>;

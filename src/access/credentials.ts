@@ -15,7 +15,7 @@ export interface CredentialTerm<EndsAt extends string | null = string | null> {
   readonly [decided]: true;
 }
 
-export interface WantedCredential<EndsAt extends string | null> {
+export interface CredentialRequest<EndsAt extends string | null> {
   /** As errors name it, with its article: `an agent token`. */
   readonly thing: string;
   readonly endsAt: EndsAt;
@@ -26,7 +26,7 @@ export interface WantedCredential<EndsAt extends string | null> {
 /** Raises `forbidden`, or `invalid` if the caller can send an earlier expiry. */
 export function credentialTerm<EndsAt extends string | null>(
   actor: Actor,
-  { thing, endsAt, attribute }: WantedCredential<EndsAt>,
+  { thing, endsAt, attribute }: CredentialRequest<EndsAt>,
 ): CredentialTerm<EndsAt> {
   const limit = limitOf(actor);
   if (limit === undefined)

@@ -15,7 +15,7 @@ export interface Access {
 }
 
 /** Per permission, the highest value wins. Null: nothing is granted at that level. */
-export function effective(...grants: readonly (Grant | Mask | null | undefined)[]): Access {
+export function effectiveAccess(...grants: readonly (Grant | Mask | null | undefined)[]): Access {
   let mask: Mask = 0;
   for (const grant of grants) {
     if (grant !== null && grant !== undefined) mask |= typeof grant === "number" ? grant : grant.mask;

@@ -3,49 +3,49 @@
  * with the same function (`effectiveAccess`), but one by one instead of in the database.
  */
 import { type Actor, isSiteAdmin } from "./actor.ts";
-import { type Access, effective, type Grant } from "./effective.ts";
+import { type Access, effectiveAccess, type Grant } from "./effective.ts";
 import {
   everywhereOf,
-  open,
+  noRestrictions,
   organizationBit,
   type OrganizationPermission,
   organizationPermissionNames,
-  type Standing,
+  type OrganizationStanding,
   standingOf,
 } from "./organization.ts";
-import { holds, ladders, type Mask, type Permission, permissionNames, valueIn } from "./permission-set.ts";
+import { hasPermission, permissionLadders, type Mask, type Permission, permissionNames, permissionValue } from "./permission-set.ts";
 
-export interface TeamName {
+export interface TeamReference {
   readonly id: string;
   readonly name: string;
 }
 
-export interface Lasting {
+export interface GrantDuration {
   /** Null: it never expires. */
   readonly until: string | null;
   readonly reason: string | null;
 }
 
 /** Through a team: until the membership or the record expires, whichever comes first. */
-interface ByTeam extends Lasting {
-  readonly team: TeamName;
+interface TeamGrantSource extends GrantDuration {
+  readonly team: TeamReference;
   /** The identity provider's group that put the user in the team. */
   readonly membership?: string;
 }
 
-export type Source =
+export type GrantSource =
   | { readonly kind: "site-admin" }
   | { readonly kind: "organization-token" }
-  | ({ readonly kind: "ownership" } & ByTeam)
-  | ({ readonly kind: "organization-permission"; readonly permission: OrganizationPermission } & ByTeam)
-  | ({ readonly kind: "team-project" | "team-workspace"; readonly recordId: string; readonly level: string } & ByTeam);
+  | ({ readonly kind: "ownership" } & TeamGrantSource)
+  | ({ readonly kind: "organization-permission"; readonly permission: OrganizationPermission } & TeamGrantSource)
+  | ({ readonly kind: "team-project" | "team-workspace"; readonly recordId: string; readonly level: string } & TeamGrantSource);
 
-export interface SourcedGrant extends Grant<Source> {
-  readonly source: Source;
+export interface SourcedGrant extends Grant<GrantSource> {
+  readonly source: GrantSource;
 }
 
 /** A team with its access to one project or workspace; nulls where it has no record there. */
-export interface TeamHolding {
+export interface TeamAccessRow {
   readonly teamId: string;
   readonly teamName: string;
   readonly isOwners: number;
@@ -67,26 +67,26 @@ export interface TeamHolding {
 }
 
 /** The bits of the organization-level permissions that give any access to projects or workspaces. */
-export const organizationBitsOnThings: Mask = organizationPermissionNames
+export const organizationBitsGivingAccess: Mask = organizationPermissionNames
   .map(organizationBit)
   .reduce((mask, bit) => (everywhereOf(bit) === 0 ? mask : mask | bit), 0);
 
 /** The earliest expiry with its reason; without any expiry, the last reason that was given. */
-function earliestExpiry(...parts: readonly Lasting[]): Lasting {
+function earliestExpiry(...parts: readonly GrantDuration[]): GrantDuration {
   const ends = parts.flatMap(({ until }) => until ?? []).toSorted();
   const first = parts.find(({ until }) => until !== null && until === ends[0]);
   return first ?? { until: null, reason: parts.findLast(({ reason }) => reason !== null)?.reason ?? null };
 }
 
-const membershipOf = ({ placeUntil = null, placeReason = null }: TeamHolding): Lasting => ({
+const membershipOf = ({ placeUntil = null, placeReason = null }: TeamAccessRow): GrantDuration => ({
   until: placeUntil,
   reason: placeReason,
 });
 
-const membershipBy = ({ placeGroup }: TeamHolding): { membership?: string } =>
+const membershipBy = ({ placeGroup }: TeamAccessRow): { membership?: string } =>
   placeGroup == null ? {} : { membership: placeGroup };
 
-function organizationGrants(holding: TeamHolding, name: TeamName): SourcedGrant[] {
+function organizationGrants(holding: TeamAccessRow, name: TeamReference): SourcedGrant[] {
   const access = holding.organizationAccess;
   const team = { team: name, ...membershipOf(holding), ...membershipBy(holding) };
   if (holding.isOwners === 1) return [{ mask: everywhereOf(access), source: { kind: "ownership", ...team } }];
@@ -98,13 +98,13 @@ function organizationGrants(holding: TeamHolding, name: TeamName): SourcedGrant[
     }));
 }
 
-function recordGrants(holding: TeamHolding, team: TeamName): SourcedGrant[] {
+function recordGrants(holding: TeamAccessRow, team: TeamReference): SourcedGrant[] {
   const record = (
     kind: "team-project" | "team-workspace",
     recordId: string | null,
     level: string | null,
     mask: Mask | null,
-    lasting: Lasting,
+    lasting: GrantDuration,
   ): SourcedGrant[] =>
     recordId === null || level === null || mask === null
       ? []
@@ -133,7 +133,7 @@ function recordGrants(holding: TeamHolding, team: TeamName): SourcedGrant[] {
   ];
 }
 
-export function grantsOf(subject: Actor, standing: Standing, holdings: readonly TeamHolding[]): SourcedGrant[] {
+export function sourcedGrantsOf(subject: Actor, standing: OrganizationStanding, holdings: readonly TeamAccessRow[]): SourcedGrant[] {
   const direct: SourcedGrant[] = [];
   if (isSiteAdmin(subject)) direct.push({ mask: standing.everywhere, source: { kind: "site-admin" } });
   if (subject.kind === "organization")
@@ -146,42 +146,42 @@ export function grantsOf(subject: Actor, standing: Standing, holdings: readonly 
   ];
 }
 
-export function standingFrom(
+export function standingFromTeams(
   subject: Actor,
   organizationId: string,
   isMember: number,
-  holdings: readonly TeamHolding[],
-): Standing {
+  holdings: readonly TeamAccessRow[],
+): OrganizationStanding {
   const teamAccess =
     holdings.length === 0 ? null : holdings.reduce((mask, holding) => mask | holding.organizationAccess, 0);
-  return standingOf(subject, { organizationId, teamAccess, isMember, ...open });
+  return standingOf(subject, { organizationId, teamAccess, isMember, ...noRestrictions });
 }
 
-export interface Explained {
+export interface ExplainedPermission {
   readonly value: string | boolean;
   /** When the last grant that gives the value expires; null if one of them never does. */
   readonly until: string | null;
   /** The grants that give the value; empty for the lowest value, which everybody has. */
-  readonly givenBy: readonly Source[];
+  readonly givenBy: readonly GrantSource[];
 }
 
-export interface Explanation {
+export interface AccessExplanation {
   readonly access: Access;
-  readonly permissions: Readonly<Record<Permission, Explained>>;
+  readonly permissions: Readonly<Record<Permission, ExplainedPermission>>;
 }
 
-function latest(sources: readonly Source[]): string | null {
+function latest(sources: readonly GrantSource[]): string | null {
   const ends = sources.map((source) => ("until" in source ? source.until : null));
   return ends.includes(null) ? null : (ends.toSorted().at(-1) ?? null);
 }
 
-export function explain(grants: readonly SourcedGrant[]): Explanation {
-  const access = effective(...grants);
-  const entries = permissionNames.map((permission): [Permission, Explained] => {
-    const value = valueIn(access.mask, permission);
-    const givenBy = value === ladders[permission][0] ? [] : grants.filter(({ mask }) => holds(mask, permission, value));
+export function explainGrants(grants: readonly SourcedGrant[]): AccessExplanation {
+  const access = effectiveAccess(...grants);
+  const entries = permissionNames.map((permission): [Permission, ExplainedPermission] => {
+    const value = permissionValue(access.mask, permission);
+    const givenBy = value === permissionLadders[permission][0] ? [] : grants.filter(({ mask }) => hasPermission(mask, permission, value));
     const sources = givenBy.map(({ source }) => source);
     return [permission, { value, until: latest(sources), givenBy: sources }];
   });
-  return { access, permissions: Object.fromEntries(entries) as Explanation["permissions"] };
+  return { access, permissions: Object.fromEntries(entries) as AccessExplanation["permissions"] };
 }

@@ -14,9 +14,9 @@ declare class Proof<out Permission extends string> {
 export type Granted<Row, Permission extends string> = Row & Proof<Permission>;
 
 /** The permissions that a check can prove. Capability names are not among them: only a capability's issuer creates its proof. */
-export type Checked = `can-${string}` | `has-${string}` | "lease-ended";
+export type CheckedPermission = `can-${string}` | `has-${string}` | "lease-ended";
 
-export interface Check<Permission extends Checked> {
+export interface PermissionCheck<Permission extends CheckedPermission> {
   /** The resource, as errors name it: `project`. */
   readonly thing: string;
   readonly permission: Permission;
@@ -29,17 +29,17 @@ export interface Check<Permission extends Checked> {
 }
 
 /** The caller can see the resource, but lacks the permission; also raised where the response is 404. */
-export class Denied extends AppError {}
+export class PermissionDenied extends AppError {}
 
 /** Raises `not-found` or `forbidden`. */
-export function grant<Row extends object, Permission extends Checked>(
+export function grant<Row extends object, Permission extends CheckedPermission>(
   row: Row,
-  check: Check<Permission>,
+  check: PermissionCheck<Permission>,
 ): Granted<Row, Permission> {
   if (!check.visible) throw notFound(check.thing);
   if (!check.allowed) {
     const { thing, needs, permission, otherwise } = check;
-    throw new Denied(
+    throw new PermissionDenied(
       otherwise === "hide" ? "not-found" : "forbidden",
       `You can see this ${thing}, but this action needs ${needs} (${permission}).`,
     );
@@ -56,7 +56,7 @@ export const belongsTo = (row: object, id: string): boolean =>
  * Extends a resource's proof to a row inside it: a permission to create the resource covers its contents. Throws for a row of
  * another resource.
  */
-export function madeIn<Row extends object, Permission extends string>(
+export function withProofOf<Row extends object, Permission extends string>(
   parent: Granted<{ readonly id: string }, Permission>,
   row: Row,
 ): Granted<Row, Permission> {

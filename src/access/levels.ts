@@ -41,7 +41,7 @@ const workspaceLevelTable = {
   "workspace-admin":   [false,   false,  false,   true,    false],
 } as const;
 
-export const permissionOfRow = {
+export const permissionOfAttribute = {
   "project-access.settings": "settings",
   "project-access.teams": "teams",
   "project-access.variable-sets": "variableSets",
@@ -70,26 +70,26 @@ type LevelTable = Readonly<Record<string, readonly unknown[]>>;
 function columnOf(table: LevelTable, column: number): Partial<PermissionSet> {
   return Object.fromEntries(
     Object.entries(table).map(([row, values]) => [
-      permissionOfRow[row as keyof typeof permissionOfRow],
+      permissionOfAttribute[row as keyof typeof permissionOfAttribute],
       values[column],
     ]),
   );
 }
 
 /** The permissions of a level on a project; for `custom`, the defaults of what can be chosen. */
-export function projectLevel(level: ProjectLevel): Partial<PermissionSet> {
+export function projectLevelPermissions(level: ProjectLevel): Partial<PermissionSet> {
   return columnOf(projectLevelTable, projectLevelNames.indexOf(level));
 }
 
 /** The permissions of a level on a workspace; for `custom`, the defaults of what can be chosen. */
-export function workspaceLevel(level: WorkspaceLevel): Partial<PermissionSet> {
+export function workspaceLevelPermissions(level: WorkspaceLevel): Partial<PermissionSet> {
   return columnOf(workspaceLevelTable, workspaceLevelNames.indexOf(level));
 }
 
 export function projectLevelMask(level: ProjectLevel): Mask {
-  return maskOf(projectLevel(level));
+  return maskOf(projectLevelPermissions(level));
 }
 
 export function workspaceLevelMask(level: WorkspaceLevel): Mask {
-  return maskOf(workspaceLevel(level));
+  return maskOf(workspaceLevelPermissions(level));
 }

@@ -5,7 +5,7 @@
 import { AppError } from "../kernel/errors.ts";
 import { type Actor, isSiteAdmin } from "./actor.ts";
 import { projectLevelMask } from "./levels.ts";
-import { everything, type Mask, maskOf } from "./permission-set.ts";
+import { allPermissions, type Mask, maskOf } from "./permission-set.ts";
 
 /**
  * The permissions that a team can have on the whole organization, each with its bit in `teams.organization_access`. Append only:
@@ -76,7 +76,7 @@ const adminWorkspaces = maskOf({
 
 /** What organization-level permissions give on every project and workspace; those not listed give nothing there. */
 const everywhere: Partial<Record<OrganizationPermission, Mask>> = {
-  "manage-projects": everything,
+  "manage-projects": allPermissions,
   "manage-workspaces": adminWorkspaces,
   "read-projects": projectLevelMask("read"),
   "read-workspaces": readWorkspaces,
@@ -84,15 +84,15 @@ const everywhere: Partial<Record<OrganizationPermission, Mask>> = {
 
 /** An organization token owns, but does not operate: it can't lock workspaces, start runs or write state. */
 const organizationTokenMask =
-  (everything & ~maskOf({ runs: "apply", stateVersions: "write", locking: true })) |
+  (allPermissions & ~maskOf({ runs: "apply", stateVersions: "write", locking: true })) |
   maskOf({ runs: "read", stateVersions: "read" });
 
-export interface Standing {
+export interface OrganizationStanding {
   /** Can know that the organization exists. */
   readonly member: boolean;
   readonly owner: boolean;
   /** In the owners team (as a user, or by the team's token), or a site admin: nobody else can change the owners team. */
-  readonly ownerInPerson: boolean;
+  readonly managesOwnersTeam: boolean;
   readonly seesSecretTeams: boolean;
   readonly organization: Mask;
   /** Granted on every project and workspace. */
@@ -113,7 +113,7 @@ export interface StandingRow {
   readonly userTokenMaxMs: number | null;
 }
 
-export const open: Pick<StandingRow, "organizationDisabled" | "userTokenMaxMs"> = {
+export const noRestrictions: Pick<StandingRow, "organizationDisabled" | "userTokenMaxMs"> = {
   organizationDisabled: 0,
   userTokenMaxMs: null,
 };
@@ -122,7 +122,7 @@ export const open: Pick<StandingRow, "organizationDisabled" | "userTokenMaxMs"> 
  * Raises `not-found` for everybody but site admins if the organization is disabled, and `unauthorized` for a user token (also a
  * site admin's) that the organization refuses. A non-member gets neither: to them the organization does not exist.
  */
-export function standingOf(actor: Actor, row: StandingRow): Standing {
+export function standingOf(actor: Actor, row: StandingRow): OrganizationStanding {
   const standing = standingFromGrants(actor, row);
   const isInsider =
     standing.member ||
@@ -144,7 +144,7 @@ function refuseIfRestricted(actor: Actor, { organizationDisabled, userTokenMaxMs
   );
 }
 
-function standingFromGrants(actor: Actor, row: StandingRow): Standing {
+function standingFromGrants(actor: Actor, row: StandingRow): OrganizationStanding {
   if (isSiteAdmin(actor)) return ownerStanding(true);
   if (actor.kind === "organization")
     return actor.organizationId === row.organizationId ? organizationTokenStanding : nonMember;
@@ -154,7 +154,7 @@ function standingFromGrants(actor: Actor, row: StandingRow): Standing {
   return {
     member: row.isMember !== 0 || row.teamAccess !== null,
     owner: false,
-    ownerInPerson: false,
+    managesOwnersTeam: false,
     seesSecretTeams: (access & organizationBit("access-secret-teams")) !== 0,
     organization: access,
     everywhere: held,
@@ -163,7 +163,7 @@ function standingFromGrants(actor: Actor, row: StandingRow): Standing {
 }
 
 export function everywhereOf(access: Mask): Mask {
-  if ((access & ownersBit) !== 0) return everything;
+  if ((access & ownersBit) !== 0) return allPermissions;
   let mask = 0;
   for (const name of organizationPermissionNames) {
     if ((access & organizationBit(name)) !== 0) mask |= everywhere[name] ?? 0;
@@ -171,32 +171,32 @@ export function everywhereOf(access: Mask): Mask {
   return mask;
 }
 
-export function holdsOrganization(standing: Standing, permission: OrganizationPermission): boolean {
+export function hasOrganizationPermission(standing: OrganizationStanding, permission: OrganizationPermission): boolean {
   return (standing.organization & organizationBit(permission)) !== 0;
 }
 
-export function missingOrganizationPermissions(standing: Standing, requested: Mask): OrganizationPermission[] {
+export function missingOrganizationPermissions(standing: OrganizationStanding, requested: Mask): OrganizationPermission[] {
   const missing = requested & ~standing.organization;
   return organizationPermissionNames.filter((name) => (missing & organizationBit(name)) !== 0);
 }
 
-function ownerStanding(inPerson: boolean): Standing {
+function ownerStanding(inPerson: boolean): OrganizationStanding {
   return {
     member: true,
     owner: true,
-    ownerInPerson: inPerson,
+    managesOwnersTeam: inPerson,
     seesSecretTeams: true,
     organization: allOrganizationBits,
-    everywhere: everything,
-    grantable: everything,
+    everywhere: allPermissions,
+    grantable: allPermissions,
   };
 }
 
-const organizationTokenStanding: Standing = { ...ownerStanding(false), everywhere: organizationTokenMask };
-const nonMember: Standing = {
+const organizationTokenStanding: OrganizationStanding = { ...ownerStanding(false), everywhere: organizationTokenMask };
+const nonMember: OrganizationStanding = {
   member: false,
   owner: false,
-  ownerInPerson: false,
+  managesOwnersTeam: false,
   seesSecretTeams: false,
   organization: 0,
   everywhere: 0,

@@ -7,7 +7,7 @@
  * The numbers are stored: append new steps to `steps`, never insert them. See docs/decisions/0003-grants-as-bits.md.
  */
 
-export const ladders = {
+export const permissionLadders = {
   settings: ["none", "read", "update", "delete"],
   teams: ["none", "read", "manage"],
   runs: ["none", "read", "plan", "apply"],
@@ -24,14 +24,14 @@ export const ladders = {
   policyOverrides: [false, true],
 } as const;
 
-export type Permission = keyof typeof ladders;
-export type ValueOf<P extends Permission> = (typeof ladders)[P][number];
-export type PermissionSet = { readonly [P in Permission]: ValueOf<P> };
+export type Permission = keyof typeof permissionLadders;
+export type PermissionValue<P extends Permission> = (typeof permissionLadders)[P][number];
+export type PermissionSet = { readonly [P in Permission]: PermissionValue<P> };
 
 /** A PermissionSet as a number. Zero grants nothing. */
 export type Mask = number;
 
-export const permissionNames = Object.keys(ladders) as Permission[];
+export const permissionNames = Object.keys(permissionLadders) as Permission[];
 
 /** A step's index is its bit. Append only: the numbers are stored. At most 31, because bitwise operations have 32 bits with a sign. */
 const steps: readonly (readonly [Permission, string | true])[] = [
@@ -69,49 +69,49 @@ const bits: Readonly<Record<string, Record<string, Mask>>> = Object.fromEntries(
 );
 
 /** The bit of a permission's value; 0 for the lowest value, which everybody has. */
-export function bitOf<P extends Permission>(permission: P, value: ValueOf<P>): Mask {
+export function permissionBit<P extends Permission>(permission: P, value: PermissionValue<P>): Mask {
   return bits[permission]?.[String(value)] ?? 0;
 }
 
 export function maskOf(set: Partial<PermissionSet>): Mask {
   let mask = 0;
   for (const permission of permissionNames) {
-    const ladder: readonly unknown[] = ladders[permission];
+    const ladder: readonly unknown[] = permissionLadders[permission];
     const reached = set[permission] === undefined ? 0 : ladder.indexOf(set[permission]);
-    for (let step = 1; step <= reached; step += 1) mask |= bitOf(permission, ladder[step] as never);
+    for (let step = 1; step <= reached; step += 1) mask |= permissionBit(permission, ladder[step] as never);
   }
   return mask;
 }
 
-export function valueIn<P extends Permission>(mask: Mask, permission: P): ValueOf<P> {
-  const ladder = ladders[permission];
-  let value: ValueOf<P> = ladder[0];
+export function permissionValue<P extends Permission>(mask: Mask, permission: P): PermissionValue<P> {
+  const ladder = permissionLadders[permission];
+  let value: PermissionValue<P> = ladder[0];
   for (const candidate of ladder) {
-    if ((mask & bitOf(permission, candidate as ValueOf<P>)) !== 0) value = candidate as ValueOf<P>;
+    if ((mask & permissionBit(permission, candidate as PermissionValue<P>)) !== 0) value = candidate as PermissionValue<P>;
   }
   return value;
 }
 
-export function setOf(mask: Mask): PermissionSet {
+export function permissionSetOf(mask: Mask): PermissionSet {
   return Object.fromEntries(
-    permissionNames.map((permission) => [permission, valueIn(mask, permission)]),
+    permissionNames.map((permission) => [permission, permissionValue(mask, permission)]),
   ) as PermissionSet;
 }
 
-export function holds<P extends Permission>(mask: Mask, permission: P, value: ValueOf<P>): boolean {
-  const bit = bitOf(permission, value);
+export function hasPermission<P extends Permission>(mask: Mask, permission: P, value: PermissionValue<P>): boolean {
+  const bit = permissionBit(permission, value);
   return (mask & bit) === bit;
 }
 
-export function missingFrom(granted: Mask, requested: Mask): Permission[] {
+export function missingPermissions(granted: Mask, requested: Mask): Permission[] {
   const missing = requested & ~granted;
-  return permissionNames.filter((permission) => (maskOf({ [permission]: ladders[permission].at(-1) }) & missing) !== 0);
+  return permissionNames.filter((permission) => (maskOf({ [permission]: permissionLadders[permission].at(-1) }) & missing) !== 0);
 }
 
 /**
  * Not on the ladders, and never stored: the workspace shares its state with the caller, a run of another workspace, which can see
  * nothing else of it.
  */
-export const sharedState: Mask = 1 << 30;
+export const sharedStateBit: Mask = 1 << 30;
 
-export const everything: Mask = steps.reduce((mask, _, position) => mask | (1 << position), 0);
+export const allPermissions: Mask = steps.reduce((mask, _, position) => mask | (1 << position), 0);

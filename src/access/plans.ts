@@ -3,6 +3,6 @@ import type { Actor } from "./actor.ts";
 import { type WorkspaceFacts, workspacePermissions } from "./permissions/workspace.ts";
 
 /** Organization tokens have no access to runs. */
-export function mayReadWholePlan(actor: Actor, facts: WorkspaceFacts): boolean {
+export function canReadFullPlan(actor: Actor, facts: WorkspaceFacts): boolean {
   return actor.kind !== "organization" && workspacePermissions(facts)["can-update"];
 }

@@ -8,17 +8,17 @@ import { SettingError } from "../kernel/settings.ts";
 import { version } from "../version.ts";
 import { AgentClient, type AgentStatus } from "./client.ts";
 import { countEngines, type Engines, findEngines } from "./engines.ts";
-import { type AgentHome, clearHome, makeRooms, openHome, trustCertificates, writeCertificates } from "./home.ts";
+import { type ClaimedDirectory, cleanDirectory, createDirectories, claimDirectory, trustCertificates, writeCertificates } from "./home.ts";
 import { JobSupervisor } from "./job-supervisor.ts";
 import { logLine } from "./log-line.ts";
 import { type CgroupTree, openCgroups } from "../sandbox/cgroup.ts";
 import { chooseSandbox, isRoot } from "../sandbox/choose.ts";
 import type { Mounts, Sandbox } from "../sandbox/launch.ts";
-import { killEverythingOf } from "../sandbox/process.ts";
-import { claimUids, type Uids } from "../sandbox/uids.ts";
-import { Refused, Server } from "./server.ts";
+import { killAllProcesses } from "../sandbox/process.ts";
+import { claimUids, type ClaimedUids } from "../sandbox/uids.ts";
+import { ServerRejection, ServerConnection } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
-import { isOpen, openShelter, reachable } from "./shelter.ts";
+import { isAccessible, createAccessibleDirectory, accessiblePath } from "./shelter.ts";
 
 /** Sent to the parent process once the agent has opened. */
 export const agentOpened = "the agent is open";
@@ -29,28 +29,28 @@ const lastPingMs = 3000;
 /** How long a killed job can take to upload its state. */
 const stateUploadMs = 10_000;
 
-interface Opened {
-  readonly home: AgentHome;
+interface AgentResources {
+  readonly home: ClaimedDirectory;
   readonly sandbox: Sandbox;
   readonly cgroups: CgroupTree;
   readonly mounts: Omit<Mounts, "job" | "engine">;
-  readonly uids: Uids;
+  readonly uids: ClaimedUids;
   readonly lost: string;
 }
 
-const noUids: Uids = { list: [], release: () => undefined };
+const noUids: ClaimedUids = { list: [], release: () => undefined };
 
 /** A directory that the users of jobs can reach: the agent's own, or one in the temporary directory. Throws SettingError. */
 function directoryForJobs(home: string): string {
-  if (isOpen(join(home, "jobs"))) return home;
-  const shelter = openShelter(home);
-  makeRooms(shelter);
+  if (isAccessible(join(home, "jobs"))) return home;
+  const shelter = createAccessibleDirectory(home);
+  createDirectories(shelter);
   return shelter;
 }
 
 function mountsOf({ agentDirectory, providerMirror, ca, knownHosts }: AgentSettings, hasJobUsers: boolean) {
   const accessible = (path: string | undefined) =>
-    path === undefined || !hasJobUsers || path.startsWith("https://") ? path : reachable(path, agentDirectory);
+    path === undefined || !hasJobUsers || path.startsWith("https://") ? path : accessiblePath(path, agentDirectory);
   return {
     mirror: accessible(providerMirror),
     ca: ca === undefined ? undefined : writeCertificates(agentDirectory, ca),
@@ -68,9 +68,9 @@ async function enginesLine(directory: string): Promise<string> {
 export class Agent {
   readonly #settings: AgentSettings;
   readonly #say: (line: string) => void;
-  readonly #server: Server;
+  readonly #server: ServerConnection;
   readonly #client: AgentClient;
-  readonly #opened: Opened;
+  readonly #opened: AgentResources;
   readonly #draining = new AbortController();
   readonly #running = new Set<JobSupervisor>();
   #id = "";
@@ -79,17 +79,17 @@ export class Agent {
   #wasReached = true;
   #pinging: Promise<void> = Promise.resolve();
 
-  private constructor(settings: AgentSettings, say: (line: string) => void, opened: Opened) {
+  private constructor(settings: AgentSettings, say: (line: string) => void, opened: AgentResources) {
     this.#settings = settings;
     this.#say = say;
-    this.#server = new Server(settings.agentServer);
+    this.#server = new ServerConnection(settings.agentServer);
     this.#client = new AgentClient(this.#server, settings.agentToken);
     this.#opened = opened;
   }
 
   /** Checks everything that can be checked before the first job. Throws SettingError. */
   static async open(configured: AgentSettings, say: (line: string) => void): Promise<Agent> {
-    const home = await openHome(configured.agentDirectory);
+    const home = await claimDirectory(configured.agentDirectory);
     let uids = noUids;
     try {
       if (configured.ca !== undefined) trustCertificates(configured.ca);
@@ -100,13 +100,13 @@ export class Agent {
       const settings = { ...configured, agentDirectory: uids.list.length === 0 ? path : directoryForJobs(path) };
       const mounts = mountsOf(settings, uids.list.length > 0);
       // Processes that a killed agent left running.
-      for (const uid of uids.list) killEverythingOf({ uid, mark: "" });
-      await clearHome(settings.agentDirectory, lost, say);
+      for (const uid of uids.list) killAllProcesses({ uid, mark: "" });
+      await cleanDirectory(settings.agentDirectory, lost, say);
       const sandbox = await chooseSandbox(settings, mounts, uids.list);
-      say(logLine("sandbox selected", { sandbox: sandbox.kind, detail: sandbox.sentence }));
+      say(logLine("sandbox selected", { sandbox: sandbox.kind, detail: sandbox.description }));
       const { jobMemoryMegabytes, jobProcesses: processes } = settings;
       const cgroups = openCgroups({ memoryBytes: jobMemoryMegabytes * 2 ** 20, processes });
-      say(logLine("job limits", { detail: cgroups.sentence }));
+      say(logLine("job limits", { detail: cgroups.description }));
       say(await enginesLine(settings.engines));
       return new Agent(settings, say, { home, sandbox, cgroups, mounts, uids, lost });
     } catch (error) {
@@ -137,9 +137,9 @@ export class Agent {
   }
 
   /** Kills the engines and waits a short time for their states to be uploaded. */
-  async stopAtOnce(): Promise<void> {
+  async stopNow(): Promise<void> {
     this.drain();
-    for (const job of this.#running) job.stopAtOnce();
+    for (const job of this.#running) job.stopNow();
     await pause(stateUploadMs, undefined, { ref: false });
   }
 
@@ -179,12 +179,12 @@ export class Agent {
 
   /** Registers again if the server has forgotten the agent, ends it if the token is rejected, otherwise waits for a retry. */
   async #recover(problem: unknown): Promise<void> {
-    if (problem instanceof Refused && (problem.status === 404 || problem.status === 409 || problem.status === 410)) {
+    if (problem instanceof ServerRejection && (problem.status === 404 || problem.status === 409 || problem.status === 410)) {
       await pause(1000 + Math.random() * 1000);
       await this.#register().catch(() => undefined);
       return;
     }
-    if (problem instanceof Refused && (problem.status === 401 || problem.status === 403)) return this.#end(problem);
+    if (problem instanceof ServerRejection && (problem.status === 401 || problem.status === 403)) return this.#end(problem);
     if (this.#wasReached) this.#say(logLine("server unreachable, retrying", { error: (problem as Error).message }));
     this.#wasReached = false;
     await pause(1000 + Math.random() * 3000, undefined, { signal: this.#draining.signal }).catch(() => undefined);
@@ -221,7 +221,7 @@ export class Agent {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof Refused && error.status < 500 && error.status !== 429) {
+        if (error instanceof ServerRejection && error.status < 500 && error.status !== 429) {
           this.#end(error);
           return;
         }

@@ -1,14 +1,14 @@
 /** The calls of the agent protocol, to the server's `agents` and `agent-jobs` routes. */
 import type { Engines } from "./engines.ts";
-import type { Job } from "./job.ts";
-import { Refused, type Server } from "./server.ts";
+import type { ClaimedJobDocument } from "./job.ts";
+import { ServerRejection, type ServerConnection } from "./server.ts";
 
 const base = "/api/v2";
 const requestMs = 15_000;
 const uploadMs = 600_000;
 const retryMs = 60_000;
 
-export interface Introduction {
+export interface AgentRegistration {
   readonly name: string;
   readonly version: string;
   readonly engines: Engines;
@@ -17,22 +17,22 @@ export interface Introduction {
 
 export type JobBody = AsyncIterable<Uint8Array>;
 /** The job whose lease an agent renews. */
-export type Claimed = Pick<Job, "id" | "attempt">;
+export type JobLease = Pick<ClaimedJobDocument, "id" | "attempt">;
 
 export type AgentStatus = "idle" | "busy" | "exited" | "errored";
 
 /** Calls of the agent itself, with its pool's token. */
 export class AgentClient {
-  readonly #server: Server;
+  readonly #server: ServerConnection;
   readonly #token: string;
 
-  constructor(server: Server, token: string) {
+  constructor(server: ServerConnection, token: string) {
     this.#server = server;
     this.#token = token;
   }
 
   /** Returns the agent's id. */
-  async register(attributes: Introduction, signal: AbortSignal): Promise<string> {
+  async register(attributes: AgentRegistration, signal: AbortSignal): Promise<string> {
     const json = { data: { type: "agents", attributes } };
     const answer = await this.#server.json({ ...this.#post("/agents"), json, timeoutMs: requestMs, signal });
     return (answer as { data: { id: string } }).data.id;
@@ -53,7 +53,7 @@ export class AgentClient {
   }
 
   /** Renews the lease, and returns a signal as soon as there is one. Throws Fenced. */
-  async heartbeat({ id, attempt }: Claimed, wait: number, signal: AbortSignal): Promise<Signal | null> {
+  async heartbeat({ id, attempt }: JobLease, wait: number, signal: AbortSignal): Promise<JobSignal | null> {
     const answer = await fenced(() =>
       this.#server.json({
         ...this.#post(`/agent-jobs/${id}/actions/heartbeat`),
@@ -62,7 +62,7 @@ export class AgentClient {
         signal,
       }),
     );
-    return (answer as { signal?: Signal | null } | undefined)?.signal ?? null;
+    return (answer as { signal?: JobSignal | null } | undefined)?.signal ?? null;
   }
 
   #post(path: string) {
@@ -81,14 +81,14 @@ async function fenced<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call();
   } catch (error) {
-    if (error instanceof Refused && fencingStatuses.includes(error.status)) throw new Fenced(error.message);
+    if (error instanceof ServerRejection && fencingStatuses.includes(error.status)) throw new Fenced(error.message);
     throw error;
   }
 }
 
-export type Signal = "cancel" | "kill";
+export type JobSignal = "cancel" | "kill";
 
-export type ContentKind =
+export type JobContentKind =
   | "plan"
   | "plan-json"
   | "provider-schemas"
@@ -96,7 +96,7 @@ export type ContentKind =
   | "generated-configuration"
   | "errored-state";
 
-export interface Outcome {
+export interface PhaseResult {
   readonly result: "finished" | "errored" | "canceled";
   readonly hasChanges?: boolean;
   readonly additions?: number;
@@ -116,12 +116,12 @@ export interface StateUpload {
 
 /** Calls about one job. Each is retried until it succeeds or `lost` aborts it. */
 export class JobClient {
-  readonly #server: Server;
+  readonly #server: ServerConnection;
   readonly #token: string;
-  readonly #job: Job;
+  readonly #job: ClaimedJobDocument;
   readonly #lost: AbortSignal;
 
-  constructor(server: Server, token: string, job: Job, lost: AbortSignal) {
+  constructor(server: ServerConnection, token: string, job: ClaimedJobDocument, lost: AbortSignal) {
     this.#server = server;
     this.#token = token;
     this.#job = job;
@@ -138,7 +138,7 @@ export class JobClient {
     await fenced(() => this.#server.send({ method: "PUT", path, token: this.#token, bytes, ...this.#retryOptions() }));
   }
 
-  async putContent(kind: ContentKind, bytes: Uint8Array<ArrayBuffer> | Blob): Promise<void> {
+  async putContent(kind: JobContentKind, bytes: Uint8Array<ArrayBuffer> | Blob): Promise<void> {
     const path = this.#path(`/contents/${kind}?attempt=${this.#job.attempt}`);
     const call = {
       method: "PUT",
@@ -152,18 +152,18 @@ export class JobClient {
   }
 
   /** Saves the content to a file; false if there is none. */
-  async getContent(kind: ContentKind, file: string): Promise<boolean> {
+  async getContent(kind: JobContentKind, file: string): Promise<boolean> {
     const path = this.#path(`/contents/${kind}?attempt=${this.#job.attempt}`);
     const call = { method: "GET", path, token: this.#token, ...this.#retryOptions(), timeoutMs: uploadMs } as const;
     try {
       return await this.#server.save(call, file);
     } catch (error) {
-      if (error instanceof Refused && error.status === 404) return false;
+      if (error instanceof ServerRejection && error.status === 404) return false;
       throw error;
     }
   }
 
-  async finish(outcome: Outcome): Promise<void> {
+  async finish(outcome: PhaseResult): Promise<void> {
     const json = {
       attempt: this.#job.attempt,
       result: outcome.result,
@@ -205,7 +205,7 @@ export class JobClient {
       ...this.#retryOptions(),
     })) as { data: { attributes: { "hosted-state-upload-url"?: string | null } } };
     const url = answer.data.attributes["hosted-state-upload-url"];
-    if (!url) throw new Refused(500, "The server returned no upload URL for the state.");
+    if (!url) throw new ServerRejection(500, "The server returned no upload URL for the state.");
     const path = this.#server.addressOf(url, this.#job.server);
     await this.#server.send({
       method: "PUT",

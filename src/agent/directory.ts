@@ -2,7 +2,7 @@
 import { chmod, mkdir, realpath, stat } from "node:fs/promises";
 import { join, normalize, relative, sep } from "node:path";
 import { giveTo, removeTree, writeNew } from "./files.ts";
-import type { Job } from "./job.ts";
+import type { ClaimedJobDocument } from "./job.ts";
 import { ConfigurationFault } from "./overrides.ts";
 import type { Mounts, Sandbox } from "../sandbox/launch.ts";
 import { stateFile } from "./state.ts";
@@ -25,7 +25,7 @@ export class JobDirectory {
   readonly #workspaceName: string;
   #workingDirectory = "";
 
-  constructor(job: Pick<Job, "runId" | "id" | "workspaceName">, { base, sandbox, slot, mounts }: DirectoryOptions) {
+  constructor(job: Pick<ClaimedJobDocument, "runId" | "id" | "workspaceName">, { base, sandbox, slot, mounts }: DirectoryOptions) {
     const { root, spool } = foldersOf(base, job);
     this.root = root;
     this.spool = spool;
@@ -109,7 +109,7 @@ export class JobDirectory {
 }
 
 /** Named by the run, not by the phase: without bubblewrap, plan and apply must use the same path. */
-export function foldersOf(base: string, { runId, id }: Pick<Job, "runId" | "id">): { root: string; spool: string } {
+export function foldersOf(base: string, { runId, id }: Pick<ClaimedJobDocument, "runId" | "id">): { root: string; spool: string } {
   return { root: join(base, "jobs", safeName(runId)), spool: join(base, "spool", safeName(id)) };
 }
 

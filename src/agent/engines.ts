@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Job } from "./job.ts";
+import type { ClaimedJobDocument } from "./job.ts";
 import { type Product, products } from "./settings.ts";
 
 export type Engines = Readonly<Record<Product, readonly string[]>>;
@@ -80,13 +80,13 @@ export interface PlanFiles {
   readonly generated: string;
 }
 
-const colorless = (job: Pick<Job, "structured">) => (job.structured ? ["-json"] : []);
+const colorless = (job: Pick<ClaimedJobDocument, "structured">) => (job.structured ? ["-json"] : []);
 const varFiles = (files: readonly string[]) => files.map((file) => `-var-file=${file}`);
 
 /** OpenTofu 1.8 and newer evaluate variables in module sources. */
 const initTakesVariables = ({ product, version }: EngineName) => product === "tofu" && isAtLeast(version, "1.8.0");
 
-export function initArguments(job: Pick<Job, "phase">, engine: EngineName, variables: readonly string[]): string[] {
+export function initArguments(job: Pick<ClaimedJobDocument, "phase">, engine: EngineName, variables: readonly string[]): string[] {
   return [
     "init",
     "-input=false",
@@ -96,7 +96,7 @@ export function initArguments(job: Pick<Job, "phase">, engine: EngineName, varia
   ];
 }
 
-export function planArguments(job: Job, { plan, variables, generated }: PlanFiles): string[] {
+export function planArguments(job: ClaimedJobDocument, { plan, variables, generated }: PlanFiles): string[] {
   return [
     "plan",
     "-input=false",
@@ -115,7 +115,7 @@ export function planArguments(job: Job, { plan, variables, generated }: PlanFile
 
 /** Engines with ephemeral variables need the variables again on apply; older ones reject them. */
 export function applyArguments(
-  job: Job,
+  job: ClaimedJobDocument,
   engine: EngineName,
   { plan, variables }: Omit<PlanFiles, "generated">,
 ): string[] {
@@ -134,7 +134,7 @@ const applyTakesVariables = ({ version }: EngineName): boolean => isAtLeast(vers
 const parallelismVariable = "TFE_PARALLELISM";
 
 /** An invalid value is ignored, as in HCP Terraform. */
-function parallelism({ variables }: Pick<Job, "variables">): string[] {
+function parallelism({ variables }: Pick<ClaimedJobDocument, "variables">): string[] {
   const text = variables.find(({ category, key }) => category === "env" && key === parallelismVariable)?.value ?? "";
   const number = /^\d{1,3}$/.test(text) ? Number(text) : 0;
   return number >= 1 && number <= 256 ? [`-parallelism=${number}`] : [];

@@ -9,36 +9,36 @@ import { cliConfiguration, environmentOf, sshCommand, variableFile } from "./var
 import type { JobClient } from "./client.ts";
 import type { JobDirectory } from "./directory.ts";
 import { readInside, writeInside } from "./files.ts";
-import type { Job } from "./job.ts";
+import type { ClaimedJobDocument } from "./job.ts";
 import type { RunLog } from "./log.ts";
-import { OutputReader } from "./output.ts";
+import { EngineOutputReader } from "./output.ts";
 import { ConfigurationFault, writeOverride } from "./overrides.ts";
 import type { Cgroup } from "../sandbox/cgroup.ts";
 import type { Sandbox } from "../sandbox/launch.ts";
-import { type Ended, JobProcess, runMark } from "../sandbox/process.ts";
+import { type ProcessExit, JobProcess, runMark } from "../sandbox/process.ts";
 import type { Stopper } from "./stopper.ts";
 
 /** The engine failed. The message is shown with the run. */
 export class EngineFault extends Error {
   override readonly name = "EngineFault";
   /** Whether the engine has already written the message to the log. */
-  readonly isTold: boolean;
+  readonly isLogged: boolean;
 
   constructor(sentence: string, isTold = false) {
     super(sentence);
-    this.isTold = isTold;
+    this.isLogged = isTold;
   }
 }
 
 /** Uses the engine's own error message if there is one. */
-export function faultOf({ error }: OutputReader, { code, signal }: Ended): EngineFault {
+export function faultOf({ error }: EngineOutputReader, { code, signal }: ProcessExit): EngineFault {
   return error === undefined
     ? new EngineFault(`The engine exited with ${code === null ? `signal ${signal}` : `code ${code}`}.`)
     : new EngineFault(error, true);
 }
 
 export interface ExecutionOptions {
-  readonly job: Job;
+  readonly job: ClaimedJobDocument;
   readonly engine: EngineName;
   readonly client: JobClient;
   readonly log: RunLog;
@@ -51,9 +51,9 @@ export interface ExecutionOptions {
   readonly providerDirect: boolean;
 }
 
-type Sink = (chunk: Uint8Array) => Promise<void> | void;
+type OutputSink = (chunk: Uint8Array) => Promise<void> | void;
 
-export interface Finished extends Ended {
+export interface EngineExit extends ProcessExit {
   /** The end of standard error, unless it was merged. */
   readonly errors: string;
 }
@@ -115,8 +115,8 @@ export class Execution {
   }
 
   /** Runs the engine with its output going to the log, and parses counts and errors from it. */
-  async speak(words: readonly string[]): Promise<Ended & { readonly output: OutputReader }> {
-    const output = new OutputReader();
+  async runLogged(words: readonly string[]): Promise<ProcessExit & { readonly output: EngineOutputReader }> {
+    const output = new EngineOutputReader();
     const ended = await this.run(words, true, async (chunk) => {
       output.write(chunk);
       await this.options.log.write(chunk);
@@ -126,7 +126,7 @@ export class Execution {
   }
 
   /** Runs the engine and passes its output to `sink`. Throws Stopped, and what the sink throws. */
-  async run(words: readonly string[], merged: boolean, sink: Sink): Promise<Finished> {
+  async run(words: readonly string[], merged: boolean, sink: OutputSink): Promise<EngineExit> {
     const { directory, sandbox, cgroup, stopper, job } = this.options;
     stopper.check();
     const { inside, mounts, uid } = directory;
@@ -226,7 +226,7 @@ export class Execution {
       isShown = true;
       for (const chunk of buffered.splice(0)) await log.write(chunk);
     };
-    const output = new OutputReader();
+    const output = new EngineOutputReader();
     const ended = await this.run(initArguments(job, engine, this.#variables), true, async (chunk) => {
       output.write(chunk);
       if (isShown) return log.write(chunk);

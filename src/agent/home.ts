@@ -16,14 +16,14 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { SettingError } from "../kernel/settings.ts";
 import { foldersOf } from "./directory.ts";
 import { removeTree } from "./files.ts";
-import type { Job } from "./job.ts";
+import type { ClaimedJobDocument } from "./job.ts";
 import { logLine } from "./log-line.ts";
 import { isRoot } from "../sandbox/choose.ts";
-import { killEverythingOf, runMark } from "../sandbox/process.ts";
-import { holdName } from "../sandbox/uids.ts";
-import { keepLostState } from "./state.ts";
+import { killAllProcesses, runMark } from "../sandbox/process.ts";
+import { claimName } from "../sandbox/uids.ts";
+import { saveLostState } from "./state.ts";
 
-export interface AgentHome {
+export interface ClaimedDirectory {
   readonly path: string;
   readonly release: () => void;
 }
@@ -32,9 +32,9 @@ export interface AgentHome {
 const othersEnd = { tries: 50, pauseMs: 100 };
 
 /** Creates the directory and claims it for this process. Throws SettingError if another agent uses it. */
-export async function openHome(directory: string): Promise<AgentHome> {
+export async function claimDirectory(directory: string): Promise<ClaimedDirectory> {
   try {
-    makeRooms(directory);
+    createDirectories(directory);
   } catch (error) {
     throw new SettingError(
       `The directory ${directory} can't be used (${(error as Error).message}). Set CADASTRE_AGENT_DIRECTORY to another one.`,
@@ -46,7 +46,7 @@ export async function openHome(directory: string): Promise<AgentHome> {
   for (let tries = 1; ; tries += 1) {
     const other = otherOwner(file);
     // Older versions only check the file. Of two agents that start at the same time, only one gets the name.
-    const hold = other === undefined ? await holdName(`cadastre-agent-home-${dev}-${ino}`) : undefined;
+    const hold = other === undefined ? await claimName(`cadastre-agent-home-${dev}-${ino}`) : undefined;
     if (hold !== undefined) {
       writeFileSync(file, identity(process.pid), { mode: 0o600 });
       return { path, release: () => hold.close() };
@@ -67,7 +67,7 @@ function otherOwner(file: string): number | undefined {
 }
 
 /** The users of jobs can traverse these directories, but not list or read them. */
-export function makeRooms(directory: string): void {
+export function createDirectories(directory: string): void {
   const mode = isRoot() ? 0o711 : 0o700;
   for (const path of [directory, join(directory, "jobs")]) {
     mkdirSync(path, { recursive: true, mode });
@@ -89,27 +89,27 @@ function identity(pid: number): string {
 }
 
 /** Cleans up after a killed agent: kills its processes, saves the states of applies, and removes the rest. */
-export async function clearHome(home: string, lost: string, say: (line: string) => void): Promise<void> {
+export async function cleanDirectory(home: string, lost: string, say: (line: string) => void): Promise<void> {
   for (const name of await readdir(join(home, "jobs"))) {
     const reason = "an earlier agent was killed";
-    await clearJob({ home, lost, job: { runId: name, phase: "apply", id: "" }, reason }, say);
+    await cleanUpJob({ home, lost, job: { runId: name, phase: "apply", id: "" }, reason }, say);
   }
   for (const name of await readdir(join(home, "spool"))) await removeTree(join(home, "spool", name));
 }
 
-export interface LeftJob {
+export interface AbandonedJob {
   readonly home: string;
   readonly lost: string;
-  readonly job: Pick<Job, "runId" | "phase" | "id">;
+  readonly job: Pick<ClaimedJobDocument, "runId" | "phase" | "id">;
   /** Why the job was abandoned, for the log. */
   readonly reason: string;
 }
 
-export async function clearJob({ home, lost, job, reason }: LeftJob, say: (line: string) => void): Promise<void> {
+export async function cleanUpJob({ home, lost, job, reason }: AbandonedJob, say: (line: string) => void): Promise<void> {
   const { root, spool } = foldersOf(home, job);
-  killEverythingOf({ uid: undefined, mark: runMark(job.runId) });
+  killAllProcesses({ uid: undefined, mark: runMark(job.runId) });
   for (const file of statesIn(join(root, "configuration"))) {
-    const kept = await keepLostState(lost, job, root, file).catch(() => undefined);
+    const kept = await saveLostState(lost, job, root, file).catch(() => undefined);
     if (kept !== undefined) say(logLine("state saved", { run: job.runId, file: kept, reason }));
   }
   await removeTree(root);

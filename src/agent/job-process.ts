@@ -5,24 +5,24 @@
 import { text } from "node:stream/consumers";
 import { cgroupAt } from "../sandbox/cgroup.ts";
 import { findTools, makeSandbox } from "../sandbox/choose.ts";
-import { killEverythingOf, runMark } from "../sandbox/process.ts";
-import { clearJob, trustCertificates } from "./home.ts";
-import { type Job, parseJob } from "./job.ts";
-import { aliveMs, type ClaimedJob, type FromJobProcess, type SlotSetup, type ToJobProcess } from "./job-channel.ts";
-import { Server } from "./server.ts";
+import { killAllProcesses, runMark } from "../sandbox/process.ts";
+import { cleanUpJob, trustCertificates } from "./home.ts";
+import { type ClaimedJobDocument, parseJob } from "./job.ts";
+import { aliveIntervalMs, type ClaimedJob, type JobProcessOutput, type SlotSetup, type JobProcessInput } from "./job-channel.ts";
+import { ServerConnection } from "./server.ts";
 import { JobRun } from "./slot.ts";
 
 /** Longer lines, such as stacks, are cut. */
 const lineLengthMax = 8192;
 
-const send = (message: FromJobProcess) =>
+const send = (message: JobProcessOutput) =>
   new Promise<void>((resolve) => {
     if (process.send === undefined || !process.connected) return resolve();
     process.send(message, () => resolve());
   });
 const say = (line: string) => void send({ line: line.slice(0, lineLengthMax) });
 
-async function readJob(): Promise<Job> {
+async function readJob(): Promise<ClaimedJobDocument> {
   const body = await text(process.stdin);
   let document: unknown;
   try {
@@ -43,7 +43,7 @@ async function execute(setup: SlotSetup, onStart: (run: JobRun) => void): Promis
   const run = new JobRun(job, {
     ...setup,
     sandbox,
-    server: new Server(settings.agentServer),
+    server: new ServerConnection(settings.agentServer),
     cgroup: cgroup === undefined ? undefined : cgroupAt(cgroup),
     say,
   });
@@ -57,8 +57,8 @@ async function execute(setup: SlotSetup, onStart: (run: JobRun) => void): Promis
 async function clear({ settings, slot, sandbox, uids, cgroup, lost }: SlotSetup, job: ClaimedJob): Promise<void> {
   if (cgroup !== undefined) cgroupAt(cgroup).kill();
   const uid = sandbox === "none" ? undefined : uids[slot];
-  if (uid !== undefined) killEverythingOf({ uid, mark: runMark(job.runId) });
-  await clearJob({ home: settings.agentDirectory, lost, job, reason: "its process was killed" }, say);
+  if (uid !== undefined) killAllProcesses({ uid, mark: runMark(job.runId) });
+  await cleanUpJob({ home: settings.agentDirectory, lost, job, reason: "its process was killed" }, say);
 }
 
 function begin(): void {
@@ -66,9 +66,9 @@ function begin(): void {
   let isShutDown = false;
   const onStart = (started: JobRun) => {
     run = started;
-    if (isShutDown) started.obey("shutdown");
+    if (isShutDown) started.handleSignal("shutdown");
   };
-  process.on("message", ({ order, signal, lost }: ToJobProcess) => {
+  process.on("message", ({ order, signal, lost }: JobProcessInput) => {
     if (order !== undefined) {
       const { setup, clears } = order;
       void (clears === undefined ? execute(setup, onStart) : clear(setup, clears)).then(
@@ -77,14 +77,14 @@ function begin(): void {
       );
     }
     if (signal === "shutdown") isShutDown = true;
-    if (signal !== undefined) run?.obey(signal);
-    if (lost !== undefined) run?.lose(lost);
+    if (signal !== undefined) run?.handleSignal(signal);
+    if (lost !== undefined) run?.abandon(lost);
   });
   // A service manager can signal all processes of the agent; only the agent decides what happens to jobs.
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
   // The agent was killed. The engine dies with this process.
   process.once("disconnect", () => process.exit(1));
-  setInterval(() => void send({}), aliveMs);
+  setInterval(() => void send({}), aliveIntervalMs);
 }
 
 begin();

@@ -12,14 +12,14 @@ import { programBeside } from "../kernel/programs.ts";
 import { findTools } from "../sandbox/choose.ts";
 import { withDeathOfParent } from "../sandbox/launch.ts";
 import { logLine } from "./log-line.ts";
-import { type AgentClient, Fenced, type JobBody, type Signal } from "./client.ts";
+import { type AgentClient, Fenced, type JobBody, type JobSignal } from "./client.ts";
 import {
-  aliveMs,
+  aliveIntervalMs,
   type ClaimedJob,
-  type FromJobProcess,
-  type JobOrder,
+  type JobProcessOutput,
+  type JobInstruction,
   type SlotSetup,
-  type ToJobProcess,
+  type JobProcessInput,
 } from "./job-channel.ts";
 
 /** Cleaning up must end before the server gives the job to another agent. */
@@ -35,15 +35,15 @@ export interface SupervisorOptions {
 export class JobSupervisor {
   readonly #options: SupervisorOptions;
   readonly #lost = new AbortController();
-  readonly #pulse: Pulse;
+  readonly #pulse: Heartbeat;
   #child: JobChild | undefined;
   #job: ClaimedJob | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#pulse = new Pulse(this.#lost, (signal) => this.#child?.tell({ signal }));
+    this.#pulse = new Heartbeat(this.#lost, (signal) => this.#child?.send({ signal }));
     this.#lost.signal.addEventListener("abort", () =>
-      this.#child?.tell({ lost: (this.#lost.signal.reason as Error).message }),
+      this.#child?.send({ lost: (this.#lost.signal.reason as Error).message }),
     );
   }
 
@@ -65,11 +65,11 @@ export class JobSupervisor {
   }
 
   /** Kills the engine; the job's process still uploads the state. */
-  stopAtOnce(): void {
-    this.#child?.tell({ signal: "shutdown" });
+  stopNow(): void {
+    this.#child?.send({ signal: "shutdown" });
   }
 
-  #hear({ claimed, line }: FromJobProcess): void {
+  #hear({ claimed, line }: JobProcessOutput): void {
     if (line !== undefined) this.#options.say(line);
     if (claimed === undefined || this.#job !== undefined) return;
     this.#job = claimed;
@@ -109,7 +109,7 @@ class JobChild {
   #silentTicksMax = silentTicksMax;
   #killReason: string | undefined;
 
-  constructor(order: JobOrder, hear: (message: FromJobProcess) => void) {
+  constructor(order: JobInstruction, hear: (message: JobProcessOutput) => void) {
     const flags = ["--disable-warning=ExperimentalWarning", "--expose-gc", `--max-old-space-size=${heapMegabytes}`];
     const [command = "", ...words] = withDeathOfParent(findTools(), [process.execPath, ...flags, program]);
     const child = spawn(command, words, {
@@ -120,7 +120,7 @@ class JobChild {
     });
     this.#child = child;
     child.stdin?.on("error", () => undefined);
-    child.on("message", (message: FromJobProcess) => {
+    child.on("message", (message: JobProcessOutput) => {
       this.#silentTicks = 0;
       hear(message);
     });
@@ -128,9 +128,9 @@ class JobChild {
       child.once("error", (error) => resolve(`can't be started (${error.message})`));
       child.once("close", (code, signal) => resolve(this.#reasonOf(code, signal)));
     });
-    this.#watch = setInterval(() => void this.#look(), aliveMs);
+    this.#watch = setInterval(() => void this.#look(), aliveIntervalMs);
     void this.ended.then(() => clearInterval(this.#watch));
-    this.tell({ order });
+    this.send({ order });
   }
 
   /** Streams the job to the process. Throws Unreachable if the transfer is interrupted. */
@@ -144,7 +144,7 @@ class JobChild {
     }
   }
 
-  tell(message: ToJobProcess): void {
+  send(message: JobProcessInput): void {
     if (message.lost !== undefined) this.#silentTicksMax = lostTicksMax;
     // Otherwise it has exited.
     if (this.#child.connected) this.#child.send(message, () => undefined);
@@ -158,7 +158,7 @@ class JobChild {
   async #look(): Promise<void> {
     this.#silentTicks += 1;
     if (this.#silentTicks > this.#silentTicksMax)
-      this.kill(`was unresponsive for ${(this.#silentTicksMax * aliveMs) / 1000} seconds`);
+      this.kill(`was unresponsive for ${(this.#silentTicksMax * aliveIntervalMs) / 1000} seconds`);
     if ((await residentMegabytesOf(this.#child.pid)) > residentMegabytes)
       this.kill(`used more than ${residentMegabytes} MB of memory`);
   }
@@ -187,25 +187,25 @@ const silenceMsMax = 27_000;
 const checkMs = 250;
 const signaledPauseMs = 1000;
 
-interface Heart {
-  readonly heartbeat: (wait: number, signal: AbortSignal) => Promise<Signal | null>;
+interface HeartbeatClient {
+  readonly heartbeat: (wait: number, signal: AbortSignal) => Promise<JobSignal | null>;
 }
 
-export class Pulse {
+export class Heartbeat {
   readonly #lost: AbortController;
   readonly #stopped = new AbortController();
-  readonly #onSignal: (signal: Signal) => void;
+  readonly #onSignal: (signal: JobSignal) => void;
   readonly #silenceMs: number;
   #contactAt = performance.now();
-  #signaled: Signal | null = null;
+  #signaled: JobSignal | null = null;
 
-  constructor(lost: AbortController, onSignal: (signal: Signal) => void, silenceMs = silenceMsMax) {
+  constructor(lost: AbortController, onSignal: (signal: JobSignal) => void, silenceMs = silenceMsMax) {
     this.#silenceMs = silenceMs;
     this.#lost = lost;
     this.#onSignal = onSignal;
   }
 
-  start(client: Heart): void {
+  start(client: HeartbeatClient): void {
     const look = setInterval(() => {
       if (performance.now() - this.#contactAt > this.#silenceMs)
         this.#lose("the server could not be reached for too long");
@@ -218,7 +218,7 @@ export class Pulse {
     this.#stopped.abort();
   }
 
-  async #beat(client: Heart): Promise<void> {
+  async #beat(client: HeartbeatClient): Promise<void> {
     const { signal } = this.#stopped;
     let wasReached = true;
     while (!signal.aborted && !this.#lost.signal.aborted) {
@@ -239,7 +239,7 @@ export class Pulse {
   }
 
   /** The server answers every heartbeat with the signal immediately, so wait between them. */
-  async #hear(received: Signal, signal: AbortSignal): Promise<void> {
+  async #hear(received: JobSignal, signal: AbortSignal): Promise<void> {
     if (received !== this.#signaled && this.#signaled !== "kill") {
       this.#signaled = received;
       this.#onSignal(received);

@@ -51,7 +51,7 @@ export interface JobVariable {
   readonly sensitive: boolean;
 }
 
-export interface Job {
+export interface ClaimedJobDocument {
   /** The phase's id. */
   readonly id: string;
   readonly attempt: number;
@@ -87,7 +87,7 @@ export interface Job {
 
 const document = z.object({ data: z.object({ id: z.string(), attributes }) });
 
-export function parseJob(body: unknown): Job {
+export function parseJob(body: unknown): ClaimedJobDocument {
   const parsed = document.safeParse(body);
   if (!parsed.success)
     throw new Error(

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { Masker } from "./masking.ts";
-import { Refused } from "./server.ts";
+import { ServerRejection } from "./server.ts";
 
 /** Combines many small lines into few requests. */
 const intervalMs = 250;
@@ -92,7 +92,7 @@ export class RunLog {
       }
     } catch (error) {
       // An earlier attempt may have used part of the limit.
-      if (error instanceof Refused && error.status === 413) this.#isFull = true;
+      if (error instanceof ServerRejection && error.status === 413) this.#isFull = true;
       else this.#failure = error;
       this.#pending = [];
       this.#pendingBytes = 0;

@@ -3,7 +3,7 @@
  * still become part of a secret are held back.
  */
 import { appendSpan, type ByteSpan, LiteralMatcher } from "../kernel/literal-matcher.ts";
-import { formsOf } from "../kernel/secret-forms.ts";
+import { secretSpellings } from "../kernel/secret-forms.ts";
 
 const mask = Buffer.from("***");
 export class Masker {
@@ -19,7 +19,7 @@ export class Masker {
   #lastWasHidden = false;
 
   constructor(secrets: Iterable<string>) {
-    this.#matcher = new LiteralMatcher(formsOf(secrets), Number.POSITIVE_INFINITY);
+    this.#matcher = new LiteralMatcher(secretSpellings(secrets), Number.POSITIVE_INFINITY);
   }
 
   /** Returns the bytes that can be shown now. */

@@ -1,6 +1,6 @@
 /** Parses resource counts and the first error from an engine's output, line by line. */
 
-export interface Counts {
+export interface ResourceCounts {
   readonly additions: number;
   readonly changes: number;
   readonly destructions: number;
@@ -9,12 +9,12 @@ export interface Counts {
   readonly invocations: number;
 }
 
-const none: Counts = { additions: 0, changes: 0, destructions: 0, imports: 0, invocations: 0 };
+const none: ResourceCounts = { additions: 0, changes: 0, destructions: 0, imports: 0, invocations: 0 };
 /** Longer lines are ignored. */
 const lineBytesMax = 1024 ** 2;
 const errorLengthMax = 2000;
 
-interface Message {
+interface EngineMessage {
   readonly type?: string;
   readonly changes?: {
     add?: number;
@@ -30,10 +30,10 @@ interface Message {
 const summarySentence =
   /^(?:Plan: |Apply complete! Resources: |Destroy complete! Resources: )(?:(\d+) (?:to import|imported)(?:, |\.|$))?(?:(\d+) (?:to add|added), (\d+) (?:to change|changed), )?(?:(\d+) (?:to destroy|destroyed)\.?)?(?: ?Actions: (\d+) (?:to invoke|invoked))?/;
 
-export class OutputReader {
+export class EngineOutputReader {
   #line: Buffer[] = [];
   #lineBytes = 0;
-  #summary: Counts | undefined;
+  #summary: ResourceCounts | undefined;
   #done = { ...none };
   #error: string | undefined;
 
@@ -53,7 +53,7 @@ export class OutputReader {
   }
 
   /** From the engine's summary; if it failed before that, counted from its messages. */
-  get counts(): Counts {
+  get counts(): ResourceCounts {
     return this.#summary ?? this.#done;
   }
 
@@ -80,9 +80,9 @@ export class OutputReader {
   }
 
   #readMessage(line: string): void {
-    let message: Message;
+    let message: EngineMessage;
     try {
-      message = JSON.parse(line) as Message;
+      message = JSON.parse(line) as EngineMessage;
     } catch {
       return;
     }
@@ -132,16 +132,16 @@ export class OutputReader {
   }
 }
 
-interface ResourceChange {
+interface PlannedResourceChange {
   readonly mode?: string;
   readonly change?: { readonly actions?: readonly string[]; readonly importing?: unknown };
 }
 
 /** From a plan in JSON; a replacement counts as an addition and a destruction. */
-export function countsOfPlan(plan: unknown): Counts {
+export function countsOfPlan(plan: unknown): ResourceCounts {
   const counts = { ...none };
   const { resource_changes: changes = [], action_invocations: invocations = [] } = plan as {
-    resource_changes?: readonly ResourceChange[];
+    resource_changes?: readonly PlannedResourceChange[];
     action_invocations?: readonly unknown[];
   };
   for (const { change } of changes) {

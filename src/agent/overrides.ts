@@ -29,7 +29,7 @@ export function laterOverrides(names: readonly string[]): string[] {
 const isNamesake = (name: string) => extensions.some((extension) => name === `${stem}${extension}`);
 
 /** Whether a file may contain a backend. Can have false positives, which are rare; the error says what to do. */
-export const mayNameBackend = (text: string): boolean =>
+export const canNameBackend = (text: string): boolean =>
   // JSON can write any letter as an escape.
   /\b(?:cloud|backend)\b|\\u00/.test(text);
 
@@ -37,7 +37,7 @@ export const mayNameBackend = (text: string): boolean =>
 export async function writeOverride(directory: string): Promise<void> {
   const names = await readdir(directory);
   for (const name of laterOverrides(names)) {
-    if (isNamesake(name) || mayNameBackend(await readBounded(directory, name)))
+    if (isNamesake(name) || canNameBackend(await readBounded(directory, name)))
       throw new ConfigurationFault(
         `The file ${name} would replace the backend that runs use. Rename it so that it sorts before ${overrideName}, or remove its cloud or backend block.`,
       );

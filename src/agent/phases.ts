@@ -4,11 +4,11 @@ import { readFile, stat } from "node:fs/promises";
 import { finished } from "node:stream/promises";
 import { join } from "node:path";
 import { applyArguments, planArguments } from "./engines.ts";
-import type { ContentKind, Outcome } from "./client.ts";
+import type { JobContentKind, PhaseResult } from "./client.ts";
 import { EngineFault, type Execution, faultOf, generatedFile, planFile } from "./execution.ts";
 import { copyOut } from "./files.ts";
-import { type Counts, countsOfPlan } from "./output.ts";
-import { StateKeeper } from "./state.ts";
+import { type ResourceCounts, countsOfPlan } from "./output.ts";
+import { StateUploader } from "./state.ts";
 
 /**
  * Larger plans are not parsed for their counts; the engine's own summary is used then. Parsing takes about twenty times the size in memory,
@@ -21,12 +21,12 @@ const shownBytesMax = 2 * 1024 ** 3;
 const changesCode = 2;
 
 /** Throws EngineFault, Stopped, Fenced. */
-export async function plan(execution: Execution): Promise<Outcome> {
+export async function plan(execution: Execution): Promise<PhaseResult> {
   const { job, client, directory, stopper } = execution.options;
   await execution.fetchState();
   stopper.check();
   await client.start();
-  const { output, ...ended } = await execution.speak(
+  const { output, ...ended } = await execution.runLogged(
     planArguments(job, {
       plan: directory.insideOf(planFile(directory)),
       generated: directory.insideOf(generatedFile(directory)),
@@ -40,7 +40,7 @@ export async function plan(execution: Execution): Promise<Outcome> {
 }
 
 /** Uploads what the server shows of a plan and what its apply needs. Returns the counts, unless the plan is too large to parse. */
-async function uploadPlan(execution: Execution): Promise<Counts | undefined> {
+async function uploadPlan(execution: Execution): Promise<ResourceCounts | undefined> {
   const { directory } = execution.options;
   const shown = await spoolJson(execution, "plan-json", ["show", "-json", directory.insideOf(planFile(directory))]);
   await upload(execution, "plan-json", shown);
@@ -77,7 +77,7 @@ async function spoolJson(execution: Execution, name: string, words: readonly str
   return path;
 }
 
-async function uploadFile(execution: Execution, kind: ContentKind, path: string): Promise<boolean> {
+async function uploadFile(execution: Execution, kind: JobContentKind, path: string): Promise<boolean> {
   const { directory } = execution.options;
   const copy = join(directory.spool, `${kind}.copy`);
   if (!(await copyOut(directory.root, path, copy))) return false;
@@ -85,16 +85,16 @@ async function uploadFile(execution: Execution, kind: ContentKind, path: string)
   return true;
 }
 
-async function upload({ options: { client } }: Execution, kind: ContentKind, path: string): Promise<void> {
+async function upload({ options: { client } }: Execution, kind: JobContentKind, path: string): Promise<void> {
   await client.putContent(kind, await openAsBlob(path));
 }
 
 /** Uploads the state before it reports, however the engine ended. Throws EngineFault, Stopped, Fenced. */
-export async function apply(execution: Execution): Promise<Outcome> {
+export async function apply(execution: Execution): Promise<PhaseResult> {
   const { job, engine, client, log, directory, stopper } = execution.options;
   const md5 = await execution.fetchState();
   stopper.check();
-  const states = new StateKeeper({
+  const states = new StateUploader({
     root: directory.root,
     file: directory.stateFile,
     copy: directory.spooled("state"),
@@ -103,11 +103,11 @@ export async function apply(execution: Execution): Promise<Outcome> {
   });
   await client.start();
   states.start();
-  let ended: Awaited<ReturnType<Execution["speak"]>>;
+  let ended: Awaited<ReturnType<Execution["runLogged"]>>;
   let problem: string | undefined;
   try {
     const files = { plan: directory.insideOf(planFile(directory)), variables: execution.variables };
-    ended = await execution.speak(applyArguments(job, engine, files));
+    ended = await execution.runLogged(applyArguments(job, engine, files));
   } finally {
     problem = await states.end();
   }
@@ -120,6 +120,6 @@ export async function apply(execution: Execution): Promise<Outcome> {
   if (stopper.reason === "canceled") return { result: "canceled", ...output.counts };
   stopper.check();
   const fault = faultOf(output, ended);
-  if (!fault.isTold) await log.say(`\n${fault.message}`);
+  if (!fault.isLogged) await log.say(`\n${fault.message}`);
   return { result: "errored", errorMessage: fault.message, ...output.counts };
 }

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { wholeBody } from "../kernel/streams.ts";
 
 /** The server responded with an error. */
-export class Refused extends Error {
+export class ServerRejection extends Error {
   override readonly name = "Refused";
   readonly status: number;
 
@@ -18,11 +18,11 @@ export class Refused extends Error {
 }
 
 /** There was no complete response. */
-export class Unreachable extends Error {
+export class ServerUnreachable extends Error {
   override readonly name = "Unreachable";
 }
 
-export interface Call {
+export interface ServerRequest {
   readonly method: "GET" | "POST" | "PUT";
   /** A path on the server, or an absolute URL. */
   readonly path: string;
@@ -41,7 +41,7 @@ const mediaType = "application/vnd.api+json";
 const pauseMsMin = 200;
 const pauseMsMax = 4000;
 
-export class Server {
+export class ServerConnection {
   readonly url: string;
 
   constructor(url: string) {
@@ -53,7 +53,7 @@ export class Server {
    * whenever an attempt gets further than all before.
    */
   async #withRetries<Result>(
-    call: Call,
+    call: ServerRequest,
     use: (response: Response, progress: (bytes: number) => void) => Promise<Result>,
   ) {
     let until = performance.now() + (call.retryMs ?? 0);
@@ -75,7 +75,7 @@ export class Server {
     }
   }
 
-  async json(call: Call): Promise<unknown> {
+  async json(call: ServerRequest): Promise<unknown> {
     return this.#withRetries(call, async (response) => {
       try {
         return response.status === 204 ? undefined : await response.json();
@@ -86,14 +86,14 @@ export class Server {
   }
 
   /** The body as it arrives; undefined if there is none. Throws Unreachable if it is interrupted. */
-  async stream(call: Call): Promise<AsyncIterable<Uint8Array> | undefined> {
+  async stream(call: ServerRequest): Promise<AsyncIterable<Uint8Array> | undefined> {
     return this.#withRetries(call, async (response) =>
       response.status === 204 || response.body === null ? undefined : this.#completeBody(response, () => undefined),
     );
   }
 
   /** Saves the body to a file; returns whether there is one. The file must not be read before this returns, because retries overwrite it. */
-  async save(call: Call, path: string): Promise<boolean> {
+  async save(call: ServerRequest, path: string): Promise<boolean> {
     return this.#withRetries(call, async (response, progress) => {
       if (response.status === 204 || response.body === null) return false;
       const file = await open(path, "w", 0o600);
@@ -119,15 +119,15 @@ export class Server {
     }
   }
 
-  #interrupted(reason: string): Unreachable {
-    return new Unreachable(`The response of ${this.url} was interrupted (${reason}).`);
+  #interrupted(reason: string): ServerUnreachable {
+    return new ServerUnreachable(`The response of ${this.url} was interrupted (${reason}).`);
   }
 
-  async send(call: Call): Promise<void> {
+  async send(call: ServerRequest): Promise<void> {
     await this.#withRetries(call, async (response) => response.body?.cancel());
   }
 
-  async #once({ method, path, token, json, bytes, timeoutMs, signal }: Call): Promise<Response> {
+  async #once({ method, path, token, json, bytes, timeoutMs, signal }: ServerRequest): Promise<Response> {
     const timeout = AbortSignal.timeout(timeoutMs);
     const headers: Record<string, string> = { accept: mediaType };
     if (token !== null) headers["authorization"] = `Bearer ${token}`;
@@ -143,7 +143,7 @@ export class Server {
       });
     } catch (error) {
       signal?.throwIfAborted();
-      throw new Unreachable(`${this.url} can't be reached (${causeOf(error)}).`);
+      throw new ServerUnreachable(`${this.url} can't be reached (${causeOf(error)}).`);
     }
     if (response.ok) return response;
     throw await errorOf(response);
@@ -161,7 +161,7 @@ function causeOf(error: unknown): string {
   return cause?.message || cause?.code || message;
 }
 
-async function errorOf(response: Response): Promise<Refused | Unreachable> {
+async function errorOf(response: Response): Promise<ServerRejection | ServerUnreachable> {
   const text = await response.text().catch(() => "");
   let detail = "";
   try {
@@ -170,12 +170,12 @@ async function errorOf(response: Response): Promise<Refused | Unreachable> {
   } catch {
     // Not JSON, such as the error page of a proxy.
   }
-  return new Refused(response.status, detail || `The server responded with status ${response.status}.`);
+  return new ServerRejection(response.status, detail || `The server responded with status ${response.status}.`);
 }
 
 /** The delay before the next attempt, with jitter; undefined for errors that a retry can't fix. */
 function pauseMs(attempt: number, error: unknown): number | undefined {
-  if (error instanceof Refused && error.status < 500 && error.status !== 429 && error.status !== 408) return undefined;
-  if (!(error instanceof Refused || error instanceof Unreachable)) return undefined;
+  if (error instanceof ServerRejection && error.status < 500 && error.status !== 429 && error.status !== 408) return undefined;
+  if (!(error instanceof ServerRejection || error instanceof ServerUnreachable)) return undefined;
   return Math.min(pauseMsMax, pauseMsMin * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random());
 }

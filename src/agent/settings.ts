@@ -40,9 +40,9 @@ export interface AgentSettings {
 
 const truth = (text: string) => oneOf(["true", "false"])(text) === "true";
 
-type Table = { readonly [Name in keyof AgentSettings]: Setting<NonNullable<AgentSettings[Name]>> };
+type AgentSettingTable = { readonly [Name in keyof AgentSettings]: Setting<NonNullable<AgentSettings[Name]>> };
 
-export const agentSettingTable: Table = {
+export const agentSettingTable: AgentSettingTable = {
   agentServer: {
     variable: "CADASTRE_AGENT_SERVER",
     isRequired: true,

@@ -21,7 +21,7 @@ import { SettingError } from "../kernel/settings.ts";
 const passable = 0o001;
 
 /** Whether all users can traverse every parent directory. */
-export function isOpen(path: string): boolean {
+export function isAccessible(path: string): boolean {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     if ((statSync(folder).mode & passable) === 0) return false;
     if (folder === dirname(folder)) return true;
@@ -29,12 +29,12 @@ export function isOpen(path: string): boolean {
 }
 
 /** A directory below the system's temporary directory, always the same for an agent. Throws SettingError. */
-export function openShelter(home: string): string {
+export function createAccessibleDirectory(home: string): string {
   const name = createHash("sha256").update(home).digest("hex").slice(0, 16);
   const shelter = join(realpathSync(tmpdir()), `cadastre-agent-${name}`);
   mkdirSync(shelter, { recursive: true, mode: 0o711 });
   const facts = lstatSync(shelter);
-  if (!isOpen(shelter) || !facts.isDirectory() || facts.uid !== process.getuid?.())
+  if (!isAccessible(shelter) || !facts.isDirectory() || facts.uid !== process.getuid?.())
     throw new SettingError(
       `Jobs run as separate users, which can't access ${home}, because they can't traverse one of its parent directories. Set CADASTRE_AGENT_DIRECTORY to another directory.`,
     );
@@ -43,13 +43,13 @@ export function openShelter(home: string): string {
 }
 
 /** Returns the path itself if it is accessible, otherwise that of a copy, which is made again when the file changes. */
-export function reachable(path: string, shelter: string): string {
+export function accessiblePath(path: string, shelter: string): string {
   // The program that needs it reports that it is missing.
   if (!existsSync(path)) return path;
   const real = realpathSync(path);
   const facts = statSync(real);
   const isPlain = facts.isDirectory() ? (facts.mode & 0o005) === 0o005 : (facts.mode & 0o004) !== 0;
-  if (isPlain && isOpen(real)) return path;
+  if (isPlain && isAccessible(real)) return path;
   const mark = createHash("sha256").update(`${real} ${facts.mtimeMs} ${facts.size}`).digest("hex").slice(0, 16);
   const copy = join(shelter, "brought", mark, real.slice(dirname(real).length + 1));
   if (existsSync(copy)) return copy;

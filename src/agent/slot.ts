@@ -5,12 +5,12 @@
 import { realpathSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { ArchiveFault } from "../archive/faults.ts";
-import { Fenced, JobClient, type Outcome, type Signal } from "./client.ts";
+import { Fenced, JobClient, type PhaseResult, type JobSignal } from "./client.ts";
 import { JobDirectory } from "./directory.ts";
 import { programOf, titleOf } from "./engines.ts";
 import { EngineFault, Execution } from "./execution.ts";
 import { sizeOf } from "./files.ts";
-import type { Job } from "./job.ts";
+import type { ClaimedJobDocument } from "./job.ts";
 import { RunLog } from "./log.ts";
 import { logLine } from "./log-line.ts";
 import { masked } from "./masking.ts";
@@ -18,20 +18,20 @@ import { ConfigurationFault } from "./overrides.ts";
 import { apply, plan } from "./phases.ts";
 import type { Cgroup } from "../sandbox/cgroup.ts";
 import type { Mounts, Sandbox } from "../sandbox/launch.ts";
-import { Refused, type Server } from "./server.ts";
+import { ServerRejection, type ServerConnection } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
-import { reachable } from "./shelter.ts";
-import { keepLostState } from "./state.ts";
+import { accessiblePath } from "./shelter.ts";
+import { saveLostState } from "./state.ts";
 import { Stopper, type StopReason } from "./stopper.ts";
 import { secretsOf } from "./variables.ts";
 
 /** A failed apply is not reported earlier than this after its start (see `#holdBack`). */
 const failureMsMin = 3_000;
 
-export interface SlotOptions {
+export interface JobRunOptions {
   readonly slot: number;
   readonly settings: AgentSettings;
-  readonly server: Server;
+  readonly server: ServerConnection;
   readonly sandbox: Sandbox;
   readonly cgroup: Cgroup | undefined;
   readonly mounts: Omit<Mounts, "job" | "engine">;
@@ -52,8 +52,8 @@ function realPath(path: string): string {
 }
 
 export class JobRun {
-  readonly #job: Job;
-  readonly #options: SlotOptions;
+  readonly #job: ClaimedJobDocument;
+  readonly #options: JobRunOptions;
   readonly #lost = new AbortController();
   readonly #stopper: Stopper;
   readonly #client: JobClient;
@@ -61,7 +61,7 @@ export class JobRun {
   readonly #log: RunLog;
   readonly #secrets: readonly string[];
 
-  constructor(job: Job, options: SlotOptions) {
+  constructor(job: ClaimedJobDocument, options: JobRunOptions) {
     const { settings, server, sandbox, slot, mounts } = options;
     this.#job = job;
     this.#options = options;
@@ -70,7 +70,7 @@ export class JobRun {
     this.#client = new JobClient(server, settings.agentToken, job, this.#lost.signal);
     const program = realPath(programOf(settings.engines, job.engine ?? settings.engine, job.engineVersion));
     const base = settings.agentDirectory;
-    const engine = sandbox.uidOf(slot) === undefined ? program : reachable(program, base);
+    const engine = sandbox.uidOf(slot) === undefined ? program : accessiblePath(program, base);
     this.#directory = new JobDirectory(job, { base, sandbox, slot, mounts: { ...mounts, engine } });
     this.#log = new RunLog({
       send: (offset, bytes) => this.#client.log(offset, bytes),
@@ -81,20 +81,20 @@ export class JobRun {
   }
 
   /** `shutdown` kills the engine; the state is still uploaded. */
-  obey(signal: Signal | "shutdown"): void {
-    if (signal === "shutdown") this.#stopper.atOnce("shutdown");
-    else if (signal === "kill") this.#stopper.atOnce("canceled");
-    else this.#stopper.gently("canceled");
+  handleSignal(signal: JobSignal | "shutdown"): void {
+    if (signal === "shutdown") this.#stopper.kill("shutdown");
+    else if (signal === "kill") this.#stopper.kill("canceled");
+    else this.#stopper.interrupt("canceled");
   }
 
-  lose(reason: string): void {
+  abandon(reason: string): void {
     this.#lost.abort(new Fenced(reason));
   }
 
   async execute(): Promise<void> {
     const { say } = this.#options;
     const { runId: run, phase, organizationName, workspaceName } = this.#job;
-    this.#lost.signal.addEventListener("abort", () => this.#stopper.atOnce("lost"));
+    this.#lost.signal.addEventListener("abort", () => this.#stopper.kill("lost"));
     const limits = this.#watchLimits();
     const startedAt = performance.now();
     say(logLine("job started", { run, phase, workspace: `${organizationName}/${workspaceName}` }));
@@ -115,7 +115,7 @@ export class JobRun {
     }
   }
 
-  async #outcome(): Promise<Outcome> {
+  async #outcome(): Promise<PhaseResult> {
     try {
       await this.#directory.make();
       const execution = new Execution(this.#executionOptions());
@@ -145,18 +145,18 @@ export class JobRun {
   }
 
   /** The result of a phase that failed outside the engine. */
-  async #failed(error: unknown): Promise<Outcome> {
+  async #failed(error: unknown): Promise<PhaseResult> {
     const { reason } = this.#stopper;
     if (reason === "canceled") return { result: "canceled" };
     const sentence = reason === undefined ? this.#sentenceOf(error) : this.#stopSentence(reason);
-    const isLogged = reason === undefined && error instanceof EngineFault && error.isTold;
+    const isLogged = reason === undefined && error instanceof EngineFault && error.isLogged;
     if (!isLogged) await this.#log.say(`\n${sentence}`);
     return { result: "errored", errorMessage: sentence };
   }
 
   #sentenceOf(error: unknown): string {
     const { message, stack } = error as Error;
-    const foreseen = [ConfigurationFault, EngineFault, ArchiveFault, Refused];
+    const foreseen = [ConfigurationFault, EngineFault, ArchiveFault, ServerRejection];
     if (foreseen.some((kind) => error instanceof kind)) return message;
     const { runId: run, phase } = this.#job;
     this.#options.say(logLine("job failed unexpectedly", { run, phase, error: this.#masked(stack ?? message) }));
@@ -174,7 +174,7 @@ export class JobRun {
   }
 
   #watchLimits(): () => void {
-    const timeout = setTimeout(() => this.#stopper.gently("timed-out"), this.#job.timeoutSeconds * 1000);
+    const timeout = setTimeout(() => this.#stopper.interrupt("timed-out"), this.#job.timeoutSeconds * 1000);
     let checking: Promise<void> | undefined;
     const timer = setInterval(() => {
       checking ??= this.#checkDisk().finally(() => (checking = undefined));
@@ -187,14 +187,14 @@ export class JobRun {
 
   async #checkDisk(): Promise<void> {
     const bytesMax = this.#options.settings.jobDiskMegabytes * 2 ** 20;
-    if ((await sizeOf(this.#directory.root, bytesMax)) > bytesMax) this.#stopper.atOnce("disk");
+    if ((await sizeOf(this.#directory.root, bytesMax)) > bytesMax) this.#stopper.kill("disk");
   }
 
   /**
    * Between a plan and an automatic apply, CLIs read the run once more. If it has already errored, they take it for a failed plan and never
    * show why the apply failed.
    */
-  async #holdBack({ result }: Outcome, startedAt: number): Promise<void> {
+  async #holdBack({ result }: PhaseResult, startedAt: number): Promise<void> {
     if (this.#job.phase === "apply" && result === "errored")
       await pause(startedAt + failureMsMin - performance.now(), undefined, { signal: this.#lost.signal });
   }
@@ -204,7 +204,7 @@ export class JobRun {
     const { runId: run, phase } = this.#job;
     const reason = this.#lost.signal.aborted ? (this.#lost.signal.reason as Error).message : (error as Error).message;
     say(logLine("job abandoned", { run, phase, reason }));
-    const kept = await keepLostState(lost, this.#job, this.#directory.root, this.#directory.stateFile).catch(
+    const kept = await saveLostState(lost, this.#job, this.#directory.root, this.#directory.stateFile).catch(
       (failure: Error) => {
         say(logLine("state not saved", { run, phase, error: failure.message }));
         return undefined;

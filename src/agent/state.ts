@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { type StateHead, StateHeadReader } from "../statefile/state-head.ts";
 import type { JobClient } from "./client.ts";
 import { copyOut } from "./files.ts";
-import type { Job } from "./job.ts";
-import { Refused } from "./server.ts";
+import type { ClaimedJobDocument } from "./job.ts";
+import { ServerRejection } from "./server.ts";
 
 /** The path of a workspace's state in the local backend; `default` has a different one. */
 export const stateFile = (directory: string, workspace: string): string =>
@@ -21,7 +21,7 @@ export const stateFile = (directory: string, workspace: string): string =>
 const intervalMs = 20_000;
 const checkMs = 2000;
 
-export interface StateKeeperOptions {
+export interface StateUploaderOptions {
   readonly root: string;
   readonly file: string;
   /** Where the state is copied before the upload, because the engine can write the file meanwhile. */
@@ -29,7 +29,7 @@ export interface StateKeeperOptions {
   /** Of the state before the apply. */
   readonly md5: string | undefined;
   readonly client: Pick<JobClient, "writeState" | "putContent">;
-  readonly rhythm?: number;
+  readonly intervalMs?: number;
 }
 
 interface StateCopy {
@@ -39,8 +39,8 @@ interface StateCopy {
   readonly head: StateHead | undefined;
 }
 
-export class StateKeeper {
-  readonly #options: StateKeeperOptions;
+export class StateUploader {
+  readonly #options: StateUploaderOptions;
   readonly #intervalMs: number;
   #stored: string | undefined;
   #lastSeen = "";
@@ -49,9 +49,9 @@ export class StateKeeper {
   #uploading: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: StateKeeperOptions) {
+  constructor(options: StateUploaderOptions) {
     this.#options = options;
-    this.#intervalMs = options.rhythm ?? intervalMs;
+    this.#intervalMs = options.intervalMs ?? intervalMs;
     this.#stored = options.md5;
   }
 
@@ -76,7 +76,7 @@ export class StateKeeper {
       await this.#options.client.writeState({ ...state, ...state.head });
       return undefined;
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof ServerRejection)) throw error;
       return this.#saveAsErroredState(state, error.message);
     }
   }
@@ -119,9 +119,9 @@ export class StateKeeper {
 }
 
 /** Saves the state of a lost job on this machine, because the server no longer accepts it. Returns its path, or undefined if there is none. */
-export async function keepLostState(
+export async function saveLostState(
   folder: string,
-  job: Pick<Job, "runId" | "phase">,
+  job: Pick<ClaimedJobDocument, "runId" | "phase">,
   root: string,
   file: string,
 ): Promise<string | undefined> {

@@ -32,14 +32,14 @@ export class Stopper {
     return this.#isHard;
   }
 
-  gently(reason: StopReason): void {
+  interrupt(reason: StopReason): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
     this.#process?.interrupt();
-    this.#grace = setTimeout(() => this.atOnce(reason), this.#graceMs).unref();
+    this.#grace = setTimeout(() => this.kill(reason), this.#graceMs).unref();
   }
 
-  atOnce(reason: StopReason): void {
+  kill(reason: StopReason): void {
     this.#reason ??= reason;
     this.#isHard = true;
     clearTimeout(this.#grace);

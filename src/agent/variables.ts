@@ -3,9 +3,9 @@
  * environment and the CLI configuration. It must not let a workspace override what the agent relies on.
  */
 import { HclFault, readHcl } from "../kernel/hcl.ts";
-import { shownValues } from "../kernel/secret-forms.ts";
+import { maskedValues } from "../kernel/secret-forms.ts";
 import { version } from "../version.ts";
-import type { Job, JobVariable } from "./job.ts";
+import type { ClaimedJobDocument, JobVariable } from "./job.ts";
 import { ConfigurationFault } from "./overrides.ts";
 
 /** An HCL identifier. Other names can't be declared, so they are skipped. */
@@ -67,7 +67,7 @@ const reserved = new Set([
 ]);
 
 /** Whether an environment variable may be set by a workspace. */
-export function mayBeSet(name: string, value = ""): boolean {
+export function canBeSet(name: string, value = ""): boolean {
   const isReserved = reserved.has(name) || name.startsWith("LD_") || name.startsWith("TF_TOKEN_");
   return /^[^=\0]+$/.test(name) && !isReserved && !(name.startsWith("TF_CLI_ARGS") && asksToDestroy(value));
 }
@@ -75,7 +75,7 @@ export function mayBeSet(name: string, value = ""): boolean {
 /** Destroying needs a separate permission, so only the run's own options can request it. Engines parse quotes and backslashes like a shell. */
 const asksToDestroy = (words: string): boolean => /(^|\s)--?destroy\b/.test(words.replaceAll(/["'\\]/g, ""));
 
-export interface Places {
+export interface EnginePaths {
   readonly home: string;
   readonly tmp: string;
   readonly cliConfiguration: string;
@@ -86,16 +86,16 @@ export interface Places {
   readonly ca: string | undefined;
 }
 
-export interface Environment {
+export interface EngineEnvironment {
   readonly variables: Record<string, string>;
   /** Names of workspace variables that were ignored. */
   readonly refused: readonly string[];
 }
 
 /** The complete environment of the engine's process; it contains nothing of the agent's environment. */
-export function environmentOf(job: Job, paths: Places): Environment {
+export function environmentOf(job: ClaimedJobDocument, paths: EnginePaths): EngineEnvironment {
   const fromWorkspace = job.variables.filter(({ category }) => category === "env");
-  const accepted = fromWorkspace.filter(({ key, value }) => mayBeSet(key, value));
+  const accepted = fromWorkspace.filter(({ key, value }) => canBeSet(key, value));
   const runVariables = runVariablesOf(job);
   const variables: Record<string, string> = {
     ...(paths.ca === undefined ? {} : caVariables(paths.ca)),
@@ -117,7 +117,7 @@ export function environmentOf(job: Job, paths: Places): Environment {
     TFC_AGENT_VERSION: agentVersion,
     CADASTRE_AGENT_VERSION: version,
   };
-  return { variables, refused: fromWorkspace.filter(({ key, value }) => !mayBeSet(key, value)).map(({ key }) => key) };
+  return { variables, refused: fromWorkspace.filter(({ key, value }) => !canBeSet(key, value)).map(({ key }) => key) };
 }
 
 /** The version of HCP Terraform's agent that we are compatible with: engines require 1.10 for import blocks. */
@@ -129,10 +129,10 @@ const caVariables = (file: string) => ({ SSL_CERT_FILE: file, GIT_SSL_CAINFO: fi
 export const sshCommand = ({
   sshKey,
   knownHosts: { file, isComplete },
-}: Pick<Places, "sshKey" | "knownHosts">): string =>
+}: Pick<EnginePaths, "sshKey" | "knownHosts">): string =>
   `ssh -i ${sshKey} -o IdentitiesOnly=yes -o BatchMode=yes -o UserKnownHostsFile=${file} -o StrictHostKeyChecking=${isComplete ? "yes" : "accept-new"}`;
 
-function runVariablesOf(job: Job): Record<string, string> {
+function runVariablesOf(job: ClaimedJobDocument): Record<string, string> {
   const facts: Record<string, string | null> = {
     TFC_RUN_ID: job.runId,
     TFE_RUN_ID: job.runId,
@@ -151,12 +151,12 @@ function runVariablesOf(job: Job): Record<string, string> {
 }
 
 /** The values to mask in logs. */
-export function secretsOf(job: Job): string[] {
+export function secretsOf(job: ClaimedJobDocument): string[] {
   return [
     job.token,
     ...job.identityTokens.map(({ value }) => value),
     ...(job.sshKey === null ? [] : [job.sshKey]),
-    ...job.variables.filter(({ sensitive }) => sensitive).flatMap(shownValues),
+    ...job.variables.filter(({ sensitive }) => sensitive).flatMap(maskedValues),
   ];
 }
 

@@ -6,18 +6,18 @@ import { createGunzip, type Gunzip } from "node:zlib";
 import { freeBuffersAfter } from "../kernel/streams.ts";
 import { ArchiveFault, limits } from "./faults.ts";
 import { TarReader } from "./tar-reader.ts";
-import { type Addition, Tree } from "./tree.ts";
+import { type TreeAddition, ArchiveTree } from "./tree.ts";
 
 const gzipMark = [0x1f, 0x8b];
 
-type Done = void | Promise<void>;
+type VisitResult = void | Promise<void>;
 
 export interface ArchiveVisitor {
-  open?(addition: Addition): Done;
+  open?(addition: TreeAddition): VisitResult;
   /** Data of the file that was opened last. The bytes are valid only during the call. */
-  data?(bytes: Uint8Array): Done;
+  data?(bytes: Uint8Array): VisitResult;
   /** The entry that was opened last is complete. */
-  close?(): Done;
+  close?(): VisitResult;
 }
 
 export interface ArchiveSummary {
@@ -28,7 +28,7 @@ export interface ArchiveSummary {
 export class ArchiveReader {
   readonly #gunzip: Gunzip = createGunzip({ chunkSize: 64 * 1024 });
   readonly #tar = new TarReader();
-  readonly #tree = new Tree();
+  readonly #tree = new ArchiveTree();
   readonly #visitor: ArchiveVisitor;
   /** Settles when everything was read, or at the first fault. */
   readonly #reading: Promise<void>;
@@ -68,7 +68,7 @@ export class ArchiveReader {
   async end(): Promise<ArchiveSummary> {
     this.#gunzip.end();
     await this.#reading;
-    if (this.#gunzip.bytesWritten < this.#packedBytes) throw trailing();
+    if (this.#gunzip.bytesWritten < this.#packedBytes) throw trailingDataFault();
     this.#tar.end();
     this.#tree.end();
     return { packedBytes: this.#packedBytes, unpackedBytes: this.#unpackedBytes };
@@ -133,5 +133,5 @@ export class ArchiveReader {
   }
 }
 
-const trailing = (): ArchiveFault =>
+const trailingDataFault = (): ArchiveFault =>
   new ArchiveFault("trailing_data", "The archive is followed by other data. Send only the archive.");

@@ -1,6 +1,6 @@
 /** Checks an archive as a stream, and extracts its readme. */
 import { ArchiveReader, type ArchiveSummary } from "./archive-reader.ts";
-import type { Thing } from "./tree.ts";
+import type { ArchiveEntry } from "./tree.ts";
 
 /** Larger readmes are ignored. */
 export const readmeBytesMax = 1024 * 1024;
@@ -46,7 +46,7 @@ export class ArchiveCheck {
     this.#reader.destroy();
   }
 
-  #open(entry: Thing): void {
+  #open(entry: ArchiveEntry): void {
     this.#current = undefined;
     if (entry.kind !== "file" || !entry.path.startsWith(this.#directory)) return;
     const name = entry.path.slice(this.#directory.length);

@@ -19,7 +19,7 @@ const extensionBytesMax = 1024 * 1024;
 const extensionTypes = ["x", "g", "L", "K"];
 
 /** Overrides from extended headers for the next entry. */
-interface Told {
+interface TarExtension {
   name?: string;
   linkName?: string;
   size?: number;
@@ -34,7 +34,7 @@ export class TarReader {
   #padding = 0;
   /** The extended header that is being read. */
   #extension: { readonly type: string; readonly pieces: Buffer[] } | undefined;
-  #overrides: Told = {};
+  #overrides: TarExtension = {};
   /** Two blocks of zeros end the archive. */
   #zeroBlocks = 0;
 

@@ -7,7 +7,7 @@
 import { ArchiveFault, limits, shownName } from "./faults.ts";
 import type { TarHeader } from "./tar-header.ts";
 
-export type Thing =
+export type ArchiveEntry =
   | { readonly kind: "directory"; readonly path: string }
   | { readonly kind: "file"; readonly path: string; readonly size: number; readonly mode: number }
   | { readonly kind: "link"; readonly path: string; readonly target: string }
@@ -15,30 +15,30 @@ export type Thing =
   | { readonly kind: "hard-link"; readonly path: string; readonly target: string };
 
 /** The effect of an entry: missing parent directories, outermost first, and the entry itself. */
-export interface Addition {
+export interface TreeAddition {
   readonly parents: readonly string[];
-  readonly entry: Thing;
+  readonly entry: ArchiveEntry;
   /** Whether the entry replaces an earlier one of the same kind. */
   readonly replaces: boolean;
 }
 
-type Known = "directory" | "file" | { readonly target: string };
+type KnownEntry = "directory" | "file" | { readonly target: string };
 
-const kindOf = (known: Known): "directory" | "file" | "link" => (typeof known === "string" ? known : "link");
+const kindOf = (known: KnownEntry): "directory" | "file" | "link" => (typeof known === "string" ? known : "link");
 
 /** The limit of common file systems. */
 const linksMax = 40;
 /** For all links of an archive: about ten for each entry. */
 const stepsMax = 500_000;
 
-export class Tree {
-  readonly #known = new Map<string, Known>();
+export class ArchiveTree {
+  readonly #known = new Map<string, KnownEntry>();
   #namesBytes = 0;
   /** Path segments visited while following all links. */
   #steps = 0;
 
   /** Undefined for the root directory. Raises `ArchiveFault`. */
-  add(header: TarHeader): Addition | undefined {
+  add(header: TarHeader): TreeAddition | undefined {
     const segments = segmentsOf(header.name);
     const path = segments.join("/");
     if (path === "") {
@@ -68,7 +68,7 @@ export class Tree {
       const parent = path.slice(0, end);
       const known = this.#known.get(parent);
       if (known === "directory") break;
-      if (known !== undefined) throw belowOther(path, kindOf(known));
+      if (known !== undefined) throw nestedEntryFault(path, kindOf(known));
       missing.push(parent);
     }
     missing.reverse();
@@ -76,10 +76,10 @@ export class Tree {
     return missing;
   }
 
-  #place(entry: Thing): boolean {
+  #place(entry: ArchiveEntry): boolean {
     const { kind, path } = entry;
     const known = this.#known.get(path);
-    const next: Known = kind === "directory" ? kind : kind === "link" ? { target: entry.target } : "file";
+    const next: KnownEntry = kind === "directory" ? kind : kind === "link" ? { target: entry.target } : "file";
     if (known !== undefined && kindOf(known) !== kindOf(next))
       throw new ArchiveFault(
         "kind_changed",
@@ -89,7 +89,7 @@ export class Tree {
     return known !== undefined;
   }
 
-  #remember(path: string, known: Known): void {
+  #remember(path: string, known: KnownEntry): void {
     this.#known.set(path, known);
     this.#namesBytes += path.length + (typeof known === "string" ? 0 : known.target.length);
     if (this.#known.size > limits.entries)
@@ -104,7 +104,7 @@ export class Tree {
       );
   }
 
-  #entryOf(header: TarHeader, path: string): Thing {
+  #entryOf(header: TarHeader, path: string): ArchiveEntry {
     const { type, mode, size, linkName } = header;
     switch (type) {
       case "5":
@@ -163,7 +163,7 @@ export class Tree {
         );
       if (segment === "" || segment === ".") continue;
       if (segment === "..") {
-        if (current.pop() === undefined) throw leadsOut(link, firstTarget);
+        if (current.pop() === undefined) throw outsideLinkFault(link, firstTarget);
         continue;
       }
       current.push(segment);
@@ -177,7 +177,7 @@ export class Tree {
   }
 }
 
-const belowOther = (path: string, kind: string): ArchiveFault =>
+const nestedEntryFault = (path: string, kind: string): ArchiveFault =>
   kind === "file"
     ? new ArchiveFault("below_file", `The entry ${shownName(path)} is inside a file. Pack the directory again.`)
     : new ArchiveFault(
@@ -185,7 +185,7 @@ const belowOther = (path: string, kind: string): ArchiveFault =>
         `The entry ${shownName(path)} is inside a link, so it could be written outside of the directory. Pack the directory that the link leads to instead.`,
       );
 
-const leadsOut = (link: string, target: string): ArchiveFault =>
+const outsideLinkFault = (link: string, target: string): ArchiveFault =>
   new ArchiveFault(
     "link_outside",
     `The link ${shownName(link)} leads out of the archive, to ${shownName(target)}. Add its target to the archive and use a relative link.`,
@@ -223,7 +223,7 @@ function refuseTarget(path: string, target: string): void {
       "name_invalid",
       `The link ${shownName(path)} is invalid: its target is empty or contains a zero byte.`,
     );
-  if (target.startsWith("/")) throw leadsOut(path, target);
+  if (target.startsWith("/")) throw outsideLinkFault(path, target);
   if (target.length > limits.nameBytes)
     throw new ArchiveFault(
       "name_too_long",

@@ -5,7 +5,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, symlink, unlink } from "node:fs/promises";
 import { ArchiveReader, type ArchiveSummary } from "./archive-reader.ts";
-import type { Addition, Thing } from "./tree.ts";
+import type { TreeAddition, ArchiveEntry } from "./tree.ts";
 
 /** The owner can always read and write; others can never write. */
 const fileMode = (mode: number): number => (mode & 0o755) | 0o600;
@@ -18,8 +18,8 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
  * the directory is not empty or can't be written. The caller removes partial output.
  */
 export async function unpack(source: AsyncIterable<Uint8Array>, directory: string): Promise<ArchiveSummary> {
-  await claim(directory);
-  const unpacking = new Unpacking(directory);
+  await claimDirectory(directory);
+  const unpacking = new ArchiveUnpacker(directory);
   const reader = new ArchiveReader(unpacking);
   try {
     for await (const piece of source) await reader.write(piece);
@@ -33,7 +33,7 @@ export async function unpack(source: AsyncIterable<Uint8Array>, directory: strin
 }
 
 /** Raises an Error unless it is a real, empty directory. */
-async function claim(directory: string): Promise<void> {
+async function claimDirectory(directory: string): Promise<void> {
   try {
     await mkdir(directory, { mode: directoryMode });
   } catch (error) {
@@ -43,7 +43,7 @@ async function claim(directory: string): Promise<void> {
   }
 }
 
-class Unpacking {
+class ArchiveUnpacker {
   readonly #root: Buffer;
   /** Targets by path. A later entry of the same name replaces the earlier one. */
   readonly #links = new Map<string, string>();
@@ -53,7 +53,7 @@ class Unpacking {
     this.#root = Buffer.from(`${directory}/`);
   }
 
-  async open({ parents, entry, replaces }: Addition): Promise<void> {
+  async open({ parents, entry, replaces }: TreeAddition): Promise<void> {
     for (const path of parents) await mkdir(this.#at(path), { mode: directoryMode });
     if (entry.kind === "link") this.#links.set(entry.path, entry.target);
     else if (entry.kind === "directory") {
@@ -86,7 +86,7 @@ class Unpacking {
     for (const [path, target] of this.#links) await symlink(Buffer.from(target, "latin1"), this.#at(path));
   }
 
-  async #make(entry: Extract<Thing, { kind: "file" | "hard-link" }>): Promise<void> {
+  async #make(entry: Extract<ArchiveEntry, { kind: "file" | "hard-link" }>): Promise<void> {
     const path = this.#at(entry.path);
     if (entry.kind === "hard-link") await link(this.#at(entry.target), path);
     else this.#file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode(entry.mode));

@@ -9,7 +9,7 @@ export const formatName = "cadastre-backup";
 export const formatVersion = 1;
 
 /** The first line. It contains no secrets. */
-export interface Header {
+export interface BackupHeader {
   readonly format: typeof formatName;
   readonly version: number;
   readonly createdAt: string;
@@ -21,33 +21,33 @@ export interface Header {
 }
 
 /** Starts a table; its rows follow until the next section or the footer. */
-export interface Section {
+export interface BackupSection {
   readonly table: string;
   readonly columns: readonly string[];
 }
 
 /** The last line: row counts per table, and the SHA-256 (hex) of all bytes before it. */
-export interface Footer {
+export interface BackupFooter {
   readonly rows: Readonly<Record<string, number>>;
   /** Ids of all keys that values are encrypted with; absent in older files, which use only the header's key. */
   readonly keyIds?: readonly string[];
   readonly sha256: string;
 }
 
-export type Value = string | number | null | Uint8Array;
+export type BackupValue = string | number | null | Uint8Array;
 
 /** How bytes, which JSON doesn't have, are written. */
 interface EncodedBytes {
   readonly base64: string;
 }
 
-export function encodeRow(values: readonly Value[]): string {
+export function encodeRow(values: readonly BackupValue[]): string {
   return JSON.stringify(
     values.map((value) => (value instanceof Uint8Array ? { base64: Buffer.from(value).toString("base64") } : value)),
   );
 }
 
-export function decodeRow(values: readonly (string | number | null | EncodedBytes)[]): Value[] {
+export function decodeRow(values: readonly (string | number | null | EncodedBytes)[]): BackupValue[] {
   return values.map((value) =>
     typeof value === "object" && value !== null ? Buffer.from(value.base64, "base64") : value,
   );
@@ -58,10 +58,10 @@ export const keyIdsIn = (values: readonly unknown[]): string[] =>
   values.filter((value) => value instanceof Uint8Array).map((value) => keyIdOf(value as Uint8Array));
 
 /** Decrypts every encrypted value, to check that the keys fit; the plaintext is discarded. */
-export class SecretsCheck {
+export class SecretChecker {
   readonly #vault: Vault;
   readonly #file: string;
-  #section: Section = { table: "", columns: [] };
+  #section: BackupSection = { table: "", columns: [] };
   #sealed: SealedTable | undefined;
   count = 0;
 
@@ -70,13 +70,13 @@ export class SecretsCheck {
     this.#file = file;
   }
 
-  begin(section: Section): void {
+  begin(section: BackupSection): void {
     this.#section = section;
     this.#sealed = sealedTables.find(({ table, formerly }) => table === section.table || formerly === section.table);
   }
 
   /** Throws `conflict` if a value can't be decrypted. */
-  row(values: readonly Value[]): void {
+  row(values: readonly BackupValue[]): void {
     const sealed = this.#sealed;
     if (sealed === undefined) return;
     const valueOf = (column: string) => values[this.#section.columns.indexOf(column)];
@@ -100,10 +100,10 @@ export class SecretsCheck {
 const bookkeeping = "migrations";
 
 /** Tables that have rows in a new database; the rows of the backup replace them. */
-export const tablesFilledFromStart: readonly string[] = [bookkeeping, "meta", "engine_versions"];
+export const prefilledTables: readonly string[] = [bookkeeping, "meta", "engine_versions"];
 
 /** Maintained by triggers, which also run on restore, so these tables are not in the file. */
-export const keptByTriggers: readonly string[] = ["access_versions"];
+export const triggerMaintainedTables: readonly string[] = ["access_versions"];
 
 /** The SQL names of the tables after these migrations. */
 export function tablesAfter(applied: readonly string[], known: readonly Migration[] = migrations): string[] {
@@ -118,8 +118,8 @@ export function tablesAfter(applied: readonly string[], known: readonly Migratio
       if (newName !== "") tables.add(newName);
     }
   }
-  return [...tables].filter((table) => !keptByTriggers.includes(table));
+  return [...tables].filter((table) => !triggerMaintainedTables.includes(table));
 }
 
 /** Called repeatedly with the number of rows of the table that are done. */
-export type Progress = (table: string, rows: number) => void;
+export type BackupProgress = (table: string, rows: number) => void;

@@ -3,18 +3,18 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
 import { type AppError, conflict } from "../kernel/errors.ts";
-import { decodeRow, formatName, formatVersion, type Footer, type Header, type Section, type Value } from "./format.ts";
+import { decodeRow, formatName, formatVersion, type BackupFooter, type BackupHeader, type BackupSection, type BackupValue } from "./format.ts";
 
-export type Part =
-  | { readonly kind: "header"; readonly header: Header }
-  | { readonly kind: "section"; readonly section: Section }
-  | { readonly kind: "row"; readonly values: Value[] }
+export type BackupPart =
+  | { readonly kind: "header"; readonly header: BackupHeader }
+  | { readonly kind: "section"; readonly section: BackupSection }
+  | { readonly kind: "row"; readonly values: BackupValue[] }
   /** Comes last, after the checksum and the counts were verified. */
-  | { readonly kind: "footer"; readonly footer: Footer };
+  | { readonly kind: "footer"; readonly footer: BackupFooter };
 
 /** Throws `conflict` if the file is not a backup, has a newer format, or is truncated or damaged. */
-export async function* readBackup(file: string): AsyncGenerator<Part> {
-  const checker = new Checker(file);
+export async function* readBackup(file: string): AsyncGenerator<BackupPart> {
+  const checker = new BackupChecker(file);
   try {
     for await (const bytes of linesOf(file)) yield checker.part(bytes);
   } catch (error) {
@@ -24,11 +24,11 @@ export async function* readBackup(file: string): AsyncGenerator<Part> {
 }
 
 /** Checks the order of the lines and computes the checksum. */
-class Checker {
+class BackupChecker {
   readonly #file: string;
   readonly #hash = createHash("sha256");
   readonly #rows: Record<string, number> = {};
-  #section: Section | undefined;
+  #section: BackupSection | undefined;
   #hasHeader = false;
   #hasFooter = false;
 
@@ -36,13 +36,13 @@ class Checker {
     this.#file = file;
   }
 
-  part(bytes: Buffer): Part {
+  part(bytes: Buffer): BackupPart {
     if (this.#hasFooter) throw damaged(this.#file);
     const line = this.#parse(bytes);
     if (!this.#hasHeader) return this.#header(line, bytes);
-    if (isRecord(line) && "sha256" in line) return this.#footer(line as unknown as Footer);
+    if (isRecord(line) && "sha256" in line) return this.#footer(line as unknown as BackupFooter);
     this.#hash.update(bytes);
-    return Array.isArray(line) ? this.#row(line) : this.#begin(line as Section);
+    return Array.isArray(line) ? this.#row(line) : this.#begin(line as BackupSection);
   }
 
   /** Throws `conflict` if the footer is missing. */
@@ -59,8 +59,8 @@ class Checker {
     }
   }
 
-  #header(line: unknown, bytes: Buffer): Part {
-    const header = line as Header;
+  #header(line: unknown, bytes: Buffer): BackupPart {
+    const header = line as BackupHeader;
     if (!isRecord(line) || header.format !== formatName || !Array.isArray(header.migrations))
       throw notABackup(this.#file);
     if (header.version > formatVersion)
@@ -72,7 +72,7 @@ class Checker {
     return { kind: "header", header };
   }
 
-  #begin(section: Section): Part {
+  #begin(section: BackupSection): BackupPart {
     if (!isRecord(section) || typeof section.table !== "string" || !Array.isArray(section.columns))
       throw damaged(this.#file);
     this.#section = section;
@@ -80,14 +80,14 @@ class Checker {
     return { kind: "section", section };
   }
 
-  #row(values: unknown[]): Part {
+  #row(values: unknown[]): BackupPart {
     const { table, columns } = this.#section ?? { table: "", columns: [] };
     if (values.length !== columns.length) throw damaged(this.#file);
     this.#rows[table] = (this.#rows[table] ?? 0) + 1;
     return { kind: "row", values: decodeRow(values as Parameters<typeof decodeRow>[0]) };
   }
 
-  #footer(footer: Footer): Part {
+  #footer(footer: BackupFooter): BackupPart {
     const isSame =
       footer.sha256 === this.#hash.digest("hex") && JSON.stringify(footer.rows) === JSON.stringify(this.#rows);
     if (!isSame) throw damaged(this.#file);

@@ -2,25 +2,25 @@
 import { type CompiledQuery, sql } from "kysely";
 import type { Database, Tx } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
-import { appliedIn, createBookkeeping, migrateIn, migrations, setUp, unknownOf } from "../database/migrate.ts";
+import { appliedIn, createMigrationsTable, migrateIn, migrations, withSetupLock, unknownMigrations } from "../database/migrate.ts";
 import { conflict } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
 import { counted } from "../kernel/text.ts";
 import {
-  type Footer,
-  type Header,
-  type Progress,
-  SecretsCheck,
-  type Section,
+  type BackupFooter,
+  type BackupHeader,
+  type BackupProgress,
+  SecretChecker,
+  type BackupSection,
   tablesAfter,
-  tablesFilledFromStart,
-  type Value,
+  prefilledTables,
+  type BackupValue,
 } from "./format.ts";
 import { readBackup } from "./read.ts";
 
-export interface Verified {
-  readonly header: Header;
-  readonly rows: Footer["rows"];
+export interface VerifiedBackup {
+  readonly header: BackupHeader;
+  readonly rows: BackupFooter["rows"];
   /** Ids of all keys that are needed to decrypt its values. */
   readonly keyIds: readonly string[];
   /** How many values were decrypted; 0 without a vault. */
@@ -31,10 +31,10 @@ export interface Verified {
  * Reads the whole file and writes nothing; with a vault, also decrypts every encrypted value. Throws `conflict` if this version, or these
  * keys, can't restore the file.
  */
-export async function verifyBackup(file: string, progress: Progress, vault?: Vault): Promise<Verified> {
-  const check = vault && new SecretsCheck(vault, file);
-  let header: Header | undefined;
-  let footer: Footer | undefined;
+export async function verifyBackup(file: string, progress: BackupProgress, vault?: Vault): Promise<VerifiedBackup> {
+  const check = vault && new SecretChecker(vault, file);
+  let header: BackupHeader | undefined;
+  let footer: BackupFooter | undefined;
   let table = "";
   let rows = 0;
   for await (const part of readBackup(file)) {
@@ -57,8 +57,8 @@ export async function verifyBackup(file: string, progress: Progress, vault?: Vau
 }
 
 /** Throws `conflict` if the file has a migration that this version doesn't have. */
-function refuseNewerSchema({ migrations: applied, cadastre }: Header, file: string): void {
-  if (unknownOf(applied).length > 0)
+function refuseNewerSchema({ migrations: applied, cadastre }: BackupHeader, file: string): void {
+  if (unknownMigrations(applied).length > 0)
     throw conflict(
       `The backup ${file} was written by a newer version of Cadastre (${cadastre}). Restore it with that version.`,
     );
@@ -70,32 +70,32 @@ function refuseNewerSchema({ migrations: applied, cadastre }: Header, file: stri
  */
 export async function loadBackup(
   database: Database,
-  { file, header }: { readonly file: string; readonly header: Header },
-  progress: Progress,
+  { file, header }: { readonly file: string; readonly header: BackupHeader },
+  progress: BackupProgress,
 ): Promise<void> {
   const schemaOfFile = migrations.filter(({ name }) => header.migrations.includes(name));
   // A transaction that is retried reads the file again from its start.
   const load = async (tx: Tx) => {
-    await createBookkeeping(tx);
+    await createMigrationsTable(tx);
     const applied = await appliedIn(tx);
     await requireEmpty(tx, tablesAfter(applied));
     requireOlderSchema(applied, header, file);
     await migrateIn(tx, schemaOfFile);
     const tables = tablesAfter(header.migrations);
-    for (const table of tablesFilledFromStart.filter((name) => tables.includes(name)))
+    for (const table of prefilledTables.filter((name) => tables.includes(name)))
       await tx.db.deleteFrom(table as never).execute();
     await loadRows(tx, file, progress);
-    const { settleDeferred } = tx.dialect;
+    const { runDeferredNow: settleDeferred } = tx.dialect;
     if (settleDeferred !== undefined) await sql.raw(settleDeferred).execute(tx.db);
     await migrateIn(tx, migrations);
   };
-  database.fence.letGo();
-  await setUp(database, load);
-  database.fence.hold(migrations.map(({ name }) => name));
+  database.fence.disable();
+  await withSetupLock(database, load);
+  database.fence.setMigrations(migrations.map(({ name }) => name));
 }
 
-async function loadRows(tx: Tx, file: string, progress: Progress): Promise<void> {
-  const loader = new Loader(tx, progress);
+async function loadRows(tx: Tx, file: string, progress: BackupProgress): Promise<void> {
+  const loader = new RowLoader(tx, progress);
   for await (const part of readBackup(file)) {
     if (part.kind === "section") await loader.begin(part.section);
     else if (part.kind === "row") await loader.add(part.values);
@@ -107,7 +107,7 @@ async function loadRows(tx: Tx, file: string, progress: Progress): Promise<void>
 }
 
 /** Rows can't be loaded into tables that a later migration changed. */
-function requireOlderSchema(applied: readonly string[], { migrations: ofFile, cadastre }: Header, file: string): void {
+function requireOlderSchema(applied: readonly string[], { migrations: ofFile, cadastre }: BackupHeader, file: string): void {
   const newer = applied.filter((name) => !ofFile.includes(name));
   if (newer.length > 0)
     throw conflict(
@@ -116,7 +116,7 @@ function requireOlderSchema(applied: readonly string[], { migrations: ofFile, ca
 }
 
 async function requireEmpty(tx: Tx, tables: readonly string[]): Promise<void> {
-  for (const table of tables.filter((name) => !tablesFilledFromStart.includes(name))) {
+  for (const table of tables.filter((name) => !prefilledTables.includes(name))) {
     const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(tx.db);
     if (rows.length > 0)
       throw conflict(
@@ -125,7 +125,7 @@ async function requireEmpty(tx: Tx, tables: readonly string[]): Promise<void> {
   }
 }
 
-async function verifyCounts(tx: Tx, expected: Footer["rows"]): Promise<void> {
+async function verifyCounts(tx: Tx, expected: BackupFooter["rows"]): Promise<void> {
   for (const [table, count] of Object.entries(expected)) {
     const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(tx.db);
     if (rows[0]?.count !== count)
@@ -141,28 +141,28 @@ const parametersMax = 30_000;
 const bytesPerStatement = 4 * 1024 * 1024;
 
 /** Inserts rows in batches. */
-class Loader {
+class RowLoader {
   readonly #tx: Tx;
-  readonly #progress: Progress;
-  #section: Section = { table: "", columns: [] };
+  readonly #progress: BackupProgress;
+  #section: BackupSection = { table: "", columns: [] };
   #full: CompiledQuery | undefined;
-  #batch: Value[][] = [];
+  #batch: BackupValue[][] = [];
   #batchBytes = 0;
   #done = 0;
 
-  constructor(tx: Tx, progress: Progress) {
+  constructor(tx: Tx, progress: BackupProgress) {
     this.#tx = tx;
     this.#progress = progress;
   }
 
-  async begin(section: Section): Promise<void> {
+  async begin(section: BackupSection): Promise<void> {
     await this.flush();
     this.#section = section;
     this.#full = undefined;
     this.#done = 0;
   }
 
-  async add(values: Value[]): Promise<void> {
+  async add(values: BackupValue[]): Promise<void> {
     this.#batch.push(values);
     for (const value of values)
       this.#batchBytes += typeof value === "object" ? (value?.length ?? 0) : String(value).length;

@@ -12,14 +12,14 @@ import { now, nowMs } from "../kernel/time.ts";
 import { verifyBackup } from "./restore.ts";
 import { writeBackup } from "./write.ts";
 
-export interface Schedule {
+export interface BackupSchedule {
   readonly directory: string;
   readonly everyHours: number;
   readonly keep: number;
 }
 
 /** What the background job provides. */
-export interface Scheduled {
+export interface BackupJobContext {
   readonly database: Database;
   readonly vault: Vault;
   readonly signal: AbortSignal;
@@ -40,14 +40,14 @@ export async function lastBackup(tx: Tx): Promise<LastBackup | undefined> {
   return text === undefined ? undefined : (JSON.parse(text) as LastBackup);
 }
 
-export async function noteBackup(tx: Tx, backup: LastBackup): Promise<void> {
+export async function recordBackup(tx: Tx, backup: LastBackup): Promise<void> {
   await setFact(tx, fact, JSON.stringify(backup));
 }
 
 const hourMs = 3_600_000;
 
 /** Writes a backup if the last one is old enough. Returns how many it wrote. Throws `conflict` if it can't be written or verified. */
-export async function backupIfDue(work: Scheduled, schedule: Schedule, version: string): Promise<number> {
+export async function backupIfDue(work: BackupJobContext, schedule: BackupSchedule, version: string): Promise<number> {
   const { database, vault, signal } = work;
   const last = await lastBackup(database.reader);
   const isDue = last === undefined || nowMs() - Date.parse(last.at) >= schedule.everyHours * hourMs;
@@ -70,7 +70,7 @@ export async function backupIfDue(work: Scheduled, schedule: Schedule, version: 
     await rm(file, { force: true });
     throw error;
   }
-  await work.step((tx) => noteBackup(tx, { at, file, bytes }));
+  await work.step((tx) => recordBackup(tx, { at, file, bytes }));
   await removeOldest(schedule);
   return 1;
 }
@@ -89,7 +89,7 @@ async function requireDirectory(directory: string): Promise<void> {
     );
 }
 
-async function removeOldest({ directory, keep }: Schedule): Promise<void> {
+async function removeOldest({ directory, keep }: BackupSchedule): Promise<void> {
   const own = (await readdir(directory)).filter((name) => ownName.test(name)).toSorted();
   for (const name of own.slice(0, Math.max(0, own.length - keep))) await rm(join(directory, name), { force: true });
 }

@@ -11,21 +11,21 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { sql } from "kysely";
 import type { Database, Tx } from "../database/database.ts";
-import { appliedIn, unknownOf } from "../database/migrate.ts";
+import { appliedIn, unknownMigrations } from "../database/migrate.ts";
 import { conflict } from "../kernel/errors.ts";
 import { snake } from "../kernel/names.ts";
 import { now } from "../kernel/time.ts";
 import {
   encodeRow,
-  type Footer,
+  type BackupFooter,
   formatName,
   formatVersion,
-  type Header,
+  type BackupHeader,
   keyIdsIn,
-  type Progress,
-  type Section,
+  type BackupProgress,
+  type BackupSection,
   tablesAfter,
-  type Value,
+  type BackupValue,
 } from "./format.ts";
 
 /** Small enough to hold rows with large contents in memory. */
@@ -37,13 +37,13 @@ export interface BackupRequest {
   readonly keyId: string;
   /** The version of Cadastre that writes. */
   readonly version: string;
-  readonly progress: Progress;
+  readonly progress: BackupProgress;
   /** Aborts the backup and removes the temporary file. */
   readonly signal?: AbortSignal;
 }
 
 export interface BackupResult {
-  readonly rows: Footer["rows"];
+  readonly rows: BackupFooter["rows"];
   readonly bytes: number;
 }
 
@@ -53,7 +53,7 @@ export async function writeBackup(request: BackupRequest): Promise<BackupResult>
   const temporary = `${file}.${randomBytes(4).toString("hex")}.partial`;
   try {
     await requirePlainFile(file);
-    const written: Written = { rows: {}, keyIds: new Set() };
+    const written: BackupTotals = { rows: {}, keyIds: new Set() };
     await request.database.snapshot((tx) =>
       pipeline(
         Readable.from(hashed(lines(tx, request, written), written)),
@@ -84,18 +84,18 @@ async function requirePlainFile(file: string): Promise<void> {
     );
 }
 
-interface Written {
+interface BackupTotals {
   readonly rows: Record<string, number>;
   readonly keyIds: Set<string>;
 }
 
-async function* lines(tx: Tx, request: BackupRequest, { rows, keyIds }: Written): AsyncGenerator<string> {
+async function* lines(tx: Tx, request: BackupRequest, { rows, keyIds }: BackupTotals): AsyncGenerator<string> {
   // Taken before the snapshot, which contains everything that was committed by then.
   const createdAt = now();
   // The first statement starts the snapshot.
   const applied = await appliedIn(tx);
   refuseUnknownTables(applied);
-  const header: Header = {
+  const header: BackupHeader = {
     format: formatName,
     version: formatVersion,
     createdAt,
@@ -106,11 +106,11 @@ async function* lines(tx: Tx, request: BackupRequest, { rows, keyIds }: Written)
   yield line(header);
   for (const table of tablesAfter(applied)) {
     const columns = await columnsOf(tx, table);
-    const section: Section = { table, columns: columns.map(snake) };
+    const section: BackupSection = { table, columns: columns.map(snake) };
     yield line(section);
     rows[table] = 0;
     for await (const chunk of chunksOf(tx, table)) {
-      const values = chunk.map((row) => columns.map((column) => row[column] as Value));
+      const values = chunk.map((row) => columns.map((column) => row[column] as BackupValue));
       for (const id of values.flatMap(keyIdsIn)) keyIds.add(id);
       yield* inPieces(values);
       rows[table] += chunk.length;
@@ -121,7 +121,7 @@ async function* lines(tx: Tx, request: BackupRequest, { rows, keyIds }: Written)
 
 /** This version doesn't know all tables of a newer schema, even of a compatible one. Throws `conflict`. */
 function refuseUnknownTables(applied: readonly string[]): void {
-  const unknown = unknownOf(applied);
+  const unknown = unknownMigrations(applied);
   if (unknown.length > 0)
     throw conflict(
       `The database has the schema of a newer version of Cadastre (it has ${unknown.join(", ")}), so a backup by this version would be incomplete. Use that newer version.`,
@@ -131,7 +131,7 @@ function refuseUnknownTables(applied: readonly string[]): void {
 /** Short, so that a server that writes a backup can answer requests in between. */
 const pieceLength = 256 * 1024;
 
-function* inPieces(rows: readonly Value[][]): Generator<string> {
+function* inPieces(rows: readonly BackupValue[][]): Generator<string> {
   let piece = "";
   for (const row of rows) {
     piece += `${encodeRow(row)}\n`;
@@ -143,14 +143,14 @@ function* inPieces(rows: readonly Value[][]): Generator<string> {
 }
 
 /** The text, followed by the footer with its checksum. */
-async function* hashed(text: AsyncIterable<string>, { rows, keyIds }: Written): AsyncGenerator<Buffer> {
+async function* hashed(text: AsyncIterable<string>, { rows, keyIds }: BackupTotals): AsyncGenerator<Buffer> {
   const hash = createHash("sha256");
   for await (const part of text) {
     const bytes = Buffer.from(part);
     hash.update(bytes);
     yield bytes;
   }
-  const footer: Footer = { rows, keyIds: [...keyIds].toSorted(), sha256: hash.digest("hex") };
+  const footer: BackupFooter = { rows, keyIds: [...keyIds].toSorted(), sha256: hash.digest("hex") };
   yield Buffer.from(line(footer));
 }
 

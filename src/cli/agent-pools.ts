@@ -7,7 +7,7 @@ import { authenticationTokens } from "../resources/identity/authentication-token
 import { textOf } from "../moving/wire.ts";
 import type { Settings } from "../settings.ts";
 import { type Command, jsonOption } from "./command.ts";
-import { registerSettings, writing } from "./register.ts";
+import { databaseSettings, writeDatabase } from "./register.ts";
 import { remoteDetails, remoteOf, type RemoteServer, remoteSettings } from "./remote.ts";
 
 export const createAgentPoolCommand: Command = {
@@ -17,7 +17,7 @@ export const createAgentPoolCommand: Command = {
     shape: "NAME",
     doc: "Name of the pool: letters, numbers, dashes and underscores; unique regardless of case.",
   },
-  settings: registerSettings,
+  settings: databaseSettings,
   ownSettings: remoteSettings,
   options: jsonOption,
   details: [
@@ -46,7 +46,7 @@ interface CreatedPool {
 const tokenDescription = "Created with the pool";
 
 async function createHere(settings: Settings, name: string): Promise<CreatedPool> {
-  return writing(settings, async (tx, context) => {
+  return writeDatabase(settings, async (tx, context) => {
     const pool = await addSiteAgentPool(tx, context, name);
     const { secret } = await issueAgentToken(tx, context, pool, tokenDescription);
     return { id: pool.id, name: pool.name, token: secret };

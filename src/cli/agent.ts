@@ -46,7 +46,7 @@ function handleStopSignals(agent: Agent, terminal: Terminal): () => void {
       terminal.out(logLine("agent draining", { jobs: agent.jobCount, hint }));
     } else if (signals === 2) {
       terminal.out(logLine("agent stopping, killing engines"));
-      void agent.stopAtOnce().then(() => process.exit(1));
+      void agent.stopNow().then(() => process.exit(1));
     } else process.exit(1);
   };
   process.on("SIGTERM", listen).on("SIGINT", listen);

@@ -4,9 +4,9 @@ import { quoted } from "../kernel/text.ts";
 import { fileFlag, flagOf, formerName } from "../kernel/settings.ts";
 import { readSettings, settingTable } from "../settings.ts";
 import { type Command, type Invocation, type Terminal, UsageError } from "./command.ts";
-import { type Environment, unknownVariables } from "./environment.ts";
+import { type EnvironmentVariables, unknownVariables } from "./environment.ts";
 
-export interface Parsed {
+export interface ParsedArguments {
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
   readonly words: readonly string[];
   readonly wantsHelp: boolean;
@@ -24,7 +24,7 @@ const settingNames = ({ settings = [], ownSettings = {} }: Command): readonly st
       ),
   );
 
-export function parse(command: Command, words: readonly string[]): Parsed {
+export function parse(command: Command, words: readonly string[]): ParsedArguments {
   const { values, positionals } = parseWords(command, words);
   const wantsHelp = values["help"] === true;
   if (wantsHelp) return { values, words: positionals, wantsHelp };
@@ -34,7 +34,7 @@ export function parse(command: Command, words: readonly string[]): Parsed {
 }
 
 /** Stores the argument under the option that it is a shorthand for. Throws UsageError if both are given. */
-function withArgument(command: Command, values: Parsed["values"], [word]: readonly string[]): Parsed["values"] {
+function withArgument(command: Command, values: ParsedArguments["values"], [word]: readonly string[]): ParsedArguments["values"] {
   const option = command.argument?.option;
   if (option === undefined || word === undefined) return values;
   if (values[option] !== undefined)
@@ -68,7 +68,7 @@ function faultOf({ code, message }: NodeJS.ErrnoException): string {
   return `${option} needs a value.`;
 }
 
-function refuseMissing(command: Command, values: Parsed["values"], words: readonly string[]): void {
+function refuseMissing(command: Command, values: ParsedArguments["values"], words: readonly string[]): void {
   const [extra] = command.argument === undefined ? words : words.slice(1);
   if (extra !== undefined) throw new UsageError(`Unexpected argument ${quoted(extra)}. ${seeHelp(command)}`);
   if (command.argument !== undefined && command.argument.option === undefined && !words[0])
@@ -84,8 +84,8 @@ const seeHelp = (command: Command) => `See 'cadastre ${command.name} --help'.`;
 
 export function invocationOf(
   command: Command,
-  { values, words }: Parsed,
-  environment: Environment,
+  { values, words }: ParsedArguments,
+  environment: EnvironmentVariables,
   terminal: Terminal,
 ): Invocation {
   const value = (option: string) => {

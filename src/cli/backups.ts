@@ -1,16 +1,16 @@
 /** `cadastre backup`, `cadastre backup verify` and `cadastre restore`: the whole database to and from one file, on SQLite and PostgreSQL. */
-import type { Progress } from "../backup/format.ts";
+import type { BackupProgress } from "../backup/format.ts";
 import { loadBackup, verifyBackup } from "../backup/restore.ts";
 import { writeBackup } from "../backup/write.ts";
 import { migrations } from "../database/migrate.ts";
 import { checkVault, createVault, keyPathBeside } from "../database/vault.ts";
 import { conflict } from "../kernel/errors.ts";
 import { counted } from "../kernel/text.ts";
-import { existingKeys, keysPlace, openExisting, sqlitePath, writeTarget } from "../service.ts";
+import { existingKeys, keysLocation, openExisting, sqlitePath, writeRegister } from "../service.ts";
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
 import { type Command, progressLines, stopSignal, type Terminal } from "./command.ts";
-import { registerSettings } from "./register.ts";
+import { databaseSettings } from "./register.ts";
 
 export const verify: Command = {
   name: "backup verify",
@@ -19,7 +19,7 @@ export const verify: Command = {
     shape: "FILE",
     doc: "A backup from 'cadastre backup' or from a server's schedule, of SQLite or PostgreSQL.",
   },
-  settings: registerSettings,
+  settings: databaseSettings,
   details: [
     "Reads the whole file and verifies its checksum. If an encryption key is set, also decrypts every secret in it. Writes nothing and opens no database.",
     "Example: cadastre backup verify /backups/cadastre.backup",
@@ -34,7 +34,7 @@ export const verify: Command = {
     terminal.out(
       vault === undefined
         ? `Its secrets were not checked. To check them, set CADASTRE_ENCRYPTION_KEY to the key ${found.keyIds.join(", ")}.`
-        : `Its ${counted(found.secrets, "secret")} can be decrypted with the key in ${keysPlace(settings)}.`,
+        : `Its ${counted(found.secrets, "secret")} can be decrypted with the key in ${keysLocation(settings)}.`,
     );
   },
 };
@@ -47,7 +47,7 @@ export const backup: Command = {
   name: "backup",
   summary: "Back up the whole database to one file; servers can keep running",
   argument: { shape: "FILE", doc: "The file to write. An existing file is replaced once the new one is complete." },
-  settings: registerSettings,
+  settings: databaseSettings,
   details: [
     "The file contains everything except the encryption key. Keep a copy of the key in another place.",
     "Example: cadastre backup /backups/cadastre.backup",
@@ -73,7 +73,7 @@ export const restore: Command = {
     shape: "FILE",
     doc: "A backup from 'cadastre backup' of this version or an older one, of SQLite or PostgreSQL.",
   },
-  settings: registerSettings,
+  settings: databaseSettings,
   details: [
     "Verifies the file first, then loads all of it or nothing. Creates the database if it doesn't exist, and migrates a backup of an older version. The encryption key must be the one of the database that was backed up.",
     "Example: CADASTRE_ENCRYPTION_KEY=$(cat data/cadastre.db.key) cadastre restore cadastre.backup --database postgres://cadastre@db.example/cadastre",
@@ -82,7 +82,7 @@ export const restore: Command = {
     const settings = read();
     const { header, rows, keyIds } = await verifyBackup(file, progress(terminal, "verifying"));
     const vault = vaultFor(settings, [...new Set([header.keyId, ...keyIds])], file);
-    await writeTarget(settings, async (database) => {
+    await writeRegister(settings, async (database) => {
       await loadBackup(database, { file, header }, progress(terminal, "loading"));
       await checkVault(database, vault);
     });
@@ -108,7 +108,7 @@ function vaultFor(settings: Settings, keyIds: readonly string[], file: string) {
 }
 
 function keyReminder(settings: Settings): string {
-  return `You can only restore it with the encryption key in ${keysPlace(settings)}. Keep a copy of the key, apart from the backup.`;
+  return `You can only restore it with the encryption key in ${keysLocation(settings)}. Keep a copy of the key, apart from the backup.`;
 }
 
 function total(rows: Readonly<Record<string, number>>): string {
@@ -117,7 +117,7 @@ function total(rows: Readonly<Record<string, number>>): string {
   return `${counted(rowCount, "row")} in ${counted(counts.length, "table")}`;
 }
 
-function progress({ note }: Terminal, verb: string): Progress {
+function progress({ note }: Terminal, verb: string): BackupProgress {
   const print = progressLines(note);
   return (table, rows) => print(() => `${verb} ${table}: ${counted(rows, "row")}`);
 }

@@ -9,11 +9,11 @@ import { AppError } from "../kernel/errors.ts";
 import { SettingError } from "../kernel/settings.ts";
 import { counted } from "../kernel/text.ts";
 import { verifyMailServer } from "../outgoing/mail.ts";
-import { OutgoingFault } from "../outgoing/request.ts";
-import { describeFetching } from "../resources/vcs/fetching/workshop.ts";
+import { OutgoingError } from "../outgoing/request.ts";
+import { describeGitSandbox } from "../resources/vcs/fetching/workshop.ts";
 import { chooseSandbox, isRoot } from "../sandbox/choose.ts";
 import { claimUids } from "../sandbox/uids.ts";
-import { encryptionKeys, existingKeys, inspectRegister, keysPlace, sqlitePath } from "../service.ts";
+import { encryptionKeys, existingKeys, inspectRegister, keysLocation, sqlitePath } from "../service.ts";
 import type { Settings } from "../settings.ts";
 import { readPair } from "../tls.ts";
 import { refuseWithoutEngine } from "../workers.ts";
@@ -66,7 +66,7 @@ function readAll(read: () => Settings) {
 function faultsOf(error: unknown): readonly string[] {
   if (error instanceof SettingError) return error.faults;
   if (error instanceof AppError) return error.faults.map(({ detail }) => detail);
-  if (error instanceof OutgoingFault) return [error.message];
+  if (error instanceof OutgoingError) return [error.message];
   throw error;
 }
 
@@ -97,7 +97,7 @@ async function checkKey(settings: Settings): Promise<string> {
   if (isNew && existingKeys(settings) === undefined) return "the first start creates one";
   const keys = encryptionKeys(settings);
   if (!isNew) await inspectRegister(settings, keys);
-  return `in ${keysPlace(settings)}`;
+  return `in ${keysLocation(settings)}`;
 }
 
 async function checkCertificate({ tlsCert, tlsKey }: Settings): Promise<string | undefined> {
@@ -127,7 +127,7 @@ async function checkEngines(settings: Settings): Promise<string | undefined> {
 
 /** A sandbox is required with workers or if the setting names one; otherwise fetching from git uses what is available. */
 async function checkSandbox({ workers, sandbox }: Settings): Promise<string> {
-  if (workers === 0 && sandbox === undefined) return describeFetching(sandbox);
+  if (workers === 0 && sandbox === undefined) return describeGitSandbox(sandbox);
   const agentDirectory = await mkdtemp(join(tmpdir(), "cadastre-check-"));
   const uids = isRoot() ? await claimUids(Number(agentSettingTable.sandboxUid.initially), 1) : undefined;
   try {

@@ -15,7 +15,7 @@ export interface Terminal {
   readonly isTerminal?: boolean;
 }
 
-export interface Option {
+export interface CommandOption {
   /** Placeholder of the value in `--help`, such as `NAME`. Absent for a switch, which takes no value. */
   readonly shape?: string;
   readonly doc: string;
@@ -23,7 +23,7 @@ export interface Option {
 }
 
 /** The positional argument: a name, an id or a file. */
-export interface Argument {
+export interface CommandArgument {
   readonly shape: string;
   readonly doc: string;
   /** The option that this argument is a shorthand for. The command reads the option, and the option says whether it is required. */
@@ -43,7 +43,7 @@ export interface Invocation {
 }
 
 /** The exit code of a command that ran to its end but is not a plain success. */
-export interface Ended {
+export interface CommandResult {
   readonly exitCode: number;
 }
 
@@ -51,8 +51,8 @@ export interface Command {
   /** One or two words: `user create`. */
   readonly name: string;
   readonly summary: string;
-  readonly argument?: Argument;
-  readonly options?: Readonly<Record<string, Option>>;
+  readonly argument?: CommandArgument;
+  readonly options?: Readonly<Record<string, CommandOption>>;
   /** Server settings that the command accepts as flags. */
   readonly settings?: readonly (keyof Settings)[];
   /** Settings that the server doesn't have; all are accepted as flags. */
@@ -60,7 +60,7 @@ export interface Command {
   /** Paragraphs after the options in `--help`: effects, and an example to copy. */
   readonly details?: readonly string[];
   /** Returns a result if the exit code isn't 0. Throws SettingError, AppError or UsageError. */
-  readonly run: (invocation: Invocation) => Promise<Ended | void>;
+  readonly run: (invocation: Invocation) => Promise<CommandResult | void>;
 }
 
 /** Aborts on SIGINT and SIGTERM, so that a command can stop at a consistent point. */
@@ -70,18 +70,18 @@ export function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
-export const jsonOption = { json: { doc: "Print JSON." } } as const satisfies Record<string, Option>;
+export const jsonOption = { json: { doc: "Print JSON." } } as const satisfies Record<string, CommandOption>;
 
-export type Row = Readonly<Record<string, string | number | boolean | null>>;
+export type TableRow = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Prints objects that have the same keys as a table; the keys become the headings. */
-export function printRows(terminal: Terminal, rows: readonly Row[], options: { json: boolean; empty: string }): void {
+export function printRows(terminal: Terminal, rows: readonly TableRow[], options: { json: boolean; empty: string }): void {
   if (options.json) terminal.out(JSON.stringify(rows, null, 2));
   else if (rows.length === 0) terminal.out(options.empty);
   else alignedLines(rows).forEach(terminal.out);
 }
 
-function alignedLines(rows: readonly Row[]): string[] {
+function alignedLines(rows: readonly TableRow[]): string[] {
   const names = Object.keys(rows[0] ?? {});
   const cells = [
     names.map((name) => name.replaceAll("-", " ").toUpperCase()),
@@ -97,7 +97,7 @@ function alignedLines(rows: readonly Row[]): string[] {
 }
 
 /** Replaces control characters: cells can contain other people's text, which must not control the operator's terminal. */
-function cellText(value: Row[string] | undefined): string {
+function cellText(value: TableRow[string] | undefined): string {
   if (value === null || value === undefined) return "-";
   if (typeof value === "boolean") return value ? "yes" : "no";
   return String(value).replace(/\p{C}/gu, " ");

@@ -9,7 +9,7 @@ import { exportCommand, importCommand } from "./moving.ts";
 import { healthCommand } from "./health.ts";
 import { listJobsCommand, runJobCommand } from "./jobs.ts";
 import { listKeysCommand, rotateIdentityKeyCommand, rotateKeyCommand } from "./keys.ts";
-import { registerSettings } from "./register.ts";
+import { databaseSettings } from "./register.ts";
 import { serveCommand } from "./serve.ts";
 import { createTokenCommand, listTokensCommand, revokeTokenCommand } from "./tokens.ts";
 import { createUserCommand, listUsersCommand, setPasswordCommand } from "./users.ts";
@@ -17,7 +17,7 @@ import { createUserCommand, listUsersCommand, setPasswordCommand } from "./users
 const migrateCommand: Command = {
   name: "migrate",
   summary: "Migrate the database to the schema of this version",
-  settings: registerSettings,
+  settings: databaseSettings,
   details: [
     "Creates the database if it doesn't exist. 'cadastre serve' also migrates when it starts; run this command first to check that an upgrade works before you start any server.",
     "Example: cadastre migrate --database sqlite:data/cadastre.db",

@@ -31,7 +31,7 @@ export const commandSettingTable = {
   },
 } as const satisfies Record<string, Setting<string>>;
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** The server, its workers and the commands can share one environment, so each of them accepts the settings of the others. */
 const tables = [settingTable, agentSettingTable, commandSettingTable];
@@ -52,7 +52,7 @@ function isOfKubernetes(name: string, value: string): boolean {
   return /^CADASTRE_(?:\w+_)?PORT$/.test(name) && /^(?:tcp|udp|sctp):\/\//.test(value);
 }
 
-export function unknownVariables(environment: Environment): string[] {
+export function unknownVariables(environment: EnvironmentVariables): string[] {
   return Object.entries(environment)
     .filter(([name, value = ""]) => name.startsWith("CADASTRE_") && value !== "" && !isKnown(name, value))
     .map(([name]) => `${name} is not a setting. Did you mean ${suggestionFor(name)}? Correct it, or unset it.`);

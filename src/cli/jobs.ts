@@ -6,12 +6,12 @@ import { counted, quoted } from "../kernel/text.ts";
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
 import { type Command, jsonOption, printRows, type Terminal, UsageError } from "./command.ts";
-import { reading, registerSettings, withRegister } from "./register.ts";
+import { readDatabase, databaseSettings, withDatabase } from "./register.ts";
 
 export const listJobsCommand: Command = {
   name: "job list",
   summary: "List the background jobs and the result of their last run",
-  settings: registerSettings,
+  settings: databaseSettings,
   options: jsonOption,
   details: [
     ...[...jobs, backupFacts].map(({ name, doc }) => `${name} ${doc}`),
@@ -20,7 +20,7 @@ export const listJobsCommand: Command = {
   ],
   async run({ terminal, isOn, settings }) {
     const given = settings();
-    const known = await reading(given, readJobs);
+    const known = await readDatabase(given, readJobs);
     // Servers can have a backup schedule even if this command's settings name no directory.
     const isScheduled = given.backupDirectory !== undefined || known.some(({ name }) => name === backupFacts.name);
     const shown = [...jobs, ...(isScheduled ? [backupFacts] : [])];
@@ -37,7 +37,7 @@ export const runJobCommand: Command = {
   name: "job run",
   summary: "Run a background job now, even if it is not due",
   argument: { shape: "NAME", doc: "The job's name, as 'cadastre job list' shows it." },
-  settings: registerSettings,
+  settings: databaseSettings,
   details: [
     "The job runs in this process; servers don't start it meanwhile. The command fails if a server is running the job. Ctrl+C stops the job; completed steps are kept.",
     "The job 'backup' writes a backup only if the last one is old enough; 'cadastre backup FILE' always writes one.",
@@ -54,7 +54,7 @@ export const runJobCommand: Command = {
         );
       throw new UsageError(`There is no job ${quoted(name)}. Jobs: ${names}.`);
     }
-    const handled = await withRegister(settings, async ({ database, vault }) => {
+    const handled = await withDatabase(settings, async ({ database, vault }) => {
       const runner = new JobRunner({ database, vault, options: optionsOf(settings), jobs });
       return runHere(runner, name, terminal);
     });
@@ -95,9 +95,9 @@ async function readJobs(tx: Tx) {
     .execute();
 }
 
-type JobRow = Awaited<ReturnType<typeof readJobs>>[number];
+type JobStatusRow = Awaited<ReturnType<typeof readJobs>>[number];
 
-function statusOf(row: JobRow | undefined) {
+function statusOf(row: JobStatusRow | undefined) {
   const { holder = null, leaseUntilMs = 0, nowMs = 0, finishedMs = null, handledTotal = 0 } = row ?? {};
   return {
     "last-run": finishedMs === null ? null : new Date(finishedMs).toISOString(),
@@ -108,7 +108,7 @@ function statusOf(row: JobRow | undefined) {
 }
 
 /** Of the last run that ended. */
-function outcomeOf({ finishedMs, succeededMs, lastError }: JobRow): string | null {
+function outcomeOf({ finishedMs, succeededMs, lastError }: JobStatusRow): string | null {
   if (lastError !== null) return `failed: ${lastError}`;
   if (finishedMs === null) return null;
   return succeededMs === finishedMs ? "succeeded" : "stopped";

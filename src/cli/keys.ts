@@ -9,21 +9,21 @@ import { conflict } from "../kernel/errors.ts";
 import { counted } from "../kernel/text.ts";
 import { rotateIdentityKey } from "../resources/runs/identity-keys/writes.ts";
 import { recordEvent } from "../resources/shared/audit-events/writes.ts";
-import { keysPlace, operatorContext } from "../service.ts";
+import { keysLocation, operatorContext } from "../service.ts";
 import { type Command, jsonOption, printRows, progressLines, stopSignal } from "./command.ts";
-import { registerSettings, withRegister } from "./register.ts";
+import { databaseSettings, withDatabase } from "./register.ts";
 
 export const listKeysCommand: Command = {
   name: "key list",
   summary: "List the encryption keys, their use, and how many secrets each encrypts",
-  settings: registerSettings,
+  settings: databaseSettings,
   options: jsonOption,
   details: [
     "An id identifies a key without revealing it. The command reads every secret, which can take a while.",
     "Example: cadastre key list",
   ],
   async run({ terminal, isOn, settings }) {
-    const rows = await withRegister(settings(), async ({ database, vault }) => {
+    const rows = await withDatabase(settings(), async ({ database, vault }) => {
       const counts = await countByKey(database);
       const retired = (await readFact(database.reader, retiredKeysFact))?.split(" ") ?? [];
       return [...new Set([...vault.keyIds, ...counts.keys(), ...retired])].map((id) => ({
@@ -46,7 +46,7 @@ function useOf(id: string, vault: Vault, retired: readonly string[]): string {
 export const rotateKeyCommand: Command = {
   name: "key rotate",
   summary: "Re-encrypt every secret with the first encryption key; servers can keep running",
-  settings: registerSettings,
+  settings: databaseSettings,
   details: [
     "First set CADASTRE_ENCRYPTION_KEY of every server to the new key and the old one, separated by a comma (or put the new key in the first line of the SQLite database's key file), and restart the servers. Then run this command. You can stop it and run it again at any time.",
     "Once it has started, a server that still encrypts with an old key can no longer write. When it has finished, remove the old keys from the setting.",
@@ -54,7 +54,7 @@ export const rotateKeyCommand: Command = {
   ],
   async run({ terminal, settings: read }) {
     const settings = read();
-    await withRegister(settings, async ({ database, vault }) => {
+    await withDatabase(settings, async ({ database, vault }) => {
       const total = await countOutdated(database, vault);
       if (total === 0 && vault.keyIds.length === 1)
         return terminal.out(`Every secret is already encrypted with the key ${vault.keyId}.`);
@@ -69,7 +69,7 @@ export const rotateKeyCommand: Command = {
       const older = vault.keyIds.slice(1);
       if (older.length > 0)
         terminal.out(
-          `Remove ${older.join(", ")} from ${keysPlace(settings)}, but keep a copy to restore older backups.`,
+          `Remove ${older.join(", ")} from ${keysLocation(settings)}, but keep a copy to restore older backups.`,
         );
     });
   },
@@ -114,7 +114,7 @@ async function finish(database: Database, vault: Vault): Promise<void> {
 export const rotateIdentityKeyCommand: Command = {
   name: "identity-key rotate",
   summary: "Create a new signing key for the identity tokens of runs",
-  settings: registerSettings,
+  settings: databaseSettings,
   options: {
     revoke: { doc: "Also stop publishing the older keys, so that tokens signed with them are no longer trusted." },
     ...jsonOption,
@@ -125,7 +125,7 @@ export const rotateIdentityKeyCommand: Command = {
   ],
   async run({ terminal, isOn, settings }) {
     const given = settings();
-    const { id, published } = await withRegister(given, ({ database, vault }) => {
+    const { id, published } = await withDatabase(given, ({ database, vault }) => {
       const context = operatorContext(database, given, `cli-${randomUUID()}`);
       return database.write((tx) => rotateIdentityKey(tx, context, vault, { revoke: isOn("revoke") }));
     });

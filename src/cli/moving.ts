@@ -4,14 +4,14 @@ import type { Tx } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import { readTable, type SettingSources } from "../kernel/settings.ts";
 import { counted, fold, quoted } from "../kernel/text.ts";
-import { Door } from "../moving/door.ts";
+import { LocalApi } from "../moving/door.ts";
 import { exportOrganization } from "../moving/exporting/export.ts";
 import { importOrganization } from "../moving/importing/import.ts";
-import { Peer } from "../moving/peer.ts";
-import { type Gap, listMissingSecrets, Report } from "../moving/report.ts";
-import { Missing } from "../moving/wire.ts";
+import { SourceServer } from "../moving/peer.ts";
+import { type ImportGap, listMissingSecrets, ImportReport } from "../moving/report.ts";
+import { MissingResource } from "../moving/wire.ts";
 import type { Context } from "../resources/shared/context.ts";
-import { operatorContext, type Register } from "../service.ts";
+import { operatorContext, type PreparedRegister } from "../service.ts";
 import type { Settings } from "../settings.ts";
 import {
   type Command,
@@ -23,7 +23,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { commandSettingTable } from "./environment.ts";
-import { registerSettings, withRegister } from "./register.ts";
+import { databaseSettings, withDatabase } from "./register.ts";
 
 /** The import finished, but some objects could not be imported. */
 const gapsExitCode = 3;
@@ -34,7 +34,7 @@ export const importCommand: Command = {
   name: "import",
   summary: "Import an organization from HCP Terraform, Terraform Enterprise or another Cadastre",
   argument: { shape: "ORGANIZATION", doc: "Name of the organization on the other server.", option: "organization" },
-  settings: [...registerSettings, "edition"],
+  settings: [...databaseSettings, "edition"],
   options: {
     from: { shape: "URL", doc: "Address of the other server, such as https://app.terraform.io." },
     organization: { shape: "NAME", doc: "Same as the argument ORGANIZATION." },
@@ -68,9 +68,9 @@ export const importCommand: Command = {
     if (isOn("report")) return printReport(invocation, settings);
     const options = optionsOf(invocation);
     const stop = stopSignal();
-    const report = new Report();
-    await withRegister(settings, async (register) => {
-      const source = await Peer.open({ ...options, signal: stop });
+    const report = new ImportReport();
+    await withDatabase(settings, async (register) => {
+      const source = await SourceServer.open({ ...options, signal: stop });
       const timer = printProgress(terminal, report, source);
       try {
         const context = contextFor(register, settings);
@@ -89,7 +89,7 @@ export const importCommand: Command = {
 
 async function printReport({ terminal, value, isOn }: Invocation, settings: Settings): Promise<void> {
   const organization = value("to-organization") ?? value("organization");
-  const missing = await withRegister(settings, async ({ database, vault }) => {
+  const missing = await withDatabase(settings, async ({ database, vault }) => {
     if (organization !== undefined) await requireOrganization(database.reader, organization);
     return listMissingSecrets(database.reader, vault, organization);
   });
@@ -105,7 +105,7 @@ async function requireOrganization({ db }: Tx, name: string): Promise<void> {
   if (found === undefined) throw new AppError("not-found", `There is no organization ${quoted(name)} here.`);
 }
 
-interface Asked {
+interface ImportCommandOptions {
   readonly url: string;
   readonly token: string;
   readonly from: string;
@@ -115,7 +115,7 @@ interface Asked {
 }
 
 /** Throws UsageError. */
-function optionsOf({ value, isOn, sources }: Invocation): Asked {
+function optionsOf({ value, isOn, sources }: Invocation): ImportCommandOptions {
   const url = value("from");
   if (url === undefined) throw new UsageError("'cadastre import' needs --from URL. See 'cadastre import --help'.");
   const from = value("organization");
@@ -143,12 +143,12 @@ function tokenOf(sources: SettingSources, token: string | undefined): string | u
 }
 
 /** Acts as the operator, under the rules of the configured edition. */
-function contextFor({ database, vault }: Pick<Register, "database" | "vault">, settings: Settings): Context {
+function contextFor({ database, vault }: Pick<PreparedRegister, "database" | "vault">, settings: Settings): Context {
   const context = operatorContext(database, settings, `cli-${randomUUID()}`);
   return { ...context, vault, options: { ...context.options, edition: settings.edition } };
 }
 
-function printProgress(terminal: Terminal, report: Report, source: Peer): NodeJS.Timeout {
+function printProgress(terminal: Terminal, report: ImportReport, source: SourceServer): NodeJS.Timeout {
   return setInterval(() => {
     const kinds = ["project", "workspace", "run", "state-version"];
     const counts = kinds.map((kind) => counted(report.done(`${kind}s`), kind)).join(", ");
@@ -162,9 +162,9 @@ const stopped = () =>
     "Stopped. Run the import again to continue. 'cadastre import --report' lists the secrets that are missing so far.",
   );
 
-const reportOf = ({ counts, toEnter, gaps, notes }: Report) => ({ counts, "to-enter": toEnter, gaps, notes });
+const reportOf = ({ counts, toEnter, gaps, notes }: ImportReport) => ({ counts, "to-enter": toEnter, gaps, notes });
 
-function printResult(terminal: Terminal, report: Report, dry: boolean): void {
+function printResult(terminal: Terminal, report: ImportReport, dry: boolean): void {
   const counts = report.counts.map(({ kind, brought, here, left }) => ({
     kind,
     ...(dry ? { "would-import": brought } : { imported: brought }),
@@ -186,13 +186,13 @@ function printResult(terminal: Terminal, report: Report, dry: boolean): void {
   if (dry) terminal.out("\nThis was a dry run: nothing was written.");
 }
 
-const secretRow = ({ kind, thing, reason }: Gap) => ({ kind, thing, what: reason });
+const secretRow = ({ kind, thing, reason }: ImportGap) => ({ kind, thing, what: reason });
 
 export const exportCommand: Command = {
   name: "export",
   summary: "Export an organization as JSON, and as HCL for the official provider",
   argument: { shape: "ORGANIZATION", doc: "Name of the organization.", option: "organization" },
-  settings: [...registerSettings, "edition", "publicUrl"],
+  settings: [...databaseSettings, "edition", "publicUrl"],
   options: {
     organization: { shape: "NAME", doc: "Same as the argument ORGANIZATION.", required: true },
     to: { shape: "FOLDER", doc: "The directory to write to. It must be empty or not exist.", required: true },
@@ -206,12 +206,12 @@ export const exportCommand: Command = {
     const settings = read();
     const [organization, folder] = [value("organization") ?? "", value("to") ?? ""];
     const hostname = new URL(settings.publicUrl ?? `https://${settings.listen.host}:${settings.listen.port}`).host;
-    const { fileCount, writeOnly, beyond } = await withRegister(settings, async (register) => {
+    const { fileCount, writeOnly, beyond } = await withDatabase(settings, async (register) => {
       try {
-        const origin = new Door(contextFor(register, settings));
+        const origin = new LocalApi(contextFor(register, settings));
         return await exportOrganization({ origin, organization, folder, hostname });
       } catch (error) {
-        if (!(error instanceof Missing)) throw error;
+        if (!(error instanceof MissingResource)) throw error;
         throw new AppError("not-found", `There is no organization ${quoted(organization)}.`);
       }
     });

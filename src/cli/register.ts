@@ -4,31 +4,31 @@ import type { Tx } from "../database/database.ts";
 import { migrations } from "../database/migrate.ts";
 import { conflict } from "../kernel/errors.ts";
 import type { Context } from "../resources/shared/context.ts";
-import { openExisting, operatorContext, type Register } from "../service.ts";
+import { openExisting, operatorContext, type PreparedRegister } from "../service.ts";
 import type { Settings } from "../settings.ts";
 
 /** The settings that every command that opens the database accepts as flags. */
-export const registerSettings = ["database", "encryptionKey"] as const satisfies readonly (keyof Settings)[];
+export const databaseSettings = ["database", "encryptionKey"] as const satisfies readonly (keyof Settings)[];
 
-export async function reading<T>(settings: Settings, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return withRegister(settings, ({ database }) => work(database.reader));
+export async function readDatabase<T>(settings: Settings, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return withDatabase(settings, ({ database }) => work(database.reader));
 }
 
 /** Runs `work` in one transaction; its audit events name the operator. */
-export async function writing<T>(
+export async function writeDatabase<T>(
   settings: Settings,
   work: (tx: Tx, context: Omit<Context, "vault">) => Promise<T>,
 ): Promise<T> {
-  return withRegister(settings, ({ database }) => {
+  return withDatabase(settings, ({ database }) => {
     const context = operatorContext(database, settings, `cli-${randomUUID()}`);
     return database.write((tx) => work(tx, context));
   });
 }
 
 /** For work that needs more than one transaction. Requires an existing database that is up to date. */
-export async function withRegister<T>(
+export async function withDatabase<T>(
   settings: Settings,
-  work: (register: Pick<Register, "database" | "vault">) => Promise<T>,
+  work: (register: Pick<PreparedRegister, "database" | "vault">) => Promise<T>,
 ): Promise<T> {
   const { database, vault, applied } = await openExisting(settings);
   try {

@@ -2,7 +2,7 @@
 import { AppError } from "../kernel/errors.ts";
 import { SettingError, readTable } from "../kernel/settings.ts";
 import { fold, quoted } from "../kernel/text.ts";
-import { isObject, type Json, textOf, type Thing, thingOf, thingsOf } from "../moving/wire.ts";
+import { isObject, type JsonObject, textOf, type ResourceObject, resourceOf, resourcesOf } from "../moving/wire.ts";
 import { version } from "../version.ts";
 import { type Invocation, UsageError } from "./command.ts";
 import { commandSettingTable } from "./environment.ts";
@@ -44,11 +44,11 @@ export class RemoteServer {
     this.#token = secret;
   }
 
-  async get(path: string): Promise<Thing> {
+  async get(path: string): Promise<ResourceObject> {
     return this.#thing(await this.#send("GET", path), path);
   }
 
-  async create(path: string, type: string, attributes: Json): Promise<Thing> {
+  async create(path: string, type: string, attributes: JsonObject): Promise<ResourceObject> {
     return this.#thing(await this.#send("POST", path, { data: { type, attributes } }), path);
   }
 
@@ -57,12 +57,12 @@ export class RemoteServer {
   }
 
   /** Fetches all pages. */
-  async list(path: string): Promise<Thing[]> {
-    const things: Thing[] = [];
+  async list(path: string): Promise<ResourceObject[]> {
+    const things: ResourceObject[] = [];
     for (let page: number | undefined = 1; page !== undefined;) {
       const query = `${path.includes("?") ? "&" : "?"}page[number]=${page}&page[size]=100`;
       const document = await this.#send("GET", path + query);
-      things.push(...thingsOf(document["data"]));
+      things.push(...resourcesOf(document["data"]));
       const { meta } = document;
       const pagination = isObject(meta) && isObject(meta["pagination"]) ? meta["pagination"] : {};
       const next = pagination["next-page"];
@@ -72,7 +72,7 @@ export class RemoteServer {
   }
 
   /** By name, ignoring case, or by id; without a name, the token's own user. Throws `not-found`. */
-  async findUser(nameOrId: string | undefined): Promise<Thing> {
+  async findUser(nameOrId: string | undefined): Promise<ResourceObject> {
     const self = await this.get("/account/details");
     if (nameOrId === undefined || isNamed(self, nameOrId)) return self;
     if (/^user-\w{16}$/.test(nameOrId)) return this.get(`/users/${nameOrId}`);
@@ -86,14 +86,14 @@ export class RemoteServer {
     return found;
   }
 
-  #thing(document: Json, path: string): Thing {
-    const thing = thingOf(document["data"]);
+  #thing(document: JsonObject, path: string): ResourceObject {
+    const thing = resourceOf(document["data"]);
     if (thing === undefined) throw this.#failure(`the response to ${path} is not a document`);
     return thing;
   }
 
   /** Throws `unavailable`, or the server's error. */
-  async #send(method: string, path: string, body?: unknown): Promise<Json> {
+  async #send(method: string, path: string, body?: unknown): Promise<JsonObject> {
     let response: Response;
     let document: unknown;
     try {
@@ -127,7 +127,7 @@ export class RemoteServer {
   }
 }
 
-function isNamed(user: Thing, nameOrId: string): boolean {
+function isNamed(user: ResourceObject, nameOrId: string): boolean {
   return user.id === nameOrId || fold(textOf(user, "username") ?? "") === fold(nameOrId);
 }
 

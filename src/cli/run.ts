@@ -3,16 +3,16 @@ import { AppError } from "../kernel/errors.ts";
 import { quoted } from "../kernel/text.ts";
 import { SettingError } from "../kernel/settings.ts";
 import { invocationOf, parse } from "./arguments.ts";
-import { type Command, type Ended, type Terminal, UsageError } from "./command.ts";
+import { type Command, type CommandResult, type Terminal, UsageError } from "./command.ts";
 import { commands } from "./commands.ts";
-import type { Environment } from "./environment.ts";
+import type { EnvironmentVariables } from "./environment.ts";
 import { commandHelp, groupHelp, overview } from "./help.ts";
 
 const failureCode = 1;
 const usageErrorCode = 2;
 
 /** Returns the exit code: 0 for success, 1 for a failure, 2 for wrong arguments; commands can return others. */
-export async function run(words: readonly string[], environment: Environment, terminal: Terminal): Promise<number> {
+export async function run(words: readonly string[], environment: EnvironmentVariables, terminal: Terminal): Promise<number> {
   try {
     return (await dispatch(words, environment, terminal))?.exitCode ?? 0;
   } catch (error) {
@@ -21,7 +21,7 @@ export async function run(words: readonly string[], environment: Environment, te
   }
 }
 
-async function dispatch(words: readonly string[], environment: Environment, terminal: Terminal): Promise<Ended | void> {
+async function dispatch(words: readonly string[], environment: EnvironmentVariables, terminal: Terminal): Promise<CommandResult | void> {
   const [first = "help", ...rest] = words;
   if (first === "--version" || first === "-v") return dispatch(["version", ...rest], environment, terminal);
   if (first === "help" || first === "--help" || first === "-h") return terminal.out(helpOn(rest));

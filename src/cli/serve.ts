@@ -4,7 +4,7 @@ import { deprecatedSettings } from "../kernel/settings.ts";
 import { serve } from "../main.ts";
 import { type Settings, settingTable } from "../settings.ts";
 import { checkService } from "./check.ts";
-import type { Command, Ended, Terminal } from "./command.ts";
+import type { Command, CommandResult, Terminal } from "./command.ts";
 
 export const serveCommand: Command = {
   name: "serve",
@@ -49,7 +49,7 @@ export const serveCommand: Command = {
   },
 };
 
-async function check(terminal: Terminal, settings: () => Settings): Promise<Ended> {
+async function check(terminal: Terminal, settings: () => Settings): Promise<CommandResult> {
   const { passed, faults } = await checkService(settings);
   for (const line of passed) terminal.out(line);
   for (const fault of faults) terminal.note(fault);

@@ -5,12 +5,12 @@ import { parseBody } from "../jsonapi/input.ts";
 import { activityDurationMs, activityDurationPattern } from "../kernel/time.ts";
 import { AppError } from "../kernel/errors.ts";
 import { fold, quoted } from "../kernel/text.ts";
-import { type Json, textOf, type Thing } from "../moving/wire.ts";
+import { type JsonObject, textOf, type ResourceObject } from "../moving/wire.ts";
 import { authenticationTokens } from "../resources/identity/authentication-tokens/definition.ts";
 import { addToken, type NewToken, removeToken } from "../resources/identity/authentication-tokens/writes.ts";
 import type { Settings } from "../settings.ts";
 import { type Command, type Invocation, jsonOption, printRows, UsageError } from "./command.ts";
-import { reading, registerSettings, writing } from "./register.ts";
+import { readDatabase, databaseSettings, writeDatabase } from "./register.ts";
 import { remoteDetails, remoteOf, type RemoteServer, remoteSettings } from "./remote.ts";
 import { findUserNamed } from "./users.ts";
 
@@ -18,7 +18,7 @@ export const createTokenCommand: Command = {
   name: "token create",
   summary: "Create a token for a user or for an organization's owners team",
   argument: { shape: "NAME", doc: "Username or user id of the token's owner.", option: "user" },
-  settings: registerSettings,
+  settings: databaseSettings,
   ownSettings: remoteSettings,
   options: {
     user: { shape: "NAME", doc: "Same as the argument NAME." },
@@ -49,7 +49,7 @@ export const createTokenCommand: Command = {
     const remote = remoteOf(invocation);
     const created =
       remote === undefined
-        ? await writing(settings(), async (tx, context) => {
+        ? await writeDatabase(settings(), async (tx, context) => {
             const { holder, name } = await (user === undefined
               ? ownersOf(tx, organization ?? "")
               : personNamed(tx, user));
@@ -68,7 +68,7 @@ export const createTokenCommand: Command = {
 
 type TokenRow = ReturnType<typeof toRow>;
 
-async function addUserToken(remote: RemoteServer, name: string, sent: Json): Promise<TokenRow & { token: string }> {
+async function addUserToken(remote: RemoteServer, name: string, sent: JsonObject): Promise<TokenRow & { token: string }> {
   const user = await remote.findUser(name);
   const made = await remote.create(tokensOf(user), authenticationTokens.type, sent);
   return withSecret(made, "user", textOf(user, "username") ?? name);
@@ -78,7 +78,7 @@ async function addUserToken(remote: RemoteServer, name: string, sent: Json): Pro
 async function addOwnersToken(
   remote: RemoteServer,
   organization: string,
-  sent: Json,
+  sent: JsonObject,
 ): Promise<TokenRow & { token: string }> {
   const teams = await remote.list(`/organizations/${encodeURIComponent(organization)}/teams?filter[names]=owners`);
   const [team] = teams;
@@ -87,27 +87,27 @@ async function addOwnersToken(
   return withSecret(made, "team", `the owners of ${organization}`);
 }
 
-const tokensOf = (user: Thing) => `/users/${user.id}/authentication-tokens`;
+const tokensOf = (user: ResourceObject) => `/users/${user.id}/authentication-tokens`;
 
-const withSecret = (made: Thing, kind: string, holder: string) => ({
+const withSecret = (made: ResourceObject, kind: string, holder: string) => ({
   ...rowOf(made, kind, holder),
   token: textOf(made, "token") ?? "",
 });
 
 const noOrganization = (name: string) => new AppError("not-found", `There is no organization ${quoted(name)}.`);
 
-interface Holder {
+interface CliTokenHolder {
   readonly holder: NewToken["holder"];
   readonly name: string;
 }
 
-async function personNamed(tx: Tx, name: string): Promise<Holder> {
+async function personNamed(tx: Tx, name: string): Promise<CliTokenHolder> {
   const { id, username } = await findUserNamed(tx, name);
   return { holder: { kind: "user", userId: id }, name: username };
 }
 
 /** Throws `not-found`. */
-async function ownersOf(tx: Tx, organization: string): Promise<Holder> {
+async function ownersOf(tx: Tx, organization: string): Promise<CliTokenHolder> {
   const team = await tx.db
     .selectFrom("teams as t")
     .innerJoin("organizations as o", "o.id", "t.organizationId")
@@ -123,7 +123,7 @@ export const listTokensCommand: Command = {
   name: "token list",
   summary: "List tokens, newest first",
   argument: { shape: "NAME", doc: "Username or user id; lists only this user's tokens.", option: "user" },
-  settings: registerSettings,
+  settings: databaseSettings,
   ownSettings: remoteSettings,
   options: { user: { shape: "NAME", doc: "Same as the argument NAME." }, ...jsonOption },
   details: [
@@ -137,9 +137,9 @@ export const listTokensCommand: Command = {
     const remote = remoteOf(invocation);
     const rows =
       remote === undefined
-        ? await reading(settings(), async (tx) => {
+        ? await readDatabase(settings(), async (tx) => {
             const userId = name === undefined ? undefined : (await findUserNamed(tx, name)).id;
-            return (await listHeldTokens(tx, userId)).map(toRow);
+            return (await listTokens(tx, userId)).map(toRow);
           })
         : await listUserTokens(remote, name);
     printRows(terminal, rows, { json: isOn("json"), empty: "There are no tokens." });
@@ -158,7 +158,7 @@ export const revokeTokenCommand: Command = {
   name: "token revoke",
   summary: "Revoke a token, immediately and permanently",
   argument: { shape: "ID", doc: "Id of the token (at-…), from 'cadastre token list'." },
-  settings: registerSettings,
+  settings: databaseSettings,
   ownSettings: remoteSettings,
   details: [remoteDetails, "Example: cadastre token revoke at-Vu8nnHcZRFHrWZVX"],
   async run(invocation) {
@@ -172,7 +172,7 @@ export const revokeTokenCommand: Command = {
 
 /** Throws `not-found`. */
 async function revokeHere(settings: Settings, id: string): Promise<void> {
-  await writing(settings, async (tx, context) => {
+  await writeDatabase(settings, async (tx, context) => {
     const token = await tx.db.selectFrom("tokens").select(columns).where("id", "=", id).executeTakeFirst();
     if (token === undefined)
       throw new AppError("not-found", `There is no token ${quoted(id)}. Run 'cadastre token list' to see all ids.`);
@@ -196,9 +196,9 @@ const columns = [
   "tokens.version",
 ] as const;
 
-type HeldToken = ShownToken & { readonly holder: string | null };
+type ListedToken = ShownToken & { readonly holder: string | null };
 
-async function listHeldTokens(tx: Tx, userId: string | undefined): Promise<HeldToken[]> {
+async function listTokens(tx: Tx, userId: string | undefined): Promise<ListedToken[]> {
   return (
     tx.db
       .selectFrom("tokens")
@@ -239,7 +239,7 @@ function checked(attributes: Record<string, unknown>): TokenAttributes {
 }
 
 /** Keys are named like the attributes of the API. */
-function toRow(token: HeldToken) {
+function toRow(token: ListedToken) {
   return {
     id: token.id,
     kind: token.kind,
@@ -251,7 +251,7 @@ function toRow(token: HeldToken) {
   };
 }
 
-function rowOf(token: Thing, kind: string, holder: string): TokenRow {
+function rowOf(token: ResourceObject, kind: string, holder: string): TokenRow {
   return {
     id: token.id,
     kind,

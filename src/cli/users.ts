@@ -7,19 +7,19 @@ import { AppError } from "../kernel/errors.ts";
 import { newPassword } from "../kernel/passwords.ts";
 import { fold, quoted } from "../kernel/text.ts";
 import { users } from "../resources/identity/users/definition.ts";
-import { newPasswordOf, setPassword } from "../resources/identity/sessions/writes.ts";
-import { flagOf, textOf, type Thing } from "../moving/wire.ts";
-import { administered, requireSiteAdmin } from "../resources/shared/administration.ts";
+import { hashNewPassword, setPassword } from "../resources/identity/sessions/writes.ts";
+import { flagOf, textOf, type ResourceObject } from "../moving/wire.ts";
+import { withSiteAdminProof, requireSiteAdmin } from "../resources/shared/administration.ts";
 import { addUser } from "../resources/identity/users/writes.ts";
 import { type Command, jsonOption, printRows } from "./command.ts";
-import { reading, registerSettings, writing } from "./register.ts";
+import { readDatabase, databaseSettings, writeDatabase } from "./register.ts";
 import { remoteDetails, remoteOf, remoteSettings } from "./remote.ts";
 
 export const createUserCommand: Command = {
   name: "user create",
   summary: "Create a user",
   argument: { shape: "NAME", doc: "Username.", option: "username" },
-  settings: registerSettings,
+  settings: databaseSettings,
   ownSettings: remoteSettings,
   options: {
     username: {
@@ -47,7 +47,7 @@ export const createUserCommand: Command = {
     const remote = remoteOf(invocation);
     const user =
       remote === undefined
-        ? toRow(await writing(settings(), (tx, context) => addUser(tx, context, attributes)))
+        ? toRow(await writeDatabase(settings(), (tx, context) => addUser(tx, context, attributes)))
         : rowOf(await remote.create("/admin/users", users.type, sent));
     if (isOn("json")) terminal.out(JSON.stringify(user, null, 2));
     else terminal.out(`Created user ${user.username} (${user.id})${user["is-site-admin"] ? ", a site admin" : ""}.`);
@@ -58,7 +58,7 @@ export const setPasswordCommand: Command = {
   name: "user set-password",
   summary: "Set a new password for a user",
   argument: { shape: "NAME", doc: "Username or user id.", option: "user" },
-  settings: registerSettings,
+  settings: databaseSettings,
   options: {
     user: { shape: "NAME", doc: "Same as the argument NAME.", required: true },
   },
@@ -67,11 +67,11 @@ export const setPasswordCommand: Command = {
     "Example: cadastre user set-password grace",
   ],
   async run({ terminal, value, settings }) {
-    const password = await newPasswordOf(newPassword());
-    const username = await writing(settings(), async (tx, context) => {
+    const password = await hashNewPassword(newPassword());
+    const username = await writeDatabase(settings(), async (tx, context) => {
       const { id } = await findUserNamed(tx, value("user") ?? "");
       const user = await tx.db.selectFrom("users").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
-      await setPassword(tx, context, administered(requireSiteAdmin(context.actor), user), password);
+      await setPassword(tx, context, withSiteAdminProof(requireSiteAdmin(context.actor), user), password);
       return user.username;
     });
     terminal.out(`New password for ${username} (shown only once):\n\n  ${password.password}`);
@@ -81,7 +81,7 @@ export const setPasswordCommand: Command = {
 export const listUsersCommand: Command = {
   name: "user list",
   summary: "List all users",
-  settings: registerSettings,
+  settings: databaseSettings,
   ownSettings: remoteSettings,
   options: jsonOption,
   details: [remoteDetails, "Example: cadastre user list --json"],
@@ -90,7 +90,7 @@ export const listUsersCommand: Command = {
     const remote = remoteOf(invocation);
     const rows =
       remote === undefined
-        ? (await reading(settings(), listUsers)).map(toRow)
+        ? (await readDatabase(settings(), listUsers)).map(toRow)
         : (await remote.list("/admin/users")).map(rowOf);
     printRows(terminal, rows, { json: isOn("json"), empty: "There are no users." });
   },
@@ -127,7 +127,7 @@ function toRow(user: UserTable) {
   };
 }
 
-function rowOf(user: Thing): ReturnType<typeof toRow> {
+function rowOf(user: ResourceObject): ReturnType<typeof toRow> {
   return {
     id: user.id,
     username: textOf(user, "username") ?? "",

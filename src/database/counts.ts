@@ -13,11 +13,11 @@ interface CountedKey {
 
 export interface RegisterCounts {
   /** How many workspaces of an organization have their own binding with a key, and a value if given. */
-  bound(organizationId: string, asked: CountedKey): RawBuilder<number>;
+  workspacesWithTag(organizationId: string, asked: CountedKey): RawBuilder<number>;
   /** How many workspaces have a current run with a status; `fits` gets the column. */
-  inState(organizationId: string, fits: (column: string) => RawBuilder<SqlBool>): RawBuilder<number>;
+  workspacesWithStatus(organizationId: string, fits: (column: string) => RawBuilder<SqlBool>): RawBuilder<number>;
   /** Merges at most `most` differences of each kind, and returns the largest number merged. */
-  addUp(db: Kysely<Schema>, most: number): Promise<number>;
+  mergeDifferences(db: Kysely<Schema>, most: number): Promise<number>;
 }
 
 const counted = {
@@ -37,20 +37,20 @@ const isBound = ({ key, value }: CountedKey) =>
 const askedOf = (
   sum: (table: Counters, organizationId: string, isAsked: RawBuilder<SqlBool>) => RawBuilder<number>,
 ): Pick<RegisterCounts, "bound" | "inState"> => ({
-  bound: (organizationId, asked) => sum("tag_binding_counts", organizationId, isBound(asked)),
-  inState: (organizationId, fits) => sum("run_status_counts", organizationId, fits("c.status")),
+  workspacesWithTag: (organizationId, asked) => sum("tag_binding_counts", organizationId, isBound(asked)),
+  workspacesWithStatus: (organizationId, fits) => sum("run_status_counts", organizationId, fits("c.status")),
 });
 
 export const sqliteCounts: RegisterCounts = {
   ...askedOf(summed),
-  addUp: () => Promise.resolve(0),
+  mergeDifferences: () => Promise.resolve(0),
 };
 
 export const postgresCounts: RegisterCounts = {
   ...askedOf(
     (table, ...asked) => sql<number>`(${summed(table, ...asked)} + ${summed(counted[table].differences, ...asked)})`,
   ),
-  addUp: async (db, most) => {
+  mergeDifferences: async (db, most) => {
     const numbers = [];
     for (const table of Object.keys(counted) as Counters[]) numbers.push(await addUpTable(db, table, most));
     return Math.max(...numbers);

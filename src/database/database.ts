@@ -13,7 +13,7 @@ export interface Tx {
   /** Executes a compiled statement directly, which is faster than through the query builder. */
   readonly execute?: <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>;
   /** Runs `work` after the transaction is committed, and never if it is not. Only in transactions. */
-  readonly afterwards?: (work: () => void) => void;
+  readonly afterCommit?: (work: () => void) => void;
 }
 
 /** Checks the statements of one writing transaction, and refuses its commit by raising. */
@@ -23,13 +23,13 @@ export interface CommitCheck {
 }
 
 export interface WriteOptions {
-  readonly newCheck?: (() => CommitCheck) | undefined;
+  readonly commitCheck?: (() => CommitCheck) | undefined;
   /** Disables the statement timeout, for work that no caller waits for. */
-  readonly isPatient?: boolean;
+  readonly hasNoTimeout?: boolean;
   /** How long statements wait for a lock, where several writers exist: then `LockTimeout` is raised. */
   readonly lockWaitMs?: number;
   /** The write changes nothing that cached responses show (such as a token's last use), so the snapshot id stays the same. */
-  readonly isUnseen?: boolean;
+  readonly keepsCache?: boolean;
 }
 
 /** Raised inside `write` by work that read something, waited for a lock, and finds that it has changed: the work runs again. */
@@ -61,7 +61,7 @@ export interface Database {
    * A number that changes with every commit of any process, except with `isUnseen`; undefined where reading it takes a statement
    * (`Dialect.moment`).
    */
-  moment(): number | undefined;
+  snapshotId(): number | undefined;
   statementCount(): number;
   commitCount(): number;
   connections(): { readonly busy: number; readonly open: number };

@@ -18,18 +18,18 @@ export interface Dialect {
   /** Membership in a list of any length, as one parameter, so that the statement's text is constant. */
   isOneOf(text: Expression<string | null>, values: readonly string[]): RawBuilder<SqlBool>;
   /** A list of any length as a table with the column `value`, as one parameter. */
-  listed(values: readonly string[]): RawBuilder<unknown>;
+  valuesTable(values: readonly string[]): RawBuilder<unknown>;
   /** Appended to a SELECT inside a transaction: locks the table's rows until it ends. */
   lockRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
   /** The same, but skips rows that others have locked. */
-  lockFreeRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
+  lockRowsSkipLocked(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
   /** Whether the planner handles a LIMIT with a subquery as well as one with a number. */
   readonly plansOpenLimits: boolean;
   /**
    * The prefix of a statement that needs only a generic plan: it is large, and its joins are written out, so that replanning
    * gains nothing.
    */
-  readonly plannedOnce: RawBuilder<unknown>;
+  readonly genericPlanHint: RawBuilder<unknown>;
   readonly names: NameIndex;
   readonly counts: RegisterCounts;
   /** The database's clock in milliseconds, which all servers share. */
@@ -40,7 +40,7 @@ export interface Dialect {
    * A text that two statements see only if nothing was committed in between; null where `Database.moment` knows it without a
    * statement.
    */
-  readonly moment: RawBuilder<string | null>;
+  readonly snapshotId: RawBuilder<string | null>;
   appendOnly(table: string): string[];
   /** Takes an exclusive lock for setting the database up, until the transaction ends. */
   readonly lockSetup: string | undefined;
@@ -50,10 +50,10 @@ export interface Dialect {
    */
   readonly lockSchema: { readonly toWrite: string; readonly toAdd: string; readonly toChange: string } | undefined;
   /** Runs deferred constraints and triggers now: tables with pending ones can't be altered. */
-  readonly settleDeferred: string | undefined;
+  readonly runDeferredNow: string | undefined;
   /** The statements that make changes of these columns raise the access version of their organization. */
-  raisingAccess(tables: Readonly<Record<string, readonly string[]>>): string[];
-  raisingAccessToo(tables: Readonly<Record<string, readonly string[]>>): string[];
+  accessVersionTriggers(tables: Readonly<Record<string, readonly string[]>>): string[];
+  accessVersionColumnTriggers(tables: Readonly<Record<string, readonly string[]>>): string[];
 }
 
 /** Starts with the time, so that a restored register continues from another number. */
@@ -65,17 +65,17 @@ export const sqliteDialect: Dialect = {
   ddl: (statement) => statement.replace(/\bBYTES\b/g, "BLOB").replace(/^(\s*CREATE TABLE[\s\S]*\))\s*$/, "$1 STRICT"),
   contains: (text, part) => sql<SqlBool>`instr(${text}, ${part}) > 0`,
   isOneOf: (text, values) => sql<SqlBool>`${text} in (select value from json_each(${JSON.stringify(values)}))`,
-  listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
+  valuesTable: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
   lockRows: () => sql``,
-  lockFreeRows: () => sql``,
+  lockRowsSkipLocked: () => sql``,
   plansOpenLimits: true,
-  plannedOnce: sql``,
+  genericPlanHint: sql``,
   names: sqliteNames,
   counts: sqliteCounts,
   nowMs: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
   databaseBytes: sql<number>`(select page_count * page_size from pragma_page_count(), pragma_page_size())`,
   msOf: (instant) => sql<number>`cast(unixepoch(${instant}, 'subsec') * 1000 as integer)`,
-  moment: sql<null>`null`,
+  snapshotId: sql<null>`null`,
   appendOnly: (table) => {
     const refuse = (name: string, when: string) =>
       `CREATE TRIGGER ${table}_refuse_${name} BEFORE ${when} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`;
@@ -88,8 +88,8 @@ export const sqliteDialect: Dialect = {
   },
   lockSetup: undefined,
   lockSchema: undefined,
-  settleDeferred: undefined,
-  raisingAccess: (tables) =>
+  runDeferredNow: undefined,
+  accessVersionTriggers: (tables) =>
     Object.entries(tables).flatMap(([table, columns]) => {
       const isOrganization = table === "organizations";
       const raise = (row: "NEW" | "OLD") =>
@@ -103,7 +103,7 @@ export const sqliteDialect: Dialect = {
           : [trigger("insert", "INSERT", raise("NEW")), trigger("delete", "DELETE", raise("OLD"))]),
       ];
     }),
-  raisingAccessToo: (tables) =>
+  accessVersionColumnTriggers: (tables) =>
     Object.entries(tables).map(
       ([table, columns]) =>
         `CREATE TRIGGER ${table}_access_update_${columns.join("_")} AFTER UPDATE OF ${columns.join(", ")} ON ${table}
@@ -121,7 +121,7 @@ const strengths: Readonly<Record<LockPurpose, RawBuilder<unknown>>> = {
 };
 
 const plannedOnce = "/* planned once */";
-export const isPlannedOnce = (statement: string): boolean => statement.startsWith(plannedOnce);
+export const hasGenericPlanHint = (statement: string): boolean => statement.startsWith(plannedOnce);
 
 export const postgresDialect: Dialect = {
   name: "postgres",
@@ -132,19 +132,19 @@ export const postgresDialect: Dialect = {
       .replace(/\bBYTES\b/g, "bytea"),
   contains: (text, part) => sql<SqlBool>`strpos(${text}, ${part}) > 0`,
   isOneOf: (text, values) => sql<SqlBool>`${text} = any(${[...values]}::text[])`,
-  listed: (values) => sql`(select value from unnest(${[...values]}::text[]) as list (value))`,
+  valuesTable: (values) => sql`(select value from unnest(${[...values]}::text[]) as list (value))`,
   lockRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)}`,
-  lockFreeRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)} skip locked`,
+  lockRowsSkipLocked: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)} skip locked`,
   // PostgreSQL estimates such a limit as a tenth of all rows, and chooses a plan for joining those.
   plansOpenLimits: false,
-  plannedOnce: sql.raw(plannedOnce),
+  genericPlanHint: sql.raw(plannedOnce),
   names: postgresNames,
   counts: postgresCounts,
   nowMs: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
   databaseBytes: sql<number>`pg_database_size(current_database())`,
   msOf: (instant) => sql<number>`cast(extract(epoch from cast(${instant} as timestamptz)) * 1000 as bigint)`,
   // What a statement sees depends only on its snapshot. The start time distinguishes servers and restarts.
-  moment: sql<string>`pg_postmaster_start_time()::text || ' ' || pg_current_snapshot()::text`,
+  snapshotId: sql<string>`pg_postmaster_start_time()::text || ' ' || pg_current_snapshot()::text`,
   appendOnly: (table) => [
     `CREATE FUNCTION ${table}_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '${table} is append-only'; END $$`,
     `CREATE TRIGGER ${table}_refuse_change BEFORE UPDATE OR DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION ${table}_refuse_change()`,
@@ -156,8 +156,8 @@ export const postgresDialect: Dialect = {
     toAdd: "LOCK TABLE migrations IN SHARE UPDATE EXCLUSIVE MODE",
     toChange: "LOCK TABLE migrations IN EXCLUSIVE MODE",
   },
-  settleDeferred: "SET CONSTRAINTS ALL IMMEDIATE",
-  raisingAccess: (tables) => {
+  runDeferredNow: "SET CONSTRAINTS ALL IMMEDIATE",
+  accessVersionTriggers: (tables) => {
     if (Object.keys(tables).length === 0) return [];
     // Deferred to the commit, because the row is last in the lock order; and once per transaction.
     const raising = (name: string, id: string) =>
@@ -184,7 +184,7 @@ export const postgresDialect: Dialect = {
       ),
     ];
   },
-  raisingAccessToo: (tables) =>
+  accessVersionColumnTriggers: (tables) =>
     Object.entries(tables).map(
       ([table, columns]) =>
         `CREATE CONSTRAINT TRIGGER ${table}_raise_access_version_${columns.join("_")} AFTER UPDATE OF ${columns.join(", ")} ON ${table}

@@ -54,22 +54,22 @@ export class Fence {
   #hasRefused = false;
   #replacedAt: number | undefined;
 
-  get isHeld(): boolean {
+  get isEnabled(): boolean {
     return this.#known !== undefined;
   }
 
   /** Refuses writes to a schema that is incompatible with these migrations. */
-  hold(known: readonly string[]): void {
+  setMigrations(known: readonly string[]): void {
     this.#known = new Set(known);
   }
 
   /** Refuses writes once this key is retired. */
-  holdKey(keyId: string): void {
+  setKey(keyId: string): void {
     this.#keyId = keyId;
   }
 
   /** For code that changes the schema. */
-  letGo(): void {
+  disable(): void {
     this.#known = undefined;
   }
 
@@ -110,7 +110,7 @@ export class Fence {
   }
 
   #keyRefusal({ retiredKeys }: FenceState): string | undefined {
-    if (!this.isHeld || this.#keyId === undefined || !isRetired(this.#keyId, retiredKeys)) return undefined;
+    if (!this.isEnabled || this.#keyId === undefined || !isRetired(this.#keyId, retiredKeys)) return undefined;
     return `The encryption key ${this.#keyId} was retired, but this server still encrypts with it, so it refuses changes. Nothing was changed. The operator has to restart the server with the new key first (in CADASTRE_ENCRYPTION_KEY, or in the key file beside the embedded database).`;
   }
 }

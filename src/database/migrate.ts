@@ -82,7 +82,7 @@ export const migrations: readonly Migration[] = [
 
 export type MigrationReport = (line: string, isNew: boolean) => void;
 
-export const createBookkeeping = (tx: Tx): Promise<void> =>
+export const createMigrationsTable = (tx: Tx): Promise<void> =>
   run(tx, tx.dialect.ddl("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"));
 
 /**
@@ -94,8 +94,8 @@ export async function migrate(
   known: readonly Migration[] = migrations,
   report: MigrationReport = () => {},
 ): Promise<string[]> {
-  database.fence.letGo();
-  await setUp(database, createBookkeeping);
+  database.fence.disable();
+  await withSetupLock(database, createMigrationsTable);
   const applied: string[] = [];
   for (;;) {
     const missing = await missingIn(database.reader, known);
@@ -109,7 +109,7 @@ export async function migrate(
     applied.push(...(await applyNext(database, known, progress)));
     progress.end();
   }
-  database.fence.hold(known.map(({ name }) => name));
+  database.fence.setMigrations(known.map(({ name }) => name));
   return applied;
 }
 
@@ -165,7 +165,7 @@ async function applyNext(
 ): Promise<readonly string[]> {
   for (let lockWaitMs = lockWaitMsFirst; ; lockWaitMs = Math.min(lockWaitMs * 2, lockWaitMsMax)) {
     try {
-      return await database.write((tx) => applyIn(tx, known, progress), { isPatient: true, lockWaitMs });
+      return await database.write((tx) => applyIn(tx, known, progress), { hasNoTimeout: true, lockWaitMs });
     } catch (error) {
       progress.end();
       if (!(error instanceof LockTimeout)) throw error;
@@ -223,7 +223,7 @@ export async function recordServedMigration(
 ): Promise<void> {
   const newest = known.at(-1)?.name ?? "";
   if ((await readFact(database.reader, servedFact)) === newest) return;
-  await database.write((tx) => setFact(tx, servedFact, newest), { isUnseen: true });
+  await database.write((tx) => setFact(tx, servedFact, newest), { keepsCache: true });
 }
 
 async function missingIn(tx: Tx, known: readonly Migration[]): Promise<Migration[]> {
@@ -238,15 +238,15 @@ export async function appliedIn({ db }: Tx): Promise<string[]> {
 }
 
 /** Runs `work` in a transaction under the setup lock, so that concurrent starts run one after the other. */
-export async function setUp<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function withSetupLock<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
   const workAlone = async (tx: Tx) => {
     if (tx.dialect.lockSetup !== undefined) await run(tx, tx.dialect.lockSetup);
     return work(tx);
   };
-  return database.write(workAlone, { isPatient: true });
+  return database.write(workAlone, { hasNoTimeout: true });
 }
 
-export const unknownOf = (applied: readonly string[], known: readonly Migration[] = migrations): string[] =>
+export const unknownMigrations = (applied: readonly string[], known: readonly Migration[] = migrations): string[] =>
   applied.filter((name) => known.every((migration) => migration.name !== name));
 
 /** Raises `conflict` if a migration is unknown to this version and not known to be compatible. */
@@ -255,7 +255,7 @@ export async function refuseNewer(
   applied: readonly string[],
   known: readonly Migration[] = migrations,
 ): Promise<void> {
-  const unknown = unknownOf(applied, known);
+  const unknown = unknownMigrations(applied, known);
   if (unknown.length === 0) return;
   const compatible = await readCompatible(tx);
   const isUsable = (name: string) => known.some((migration) => migration.name === compatible.get(name));
@@ -272,8 +272,8 @@ async function apply(tx: Tx, migration: Migration): Promise<void> {
   for (const table of migration.appendOnly ?? []) {
     for (const statement of tx.dialect.appendOnly(table)) await run(tx, statement);
   }
-  for (const statement of tx.dialect.raisingAccess(migration.raisesAccess ?? {})) await run(tx, statement);
-  for (const statement of tx.dialect.raisingAccessToo(migration.raisesAccessToo ?? {})) await run(tx, statement);
+  for (const statement of tx.dialect.accessVersionTriggers(migration.accessColumns ?? {})) await run(tx, statement);
+  for (const statement of tx.dialect.accessVersionColumnTriggers(migration.addedAccessColumns ?? {})) await run(tx, statement);
   await tx.db.insertInto("migrations").values({ name: migration.name, appliedAt: now() }).execute();
 }
 

@@ -20,12 +20,12 @@ function placeholders<Parameters extends object>(): Parameters {
   return new Proxy({} as Parameters, { get: (_, name) => new Placeholder(String(name)) });
 }
 
-export type Prepared<Parameters extends object, Row> = (tx: Tx, parameters: Parameters) => Promise<Row[]>;
+export type PreparedStatement<Parameters extends object, Row> = (tx: Tx, parameters: Parameters) => Promise<Row[]>;
 
 /** `build` sees placeholders, so it must not depend on a parameter's value. */
 export function prepared<Parameters extends object, Row>(
   build: (db: Kysely<Schema>, parameters: Parameters, dialect: Dialect) => Compilable<Row>,
-): Prepared<Parameters, Row> {
+): PreparedStatement<Parameters, Row> {
   const compiled = new Map<string, CompiledQuery<Row>>();
   return async (tx, parameters) => {
     let query = compiled.get(tx.dialect.name);
@@ -45,9 +45,9 @@ export function prepared<Parameters extends object, Row>(
 }
 
 export function preparedFor<Table extends string>(
-  make: (table: Table, columns: readonly string[]) => Prepared<Record<string, unknown>, never>,
-): (table: Table, row: object) => Prepared<Record<string, unknown>, never> {
-  const made = new Map<string, Prepared<Record<string, unknown>, never>>();
+  make: (table: Table, columns: readonly string[]) => PreparedStatement<Record<string, unknown>, never>,
+): (table: Table, row: object) => PreparedStatement<Record<string, unknown>, never> {
+  const made = new Map<string, PreparedStatement<Record<string, unknown>, never>>();
   return (table, row) => {
     const columns = Object.keys(row);
     const key = `${table} ${columns.join()}`;

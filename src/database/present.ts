@@ -6,6 +6,6 @@ import { type RawBuilder, sql } from "kysely";
 
 const marker = { means: "the present" } as const;
 
-export const present: RawBuilder<string> = sql<string>`${marker}`;
+export const nowParameter: RawBuilder<string> = sql<string>`${marker}`;
 
-export const isPresent = (value: unknown): boolean => value === marker;
+export const isNowParameter = (value: unknown): boolean => value === marker;

@@ -51,7 +51,7 @@ export async function resealAll(
       if (signal?.aborted)
         throw conflict(`Stopped after re-encrypting ${counted(done, "secret")}. Run it again to continue.`);
       // Without the audit check: the key change is audited once for all values.
-      done += await database.write((tx) => resealRows(tx, vault, table, keys), { newCheck: undefined });
+      done += await database.write((tx) => resealRows(tx, vault, table, keys), { commitCheck: undefined });
       progress(done);
     }
   return done;
@@ -71,8 +71,8 @@ async function* outdated(database: Database, table: SealedTable, keyId: string):
       select ${keyColumns}, ${sql.join(ids)} from ${sql.table(table.table)} ${after}
       order by ${keyColumns} limit ${windowRows}`.execute(database.reader.db);
     const keys = rows.filter(isOutdated).map((row) => keyOf(table, row));
-    for (let start = 0; start < keys.length; start += table.rowsAtOnce)
-      yield keys.slice(start, start + table.rowsAtOnce);
+    for (let start = 0; start < keys.length; start += table.batchRows)
+      yield keys.slice(start, start + table.batchRows);
     const end = rows.at(-1);
     if (end === undefined || rows.length < windowRows) return;
     last = keyOf(table, end);

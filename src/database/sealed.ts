@@ -10,14 +10,14 @@ export interface SealedTable {
   /** Encrypted columns, and the vault's `owner` for the row with this key. */
   readonly owners: Readonly<Record<string, (key: KeyValues) => string>>;
   /** How many rows can be in memory together. */
-  readonly rowsAtOnce: number;
+  readonly batchRows: number;
 }
 
 const rowsAtOnce = 100;
 
 function plain(table: string, columns: readonly string[], key = "id"): SealedTable {
   const owners = columns.map((column) => [column, ([id]: KeyValues) => `${table}/${id}/${column}`] as const);
-  return { table, key: [key], owners: Object.fromEntries(owners), rowsAtOnce };
+  return { table, key: [key], owners: Object.fromEntries(owners), batchRows: rowsAtOnce };
 }
 
 const webhookSecret = ([id]: KeyValues) => `oauth_clients/${id}/webhook_secret`;
@@ -45,7 +45,7 @@ export const sealedTables: readonly SealedTable[] = [
     table: "run_log_chunks",
     key: ["phase_id", "start"],
     owners: { bytes: ([phase, start]) => `run_log_chunks/${phase}/${start}` },
-    rowsAtOnce: 16,
+    batchRows: 16,
   },
   {
     table: "content_chunks",
@@ -53,6 +53,6 @@ export const sealedTables: readonly SealedTable[] = [
     key: ["content_id", "position"],
     // By the table's first name.
     owners: { bytes: ([content, position]) => `state_chunks/${content}/${position}` },
-    rowsAtOnce: 16,
+    batchRows: 16,
   },
 ];

@@ -119,7 +119,7 @@ export async function checkVault(database: Database, vault: Vault): Promise<void
       "conflict",
       `The encryption key ${vault.keyId} was retired and can't encrypt any more. Put the new key before it in CADASTRE_ENCRYPTION_KEY.`,
     );
-  database.fence.holdKey(vault.keyId);
+  database.fence.setKey(vault.keyId);
 }
 
 export const hasCheck = async (tx: Tx): Promise<boolean> => (await readFact(tx, checkName)) !== undefined;

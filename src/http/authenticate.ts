@@ -5,12 +5,12 @@ import type { FastifyRequest } from "fastify";
 import type { Database, Tx } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import { fold } from "../kernel/text.ts";
-import type { SignIns } from "../resources/shared/context.ts";
+import type { SignInLimiter } from "../resources/shared/context.ts";
 import { isIdOf, sessionHash, tokenHash, tokenLengthMax } from "../kernel/ids.ts";
 import { nowMs } from "../kernel/time.ts";
-import { noteAgentTokenUses } from "../resources/connections/agent-tokens/writes.ts";
-import { type Session, sessionOf } from "../resources/identity/authentication-tokens/reads.ts";
-import { noteUses } from "../resources/identity/authentication-tokens/writes.ts";
+import { recordAgentTokenUses } from "../resources/connections/agent-tokens/writes.ts";
+import { type AuthenticatedToken, authenticateToken } from "../resources/identity/authentication-tokens/reads.ts";
+import { recordTokenUses } from "../resources/identity/authentication-tokens/writes.ts";
 import { sessionSecretIn } from "./browser.ts";
 import { type Allowance, rateLimitKey, RateLimiter } from "./limits.ts";
 
@@ -36,7 +36,7 @@ const sessionsMax = 10_000;
 export type SnapshotId = number | string | null;
 
 /** A session as of a snapshot. Replaced, never changed: requests under way continue with the one they started with. */
-export interface KnownSession extends Omit<Session, "moment"> {
+export interface KnownSession extends Omit<AuthenticatedToken, "moment"> {
   readonly moment: SnapshotId;
 }
 
@@ -49,7 +49,7 @@ export class Authenticator {
   readonly #calls: RateLimiter | undefined;
   /** By token hash. These tokens keep working while their address is throttled for the failures of others. */
   readonly #sessions = new Map<string, KnownSession>();
-  readonly #lookups = new Map<string, Promise<Session | undefined>>();
+  readonly #lookups = new Map<string, Promise<AuthenticatedToken | undefined>>();
   latest: SnapshotId = null;
   #uses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
@@ -82,7 +82,7 @@ export class Authenticator {
   /** Runs no statement while nothing was committed since the last lookup. Raises `unauthorized`. */
   async identify(request: FastifyRequest, hash: string | undefined): Promise<KnownSession> {
     const known = hash === undefined ? undefined : this.#sessions.get(hash);
-    const before = this.#database.moment();
+    const before = this.#database.snapshotId();
     if (known !== undefined && before !== undefined && known.moment === before && isCurrent(known)) return known;
     if (known === undefined && hash !== undefined) this.#refuseGuessing(request.ip);
     const session = hash === undefined ? undefined : await this.#lookUp(hash, known, before);
@@ -93,8 +93,8 @@ export class Authenticator {
    * Where a lookup takes a round trip, concurrent requests of one token share one, which starts after the last of them has
    * arrived.
    */
-  #lookUp(hash: string, known: KnownSession | undefined, before: number | undefined): Promise<Session | undefined> {
-    const look = () => sessionOf(this.#database.reader, hash, known);
+  #lookUp(hash: string, known: KnownSession | undefined, before: number | undefined): Promise<AuthenticatedToken | undefined> {
+    const look = () => authenticateToken(this.#database.reader, hash, known);
     if (before !== undefined) return look();
     let lookup = this.#lookups.get(hash);
     if (lookup === undefined) {
@@ -110,7 +110,7 @@ export class Authenticator {
   confirm(
     request: FastifyRequest,
     hash: string | undefined,
-    session: Session | undefined,
+    session: AuthenticatedToken | undefined,
     before: number | undefined,
   ): KnownSession {
     if (hash === undefined || session === undefined) {
@@ -153,10 +153,10 @@ export class Authenticator {
       const at = new Map([...uses].map(([id, ms]) => [id, new Date(ms).toISOString()]));
       const ofAgents = new Map([...at].filter(([id]) => isIdOf("agent-tokens", id)));
       const note = async (tx: Tx) => {
-        await noteUses(tx, at);
-        if (ofAgents.size > 0) await noteAgentTokenUses(tx, ofAgents);
+        await recordTokenUses(tx, at);
+        if (ofAgents.size > 0) await recordAgentTokenUses(tx, ofAgents);
       };
-      await this.#database.write(note, { isUnseen: true });
+      await this.#database.write(note, { keepsCache: true });
     } catch {
       // The next batch has newer times.
     }
@@ -172,12 +172,12 @@ export class Authenticator {
    * before don't count towards the last limit, so that guesses from elsewhere don't lock a user out. See
    * docs/decisions/0163-guesses-are-counted-beforehand.md.
    */
-  signInsFrom(address: string): SignIns {
+  signInsFrom(address: string): SignInLimiter {
     return {
       check: () => this.#refuseGuessing(address),
-      failed: () => void this.#failures.take(rateLimitKey(address)),
+      recordFailure: () => void this.#failures.take(rateLimitKey(address)),
       attempt: (name, isRight) => this.#attempt(rateLimitKey(address), fold(name), isRight),
-      succeeded: (name) => this.#know(`${rateLimitKey(address)} ${fold(name)}`),
+      recordSuccess: (name) => this.#know(`${rateLimitKey(address)} ${fold(name)}`),
     };
   }
 

@@ -7,8 +7,8 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { nowMs } from "../kernel/time.ts";
 import type { Database } from "../database/database.ts";
-import type { Warrant } from "../jsonapi/warrant.ts";
-import type { Session } from "../resources/identity/authentication-tokens/reads.ts";
+import type { CacheValidator } from "../jsonapi/warrant.ts";
+import type { AuthenticatedToken } from "../resources/identity/authentication-tokens/reads.ts";
 import { type Authenticator, hashOf, type KnownSession, type SnapshotId } from "./authenticate.ts";
 import type { Allowance } from "./limits.ts";
 import { loggedUrl } from "./log.ts";
@@ -16,7 +16,7 @@ import type { SerializedResponse } from "./respond.ts";
 import { acceptsGzip } from "./negotiation.ts";
 
 export interface CachedResponse extends SerializedResponse {
-  readonly validator: Warrant | undefined;
+  readonly validator: CacheValidator | undefined;
   /** For the log and the metrics of a response that bypasses the framework. */
   readonly route: string;
   readonly loggedUrl: string;
@@ -99,7 +99,7 @@ interface ValidationResult {
 }
 
 interface CacheLifetime {
-  readonly validator: Warrant | undefined;
+  readonly validator: CacheValidator | undefined;
   /** In milliseconds: when the response changes although nothing is written; infinity where it never does. */
   readonly until: number;
 }
@@ -128,7 +128,7 @@ export class ResponseCache {
 
   /** Whether nothing was committed since the response was made for this session. */
   #isUnchanged({ cached, session }: CacheCandidate): boolean {
-    const snapshotId = this.#database.moment();
+    const snapshotId = this.#database.snapshotId();
     const isSameSnapshot =
       snapshotId !== undefined && cached.snapshotId === snapshotId && session.moment === snapshotId;
     return isSameSnapshot && cached.caller === session.text;
@@ -163,7 +163,7 @@ export class ResponseCache {
    */
   async #validate(cached: CachedResponse, request: FastifyRequest, known: KnownSession): Promise<ValidationResult> {
     if (this.#isUnchanged({ cached, session: known })) return { session: known, isFresh: true };
-    const isLatest = this.#database.moment() === undefined && cached.snapshotId === this.#authenticator.latest;
+    const isLatest = this.#database.snapshotId() === undefined && cached.snapshotId === this.#authenticator.latest;
     if (cached.validator !== undefined && !isLatest)
       return this.#askValidator(cached, cached.validator, request, known);
     const session = await this.#authenticator.identify(request, known.tokenHash);
@@ -175,16 +175,16 @@ export class ResponseCache {
 
   async #askValidator(
     cached: CachedResponse,
-    { ask, says }: Warrant,
+    { ask, says }: CacheValidator,
     request: FastifyRequest,
     known: KnownSession,
   ): Promise<ValidationResult> {
-    const before = this.#database.moment();
+    const before = this.#database.snapshotId();
     const current = await ask(known);
     const session = this.#authenticator.confirm(
       request,
       known.tokenHash,
-      current.session as Session | undefined,
+      current.session as AuthenticatedToken | undefined,
       before,
     );
     const isFresh = current.says === says && session.text === cached.caller;

@@ -8,7 +8,7 @@ import { isSiteAdmin } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
 import { notFound } from "../kernel/errors.ts";
 import { tokenHash } from "../kernel/ids.ts";
-import { hearAttempts, hearVcsEvents } from "../resources/shared/measures.ts";
+import { onDeliveryAttempt, onVcsEvent } from "../resources/shared/measures.ts";
 import type { Authenticator } from "./authenticate.ts";
 import type { ResponseCache } from "./kept.ts";
 import {
@@ -211,7 +211,7 @@ function countVcsEvents(registry: Registry): () => void {
     labelNames: ["provider", "result"],
     registers: [registry],
   });
-  return hearVcsEvents(({ provider, result }) => events.inc({ provider, result }));
+  return onVcsEvent(({ provider, result }) => events.inc({ provider, result }));
 }
 
 function countAttempts(registry: Registry): () => void {
@@ -221,5 +221,5 @@ function countAttempts(registry: Registry): () => void {
     labelNames: ["kind", "result"],
     registers: [registry],
   });
-  return hearAttempts(({ kind, result }) => attempts.inc({ kind, result }));
+  return onDeliveryAttempt(({ kind, result }) => attempts.inc({ kind, result }));
 }

@@ -16,7 +16,7 @@ import { parseBody } from "../jsonapi/input.ts";
 import { paramsOf } from "../jsonapi/paths.ts";
 import { type Page, parseQuery, parseQueryString } from "../jsonapi/query.ts";
 import { nowMs } from "../kernel/time.ts";
-import type { Table } from "../kernel/csv.ts";
+import type { CsvTable } from "../kernel/csv.ts";
 import { hooks } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { requireIfMatch } from "../resources/shared/preconditions.ts";
@@ -131,7 +131,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
         lastEventId: request.headers["last-event-id"] as string | undefined,
       });
       if (operation.answer === "events") return sendEvents(reply, answer as EventsAnswer, mount.isStopping);
-      if (asTable) return sendTable(reply, answer as Table, mount.isStopping);
+      if (asTable) return sendTable(reply, answer as CsvTable, mount.isStopping);
       const facts = { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) };
       if (!isCached) return sendAnswer(reply, facts, answer);
       const until = cacheableUntil(answered, answer);
@@ -148,7 +148,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
 function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
   const shown = "views" in answer ? answer.views : [answer.view];
   let until = answer.until ?? Number.POSITIVE_INFINITY;
-  const look = ({ hasExpiring, changesAt }: ResourceDefinition, view: unknown) => {
+  const look = ({ isUncacheable: hasExpiring, changesAt }: ResourceDefinition, view: unknown) => {
     const at = hasExpiring ? 0 : changesAt?.(view);
     if (at != null) until = Math.min(until, new Date(at).getTime());
   };
@@ -160,7 +160,7 @@ function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<u
 const wantsTable = ({ headers }: FastifyRequest): boolean =>
   prefers(headers.accept, tableMediaType, [mediaType, "application/json"]);
 
-const isCacheable = ({ method, answer, signed }: Operation, { hasExpiring }: ResourceDefinition): boolean =>
+const isCacheable = ({ method, answer, signed }: Operation, { isUncacheable: hasExpiring }: ResourceDefinition): boolean =>
   method === "GET" && (answer === "document" || answer === "list") && !signed && !hasExpiring;
 
 /** Raises `not-found` for agents and runs that call an operation that is not for them. */

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { human, snake } from "../kernel/names.ts";
 import { GrantFault } from "../resources/identity/authentication-tokens/rules.ts";
-import { type Asked, askedFaults, askedNames, loginClient } from "../resources/identity/authorizations/reads.ts";
+import { type AuthorizationRequest, authorizationRequestFaults, authorizationRequestNames, loginClient } from "../resources/identity/authorizations/reads.ts";
 import { redeemCode } from "../resources/identity/authorizations/writes.ts";
 import { exchangeIdentity } from "../resources/identity/identity-trusts/writes.ts";
 import type { Context } from "../resources/shared/context.ts";
@@ -52,18 +52,18 @@ export function mountOauth(server: FastifyInstance, { contextOf }: OauthOptions)
 function redirectToConsent(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const query = new URLSearchParams((request.query as string | undefined) ?? "");
   const requested = Object.fromEntries(
-    askedNames.flatMap((name) => {
+    authorizationRequestNames.flatMap((name) => {
       const values = query.getAll(snake(name));
       return values.length === 1 && values[0] !== "" ? [[name, values[0]]] : [];
     }),
-  ) as Partial<Asked>;
-  const missing = askedNames.filter((name) => requested[name] === undefined);
+  ) as Partial<AuthorizationRequest>;
+  const missing = authorizationRequestNames.filter((name) => requested[name] === undefined);
   const faults = [
     ...missing.map((name) => `${human(name)} must be sent, once`),
-    ...askedFaults(requested).map(({ sentence }) => sentence),
+    ...authorizationRequestFaults(requested).map(({ sentence }) => sentence),
   ];
   if (faults.length > 0) return sendPage(refusing(reply), "Invalid authorization request", faultPage(faults));
-  const named = askedNames.map((name) => [snake(name), requested[name] ?? ""]);
+  const named = authorizationRequestNames.map((name) => [snake(name), requested[name] ?? ""]);
   return sendRedirect(reply, `${consentPath}?${new URLSearchParams(named).toString()}`);
 }
 
@@ -76,7 +76,7 @@ ${faults.map((fault) => `<li>${escaped(fault)}.</li>\n`).join("")}</ul>
 
 function refuse({ headers }: FastifyRequest, reply: FastifyReply, { signIns }: Context, error: unknown): FastifyReply {
   if (!(error instanceof GrantFault)) throw error;
-  if (error.code === "invalid_grant") signIns?.failed();
+  if (error.code === "invalid_grant") signIns?.recordFailure();
   const isUnknownClient = error.code === "invalid_client" && headers.authorization !== undefined;
   const document = { error: error.code, error_description: error.message };
   return sendOauth(reply, isUnknownClient ? "stranger" : "refusal", document);
@@ -117,7 +117,7 @@ async function redeemCodeGrant(context: Context, field: FormField, authorization
     (name) => (name === "client_id" ? clientId : field(name)),
     ["client_id", "code", "redirect_uri", "code_verifier"],
   );
-  if (askedFaults({ clientId: sent.client_id }).length > 0)
+  if (authorizationRequestFaults({ clientId: sent.client_id }).length > 0)
     throw new GrantFault("invalid_client", "There is no such client. The only one is terraform-cli, without a secret.");
   const { token, expiresInSeconds } = await redeemCode(context, {
     code: sent.code,

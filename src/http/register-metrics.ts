@@ -5,9 +5,9 @@ import { lastBackup } from "../backup/schedule.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { JobTable } from "../database/schema/state.ts";
 import { now, nowMs } from "../kernel/time.ts";
-import { silentMs } from "../resources/connections/agent-pools/reads.ts";
-import { type Figures, readFigures, tokenKinds } from "../resources/shared/figures.ts";
-import { hearEndedPhases } from "../resources/shared/measures.ts";
+import { agentTimeoutMs } from "../resources/connections/agent-pools/reads.ts";
+import { type SiteStatistics, readSiteStatistics, tokenKinds } from "../resources/shared/figures.ts";
+import { onEndedPhase } from "../resources/shared/measures.ts";
 import { withDeadlineOrUndefined } from "./health.ts";
 
 type Gauges = (name: string, help: string, labelNames?: string[]) => Gauge;
@@ -79,7 +79,7 @@ export function countEndedPhases(registry: Registry): () => void {
     buckets: bucketSeconds,
     registers: [registry],
   });
-  return hearEndedPhases(({ phase, result, seconds: taken }) => seconds.observe({ phase, result }, taken));
+  return onEndedPhase(({ phase, result, seconds: taken }) => seconds.observe({ phase, result }, taken));
 }
 
 /** Returns a function that refreshes the metrics: three statements, each on an index of unfinished rows only. */
@@ -123,7 +123,7 @@ async function readRunFigures(tx: Tx): Promise<RunFigures | undefined> {
     select kind, count(*) as count, ${nowMs} - min(claimed_ms) as longest_ms
     from run_phases where status = 'running' group by kind`.execute(tx.db);
   const agents = sql<RunFigures["agents"][number]>`
-    select case when status in ('idle', 'busy') and last_ping_ms <= ${nowMs} - ${sql.lit(silentMs)}
+    select case when status in ('idle', 'busy') and last_ping_ms <= ${nowMs} - ${sql.lit(agentTimeoutMs)}
       then 'unknown' else status end as status, count(*) as count
     from agents group by 1`.execute(tx.db);
   const found = await withDeadlineOrUndefined(Promise.all([queued, running, agents]));
@@ -236,7 +236,7 @@ export function watchFigures(registry: Registry, database: Database): () => Prom
     "within_days",
   ]);
   return async () => {
-    const figures = await withDeadlineOrUndefined(readFigures(database.reader));
+    const figures = await withDeadlineOrUndefined(readSiteStatistics(database.reader));
     for (const metric of [counted, size, organizations, users, workspaces]) metric.remove();
     for (const metric of [bytes, contents, expiring]) metric.reset();
     if (figures === undefined) return;
@@ -253,7 +253,7 @@ export function watchFigures(registry: Registry, database: Database): () => Prom
   };
 }
 
-function setExpiring(expiring: Gauge, { tokensExpiring }: Figures): void {
+function setExpiring(expiring: Gauge, { tokensExpiring }: SiteStatistics): void {
   for (const kind of tokenKinds)
     for (const days of ["1", "7", "30"] as const)
       expiring.set({ kind, within_days: days }, tokensExpiring[kind]?.[days] ?? 0);

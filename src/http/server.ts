@@ -50,7 +50,7 @@ export interface ServerOptions extends AuthenticatorOptions {
   /** How long the headers, and a body that is read into memory, may take to arrive. */
   readonly headersTimeoutMs?: number;
   readonly bodyTimeoutMs?: number;
-  readonly keptBytes?: number;
+  readonly cacheBytes?: number;
   readonly console?: ServedConsole | undefined;
 }
 
@@ -90,7 +90,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   const headers = headersFor({ rateLimit: settings.rateLimit, edition, publicUrl, isLeaving: isDraining });
   const server = newServer(settings, headers.byName);
   const authenticator = new Authenticator(settings.database, settings);
-  const cache = new ResponseCache(settings.keptBytes ?? cacheBytesByDefault, settings.database, authenticator);
+  const cache = new ResponseCache(settings.cacheBytes ?? cacheBytesByDefault, settings.database, authenticator);
   const options = withPublicUrl(server, settings);
   let stopping = false;
 
@@ -121,7 +121,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   const { database, metricsToken, trustedProxies, version } = settings;
   const figures = mountMetrics(server, { database, authenticator, metricsToken, cache, version });
   // PostgreSQL needs a statement to tell whether a cached response is fresh: the framework waits for that.
-  if (database.moment() !== undefined)
+  if (database.snapshotId() !== undefined)
     mountFastPath(server.server, { cache, headers, log, figures, trustedProxies, isStopping: () => stopping });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountPages(server, settings, () => options.publicUrl);

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { paramsOf } from "../jsonapi/paths.ts";
 import { beginSignIn, finishSignIn } from "../resources/identity/sso-providers/writes.ts";
-import { flowSeconds, pathOfOurs } from "../resources/identity/sso-providers/flow.ts";
+import { flowSeconds, safeReturnPath } from "../resources/identity/sso-providers/flow.ts";
 import type { Context } from "../resources/shared/context.ts";
 import { browserOf, flowCookieIn, setFlowCookie } from "./browser.ts";
 import { escaped, sendPage } from "./pages.ts";
@@ -26,7 +26,7 @@ export function mountSso(server: FastifyInstance, { contextOf, publicUrl }: SsoO
   server.get(ssoRoutes.begin, { config }, async (request, reply) => {
     const { ssoProviderId = "" } = paramsOf(request.params as Record<string, string>);
     const [asked] = parseQueryString(request.query as string).get("return") ?? [];
-    const { url, sealedFlow } = await beginSignIn(contextOf(request), ssoProviderId, pathOfOurs(asked));
+    const { url, sealedFlow } = await beginSignIn(contextOf(request), ssoProviderId, safeReturnPath(asked));
     setFlowCookie(reply, publicUrl(), { flow: sealedFlow, seconds: flowSeconds });
     return sendRedirect(reply, url);
   });

@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
 import type { EventsAnswer } from "../jsonapi/define.ts";
-import { csvLines, type Table } from "../kernel/csv.ts";
+import { csvLines, type CsvTable } from "../kernel/csv.ts";
 import { eventHeaders, tableHeaders } from "./respond.ts";
 
 const watchMs = 500;
@@ -19,11 +19,11 @@ export function sendEvents(reply: FastifyReply, { events, close }: EventsAnswer,
 }
 
 /** The length is unknown, so the response is chunked: a client that misses the last chunk knows that it is incomplete. */
-export function sendTable(reply: FastifyReply, table: Table, isStopping: IsStopping): FastifyReply {
+export function sendTable(reply: FastifyReply, table: CsvTable, isStopping: IsStopping): FastifyReply {
   return send(tableHeaders(reply, table.name), linesOf(table), table.close, isStopping);
 }
 
-async function* linesOf({ columns, pieces }: Table): AsyncGenerator<string> {
+async function* linesOf({ columns, pieces }: CsvTable): AsyncGenerator<string> {
   yield csvLines([columns]);
   for await (const rows of pieces) yield csvLines(rows);
 }

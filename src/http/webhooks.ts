@@ -2,9 +2,9 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { paramsOf } from "../jsonapi/paths.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
-import type { KnownConnection } from "../resources/connections/oauth-clients/reads.ts";
+import type { WebhookConnection } from "../resources/connections/oauth-clients/reads.ts";
 import type { Context } from "../resources/shared/context.ts";
-import { connectionOf, deliveryBytesMax, receive } from "../resources/vcs/vcs-events/receipt.ts";
+import { connectionOf, deliveryBytesMax, receiveWebhook } from "../resources/vcs/vcs-events/receipt.ts";
 import { isLarge, LargeBodies } from "./body.ts";
 import { sendReceipt } from "./respond.ts";
 
@@ -15,7 +15,7 @@ const largeBodies = new LargeBodies(24, 8);
 
 declare module "fastify" {
   interface FastifyRequest {
-    connection: KnownConnection | undefined;
+    connection: WebhookConnection | undefined;
   }
 }
 
@@ -51,7 +51,7 @@ export function mountWebhooks(server: FastifyInstance, { contextOf }: WebhookOpt
           header: (name: string) => [headers[name]].flat()[0],
           body: Buffer.isBuffer(body) ? body : Buffer.alloc(0),
         };
-        const receipt = await receive(contextOf(request), connection as KnownConnection, inbound);
+        const receipt = await receiveWebhook(contextOf(request), connection as WebhookConnection, inbound);
         return sendReceipt(reply, receipt === "stored");
       },
     });

@@ -1,72 +1,72 @@
 /** Lists every background job with its name and interval. The resources implement them. */
-import { backupIfDue, type Schedule } from "../backup/schedule.ts";
+import { backupIfDue, type BackupSchedule } from "../backup/schedule.ts";
 import type { Tx } from "../database/database.ts";
-import { auditCourier, auditKind } from "../resources/connections/audit-webhooks/courier.ts";
-import { postAuditNotices } from "../resources/connections/audit-webhooks/fan-out.ts";
-import { notificationCourier } from "../resources/connections/notification-configurations/courier.ts";
+import { auditWebhookSender, auditWebhookKind } from "../resources/connections/audit-webhooks/courier.ts";
+import { enqueueAuditNotifications } from "../resources/connections/audit-webhooks/fan-out.ts";
+import { notificationSender } from "../resources/connections/notification-configurations/courier.ts";
 import { notificationKind } from "../resources/connections/notification-configurations/writes.ts";
 import { removeExpiredTokens } from "../resources/identity/authentication-tokens/writes.ts";
 import { removeOldAuthorizations } from "../resources/identity/authorizations/writes.ts";
 import { invitationCourier, invitationKind } from "../resources/identity/invitations/courier.ts";
 import { removeEndedInvitations } from "../resources/identity/invitations/writes.ts";
-import { tidyMemberships } from "../resources/identity/organization-memberships/writes.ts";
-import { endLeases } from "../resources/register/workspaces/upkeep.ts";
-import { decideLostJobs } from "../resources/runs/agent-jobs/lost.ts";
-import { forgetVanished } from "../resources/runs/agents/writes.ts";
-import { assess } from "../resources/runs/assessment-results/assessing.ts";
-import { destroyDue, remindOfDestroys } from "../resources/runs/auto-destroy/schedule.ts";
-import { giveUpUnsent, removeOutlivedConfigurations } from "../resources/runs/configuration-versions/upkeep.ts";
+import { removeEndedTeamMemberships } from "../resources/identity/organization-memberships/writes.ts";
+import { expireLeases } from "../resources/register/workspaces/upkeep.ts";
+import { resolveLostJobs } from "../resources/runs/agent-jobs/lost.ts";
+import { removeVanishedAgents } from "../resources/runs/agents/writes.ts";
+import { runAssessments } from "../resources/runs/assessment-results/assessing.ts";
+import { startDueDestroys, sendDestroyReminders } from "../resources/runs/auto-destroy/schedule.ts";
+import { failExpiredUploads, deleteExpiredArchives } from "../resources/runs/configuration-versions/upkeep.ts";
 import { fireTriggers } from "../resources/runs/run-triggers/firing.ts";
-import { triggeringJob } from "../resources/runs/run-triggers/writes.ts";
+import { runTriggerJob } from "../resources/runs/run-triggers/writes.ts";
 import { discardOldSavedPlans } from "../resources/runs/runs/upkeep.ts";
-import { cleaningJob } from "../resources/shared/contents/contents.ts";
-import { takeFigures } from "../resources/shared/figures.ts";
-import { type Couriers, deliverNotices } from "../resources/shared/outbox/delivery.ts";
-import { noticesJob } from "../resources/shared/outbox/writes.ts";
-import { tidyTeamAccess } from "../resources/sharing/team-access/upkeep.ts";
+import { contentCleanupJob } from "../resources/shared/contents/contents.ts";
+import { collectSiteStatistics } from "../resources/shared/figures.ts";
+import { type NotificationSenders, deliverNotifications } from "../resources/shared/outbox/delivery.ts";
+import { notificationsJob } from "../resources/shared/outbox/writes.ts";
+import { removeExpiredTeamAccess } from "../resources/sharing/team-access/upkeep.ts";
 import { processingJob } from "../resources/state/state-versions/arrival/reading.ts";
 import {
   enforceRetention,
-  readLargeStates,
+  parseLargeStates,
   removeAbandonedUploads,
   removeSupersededResources,
 } from "../resources/state/state-versions/upkeep/upkeep.ts";
-import { tellStatuses } from "../resources/vcs/commit-statuses/telling.ts";
-import { workingOffJob } from "../resources/vcs/vcs-events/receipt.ts";
-import { workOff } from "../resources/vcs/vcs-events/working-off.ts";
-import { keepWebhooks, webhookJob } from "../resources/vcs/webhooks/keeping.ts";
-import { inBatches, type Job } from "./job.ts";
-import type { JobWork } from "../resources/shared/job-work.ts";
+import { sendStatuses } from "../resources/vcs/commit-statuses/telling.ts";
+import { vcsEventJob } from "../resources/vcs/vcs-events/receipt.ts";
+import { processEvents } from "../resources/vcs/vcs-events/working-off.ts";
+import { syncWebhooks, webhookJob } from "../resources/vcs/webhooks/keeping.ts";
+import { inBatches, type BackgroundJob } from "./job.ts";
+import type { JobContext } from "../resources/shared/job-work.ts";
 
 const secondMs = 1000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
-export const couriers: Couriers = {
-  [notificationKind]: notificationCourier,
-  [auditKind]: auditCourier,
+export const couriers: NotificationSenders = {
+  [notificationKind]: notificationSender,
+  [auditWebhookKind]: auditWebhookSender,
   [invitationKind]: invitationCourier,
 };
 
 /** A job that other code wakes needs its interval only for retries and for what a stopped server left behind. */
-export const jobs: readonly Job[] = [
+export const jobs: readonly BackgroundJob[] = [
   {
     name: processingJob,
     doc: "parses the outputs and resources of large states.",
     everyMs: 10 * secondMs,
-    run: readLargeStates,
+    run: parseLargeStates,
   },
   {
     name: "retention",
     doc: "deletes state versions and configuration archives that are older than the data retention policies allow.",
     everyMs: hourMs,
-    run: async (work) => (await enforceRetention(work)) + (await removeOutlivedConfigurations(work)),
+    run: async (work) => (await enforceRetention(work)) + (await deleteExpiredArchives(work)),
   },
   {
-    name: cleaningJob,
+    name: contentCleanupJob,
     doc: "discards states and configurations that were never uploaded, and deletes unreferenced contents.",
     everyMs: 5 * minuteMs,
-    run: async (work) => (await giveUpUnsent(work)) + (await removeAbandonedUploads(work)),
+    run: async (work) => (await failExpiredUploads(work)) + (await removeAbandonedUploads(work)),
   },
   {
     name: "superseded-resources",
@@ -85,7 +85,7 @@ export const jobs: readonly Job[] = [
     name: "ended-leases",
     doc: "releases locks whose lease has expired, adopts their state, and starts the next run.",
     everyMs: 5 * secondMs,
-    run: endLeases,
+    run: expireLeases,
   },
   {
     // Expired access grants nothing any more; the job records its end and deletes it.
@@ -95,7 +95,7 @@ export const jobs: readonly Job[] = [
     run: removeEndedAccess,
   },
   {
-    name: triggeringJob,
+    name: runTriggerJob,
     doc: "starts the runs that run triggers cause after an apply.",
     everyMs: 5 * secondMs,
     run: fireTriggers,
@@ -104,25 +104,25 @@ export const jobs: readonly Job[] = [
     name: "lost-jobs",
     doc: "ends or requeues plans and applies whose agent is lost or that exceed their timeout.",
     everyMs: 5 * secondMs,
-    run: decideLostJobs,
+    run: resolveLostJobs,
   },
   {
     name: "vanished-agents",
     doc: "deletes agents that were last seen more than a day ago.",
     everyMs: hourMs,
-    run: (work) => inBatches(work, 100, (tx, limit) => forgetVanished(tx, work, limit)),
+    run: (work) => inBatches(work, 100, (tx, limit) => removeVanishedAgents(tx, work, limit)),
   },
   {
     name: "scheduled-destroys",
     doc: "starts destroy runs of workspaces that are due for auto-destroy.",
     everyMs: 30 * secondMs,
-    run: destroyDue,
+    run: startDueDestroys,
   },
   {
     name: "destroy-reminders",
     doc: "sends reminders of auto-destroy runs within 24 and within 12 hours.",
     everyMs: 5 * minuteMs,
-    run: remindOfDestroys,
+    run: sendDestroyReminders,
   },
   {
     name: "saved-plans",
@@ -134,54 +134,54 @@ export const jobs: readonly Job[] = [
     name: "assessments",
     doc: "starts a health assessment of each workspace about once a day; in the hosted edition.",
     everyMs: minuteMs,
-    run: assess,
+    run: runAssessments,
   },
   {
-    name: workingOffJob,
+    name: vcsEventJob,
     doc: "processes pushes, tags and pull requests: fetches code and starts runs.",
     everyMs: 5 * secondMs,
-    run: workOff,
+    run: processEvents,
   },
   {
     name: "commit-statuses",
     doc: "reports commit statuses to VCS providers.",
     everyMs: 5 * secondMs,
-    run: tellStatuses,
+    run: sendStatuses,
   },
   {
     name: webhookJob,
     doc: "creates and deletes webhooks at VCS providers.",
     everyMs: 5 * minuteMs,
-    run: keepWebhooks,
+    run: syncWebhooks,
   },
   {
-    name: noticesJob,
+    name: notificationsJob,
     doc: "delivers notifications, audit webhooks and invitation mails.",
     everyMs: 5 * secondMs,
-    run: (work) => deliverNotices(work, couriers),
+    run: (work) => deliverNotifications(work, couriers),
   },
   {
     // Separate from delivery, which can take long.
     name: "audit-notices",
     doc: "queues deliveries of audit webhooks for new audit events and for locks that are held too long.",
     everyMs: 5 * secondMs,
-    run: postAuditNotices,
+    run: enqueueAuditNotifications,
   },
   {
     name: "figures",
     doc: "counts the register's totals for the metrics: bytes, expiring tokens, workspaces.",
     everyMs: 10 * minuteMs,
-    run: takeFigures,
+    run: collectSiteStatistics,
   },
   {
     name: "counters",
     doc: "merges the counter differences of tags and run statuses on PostgreSQL.",
     everyMs: minuteMs,
-    run: (work) => inBatches(work, 10_000, (tx, size) => tx.dialect.counts.addUp(tx.db, size)),
+    run: (work) => inBatches(work, 10_000, (tx, size) => tx.dialect.counts.mergeDifferences(tx.db, size)),
   },
 ];
 
-async function removeExpired(work: JobWork): Promise<number> {
+async function removeExpired(work: JobContext): Promise<number> {
   const { context, capability } = work;
   const each = (batch: (tx: Tx, limit: number) => Promise<number>) => inBatches(work, 500, batch);
   return (
@@ -191,9 +191,9 @@ async function removeExpired(work: JobWork): Promise<number> {
   );
 }
 
-async function removeEndedAccess({ context, capability, signal, step }: JobWork): Promise<number> {
+async function removeEndedAccess({ context, capability, signal, step }: JobContext): Promise<number> {
   let handled = 0;
-  for (const tidy of [tidyMemberships, ...tidyTeamAccess])
+  for (const tidy of [removeEndedTeamMemberships, ...removeExpiredTeamAccess])
     while (!signal.aborted) {
       const count = await step((tx) => tidy(tx, context, capability, 100));
       if (count === 0) break;
@@ -203,7 +203,7 @@ async function removeEndedAccess({ context, capability, signal, step }: JobWork)
 }
 
 /** Checks often but writes rarely, so that a failed backup is retried soon. */
-export const backupFacts: Pick<Job, "name" | "doc" | "everyMs"> = {
+export const backupFacts: Pick<BackgroundJob, "name" | "doc" | "everyMs"> = {
   name: "backup",
   doc: "writes a backup into the configured directory, verifies it, and deletes the oldest.",
   everyMs: minuteMs,
@@ -215,12 +215,12 @@ export interface BackupSettings {
   readonly backupKeep: number;
 }
 
-export function backupJobs(settings: BackupSettings, version: string): Job[] {
+export function backupJobs(settings: BackupSettings, version: string): BackgroundJob[] {
   const { backupDirectory: directory, backupEveryHours: everyHours, backupKeep: keep } = settings;
   return directory === undefined ? [] : [backupJob({ directory, everyHours, keep }, version)];
 }
 
-export const backupJob = (schedule: Schedule, version: string): Job => ({
+export const backupJob = (schedule: BackupSchedule, version: string): BackgroundJob => ({
   ...backupFacts,
   run: ({ context: { database, vault }, signal, step }) =>
     backupIfDue({ database, vault, signal, step }, schedule, version),

@@ -1,14 +1,14 @@
 /** The interface of a background job. Does not know when or where a job runs. */
 import type { Tx } from "../database/database.ts";
-import type { JobWork } from "../resources/shared/job-work.ts";
+import type { JobContext } from "../resources/shared/job-work.ts";
 
-export interface Job {
+export interface BackgroundJob {
   readonly name: string;
   /** What it does, as the end of "The job …". */
   readonly doc: string;
   readonly everyMs: number;
   /** Returns how many items it handled. An error is recorded as a failure; the job runs again when it is due. */
-  run(work: JobWork): Promise<number>;
+  run(work: JobContext): Promise<number>;
 }
 
 /** Another server may have taken the job over, so this run must not write any more. */
@@ -22,7 +22,7 @@ export class LeaseLost extends Error {
 
 /** Repeats a batch, each in its own step, until one handles fewer than `size` items or the run is aborted. */
 export async function inBatches(
-  { signal, step }: Pick<JobWork, "signal" | "step">,
+  { signal, step }: Pick<JobContext, "signal" | "step">,
   size: number,
   batch: (tx: Tx, size: number) => Promise<number>,
 ): Promise<number> {

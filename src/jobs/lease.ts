@@ -6,13 +6,13 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../database/database.ts";
-import type { Job } from "./job.ts";
+import type { BackgroundJob } from "./job.ts";
 
 export const leaseMsByDefault = 10_000;
 
 /** One acquisition. Each has a new holder id, so that an earlier run on this server is not mistaken for it. */
 export interface JobLease {
-  readonly job: Pick<Job, "name" | "everyMs">;
+  readonly job: Pick<BackgroundJob, "name" | "everyMs">;
   readonly holder: string;
   readonly leaseMs: number;
 }
@@ -20,7 +20,7 @@ export interface JobLease {
 /** A due time that means "immediately" and that the release of an earlier run preserves. */
 const immediately = 0;
 
-export async function ensureJobs(tx: Tx, jobs: readonly Pick<Job, "name">[]): Promise<void> {
+export async function ensureJobs(tx: Tx, jobs: readonly Pick<BackgroundJob, "name">[]): Promise<void> {
   if (jobs.length === 0) return;
   const rows = jobs.map(({ name }) => ({
     name,
@@ -69,7 +69,7 @@ export type Acquisition =
 /** `isForced` acquires the lease before the job is due, but never from a holder whose lease is valid. */
 export async function acquire(
   tx: Tx,
-  job: Pick<Job, "name" | "everyMs">,
+  job: Pick<BackgroundJob, "name" | "everyMs">,
   { leaseMs, isForced }: { readonly leaseMs: number; readonly isForced: boolean },
 ): Promise<Acquisition> {
   // Reads before it writes: the steps of a running job lock its row.

@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Capability } from "../access/capability.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { Context } from "../resources/shared/context.ts";
-import type { JobWork } from "../resources/shared/job-work.ts";
-import { type Job, LeaseLost } from "./job.ts";
+import type { JobContext } from "../resources/shared/job-work.ts";
+import { type BackgroundJob, LeaseLost } from "./job.ts";
 import { type JobLease, renew } from "./lease.ts";
 
 const issueCapability = Capability.issuer("job");
@@ -18,7 +18,7 @@ export type JobRunResult =
 
 export interface RunOptions {
   readonly database: Database;
-  readonly job: Job;
+  readonly job: BackgroundJob;
   readonly lease: JobLease;
   readonly context: Context;
   readonly stop: AbortSignal;
@@ -42,7 +42,7 @@ export class LeasedRun {
     const { job, context, lease } = this.#options;
     const heartbeat = setInterval(() => void this.#beat(), lease.leaseMs / 3).unref();
     const capability = issueCapability();
-    const work: JobWork = { context, capability, signal: this.#signal, step: (step) => this.#step(step) };
+    const work: JobContext = { context, capability, signal: this.#signal, step: (step) => this.#step(step) };
     let result: JobRunResult;
     try {
       this.#signal.throwIfAborted();

@@ -10,7 +10,7 @@ import { AppError, conflict } from "../kernel/errors.ts";
 import { quoted } from "../kernel/text.ts";
 import { hooks } from "../resources/index.ts";
 import type { ServiceOptions } from "../resources/shared/context.ts";
-import type { Job } from "./job.ts";
+import type { BackgroundJob } from "./job.ts";
 import {
   type Acquisition,
   acquire,
@@ -29,7 +29,7 @@ export interface JobRunnerOptions {
   readonly database: Database;
   readonly vault: Vault;
   readonly options: ServiceOptions;
-  readonly jobs: readonly Job[];
+  readonly jobs: readonly BackgroundJob[];
   readonly logger?: JobLogger | undefined;
   /** How long a crashed server keeps its job. */
   readonly leaseMs?: number;
@@ -39,7 +39,7 @@ export interface JobRunnerOptions {
 const tickMsByDefault = 1_000;
 
 interface Slot {
-  readonly job: Job;
+  readonly job: BackgroundJob;
   isDue: boolean;
   /** Woken on this server, so that the due time does not matter. */
   isWanted: boolean;
@@ -96,7 +96,7 @@ export class JobRunner {
     while (this.#underway.size > 0) await Promise.allSettled(this.#underway);
   }
 
-  async #runByHand(job: Job, onStep: (() => void) | undefined): Promise<{ handled: number }> {
+  async #runByHand(job: BackgroundJob, onStep: (() => void) | undefined): Promise<{ handled: number }> {
     const { name } = job;
     const acquisition = await this.#acquire(job, { isForced: true, asksAgain: false });
     if (acquisition.kind !== "acquired") {
@@ -183,7 +183,7 @@ export class JobRunner {
     slot.isDue ||= isAskedAgain;
   }
 
-  async #acquire(job: Job, { isForced, asksAgain }: { isForced: boolean; asksAgain: boolean }): Promise<Acquisition> {
+  async #acquire(job: BackgroundJob, { isForced, asksAgain }: { isForced: boolean; asksAgain: boolean }): Promise<Acquisition> {
     await this.#ensureRows();
     return this.#options.database.write(async (tx) => {
       const acquisition = await acquire(tx, job, { leaseMs: this.#leaseMs, isForced });
@@ -193,7 +193,7 @@ export class JobRunner {
   }
 
   async #run(
-    job: Job,
+    job: BackgroundJob,
     { lease, abandonedBy }: Extract<Acquisition, { kind: "acquired" }>,
     onStep?: () => void,
   ): Promise<{ result: JobRunResult; isAskedAgain: boolean }> {

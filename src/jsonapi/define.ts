@@ -3,11 +3,11 @@
  * validation, documents and OpenAPI are generated from it. `verify.ts` checks definitions at start.
  */
 import type { z } from "zod";
-import type { Table } from "../kernel/csv.ts";
+import type { CsvTable } from "../kernel/csv.ts";
 import type { Fault } from "../kernel/errors.ts";
 import type { Camel } from "../kernel/names.ts";
 import type { QueryDefinition, QueryOf } from "./query.ts";
-import type { Warrant } from "./warrant.ts";
+import type { CacheValidator } from "./warrant.ts";
 import { type Presence, type Relationship, type ToMany, toMany, toOne } from "./relationships.ts";
 
 // --- attributes
@@ -60,7 +60,7 @@ function attribute<Create extends Presence, Update extends Presence, View>(creat
 
 // --- operations
 
-export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /**
  * `document` 200, `created` 201, `granted` 200 (a team access record was created), `list` 200 with pagination, `content` 200 with
@@ -103,7 +103,7 @@ export type BodyDefinition =
   | StreamBody;
 
 export interface Operation {
-  readonly method: Method;
+  readonly method: HttpMethod;
   readonly path: string;
   readonly summary: string;
   /** Who may call the operation, in words, for the OpenAPI document and the routes' golden file. */
@@ -124,7 +124,7 @@ export interface Operation {
   readonly ifMatch?: boolean | ResourceDefinition;
   readonly answer: AnswerKind;
   /** When the operation returns nothing (204), as a sentence. */
-  readonly elseNothing?: string;
+  readonly noContentWhen?: string;
   /** Whether a read can answer 409. Writes always can. */
   readonly mayConflict?: true;
   /** For `content`; JSON by default. */
@@ -143,7 +143,7 @@ export interface ResourceDefinition<View = any> {
   readonly type: string;
   readonly schemaName?: string;
   /** Another type that clients send in bodies. */
-  readonly alsoTyped?: string;
+  readonly acceptedType?: string;
   /** Where one definition serves resources of several types: the type of a view. */
   readonly typeOf?: (view: View) => string;
   readonly doc: string;
@@ -157,7 +157,7 @@ export interface ResourceDefinition<View = any> {
    * Documents contain values that expire, such as signed URLs, or that change without a new snapshot id, such as a token's last
    * use: responses are never cached.
    */
-  readonly hasExpiring?: true;
+  readonly isUncacheable?: true;
   /** When a document changes although nothing is written; cached responses expire then. */
   readonly changesAt?: (view: View) => string | null;
   readonly attributes: Readonly<Record<string, AnyAttribute>>;
@@ -188,7 +188,7 @@ type VersionedChange =
   | { readonly method: "DELETE"; readonly body?: undefined };
 
 /** The builders of a definition, typed by its view; exported for parts of definitions. */
-export function wordsFor<View>() {
+export function definitionBuilders<View>() {
   return {
     /** Required on create, optional on update. */
     required: attribute<"required", "optional", View>("required", "optional"),
@@ -204,13 +204,13 @@ export function wordsFor<View>() {
     toMany: toMany<View>(),
   };
 }
-export type Words<View> = ReturnType<typeof wordsFor<View>>;
+export type DefinitionBuilders<View> = ReturnType<typeof definitionBuilders<View>>;
 
 /** `defineResource<View>()((builders) => ({ … }))`: the view is what the store loads and documents are made from. */
 export function defineResource<View>() {
   return <const Definition extends ResourceDefinition<View>>(
-    definition: (words: Words<View>) => Definition,
-  ): Definition & { readonly view?: View } => definition(wordsFor<View>());
+    definition: (words: DefinitionBuilders<View>) => Definition,
+  ): Definition & { readonly view?: View } => definition(definitionBuilders<View>());
 }
 
 export type ViewOf<Definition> = Definition extends { readonly view?: infer View } ? NonNullable<View> : never;
@@ -243,7 +243,7 @@ export type UpdateAttributes<D extends ResourceDefinition> = {
 type LinkageInput<R> = R extends { readonly item: infer Item extends z.ZodType }
   ? readonly z.output<Item>[]
   : R extends { readonly metaSent: infer Meta extends z.ZodType }
-    ? readonly Identifier<z.output<Meta>>[]
+    ? readonly ResourceIdentifier<z.output<Meta>>[]
     : R extends ToMany
       ? readonly string[]
       : string | null;
@@ -257,7 +257,7 @@ type RelationshipsInput<D extends ResourceDefinition, When extends "create" | "u
   >;
 };
 
-export interface Identifier<Meta = unknown> {
+export interface ResourceIdentifier<Meta = unknown> {
   readonly type: string;
   readonly id: string;
   readonly meta?: Meta;
@@ -270,7 +270,7 @@ export type BodyOf<D extends ResourceDefinition, O extends Operation> = O["body"
     : O["body"] extends "update" | "untyped-update"
       ? { attributes: UpdateAttributes<D>; relationships: RelationshipsInput<D, "update"> }
       : O["body"] extends LinkageBody<infer Meta>
-        ? readonly Identifier<Meta extends z.ZodType ? z.output<Meta> : unknown>[]
+        ? readonly ResourceIdentifier<Meta extends z.ZodType ? z.output<Meta> : unknown>[]
         : O["body"] extends CustomBody<infer Schema>
           ? z.output<Schema>
           : O["body"] extends StreamBody
@@ -300,15 +300,15 @@ export interface IfMatch {
   checkIfSent(load: () => Promise<{ readonly version: number }>): Promise<void>;
 }
 
-export interface Included {
+export interface IncludedResource {
   readonly definition: ResourceDefinition;
   readonly view: unknown;
 }
 
 interface CacheableAnswer {
   /** Present where a cheap statement can tell that a cached response is still fresh. */
-  readonly warrant?: Warrant;
-  readonly included?: readonly Included[] | undefined;
+  readonly validator?: CacheValidator;
+  readonly included?: readonly IncludedResource[] | undefined;
   /** In milliseconds: when a cached response expires for another reason than `changesAt`. */
   readonly until?: number | undefined;
 }
@@ -346,7 +346,7 @@ export interface EventsAnswer {
 
 export type AnswerOf<D extends ResourceDefinition, O extends Operation> =
   | (O extends { readonly answers: string } ? AnswerFor<any, O["answer"]> : AnswerFor<ViewOf<D>, O["answer"]>)
-  | (O extends { readonly table: readonly string[] } ? Table : never);
+  | (O extends { readonly table: readonly string[] } ? CsvTable : never);
 type AnswerFor<View, Kind extends AnswerKind> = Kind extends "list"
   ? ListAnswer<View>
   : Kind extends "cursor-list"

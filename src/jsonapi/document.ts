@@ -4,7 +4,7 @@
  */
 import { camel } from "../kernel/names.ts";
 import { aliases, withAliases } from "./aliases.ts";
-import type { AnyAttribute, Included, ResourceDefinition } from "./define.ts";
+import type { AnyAttribute, IncludedResource, ResourceDefinition } from "./define.ts";
 import type { Relationship } from "./relationships.ts";
 
 /** Returns JSON text; undefined to omit the member. */
@@ -27,7 +27,7 @@ export function writeResources(definition: ResourceDefinition, views: readonly u
 }
 
 /** Each resource once. Returns a member with its leading comma, or nothing. */
-export function writeIncluded(included: readonly Included[] | undefined): string {
+export function writeIncluded(included: readonly IncludedResource[] | undefined): string {
   if (included === undefined) return "";
   const seen = new Map<string, string>();
   for (const { definition, view } of included) {

@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { AppError, type Fault, invalid } from "../kernel/errors.ts";
 import { camel, human } from "../kernel/names.ts";
 import { aliases } from "./aliases.ts";
-import type { AnyAttribute, BodyDefinition, Identifier, LinkageBody, ResourceDefinition } from "./define.ts";
+import type { AnyAttribute, BodyDefinition, ResourceIdentifier, LinkageBody, ResourceDefinition } from "./define.ts";
 import type { Relationship, ToMany } from "./relationships.ts";
 
 export const linkageMax = 1000;
@@ -59,7 +59,7 @@ function parseResource(
 
 function checkType(
   data: JsonObject,
-  { type, alsoTyped }: ResourceDefinition,
+  { type, acceptedType: alsoTyped }: ResourceDefinition,
   pointer: string,
   faults: Fault[],
   typed: boolean,
@@ -187,7 +187,7 @@ function badLink(name: string, relationship: Relationship): Fault {
 
 // --- linkage and custom bodies
 
-function parseLinkage({ linkage: types, meta }: LinkageBody, json: unknown): readonly Identifier[] {
+function parseLinkage({ linkage: types, meta }: LinkageBody, json: unknown): readonly ResourceIdentifier[] {
   const data = isObject(json) ? json["data"] : undefined;
   if (!Array.isArray(data))
     throw invalid([
@@ -208,12 +208,12 @@ function identifiers(
   pointer: string,
   faults: Fault[],
   meta?: z.ZodType,
-): Identifier[] {
+): ResourceIdentifier[] {
   if (data.length > linkageMax) {
     faults.push(tooMany(pointer, data.length));
     return [];
   }
-  const found: Identifier[] = [];
+  const found: ResourceIdentifier[] = [];
   const base = pointer.split("/").slice(1);
   data.forEach((item, position) => {
     if (isIdentifier(item, types))
@@ -231,7 +231,7 @@ function identifiers(
   return found;
 }
 
-function linkMeta(item: Identifier, schema: z.ZodType | undefined, at: string[], faults: Fault[]): { meta?: unknown } {
+function linkMeta(item: ResourceIdentifier, schema: z.ZodType | undefined, at: string[], faults: Fault[]): { meta?: unknown } {
   if (schema === undefined || item.meta === undefined || item.meta === null) return {};
   const result = schema.safeParse(item.meta);
   if (result.success) return { meta: result.data };
@@ -239,7 +239,7 @@ function linkMeta(item: Identifier, schema: z.ZodType | undefined, at: string[],
   return {};
 }
 
-function isIdentifier(value: unknown, types: readonly string[]): value is Identifier {
+function isIdentifier(value: unknown, types: readonly string[]): value is ResourceIdentifier {
   if (!isObject(value)) return false;
   const { type, id } = value;
   return (

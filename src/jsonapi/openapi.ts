@@ -88,7 +88,7 @@ function describeOperation(
     ...(operation.body !== undefined && { requestBody: describeBody(operation, definition, http) }),
     responses: {
       [status]: describeAnswer(operation, definition, http),
-      ...(operation.elseNothing && { [http.statusOf.nothing]: { description: operation.elseNothing } }),
+      ...(operation.noContentWhen && { [http.statusOf.nothing]: { description: operation.noContentWhen } }),
       ...Object.fromEntries(
         refusalsOf(operation).map((refused) => [refused, { $ref: `#/components/responses/${refused}` }]),
       ),

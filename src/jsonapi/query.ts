@@ -17,10 +17,10 @@ export interface Page {
 /** Parses one query parameter; `parse` returns a sentence if the text is invalid. */
 export interface Parameter<Value = unknown> {
   readonly doc: string;
-  readonly parse: (text: string) => Value | Unusable;
+  readonly parse: (text: string) => Value | InvalidParameter;
   readonly required?: boolean;
 }
-export class Unusable {
+export class InvalidParameter {
   readonly sentence: string;
   constructor(sentence: string) {
     this.sentence = sentence;
@@ -31,7 +31,7 @@ export const textParameter = (doc: string): Parameter<string> => ({ doc, parse: 
 /** A text search; `containsWords` in `database/dialect.ts` defines what matches. */
 export const searchParameter = (where: string, more = ""): Parameter<string> =>
   textParameter(`Words that are all in ${where}, in any order, ignoring case.${more}`);
-export const presence = (doc: string): Parameter<true> => ({ doc, parse: () => true });
+export const flagParameter = (doc: string): Parameter<true> => ({ doc, parse: () => true });
 export const listParameter = (doc: string): Parameter<string[]> => ({
   doc,
   parse: (text) =>
@@ -40,11 +40,11 @@ export const listParameter = (doc: string): Parameter<string[]> => ({
       .map((part) => part.trim())
       .filter((part) => part !== ""),
 });
-export function choice<const Values extends readonly string[]>(values: Values, doc: string): Parameter<Values[number]> {
+export function choiceParameter<const Values extends readonly string[]>(values: Values, doc: string): Parameter<Values[number]> {
   return {
     doc,
     parse: (text) =>
-      values.includes(text) ? text : new Unusable(`must be one of ${values.join(", ")}, not ${quoted(text)}`),
+      values.includes(text) ? text : new InvalidParameter(`must be one of ${values.join(", ")}, not ${quoted(text)}`),
   };
 }
 
@@ -210,7 +210,7 @@ function readParameter(name: string, parameter: Parameter, value: string | undef
     return undefined;
   }
   const parsed = parameter.parse(value);
-  if (parsed instanceof Unusable) {
+  if (parsed instanceof InvalidParameter) {
     faults.push({ parameter: name, detail: `The query parameter ${name} ${parsed.sentence}.` });
     return undefined;
   }

@@ -3,13 +3,13 @@
  * untrusted input.
  */
 
-export type Cell = string | number | boolean | null;
+export type CsvCell = string | number | boolean | null;
 
 /** Rows come in pieces, so that a table can have any length. */
-export interface Table {
+export interface CsvTable {
   readonly name: string;
   readonly columns: readonly string[];
-  readonly pieces: AsyncIterable<readonly (readonly Cell[])[]>;
+  readonly pieces: AsyncIterable<readonly (readonly CsvCell[])[]>;
   /** Called once when the table ends, even if nothing was read. */
   readonly close: () => void;
 }
@@ -18,13 +18,13 @@ const needsQuotes = /[",\r\n]/;
 /** Includes full-width characters, which some programs convert to the ASCII ones. */
 const beginsFormula = /^[=+\-@\t\r\n＝＋－＠]/;
 
-function written(cell: Cell): string {
+function written(cell: CsvCell): string {
   if (cell === null) return "";
   if (typeof cell !== "string") return String(cell);
   const safe = beginsFormula.test(cell) ? `'${cell}` : cell;
   return needsQuotes.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-export function csvLines(rows: readonly (readonly Cell[])[]): string {
+export function csvLines(rows: readonly (readonly CsvCell[])[]): string {
   return rows.map((row) => `${row.map(written).join(",")}\r\n`).join("");
 }

@@ -4,7 +4,7 @@
  */
 import { RE2JS, RE2JSSyntaxException } from "re2js";
 
-export type Matches = (text: string) => boolean;
+export type TextMatcher = (text: string) => boolean;
 
 /** Why an expression is invalid, as the end of a sentence; undefined if it is valid. */
 export function expressionFault(expression: string): string | undefined {
@@ -18,7 +18,7 @@ export function expressionFault(expression: string): string | undefined {
 }
 
 /** Matches anywhere in a text, unless anchored. Raises if `expressionFault` returns a fault. */
-export function expression(text: string): Matches {
+export function expression(text: string): TextMatcher {
   const compiled = RE2JS.compile(text);
   return (value) => compiled.test(value);
 }
@@ -32,7 +32,7 @@ const slash = 47;
  * number of folders, `*` any characters of one name, `?` one character. All patterns are matched in one pass, so that the time is
  * bounded by path length times pattern length. After `stepsMax` comparisons over all calls every path counts as a match.
  */
-export function globs(patterns: readonly string[], stepsMax = Number.POSITIVE_INFINITY): Matches {
+export function globs(patterns: readonly string[], stepsMax = Number.POSITIVE_INFINITY): TextMatcher {
   const tokens = Int32Array.from(patterns.flatMap((pattern) => [...tokensOf(pattern), token.end]));
   const starts = tokens.keys().filter((at) => at === 0 || tokens[at - 1] === token.end);
   const first = new Positions(tokens).addAll([...starts]);
@@ -113,7 +113,7 @@ function advance(from: Positions, to: Positions, character: number): void {
  * Matches `*` (any characters) and `?` (one) in texts without folders. Positions in the pattern are bits, so that each character
  * costs one operation per 32 characters of the pattern.
  */
-export function wildcard(pattern: string): Matches {
+export function wildcard(pattern: string): TextMatcher {
   const places = [...pattern.replace(/\*+/g, "*")];
   const words = (places.length >> 5) + 1;
   const stars = new Uint32Array(words);

@@ -8,7 +8,7 @@ const lineLengthMin = 8;
 /** These reveal nothing, and masking them would break every line of JSON. */
 const openSecrets = new Set(["true", "false", "null"]);
 
-export function formsOf(secrets: Iterable<string>): Buffer[] {
+export function secretSpellings(secrets: Iterable<string>): Buffer[] {
   const forms = new Set<string>();
   for (const secret of secrets) {
     if (openSecrets.has(secret) || Buffer.byteLength(secret) < lengthMin) continue;
@@ -52,5 +52,5 @@ function base64Forms(text: string): string[] {
 }
 
 /** The texts that reveal a variable's value: for HCL also the scalars in it. */
-export const shownValues = ({ value, hcl }: { readonly value: string; readonly hcl: boolean }): readonly string[] =>
+export const maskedValues = ({ value, hcl }: { readonly value: string; readonly hcl: boolean }): readonly string[] =>
   hcl ? textsInHcl(value) : [value];

@@ -67,7 +67,7 @@ export interface SettingSources {
   readonly faults?: readonly string[];
 }
 
-export interface TableOptions {
+export interface SettingTableOptions {
   /** The command that lists the settings, for error sentences. */
   readonly help: string;
   readonly pairs?: readonly (readonly [string, string])[];
@@ -77,7 +77,7 @@ export interface TableOptions {
 export function readTable(
   table: SettingTable,
   sources: SettingSources,
-  { help, pairs = [] }: TableOptions,
+  { help, pairs = [] }: SettingTableOptions,
 ): Record<string, unknown> {
   const { flags = {}, environment = {}, file } = sources;
   const faults = [...(sources.faults ?? [])];

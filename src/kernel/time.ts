@@ -18,14 +18,14 @@ export function now(): Timestamp {
 }
 
 /** A reading of another clock, taken between two values of `performance.now()`. */
-export interface Reading {
+export interface ClockReading {
   readonly clockMs: number;
   readonly askedAt: number;
   readonly answeredAt: number;
 }
 
 /** Follows that clock from now on, and corrects no more than the reading proves; undefined returns to the machine's clock. */
-export function followClock(reading: Reading | undefined): void {
+export function followClock(reading: ClockReading | undefined): void {
   if (reading === undefined) {
     offsetMs = undefined;
     return;

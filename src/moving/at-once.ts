@@ -1,7 +1,7 @@
 /** Runs a function over items with bounded concurrency. */
 
 /** Rejects with the first failure, after the calls that had already started have ended. */
-export async function eachAtOnce<Item>(
+export async function forEachConcurrently<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   count: number,
   work: (item: Item) => Promise<void>,

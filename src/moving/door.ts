@@ -1,5 +1,5 @@
 /** Calls the operations of this server's own API as the operator, without HTTP, under the same rules and with the same audit events. */
-import type { DocumentAnswer, ListAnswer, Method, Operation, Resource, ResourceDefinition } from "../jsonapi/define.ts";
+import type { DocumentAnswer, ListAnswer, HttpMethod, Operation, Resource, ResourceDefinition } from "../jsonapi/define.ts";
 import { writeResource, writeResources } from "../jsonapi/document.ts";
 import { parseBody } from "../jsonapi/input.ts";
 import { type Page as AskedPage, parseQuery, type RawQuery } from "../jsonapi/query.ts";
@@ -8,9 +8,9 @@ import { camel } from "../kernel/names.ts";
 import { resources } from "../resources/index.ts";
 import type { Context } from "../resources/shared/context.ts";
 import { noIfMatch } from "../resources/shared/preconditions.ts";
-import { Missing, type Origin, type Page, type Thing, thingOf, thingsOf } from "./wire.ts";
+import { MissingResource, type OrganizationReader, type ResourcePage, type ResourceObject, resourceOf, resourcesOf } from "./wire.ts";
 
-interface Route {
+interface LocalRoute {
   readonly resource: Resource<Context>;
   readonly id: string;
   readonly operation: Operation;
@@ -18,7 +18,7 @@ interface Route {
   readonly segments: readonly string[];
 }
 
-const routes: readonly Route[] = resources.flatMap((resource) =>
+const routes: readonly LocalRoute[] = resources.flatMap((resource) =>
   Object.entries(resource.definition.operations).map(([id, operation]) => ({
     resource,
     id,
@@ -35,9 +35,9 @@ const routes: readonly Route[] = resources.flatMap((resource) =>
 const isParameter = (segment: string) => segment.startsWith(":");
 
 /** If several routes match, the one with the most literal segments wins. */
-function routeFor(method: Method, path: string): Route {
+function routeFor(method: HttpMethod, path: string): LocalRoute {
   const given = path.split("/");
-  const literalCount = ({ segments }: Route) => segments.filter((segment) => !isParameter(segment)).length;
+  const literalCount = ({ segments }: LocalRoute) => segments.filter((segment) => !isParameter(segment)).length;
   const [found] = routes
     .filter(({ operation, segments }) => operation.method === method && segments.length === given.length)
     .filter(({ segments }) => segments.every((segment, at) => isParameter(segment) || segment === given[at]))
@@ -46,7 +46,7 @@ function routeFor(method: Method, path: string): Route {
   return found;
 }
 
-function paramsOf({ segments }: Route, path: string): Record<string, string> {
+function paramsOf({ segments }: LocalRoute, path: string): Record<string, string> {
   const given = path.split("/");
   return Object.fromEntries(
     segments.flatMap((segment, at) =>
@@ -57,7 +57,7 @@ function paramsOf({ segments }: Route, path: string): Record<string, string> {
 
 const queryOf = (query: URLSearchParams): RawQuery => new Map([...query].map(([name, value]) => [name, [value]]));
 
-export class Door implements Origin {
+export class LocalApi implements OrganizationReader {
   readonly #context: Context;
 
   constructor(context: Context) {
@@ -65,30 +65,30 @@ export class Door implements Origin {
   }
 
   /** Returns undefined if the operation answers without a document. Throws AppError. */
-  async send(method: Exclude<Method, "GET">, path: string, body?: unknown): Promise<Thing | undefined> {
+  async send(method: Exclude<HttpMethod, "GET">, path: string, body?: unknown): Promise<ResourceObject | undefined> {
     const { answer, route } = await this.#call(method, path, new URLSearchParams(), body);
     const { view } = (answer ?? {}) as Partial<DocumentAnswer<unknown>>;
-    return view === undefined ? undefined : thingOf(JSON.parse(writeResource(route.answered, view)));
+    return view === undefined ? undefined : resourceOf(JSON.parse(writeResource(route.answered, view)));
   }
 
-  async get(path: string): Promise<Thing> {
+  async get(path: string): Promise<ResourceObject> {
     const [plain = "", query] = path.split("?");
     const { answer, route } = await this.#read(plain, new URLSearchParams(query));
-    const thing = thingOf(JSON.parse(writeResource(route.answered, (answer as DocumentAnswer<unknown>).view)));
-    if (thing === undefined) throw new Missing(`${path} is not a document`);
+    const thing = resourceOf(JSON.parse(writeResource(route.answered, (answer as DocumentAnswer<unknown>).view)));
+    if (thing === undefined) throw new MissingResource(`${path} is not a document`);
     return thing;
   }
 
-  async find(path: string): Promise<Thing | undefined> {
+  async find(path: string): Promise<ResourceObject | undefined> {
     try {
       return await this.get(path);
     } catch (error) {
-      if (error instanceof Missing) return undefined;
+      if (error instanceof MissingResource) return undefined;
       throw error;
     }
   }
 
-  async *pages(path: string): AsyncGenerator<Page> {
+  async *pages(path: string): AsyncGenerator<ResourcePage> {
     const [plain = "", text] = path.split("?");
     for (let number = 1; ; number += 1) {
       const query = new URLSearchParams(text);
@@ -97,8 +97,8 @@ export class Door implements Origin {
       const { answer, route, page } = await this.#read(plain, query);
       const { views, totalCount, hasMore, included = [] } = answer as ListAnswer<unknown>;
       yield {
-        things: thingsOf(JSON.parse(writeResources(route.answered, views))),
-        included: included.map(({ definition, view }) => JSON.parse(writeResource(definition, view)) as Thing),
+        resources: resourcesOf(JSON.parse(writeResources(route.answered, views))),
+        included: included.map(({ definition, view }) => JSON.parse(writeResource(definition, view)) as ResourceObject),
       };
       if (!(hasMore ?? (totalCount ?? 0) > page.number * page.size)) return;
     }
@@ -108,12 +108,12 @@ export class Door implements Origin {
     try {
       return await this.#call("GET", path, query, undefined);
     } catch (error) {
-      if (error instanceof AppError && error.code === "not-found") throw new Missing(`${path} doesn't exist`);
+      if (error instanceof AppError && error.code === "not-found") throw new MissingResource(`${path} doesn't exist`);
       throw error;
     }
   }
 
-  async #call(method: Method, path: string, query: URLSearchParams, body: unknown) {
+  async #call(method: HttpMethod, path: string, query: URLSearchParams, body: unknown) {
     const route = routeFor(method, path);
     const { resource, operation, id } = route;
     const parsed = parseQuery(operation.query, queryOf(query));

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../kernel/errors.ts";
 import { wholeBody } from "../kernel/streams.ts";
 import { version } from "../version.ts";
-import { isObject, type Json, Missing, type Origin, type Page, type Thing, thingOf, thingsOf } from "./wire.ts";
+import { isObject, type JsonObject, MissingResource, type OrganizationReader, type ResourcePage, type ResourceObject, resourceOf, resourcesOf } from "./wire.ts";
 
-export interface PeerOptions {
+export interface SourceServerOptions {
   readonly url: string;
   readonly token: string;
   readonly signal?: AbortSignal | undefined;
@@ -29,51 +29,51 @@ const pauseMsMax = 30_000;
 
 const defaultPause = (ms: number, signal: AbortSignal | undefined): Promise<void> => sleep(ms, undefined, { signal });
 
-export class Peer implements Origin {
+export class SourceServer implements OrganizationReader {
   /** The API's base URL, such as `https://app.example/api/v2`. */
   readonly base: string;
   requests = 0;
   readonly #origin: string;
-  readonly #options: PeerOptions;
+  readonly #options: SourceServerOptions;
   /** No request is sent before this time, because of a rate limit. */
   #blockedUntil = 0;
 
-  private constructor(base: string, options: PeerOptions) {
+  private constructor(base: string, options: SourceServerOptions) {
     this.base = base;
     this.#origin = new URL(base).origin;
     this.#options = options;
   }
 
   /** Discovers the API and checks the token. Throws AppError. */
-  static async open(options: PeerOptions): Promise<Peer> {
-    const peer = new Peer(await discover(options), options);
+  static async open(options: SourceServerOptions): Promise<SourceServer> {
+    const peer = new SourceServer(await discover(options), options);
     await peer.get("/account/details").catch((error: unknown) => {
       // On some servers the tokens of teams and organizations have no account.
-      if (!(error instanceof Missing)) throw error;
+      if (!(error instanceof MissingResource)) throw error;
     });
     return peer;
   }
 
-  async get(path: string): Promise<Thing> {
-    const thing = thingOf((await this.#document(this.base + path))["data"]);
-    if (thing === undefined) throw new Missing(`the response to ${path} is not a document`);
+  async get(path: string): Promise<ResourceObject> {
+    const thing = resourceOf((await this.#document(this.base + path))["data"]);
+    if (thing === undefined) throw new MissingResource(`the response to ${path} is not a document`);
     return thing;
   }
 
   /** Follows both kinds of pagination: a link to the next page, and its number. */
-  async *pages(path: string): AsyncGenerator<Page> {
+  async *pages(path: string): AsyncGenerator<ResourcePage> {
     const first = new URL(this.base + path);
     first.searchParams.set("page[size]", String(pageSize));
     const seen = new Set<string>();
     for (let next: URL | undefined = first; next !== undefined && !seen.has(next.href);) {
       seen.add(next.href);
       const document = await this.#document(next.href);
-      yield { things: thingsOf(document["data"]), included: thingsOf(document["included"]) };
+      yield { resources: resourcesOf(document["data"]), included: resourcesOf(document["included"]) };
       next = this.#after(next, document);
     }
   }
 
-  #after(current: URL, document: Json): URL | undefined {
+  #after(current: URL, document: JsonObject): URL | undefined {
     const { links, meta } = document;
     const link = isObject(links) ? links["next"] : undefined;
     const href = isObject(link) ? link["href"] : link;
@@ -96,11 +96,11 @@ export class Peer implements Origin {
     // The server's public host can differ from the one that we use. URLs outside the API belong to other hosts, which get no token.
     const url = named.pathname.startsWith("/api/") ? new URL(named.pathname + named.search, this.#origin) : named;
     const response = await this.#request(url.href, contentMs);
-    if (response.body === null) throw new Missing("the source returned no content");
+    if (response.body === null) throw new MissingResource("the source returned no content");
     return wholeBody(response);
   }
 
-  async #document(url: string): Promise<Json> {
+  async #document(url: string): Promise<JsonObject> {
     for (let attempt = 0; ; attempt += 1) {
       const response = await this.#request(url, answerMs);
       try {
@@ -110,7 +110,7 @@ export class Peer implements Origin {
       } catch (error) {
         this.#options.signal?.throwIfAborted();
         if (attempt === 2)
-          throw new Missing(`the response to ${pathOf(url)} is not a document (${(error as Error).message})`);
+          throw new MissingResource(`the response to ${pathOf(url)} is not a document (${(error as Error).message})`);
       }
     }
   }
@@ -201,7 +201,7 @@ function throwIfFinal(status: number | undefined, url: string, base: string, isO
       `${base} rejected the token. Use a token that can read the whole organization, with --token or CADASTRE_IMPORT_TOKEN.`,
     );
   if (status !== undefined && status >= 400 && status < 500 && status !== 408)
-    throw new Missing(
+    throw new MissingResource(
       status === 404 || status === 403
         ? `the source has no ${pathOf(url)}, or the token has no access to it (${status})`
         : `the source rejected ${pathOf(url)} (${status})`,
@@ -218,7 +218,7 @@ const tooBusy = (base: string) =>
 
 function failed(answer: Response | Error, url: string, base: string): Error {
   if (answer instanceof Response && answer.status >= 500)
-    return new Missing(`${pathOf(url)} failed repeatedly at the source (${answer.status})`);
+    return new MissingResource(`${pathOf(url)} failed repeatedly at the source (${answer.status})`);
   return unreachable(base, answer);
 }
 
@@ -236,7 +236,7 @@ function causeOf(error: unknown): string {
 const apiPath = /\/api\/v\d+\/?$/;
 
 /** The API's base URL: the given URL if it has an API path, otherwise from service discovery, otherwise `/api/v2`. */
-async function discover({ url: given, signal }: PeerOptions): Promise<string> {
+async function discover({ url: given, signal }: SourceServerOptions): Promise<string> {
   const url = new URL(given);
   if (apiPath.test(url.pathname)) return url.href.replace(/\/$/, "");
   try {

@@ -5,16 +5,16 @@ import { sealedMoreBytes, type Vault } from "../database/vault.ts";
 import { fold } from "../kernel/text.ts";
 import { valueOwner } from "../resources/connections/ssh-keys/rules.ts";
 
-export type Outcome = "brought" | "here" | "left";
+export type ImportOutcome = "brought" | "here" | "left";
 
-export interface Gap {
+export interface ImportGap {
   readonly kind: string;
   /** The name of the object, with its owner. */
   readonly thing: string;
   readonly reason: string;
 }
 
-export interface Count {
+export interface ImportCount {
   readonly kind: string;
   readonly brought: number;
   /** Already here: imported before, or created here under the same name. */
@@ -22,14 +22,14 @@ export interface Count {
   readonly left: number;
 }
 
-export class Report {
-  readonly gaps: Gap[] = [];
+export class ImportReport {
+  readonly gaps: ImportGap[] = [];
   /** Missing secrets: those of earlier imports and, in a dry run, those that the import would leave empty. */
-  readonly toEnter: Gap[] = [];
+  readonly toEnter: ImportGap[] = [];
   readonly notes: string[] = [];
-  readonly #counts = new Map<string, Record<Outcome, number>>();
+  readonly #counts = new Map<string, Record<ImportOutcome, number>>();
 
-  count(kind: string, outcome: Outcome, by = 1): void {
+  count(kind: string, outcome: ImportOutcome, by = 1): void {
     const counts = this.#counts.get(kind) ?? { brought: 0, here: 0, left: 0 };
     counts[outcome] += by;
     this.#counts.set(kind, counts);
@@ -50,7 +50,7 @@ export class Report {
     this.toEnter.push({ kind, thing, reason });
   }
 
-  get counts(): Count[] {
+  get counts(): ImportCount[] {
     return [...this.#counts].map(([kind, counts]) => ({ kind, ...counts }));
   }
 
@@ -60,7 +60,7 @@ export class Report {
   }
 }
 
-export interface MissingSecret extends Gap {
+export interface MissingSecret extends ImportGap {
   readonly organization: string;
 }
 

@@ -6,9 +6,9 @@ import type { ImportLinkTable } from "../database/schema/imports.ts";
 import { fold } from "../kernel/text.ts";
 import { now } from "../kernel/time.ts";
 
-export type Link = Pick<ImportLinkTable, "kind" | "sourceId" | "ourId">;
+export type ImportLink = Pick<ImportLinkTable, "kind" | "sourceId" | "ourId">;
 
-export async function readLinks(tx: Tx, organizationId: string, source: string): Promise<Link[]> {
+export async function readLinks(tx: Tx, organizationId: string, source: string): Promise<ImportLink[]> {
   return tx.db
     .selectFrom("importLinks")
     .select(["kind", "sourceId", "ourId"])
@@ -22,13 +22,13 @@ export async function writeLinks(
   tx: Tx,
   by: Capability<"import">,
   { organizationId, source }: Pick<ImportLinkTable, "organizationId" | "source">,
-  links: readonly Link[],
+  links: readonly ImportLink[],
 ): Promise<void> {
   if (links.length === 0) return;
   const createdAt = now();
   await tx.db
     .insertInto("importLinks")
-    .values(links.map((link) => by.grant({ organizationId, source, ...link, createdAt })))
+    .values(links.map((link) => by.proofFor({ organizationId, source, ...link, createdAt })))
     .onConflict((taken) =>
       taken
         .columns(["organizationId", "source", "kind", "sourceId"])

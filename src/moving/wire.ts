@@ -1,44 +1,44 @@
 /** JSON:API documents of any server, read without assuming that anything in them is present or well-formed. */
 
-export type Json = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
-export interface Thing {
+export interface ResourceObject {
   readonly id: string;
   readonly type: string;
-  readonly attributes: Json;
-  readonly relationships: Json;
+  readonly attributes: JsonObject;
+  readonly relationships: JsonObject;
 }
 
-export interface Page {
-  readonly things: readonly Thing[];
-  readonly included: readonly Thing[];
+export interface ResourcePage {
+  readonly resources: readonly ResourceObject[];
+  readonly included: readonly ResourceObject[];
 }
 
 /** Where an organization is read from: another server, or this one. */
-export interface Origin {
+export interface OrganizationReader {
   /** Throws Missing. */
-  get(path: string): Promise<Thing>;
+  get(path: string): Promise<ResourceObject>;
   /** Throws Missing. */
-  pages(path: string): AsyncIterable<Page>;
+  pages(path: string): AsyncIterable<ResourcePage>;
 }
 
 /** The resource doesn't exist or the token has no access to it. */
-export class Missing extends Error {
+export class MissingResource extends Error {
   override readonly name = "Missing";
 }
 
 /** Reads all pages into memory. Throws Missing. */
-export async function all(origin: Origin, path: string): Promise<Thing[]> {
-  const things: Thing[] = [];
-  for await (const page of origin.pages(path)) things.push(...page.things);
+export async function listAll(origin: OrganizationReader, path: string): Promise<ResourceObject[]> {
+  const things: ResourceObject[] = [];
+  for await (const page of origin.pages(path)) things.push(...page.resources);
   return things;
 }
 
-export const isObject = (value: unknown): value is Json =>
+export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Undefined if the value is not a resource object. */
-export function thingOf(value: unknown): Thing | undefined {
+export function resourceOf(value: unknown): ResourceObject | undefined {
   if (!isObject(value)) return undefined;
   const { id, type, attributes, relationships } = value;
   if (typeof id !== "string" || typeof type !== "string") return undefined;
@@ -50,27 +50,27 @@ export function thingOf(value: unknown): Thing | undefined {
   };
 }
 
-export const thingsOf = (value: unknown): Thing[] =>
-  Array.isArray(value) ? value.map(thingOf).filter((thing) => thing !== undefined) : [];
+export const resourcesOf = (value: unknown): ResourceObject[] =>
+  Array.isArray(value) ? value.map(resourceOf).filter((thing) => thing !== undefined) : [];
 
-export function textOf({ attributes }: Pick<Thing, "attributes">, name: string): string | undefined {
+export function textOf({ attributes }: Pick<ResourceObject, "attributes">, name: string): string | undefined {
   const value = attributes[name];
   return typeof value === "string" ? value : undefined;
 }
 
-export const flagOf = ({ attributes }: Pick<Thing, "attributes">, name: string): boolean => attributes[name] === true;
+export const flagOf = ({ attributes }: Pick<ResourceObject, "attributes">, name: string): boolean => attributes[name] === true;
 
-export function numberOf({ attributes }: Pick<Thing, "attributes">, name: string): number {
+export function numberOf({ attributes }: Pick<ResourceObject, "attributes">, name: string): number {
   const value = Number(attributes[name]);
   return Number.isSafeInteger(value) ? value : 0;
 }
 
-export function objectOf({ attributes }: Pick<Thing, "attributes">, name: string): Json {
+export function objectOf({ attributes }: Pick<ResourceObject, "attributes">, name: string): JsonObject {
   const value = attributes[name];
   return isObject(value) ? value : {};
 }
 
-const linkageOf = ({ relationships }: Thing, name: string): unknown => {
+const linkageOf = ({ relationships }: ResourceObject, name: string): unknown => {
   const relationship = relationships[name];
   return isObject(relationship) ? relationship["data"] : undefined;
 };
@@ -80,20 +80,20 @@ const idIn = (linkage: unknown): string | undefined => {
   return typeof id === "string" && id !== "" ? id : undefined;
 };
 
-export const relatedId = (thing: Thing, name: string): string | undefined => idIn(linkageOf(thing, name));
+export const relatedId = (thing: ResourceObject, name: string): string | undefined => idIn(linkageOf(thing, name));
 
-export function relatedType(thing: Thing, name: string): string | undefined {
+export function relatedType(thing: ResourceObject, name: string): string | undefined {
   const linkage = linkageOf(thing, name);
   return isObject(linkage) && typeof linkage["type"] === "string" ? linkage["type"] : undefined;
 }
 
-export function relatedIds(thing: Thing, name: string): string[] {
+export function relatedIds(thing: ResourceObject, name: string): string[] {
   const linkage = linkageOf(thing, name);
   return Array.isArray(linkage) ? linkage.map(idIn).filter((id) => id !== undefined) : [];
 }
 
 /** The body of a POST or PATCH. */
-export const bodyOf = (type: string, attributes: Json, relationships: Json = {}) => ({
+export const bodyOf = (type: string, attributes: JsonObject, relationships: JsonObject = {}) => ({
   data: { type, attributes, relationships },
 });
 

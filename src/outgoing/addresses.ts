@@ -57,10 +57,10 @@ function unmapIpv4(address: string): string {
   return [a >> 8, a & 255, b >> 8, b & 255].join(".");
 }
 
-export type Standing = "public" | "allowed" | "private";
+export type AddressClass = "public" | "allowed" | "private";
 
 /** `allowed`: on the operator's list, whether private or not. */
-export function addressRules(allowed: readonly string[]): (address: string) => Standing {
+export function addressClassifier(allowed: readonly string[]): (address: string) => AddressClass {
   const allowedList = listOf(allowed);
   return (address) => {
     const known = unmapIpv4(address);

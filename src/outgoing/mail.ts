@@ -1,6 +1,6 @@
 /** Sends mail through the operator's server: verified TLS, bounded time. Recipients don't see each other. */
 import { createTransport } from "nodemailer";
-import { OutgoingFault } from "./request.ts";
+import { OutgoingError } from "./request.ts";
 
 /** The operator's server, as `smtp://USER:PASSWORD@HOST:PORT` or `smtps://…`, and the sender's address. */
 export interface MailServer {
@@ -38,7 +38,7 @@ export async function verifyMailServer({ url }: MailServer): Promise<void> {
     await transport.verify();
   } catch (error) {
     const reason = (error as Error).message;
-    throw new OutgoingFault(
+    throw new OutgoingError(
       `The mail server ${new URL(url).host} can't be used (${reason}). Check CADASTRE_SMTP_URL, and that the server is running.`,
     );
   } finally {
@@ -64,7 +64,7 @@ export async function sendMail({ url, from }: MailServer, mail: Mail): Promise<s
     const refused = sent.rejected.length > 0 ? ` Refused for: ${sent.rejected.map(String).join(", ")}.` : "";
     return `${sent.response}${refused}`;
   } catch (error) {
-    throw new OutgoingFault(`The mail server ${host} did not accept the message (${(error as Error).message}).`);
+    throw new OutgoingError(`The mail server ${host} did not accept the message (${(error as Error).message}).`);
   } finally {
     transport.close();
   }

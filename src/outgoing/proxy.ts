@@ -11,7 +11,7 @@ import {
 } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { Transform } from "node:stream";
-import { judgedLookup, judgeOf, OutgoingFault } from "./request.ts";
+import { checkedLookup, addressCheckFor, OutgoingError } from "./request.ts";
 
 export interface ProxyOptions {
   readonly allowed: readonly string[];
@@ -19,12 +19,12 @@ export interface ProxyOptions {
   readonly bytesMax: number;
 }
 
-export class JudgingProxy {
+export class FilteringProxy {
   readonly #options: ProxyOptions;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #bytes = 0;
-  #fault: OutgoingFault | undefined;
+  #fault: OutgoingError | undefined;
 
   private constructor(options: ProxyOptions) {
     this.#options = options;
@@ -33,8 +33,8 @@ export class JudgingProxy {
     this.#server.on("connection", (socket) => this.#track(socket));
   }
 
-  static async start(options: ProxyOptions): Promise<JudgingProxy> {
-    const proxy = new JudgingProxy(options);
+  static async start(options: ProxyOptions): Promise<FilteringProxy> {
+    const proxy = new FilteringProxy(options);
     await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     return proxy;
   }
@@ -44,7 +44,7 @@ export class JudgingProxy {
   }
 
   /** Why the first refused request was refused. */
-  get fault(): OutgoingFault | undefined {
+  get fault(): OutgoingError | undefined {
     return this.#fault;
   }
 
@@ -68,9 +68,9 @@ export class JudgingProxy {
     };
     try {
       const target = new URL(`https://${request.url}`);
-      const check = judgeOf(target, this.#options.allowed);
+      const check = addressCheckFor(target, this.#options.allowed);
       const host = target.hostname.replace(/^\[|\]$/g, "");
-      const upstream = connect({ host, port: Number(target.port || 443), lookup: judgedLookup(check) });
+      const upstream = connect({ host, port: Number(target.port || 443), lookup: checkedLookup(check) });
       this.#track(upstream);
       upstream.once("error", refuse);
       upstream.once("connect", () => {
@@ -94,8 +94,8 @@ export class JudgingProxy {
     };
     try {
       const target = new URL(request.url ?? "");
-      if (target.protocol !== "http:") throw new OutgoingFault(`${target.host} is only called over https.`);
-      const lookup = judgedLookup(judgeOf(target, this.#options.allowed));
+      if (target.protocol !== "http:") throw new OutgoingError(`${target.host} is only called over https.`);
+      const lookup = checkedLookup(addressCheckFor(target, this.#options.allowed));
       const headers = Object.fromEntries(
         Object.entries(request.headers).filter(([name]) => !name.startsWith("proxy-")),
       );
@@ -121,7 +121,7 @@ export class JudgingProxy {
       transform: (piece: Buffer, _encoding, done) => {
         this.#bytes += piece.length;
         if (this.#bytes <= bytesMax) return done(null, piece);
-        this.#recordFault(new OutgoingFault(`The response is larger than ${bytesMax} bytes.`));
+        this.#recordFault(new OutgoingError(`The response is larger than ${bytesMax} bytes.`));
         from.destroy();
         for (const socket of this.#sockets) socket.destroy();
       },
@@ -129,7 +129,7 @@ export class JudgingProxy {
   }
 
   #recordFault(error: Error, host = "The address"): void {
-    const known = error instanceof OutgoingFault;
-    this.#fault ??= known ? error : new OutgoingFault(`${host} can't be reached (${error.message}).`);
+    const known = error instanceof OutgoingError;
+    this.#fault ??= known ? error : new OutgoingError(`${host} can't be reached (${error.message}).`);
   }
 }

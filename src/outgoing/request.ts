@@ -7,7 +7,7 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { parseBounded, TooManyMembers } from "../kernel/bounded-json.ts";
-import { addressRules, type Standing } from "./addresses.ts";
+import { addressClassifier, type AddressClass } from "./addresses.ts";
 
 export interface OutgoingOptions {
   /** Addresses and networks of the operator that can be called, also without TLS. */
@@ -27,7 +27,7 @@ export async function fetchJson(url: string, options: OutgoingOptions): Promise<
     return parseBounded(Buffer.from(text));
   } catch (error) {
     const why = error instanceof TooManyMembers ? "too much JSON" : "not JSON";
-    throw new OutgoingFault(`The response of ${hostOf(url)} is ${why}.`);
+    throw new OutgoingError(`The response of ${hostOf(url)} is ${why}.`);
   }
 }
 
@@ -37,9 +37,9 @@ async function fetchText(url: string, options: OutgoingOptions): Promise<string>
   const { bytesMax = bytesMaxByDefault } = options;
   return exchange(url, { method: "GET" }, options, async (response, host) => {
     if (response.statusCode !== okStatus)
-      throw new OutgoingFault(`${host} responded with the status ${response.statusCode}.`);
+      throw new OutgoingError(`${host} responded with the status ${response.statusCode}.`);
     const { text, isCut } = await readBody(response, bytesMax);
-    if (isCut) throw new OutgoingFault(`The response of ${host} is larger than ${bytesMax} bytes.`);
+    if (isCut) throw new OutgoingError(`The response of ${host} is larger than ${bytesMax} bytes.`);
     return text;
   });
 }
@@ -51,7 +51,7 @@ export interface OutgoingRequest {
   readonly body?: string | Uint8Array;
 }
 
-export interface OutgoingAnswer {
+export interface OutgoingResponse {
   readonly status: number;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
@@ -61,11 +61,11 @@ export interface OutgoingAnswer {
 }
 
 /** Sends a request and returns the response, whatever its status; redirects are not followed. Raises OutgoingError. */
-export async function callOut(
+export async function sendRequest(
   url: string,
   request: OutgoingRequest,
   options: OutgoingOptions,
-): Promise<OutgoingAnswer> {
+): Promise<OutgoingResponse> {
   return exchange(url, request, options, async (response) => {
     const { text: body, isCut } = await readBody(response, options.bytesMax ?? bytesMaxByDefault);
     const headers = Object.fromEntries(
@@ -83,18 +83,18 @@ async function exchange<T>(
   read: (response: IncomingMessage, host: string) => Promise<T>,
 ): Promise<T> {
   const target = targetOf(url);
-  const check = judgeOf(target, allowed);
+  const check = addressCheckFor(target, allowed);
   const signal = AbortSignal.timeout(timeoutMs);
   let response: IncomingMessage | undefined;
   try {
     response = await openRequest(target, request, check, signal);
     return await read(response, target.host);
   } catch (error) {
-    if (error instanceof OutgoingFault) throw error;
+    if (error instanceof OutgoingError) throw error;
     const reason = signal.aborted
       ? "it took too long"
       : (error as Error).message || (error as NodeJS.ErrnoException).code;
-    throw new OutgoingFault(`${target.host} can't be reached (${reason}).`);
+    throw new OutgoingError(`${target.host} can't be reached (${reason}).`);
   } finally {
     response?.destroy();
   }
@@ -103,7 +103,7 @@ async function exchange<T>(
 function targetOf(url: string): URL {
   const target = URL.canParse(url) ? new URL(url) : undefined;
   if (target === undefined || !["https:", "http:"].includes(target.protocol) || target.username || target.password)
-    throw new OutgoingFault(
+    throw new OutgoingError(
       `${JSON.stringify(url.slice(0, 200))} is not an address that can be called; it must begin with https://.`,
     );
   return target;
@@ -112,13 +112,13 @@ function targetOf(url: string): URL {
 function openRequest(
   target: URL,
   { method, headers, body }: OutgoingRequest,
-  check: Judge,
+  check: AddressCheck,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const request = target.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const sent = { accept: "application/json", "user-agent": "Cadastre", ...headers };
-    request(target, { method, lookup: judgedLookup(check), signal, agent: false, headers: sent }, resolve)
+    request(target, { method, lookup: checkedLookup(check), signal, agent: false, headers: sent }, resolve)
       .on("error", reject)
       .end(body);
   });
@@ -135,7 +135,7 @@ async function readBody(response: IncomingMessage, bytesMax: number): Promise<{ 
   return { text: Buffer.concat(pieces).subarray(0, bytesMax).toString("utf8"), isCut: bytes > bytesMax };
 }
 
-interface Init {
+interface OutgoingFetchInit {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | URLSearchParams | null | undefined;
@@ -144,12 +144,12 @@ interface Init {
 const bodiless = [204, 205, 304];
 
 /** A `fetch` for libraries: bodies are text or forms, and redirects are not followed. Raises OutgoingError. */
-export function outgoingFetch(options: OutgoingOptions): (url: string, init: Init) => Promise<Response> {
+export function outgoingFetch(options: OutgoingOptions): (url: string, init: OutgoingFetchInit) => Promise<Response> {
   return async (url, { method, headers, body }) => {
     const sent = body === undefined || body === null ? {} : { body: body.toString() };
     const request = { method: method as OutgoingRequest["method"], headers, ...sent };
-    const response = await callOut(url, request, options);
-    if (response.isCut) throw new OutgoingFault(`The response of ${new URL(url).host} is too large.`);
+    const response = await sendRequest(url, request, options);
+    if (response.isCut) throw new OutgoingError(`The response of ${new URL(url).host} is too large.`);
     const received = Object.entries(response.headers).flatMap(([name, values]) =>
       values.map((value): [string, string] => [name, value]),
     );
@@ -159,23 +159,23 @@ export function outgoingFetch(options: OutgoingOptions): (url: string, init: Ini
 }
 
 /** Why a request failed, as a sentence for the user who entered the address. */
-export class OutgoingFault extends Error {
+export class OutgoingError extends Error {
   override readonly name = "OutgoingError";
 }
 
 /** Repeating the request would fail again, until the address or the operator's settings change. */
-export class ForbiddenAddress extends OutgoingFault {}
+export class ForbiddenAddress extends OutgoingError {}
 
-export type Judge = (address: string) => OutgoingFault | undefined;
+export type AddressCheck = (address: string) => OutgoingError | undefined;
 
 /** Without TLS, only addresses that the operator allows. */
-export function judgeOf(
+export function addressCheckFor(
   { protocol, hostname, host }: Pick<URL, "protocol" | "hostname" | "host">,
   allowed: readonly string[],
-): Judge {
-  const rules = addressRules(allowed);
-  const check: Judge = (address) => {
-    const addressClass: Standing = rules(address);
+): AddressCheck {
+  const rules = addressClassifier(allowed);
+  const check: AddressCheck = (address) => {
+    const addressClass: AddressClass = rules(address);
     if (addressClass === "allowed" || (addressClass === "public" && protocol === "https:")) return undefined;
     return new ForbiddenAddress(
       addressClass === "public"
@@ -190,7 +190,7 @@ export function judgeOf(
 }
 
 /** Resolves names to checked addresses only, so that the connection uses what was checked. */
-export function judgedLookup(check: Judge): LookupFunction {
+export function checkedLookup(check: AddressCheck): LookupFunction {
   return (name, options, done) =>
     lookUp(name, { ...options, all: true }, (error, resolved) => {
       const fault = error ?? resolved.map(({ address }) => check(address)).find((each) => each !== undefined);
@@ -202,16 +202,16 @@ export function judgedLookup(check: Judge): LookupFunction {
 }
 
 /** Returns the first address of a host, if it is allowed, for a program that then connects to it. Raises OutgoingError. */
-export async function judgedAddress(host: string, port: string, allowed: readonly string[]): Promise<string> {
+export async function resolveAllowedAddress(host: string, port: string, allowed: readonly string[]): Promise<string> {
   const hostname = isIP(host) === 6 ? `[${host}]` : host;
   // The program speaks SSH, which is as safe as TLS.
-  const check = judgeOf({ protocol: "https:", hostname, host: `${hostname}:${port}` }, allowed);
+  const check = addressCheckFor({ protocol: "https:", hostname, host: `${hostname}:${port}` }, allowed);
   if (isIP(host) !== 0) return host;
   return new Promise((resolve, reject) => {
-    judgedLookup(check)(host, {}, (error, address) => {
+    checkedLookup(check)(host, {}, (error, address) => {
       if (error === null) return resolve(address as string);
       reject(
-        error instanceof OutgoingFault ? error : new OutgoingFault(`${host} can't be reached (${error.message}).`),
+        error instanceof OutgoingError ? error : new OutgoingError(`${host} can't be reached (${error.message}).`),
       );
     });
   });

@@ -1,10 +1,10 @@
 /** Lists every resource of the register. */
 import type { Resource, ResourceDefinition } from "../jsonapi/define.ts";
 import { agentPoolServes } from "./connections/agent-pools/reads.ts";
-import { forgetScopeTarget } from "./connections/agent-pools/writes.ts";
+import { removeScopeTarget } from "./connections/agent-pools/writes.ts";
 import { loadAgentToken } from "./connections/agent-tokens/reads.ts";
 import { revokeAgentToken } from "./connections/agent-tokens/writes.ts";
-import { renameInvited } from "./connections/notification-configurations/writes.ts";
+import { mergeInvitedRecipients } from "./connections/notification-configurations/writes.ts";
 import { oauthTokenServes } from "./connections/oauth-clients/reads.ts";
 import { tokensOfClients } from "./connections/oauth-tokens/reads.ts";
 import { membershipsBesideTeams } from "./identity/organization-memberships/reads.ts";
@@ -15,24 +15,24 @@ import { organizationsByName } from "./identity/organizations/reads.ts";
 import { readableTeams } from "./identity/teams/reads.ts";
 import { readableUsers } from "./identity/users/reads.ts";
 import { readableProjects } from "./register/projects/reads.ts";
-import { discountTeam, insertDefaultProject } from "./register/projects/writes.ts";
+import { uncountTeam, insertDefaultProject } from "./register/projects/writes.ts";
 import { readableWorkspaces } from "./register/workspaces/reads.ts";
-import { commitsBeside, configurationsBeside } from "./runs/configuration-versions/reads.ts";
+import { includedCommits, includedConfigurations } from "./runs/configuration-versions/reads.ts";
 import { phasesOfRuns } from "./runs/phases/reads.ts";
 import { findComments } from "./runs/run-events/store.ts";
-import { livingRuns, readableRuns } from "./runs/runs/reads.ts";
-import { cutOff, released } from "./runs/runs/lifecycle.ts";
+import { unfinishedRunIds, readableRuns } from "./runs/runs/reads.ts";
+import { auditRunsOfDeletedWorkspace, startNextRun } from "./runs/runs/lifecycle.ts";
 import { outputsBesideStates, outputsBesideWorkspaces } from "./state/state-version-outputs/reads.ts";
 import { isStateProcessing, readableStateVersions } from "./state/state-versions/reads.ts";
 import { discardPending, settleState } from "./state/state-versions/writes.ts";
 import { varsOfSets } from "./variables/vars/reads.ts";
-import { noteConnected } from "./vcs/vcs-events/writes.ts";
+import { recordConnected } from "./vcs/vcs-events/writes.ts";
 import { adminOrganizationResource } from "./identity/admin-organizations/operations.ts";
 import { authorizationResource } from "./identity/authorizations/operations.ts";
 import { invitationResource } from "./identity/invitations/operations.ts";
 import { organizationTokenTtlPolicyResource } from "./identity/organization-token-ttl-policies/operations.ts";
 import type { Hooks } from "./shared/hooks.ts";
-import type { Loader, LoadMany } from "./shared/includes.ts";
+import type { IncludeLoader, LoadMany } from "./shared/includes.ts";
 import { accessExplanationResource } from "./sharing/access-explanations/operations.ts";
 import { accessPreviewResource } from "./sharing/access-previews/operations.ts";
 import { agentPoolResource } from "./connections/agent-pools/operations.ts";
@@ -178,13 +178,13 @@ export const resources: readonly Resource<Context>[] = [
   branchResource,
 ];
 
-const loader = (definition: ResourceDefinition, loadMany: LoadMany): [string, Loader] => [
+const loader = (definition: ResourceDefinition, loadMany: LoadMany): [string, IncludeLoader] => [
   definition.type,
   { definition, loadMany },
 ];
 
 /** Resources that documents can include. */
-const loaders: ReadonlyMap<string, Loader> = new Map([
+const loaders: ReadonlyMap<string, IncludeLoader> = new Map([
   loader(organizationResource.definition, organizationsByName),
   loader(userResource.definition, readableUsers),
   loader(teamResource.definition, readableTeams),
@@ -200,31 +200,31 @@ const loaders: ReadonlyMap<string, Loader> = new Map([
   loader(planResource.definition, phasesOfRuns("plan")),
   loader(applyResource.definition, phasesOfRuns("apply")),
   loader(commentResource.definition, (tx, { actor }, ids) => findComments(tx, actor, { ids })),
-  loader(configurationVersionResource.definition, configurationsBeside),
-  loader(ingressAttributesResource.definition, commitsBeside),
+  loader(configurationVersionResource.definition, includedConfigurations),
+  loader(ingressAttributesResource.definition, includedCommits),
   loader(workspaceReadmes, readmesOf),
 ]);
 
 /** Hooks that lower modules call when something is created, deleted or unlocked. */
 export const hooks: Hooks = {
   organizations: {
-    created: async (tx, by, organization, creatorId) => {
+    initializeOrganization: async (tx, by, organization, creatorId) => {
       await insertTokenTtlPolicies(tx, by, organization);
       await insertDefaultProject(tx, by, organization);
       const owners = await insertOwnersTeam(tx, by, organization, creatorId === undefined ? 0 : 1);
       if (creatorId !== undefined) await addFirstOwner(tx, by, owners, creatorId);
     },
-    beforeTeamDelete: discountTeam,
-    beforeInvitationsMerge: renameInvited,
+    uncountTeam: uncountTeam,
+    mergeInvitedRecipients: mergeInvitedRecipients,
   },
-  scopes: { agentPoolServes, oauthTokenServes, forget: forgetScopeTarget },
-  agentTokens: { load: loadAgentToken, revoke: revokeAgentToken },
-  repositories: { connected: noteConnected },
-  states: { isProcessing: isStateProcessing, settle: settleState, discardPending },
+  scopes: { agentPoolServes, oauthTokenServes, removeScopeTarget: removeScopeTarget },
+  agentTokens: { loadAgentToken: loadAgentToken, revokeAgentToken: revokeAgentToken },
+  repositories: { recordConnected: recordConnected },
+  states: { isStateProcessing: isStateProcessing, settleState: settleState, discardPending },
   runs: {
-    workspaceUnlocked: released,
-    listUnfinished: livingRuns,
-    beforeWorkspaceDelete: cutOff,
+    startNextRun: startNextRun,
+    listUnfinished: unfinishedRunIds,
+    auditRunsOfDeletedWorkspace: auditRunsOfDeletedWorkspace,
   },
   loaders,
 };

@@ -4,7 +4,7 @@
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Command, Launch, Mounts } from "./launch.ts";
+import type { SandboxedCommand, Launch, Mounts } from "./launch.ts";
 
 /** Paths inside. Plans contain paths, so these must be the same in plan and apply, on every agent. */
 const insideJob = "/job";
@@ -47,7 +47,7 @@ const etcFiles = [
   "/etc/ld.so.cache",
 ];
 
-export function bubblewrapArguments(command: Command, mounts: Mounts, options: BubblewrapOptions): string[] {
+export function bubblewrapArguments(command: SandboxedCommand, mounts: Mounts, options: BubblewrapOptions): string[] {
   const { directory, environment } = command;
   const groups: string[][] = [
     ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--disable-userns"],
@@ -84,7 +84,7 @@ function systemDirectories(): string[][] {
 }
 
 /** Arguments are visible to every user of the machine, so secret ones are passed through a descriptor. */
-export function bubblewrapLaunch(bwrap: string, command: Command, mounts: Mounts, options: BubblewrapOptions): Launch {
+export function bubblewrapLaunch(bwrap: string, command: SandboxedCommand, mounts: Mounts, options: BubblewrapOptions): Launch {
   return {
     words: [bwrap, "--args", "3", "--", command.program, ...command.words],
     environment: {},
@@ -92,6 +92,6 @@ export function bubblewrapLaunch(bwrap: string, command: Command, mounts: Mounts
     secretArguments: bubblewrapArguments(command, mounts, options)
       .map((word) => `${word}\0`)
       .join(""),
-    tellsProcess: true,
+    reportsProcessId: true,
   };
 }

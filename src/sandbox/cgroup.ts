@@ -18,15 +18,15 @@ export interface Cgroup {
 }
 
 export interface CgroupTree {
-  readonly sentence: string;
+  readonly description: string;
   readonly slot: ((slot: number) => Cgroup) | undefined;
 }
 
 export function openCgroups(limits: CgroupLimits, own = ownCgroup()): CgroupTree {
   if (limits.memoryBytes === 0 && limits.processes === 0)
-    return { sentence: "Memory and processes of jobs are not limited, as configured.", slot: undefined };
+    return { description: "Memory and processes of jobs are not limited, as configured.", slot: undefined };
   const unlimited = (reason: string): CgroupTree => ({
-    sentence: `Memory and processes of jobs are not limited: ${reason}. Start the agent in a delegated cgroup (systemd: Delegate=yes) to enforce the limits.`,
+    description: `Memory and processes of jobs are not limited: ${reason}. Start the agent in a delegated cgroup (systemd: Delegate=yes) to enforce the limits.`,
     slot: undefined,
   });
   if (own === undefined) return unlimited("this machine has no cgroup v2");
@@ -39,7 +39,7 @@ export function openCgroups(limits: CgroupLimits, own = ownCgroup()): CgroupTree
     return unlimited(`the agent's cgroup is not delegated (${(error as Error).message})`);
   }
   return {
-    sentence: `Each job is limited to ${describeLimits(limits)}.`,
+    description: `Each job is limited to ${describeLimits(limits)}.`,
     slot: (slot) => slotCgroup(join(own, `job-${slot}`), limits),
   };
 }

@@ -3,7 +3,7 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, 
 import { join } from "node:path";
 import { SettingError } from "../kernel/settings.ts";
 import { bubblewrapLaunch, insideBubblewrap } from "./bubblewrap.ts";
-import { type Mounts, type Sandbox, type SandboxKind, type Tools, withLimits, withoutPrivileges } from "./launch.ts";
+import { type Mounts, type Sandbox, type SandboxKind, type SandboxTools, withLimits, withoutPrivileges } from "./launch.ts";
 import { JobProcess } from "./process.ts";
 
 export interface SandboxSettings {
@@ -16,7 +16,7 @@ export interface SandboxSettings {
 
 const programDirectories = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];
 
-export function findTools(): Tools {
+export function findTools(): SandboxTools {
   const find = (name: string) => programDirectories.map((directory) => join(directory, name)).find(isExecutable);
   return { bwrap: find("bwrap"), setpriv: find("setpriv"), prlimit: find("prlimit") };
 }
@@ -57,7 +57,7 @@ export async function chooseSandbox(
 export function makeSandbox(
   kind: SandboxKind,
   settings: SandboxSettings,
-  tools: Tools,
+  tools: SandboxTools,
   uids: readonly number[],
 ): Sandbox | string {
   const uidOf = (slot: number) => (kind === "none" ? undefined : uids[slot]);
@@ -71,7 +71,7 @@ export function makeSandbox(
     };
     return {
       kind,
-      sentence: "Jobs run in bubblewrap: they see only their own files, processes and environment, and the network.",
+      description: "Jobs run in bubblewrap: they see only their own files, processes and environment, and the network.",
       uidOf,
       inside: insideBubblewrap,
       launch: (command, mounts) => {
@@ -85,7 +85,7 @@ export function makeSandbox(
   if (kind === "user" && tools.setpriv === undefined) return "the program setpriv is not installed";
   return {
     kind,
-    sentence: sentences[kind],
+    description: sentences[kind],
     uidOf,
     inside: (mounts) => mounts,
     launch: ({ program, words, environment, directory }) => ({
@@ -93,7 +93,7 @@ export function makeSandbox(
       environment,
       directory,
       secretArguments: undefined,
-      tellsProcess: false,
+      reportsProcessId: false,
     }),
   };
 }

@@ -18,7 +18,7 @@ export interface ProcessOptions {
   readonly mark: string;
 }
 
-export interface Ended {
+export interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -29,7 +29,7 @@ const script = 'read -r go <&5 || exit 126; exec 5<&-; exec "$@"';
 export class JobProcess {
   readonly stdout: Readable;
   readonly stderr: Readable;
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<ProcessExit>;
   readonly #child: ChildProcess;
   readonly #options: ProcessOptions;
   readonly #inner: Promise<number | undefined>;
@@ -51,8 +51,8 @@ export class JobProcess {
     this.stderr = child.stderr as Readable;
     for (const stream of child.stdio) stream?.on("error", () => undefined);
     (child.stdio[3] as Writable).end(launch.secretArguments ?? "");
-    this.#inner = launch.tellsProcess ? innerProcess(child.stdio[4] as Readable) : Promise.resolve(child.pid);
-    if (!launch.tellsProcess) (child.stdio[4] as Readable).resume();
+    this.#inner = launch.reportsProcessId ? innerProcess(child.stdio[4] as Readable) : Promise.resolve(child.pid);
+    if (!launch.reportsProcessId) (child.stdio[4] as Readable).resume();
     this.ended = this.#watch();
     void this.#begin((child.stdio as readonly unknown[])[5] as Writable);
   }
@@ -88,7 +88,7 @@ export class JobProcess {
     }
   }
 
-  async #watch(): Promise<Ended> {
+  async #watch(): Promise<ProcessExit> {
     const closed = once(this.#child, "close");
     closed.catch(() => undefined);
     const [code, name] = (await once(this.#child, "exit")) as [number | null, NodeJS.Signals | null];
@@ -104,7 +104,7 @@ export class JobProcess {
     const { pid } = this.#child;
     if (pid !== undefined) signal(-pid, "SIGKILL");
     this.#options.cgroup?.kill();
-    killEverythingOf(this.#options);
+    killAllProcesses(this.#options);
   }
 }
 
@@ -129,7 +129,7 @@ function innerProcess(info: Readable): Promise<number | undefined> {
   });
 }
 
-export interface Belongings {
+export interface ProcessOwner {
   readonly uid: number | undefined;
   readonly mark: string;
 }
@@ -139,7 +139,7 @@ export const runMark = (runId: string): string => `TFE_RUN_ID=${runId}`;
 const roundsMax = 50;
 
 /** Repeats until no process is left, because processes may be forking meanwhile. */
-export function killEverythingOf(belongings: Belongings): void {
+export function killAllProcesses(belongings: ProcessOwner): void {
   for (let round = 0; round < roundsMax; round += 1) {
     const found = processesOf(belongings);
     if (found.length === 0) return;
@@ -153,14 +153,14 @@ export function killEverythingOf(belongings: Belongings): void {
   }
 }
 
-function processesOf(belongings: Belongings): number[] {
+function processesOf(belongings: ProcessOwner): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => pid !== process.pid && belongs(pid, belongings));
 }
 
-function belongs(pid: number, { uid, mark }: Belongings): boolean {
+function belongs(pid: number, { uid, mark }: ProcessOwner): boolean {
   try {
     if (hasExited(pid)) return false;
     if (uid !== undefined) return statSync(`/proc/${pid}`).uid === uid;

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { SettingError } from "../kernel/settings.ts";
 
-export interface Uids {
+export interface ClaimedUids {
   readonly list: readonly number[];
   readonly release: () => void;
 }
@@ -14,8 +14,8 @@ export interface Uids {
 const triesMax = 1000;
 
 /** Claims the first free ids from `base`. Throws SettingError. */
-export async function claimUids(base: number, count: number): Promise<Uids> {
-  const holds: Hold[] = [];
+export async function claimUids(base: number, count: number): Promise<ClaimedUids> {
+  const holds: NameClaim[] = [];
   const list: number[] = [];
   const release = () => {
     for (const hold of holds.splice(0)) hold.close();
@@ -25,7 +25,7 @@ export async function claimUids(base: number, count: number): Promise<Uids> {
       release();
       throw new SettingError(`There are no free user ids from ${base}. Set CADASTRE_SANDBOX_UID to another value.`);
     }
-    const hold = await holdName(`cadastre-agent-uid-${uid}`);
+    const hold = await claimName(`cadastre-agent-uid-${uid}`);
     if (hold === undefined) continue;
     holds.push(hold);
     list.push(uid);
@@ -33,10 +33,10 @@ export async function claimUids(base: number, count: number): Promise<Uids> {
   return { list, release };
 }
 
-export type Hold = Pick<Server, "close">;
+export type NameClaim = Pick<Server, "close">;
 
 /** Claims a machine-wide name until it is closed or the process exits. Undefined if another process has it. */
-export async function holdName(name: string): Promise<Hold | undefined> {
+export async function claimName(name: string): Promise<NameClaim | undefined> {
   const server = createServer((socket) => socket.destroy());
   server.unref();
   try {

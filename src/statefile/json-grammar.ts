@@ -93,9 +93,9 @@ function makeGrammar(): Uint8Array {
   return table;
 }
 
-type On = (state: number, characters: string, next: number) => void;
+type TransitionSetter = (state: number, characters: string, next: number) => void;
 
-function addStrings(table: Uint8Array, on: On): void {
+function addStrings(table: Uint8Array, on: TransitionSetter): void {
   table.fill(inString, (inString << 8) | 0x20, (inString + 1) << 8);
   on(inString, '"', endString);
   on(inString, "\\", inEscape);
@@ -104,7 +104,7 @@ function addStrings(table: Uint8Array, on: On): void {
   for (const [index, state] of inHex.entries()) on(state, `${digits}abcdefABCDEF`, inHex[index + 1] ?? inString);
 }
 
-function addNumbers(on: On): void {
+function addNumbers(on: TransitionSetter): void {
   for (const state of [beforeScalar, afterMinus]) {
     on(state, "0", afterZero);
     on(state, nonZero, inInteger);
@@ -119,7 +119,7 @@ function addNumbers(on: On): void {
   for (const state of [afterZero, inInteger, inFraction, inExponent]) on(state, `${space},]}`, endNumber);
 }
 
-function addLiterals(on: On): void {
+function addLiterals(on: TransitionSetter): void {
   let free = inLiterals;
   for (const literal of ["true", "false", "null"]) {
     let state: number = beforeScalar;

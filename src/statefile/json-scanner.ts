@@ -239,7 +239,7 @@ export class JsonScanner {
 }
 
 /** Captures the text of one value, up to a number of bytes. */
-export class Capture implements JsonReader {
+export class JsonCapture implements JsonReader {
   readonly #bytesMax: number;
   #kept: Buffer = Buffer.alloc(0);
   /** The size of the value, captured or not. */

@@ -2,14 +2,14 @@
  * Recognizes a state that OpenTofu encrypted: base64 in `encrypted_data`, with `meta` and `encryption_version`, and no
  * members of a plain state. Reports what is wrong with a state that only resembles one.
  */
-import { Capture, type JsonReader } from "./json-scanner.ts";
+import { JsonCapture, type JsonReader } from "./json-scanner.ts";
 
 const versionBytesMax = 1024;
 
 export class EncryptionReader {
   readonly #data = new Base64Check();
   readonly #meta = new ObjectCheck();
-  readonly #version = new Capture(versionBytesMax);
+  readonly #version = new JsonCapture(versionBytesMax);
 
   /** Undefined for other members. */
   member(key: string): JsonReader | undefined {
@@ -26,7 +26,7 @@ export class EncryptionReader {
   }
 
   get isClaimed(): boolean {
-    return this.#data.isThere;
+    return this.#data.isPresent;
   }
 
   /** What is wrong with the encrypted state, if anything. */
@@ -61,7 +61,7 @@ const isDigit = Uint8Array.from({ length: 256 }, (_, byte) => Number(/[A-Za-z0-9
 
 /** Checks for a non-empty base64 string with padding. It stores nothing, because the value can have any size. */
 class Base64Check implements JsonReader {
-  isThere = false;
+  isPresent = false;
   #digits = 0;
   #paddings = 0;
   #quotes = 0;
@@ -73,7 +73,7 @@ class Base64Check implements JsonReader {
   }
 
   begin(): void {
-    this.isThere = true;
+    this.isPresent = true;
   }
 
   raw(piece: Buffer): void {

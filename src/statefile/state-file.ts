@@ -3,7 +3,7 @@
  * yields outputs, managed instances and a summary; other formats and encrypted states yield only the head.
  */
 import { attributeFault, invalid } from "../kernel/errors.ts";
-import { Capture, JsonError, type JsonReader, JsonScanner } from "./json-scanner.ts";
+import { JsonCapture, JsonError, type JsonReader, JsonScanner } from "./json-scanner.ts";
 import { EncryptionReader } from "./state-encryption.ts";
 import { OutputsReader, type StateOutput } from "./state-outputs.ts";
 import { nameBytesMax, ResourcesReader, type StateInstance, stringOf } from "./state-resources.ts";
@@ -56,10 +56,10 @@ export class StateFileReader {
 }
 
 class RootReader implements JsonReader {
-  readonly #version = new Capture(nameBytesMax);
-  readonly #engineVersion = new Capture(nameBytesMax);
-  readonly #serial = new Capture(nameBytesMax);
-  readonly #lineage = new Capture(nameBytesMax);
+  readonly #version = new JsonCapture(nameBytesMax);
+  readonly #engineVersion = new JsonCapture(nameBytesMax);
+  readonly #serial = new JsonCapture(nameBytesMax);
+  readonly #lineage = new JsonCapture(nameBytesMax);
   readonly #outputs = new OutputsReader();
   readonly #encryption = new EncryptionReader();
   readonly resources = new ResourcesReader();
@@ -136,7 +136,7 @@ class RootReader implements JsonReader {
   }
 }
 
-function wholeNumberOf(capture: Capture): number | null {
+function wholeNumberOf(capture: JsonCapture): number | null {
   if (capture.text === undefined || !/^\d{1,16}$/.test(capture.text)) return null;
   const number = Number(capture.text);
   return Number.isSafeInteger(number) ? number : null;

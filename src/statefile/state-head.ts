@@ -1,5 +1,5 @@
 /** Reads the serial and lineage of a state, or replaces its serial, as a stream in bounded memory. */
-import { Capture, JsonError, type JsonReader, JsonScanner } from "./json-scanner.ts";
+import { JsonCapture, JsonError, type JsonReader, JsonScanner } from "./json-scanner.ts";
 import { nameBytesMax, stringOf } from "./state-resources.ts";
 
 export interface StateHead {
@@ -8,8 +8,8 @@ export interface StateHead {
 }
 
 export class StateHeadReader {
-  readonly #serial = new Capture(nameBytesMax);
-  readonly #lineage = new Capture(nameBytesMax);
+  readonly #serial = new JsonCapture(nameBytesMax);
+  readonly #lineage = new JsonCapture(nameBytesMax);
   readonly #members = new Map([
     ["serial", this.#serial],
     ["lineage", this.#lineage],
@@ -39,7 +39,7 @@ export class StateHeadReader {
   }
 }
 
-export class Renumbering {
+export class SerialRewriter {
   readonly #serial: Buffer;
   readonly #scanner: JsonScanner;
   #chunk: Uint8Array = Buffer.alloc(0);

@@ -14,7 +14,7 @@ export class InstanceTextReader {
   #keptBytes = 0;
 
   constructor(fingerprints: ReadonlySet<string>) {
-    const instance = new InstanceReader((fingerprint, bytes) => {
+    const instance = new InstanceTextCollector((fingerprint, bytes) => {
       if (!fingerprints.has(fingerprint) || this.texts.has(fingerprint)) return;
       this.#keptBytes += bytes.length;
       if (this.#keptBytes <= keptBytesMax) this.texts.set(fingerprint, bytes.toString("utf8"));
@@ -31,7 +31,7 @@ export class InstanceTextReader {
   }
 }
 
-class InstanceReader implements JsonReader {
+class InstanceTextCollector implements JsonReader {
   readonly #done: (fingerprint: string, bytes: Buffer) => void;
   readonly #fingerprint = new Fingerprint();
   #pieces: Buffer[] = [];

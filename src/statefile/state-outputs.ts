@@ -1,5 +1,5 @@
 /** Parses a state's outputs. Values stay JSON text, because numbers can exceed JavaScript's precision. */
-import { Capture, type JsonReader } from "./json-scanner.ts";
+import { JsonCapture, type JsonReader } from "./json-scanner.ts";
 import { nameBytesMax } from "./state-resources.ts";
 
 const outputsMax = 10_000;
@@ -17,14 +17,14 @@ export interface StateOutput {
   value: string | undefined;
 }
 
-interface Kept {
+interface OutputEntry {
   readonly output: StateOutput;
   readonly bytes: number;
 }
 
 export class OutputsReader implements JsonReader {
-  readonly #outputs = new Map<string, Kept>();
-  readonly #output = new OutputReader((output) => this.#keep(output));
+  readonly #outputs = new Map<string, OutputEntry>();
+  readonly #output = new StateOutputReader((output) => this.#keep(output));
   #name = "";
   #keptBytes = 0;
 
@@ -46,7 +46,7 @@ export class OutputsReader implements JsonReader {
     return [...this.#outputs.values()].map(({ output }) => output);
   }
 
-  #keep({ value, type, sensitive }: OutputReader): void {
+  #keep({ value, type, sensitive }: StateOutputReader): void {
     // Without a value it is not an output.
     if (value.size === 0) return;
     const left = keptBytesMax - this.#keptBytes;
@@ -66,13 +66,13 @@ export class OutputsReader implements JsonReader {
   }
 }
 
-class OutputReader implements JsonReader {
-  readonly #done: (output: OutputReader) => void;
-  readonly value = new Capture(valueBytesMax);
-  readonly type = new Capture(typeBytesMax);
-  readonly sensitive = new Capture(nameBytesMax);
+class StateOutputReader implements JsonReader {
+  readonly #done: (output: StateOutputReader) => void;
+  readonly value = new JsonCapture(valueBytesMax);
+  readonly type = new JsonCapture(typeBytesMax);
+  readonly sensitive = new JsonCapture(nameBytesMax);
 
-  constructor(done: (output: OutputReader) => void) {
+  constructor(done: (output: StateOutputReader) => void) {
     this.#done = done;
   }
 

@@ -2,7 +2,7 @@
  * Parses a state's resources. The members of a resource come in any order, so its instances are kept, each as a key and
  * a fingerprint, until the resource ends.
  */
-import { Capture, type JsonReader } from "./json-scanner.ts";
+import { JsonCapture, type JsonReader } from "./json-scanner.ts";
 import { Fingerprint, type IndexKey, instanceAddress, modulePath, providerName } from "./state-instances.ts";
 import { StateSummary } from "./state-summary.ts";
 
@@ -23,13 +23,13 @@ export interface StateInstance {
   fingerprint: string;
 }
 
-interface Held {
+interface KeptInstance {
   readonly key: IndexKey;
   readonly fingerprint: string;
 }
 
 /** The captured string; undefined if it is not a string that a database can store. */
-export function stringOf(capture: Capture): string | undefined {
+export function stringOf(capture: JsonCapture): string | undefined {
   if (!capture.text?.startsWith('"')) return undefined;
   // Only escapes can produce the characters that are refused below.
   if (!capture.text.includes("\\")) return capture.text.slice(1, -1);
@@ -38,7 +38,7 @@ export function stringOf(capture: Capture): string | undefined {
 }
 
 /** Like `stringOf`, but empty if absent or null. */
-function optionalStringOf(capture: Capture): string | undefined {
+function optionalStringOf(capture: JsonCapture): string | undefined {
   return capture.size === 0 || capture.text === "null" ? "" : stringOf(capture);
 }
 
@@ -78,11 +78,11 @@ export class ResourcesReader implements JsonReader {
 class ResourceReader implements JsonReader {
   readonly #summary: StateSummary;
   readonly #emit: (instance: StateInstance) => void;
-  readonly #module = new Capture(nameBytesMax);
-  readonly #mode = new Capture(nameBytesMax);
-  readonly #type = new Capture(nameBytesMax);
-  readonly #name = new Capture(nameBytesMax);
-  readonly #provider = new Capture(nameBytesMax);
+  readonly #module = new JsonCapture(nameBytesMax);
+  readonly #mode = new JsonCapture(nameBytesMax);
+  readonly #type = new JsonCapture(nameBytesMax);
+  readonly #name = new JsonCapture(nameBytesMax);
+  readonly #provider = new JsonCapture(nameBytesMax);
   readonly #instances = new InstancesReader();
 
   get isListing(): boolean {
@@ -153,7 +153,7 @@ class ResourceReader implements JsonReader {
 
 class InstancesReader implements JsonReader {
   readonly #instance = new InstanceReader((instance) => this.#keep(instance));
-  kept: Held[] = [];
+  kept: KeptInstance[] = [];
   #keptSize = 0;
   /** Includes instances that are not kept. */
   count = 0;
@@ -188,9 +188,9 @@ class InstancesReader implements JsonReader {
 
 class InstanceReader implements JsonReader {
   readonly #done: (instance: InstanceReader) => void;
-  readonly #indexKey = new Capture(nameBytesMax);
-  readonly #deposed = new Capture(nameBytesMax);
-  readonly provider = new Capture(nameBytesMax);
+  readonly #indexKey = new JsonCapture(nameBytesMax);
+  readonly #deposed = new JsonCapture(nameBytesMax);
+  readonly provider = new JsonCapture(nameBytesMax);
   readonly #fingerprint = new Fingerprint();
   #isObject: boolean | undefined;
   fingerprint = "";

@@ -16,11 +16,11 @@ export interface SummarizedResource {
   readonly count: number;
 }
 
-type Counts = Map<string, Map<string, number>>;
+type TypeCounts = Map<string, Map<string, number>>;
 
 export class StateSummary {
-  readonly #modules: Counts = new Map();
-  readonly #providers: Counts = new Map();
+  readonly #modules: TypeCounts = new Map();
+  readonly #providers: TypeCounts = new Map();
   readonly #resources: object[] = [];
   #namesLength = 0;
   #resourcesLength = 0;
@@ -42,7 +42,7 @@ export class StateSummary {
     return { modules: asObject(this.#modules), providers: asObject(this.#providers), resources: this.#resources };
   }
 
-  #count(groups: Counts, group: string, type: string, by: number): void {
+  #count(groups: TypeCounts, group: string, type: string, by: number): void {
     const types = groups.get(group);
     const before = types?.get(type);
     if (before === undefined) {
@@ -57,7 +57,7 @@ export class StateSummary {
 }
 
 /** Without a prototype: names come from users and can be `__proto__`. */
-function asObject(counts: Counts): object {
+function asObject(counts: TypeCounts): object {
   const object = Object.create(null) as Record<string, object>;
   for (const [group, types] of counts) {
     const inner = Object.create(null) as Record<string, number>;

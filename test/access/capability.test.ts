@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Capability } from "../../src/access/capability.ts";
-import { grant, madeIn } from "../../src/access/granted.ts";
+import { grant, withProofOf } from "../../src/access/granted.ts";
 
 // A name of its own, because the real ones have issuers that other tests may load.
 const name = "test" as "import";
@@ -13,9 +13,9 @@ describe("a capability", () => {
 
   it("covers its subject and what belongs to it", () => {
     const rows = [{ id: "org-1" }, { id: "ws-1", organizationId: "org-1" }];
-    for (const row of rows) expect(issue("org-1").grant(row)).toBe(row);
-    expect(() => issue("org-2").grant(rows[1] ?? {})).toThrow("a row of something else");
-    expect(issue().grant({ id: "ws-1" })).toEqual({ id: "ws-1" });
+    for (const row of rows) expect(issue("org-1").proofFor(row)).toBe(row);
+    expect(() => issue("org-2").proofFor(rows[1] ?? {})).toThrow("a row of something else");
+    expect(issue().proofFor({ id: "ws-1" })).toEqual({ id: "ws-1" });
   });
 });
 
@@ -29,7 +29,7 @@ describe("a proof", () => {
     ["what is in another", { id: "ws-1", projectId: "prj-2" }, false],
     ["what names it by a name", { id: "ws-1", name: "prj-1" }, false],
   ])("is carried to %s", (_, row, isCarried) => {
-    const carried = () => madeIn(project, row);
+    const carried = () => withProofOf(project, row);
     if (isCarried) expect(carried()).toBe(row);
     else expect(carried).toThrow("a row of something else");
   });

@@ -2,16 +2,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Actor } from "../../src/access/actor.ts";
-import { effective } from "../../src/access/effective.ts";
-import { explain, grantsOf, standingFrom, type TeamHolding } from "../../src/access/explain.ts";
+import { effectiveAccess } from "../../src/access/effective.ts";
+import { explainGrants, sourcedGrantsOf, standingFromTeams, type TeamAccessRow } from "../../src/access/explain.ts";
 import { everywhereOf, organizationPermissionNames, ownersAccess } from "../../src/access/organization.ts";
 import {
-  everything,
-  ladders,
+  allPermissions,
+  permissionLadders,
   maskOf,
   type PermissionSet,
   permissionNames,
-  setOf,
+  permissionSetOf,
 } from "../../src/access/permission-set.ts";
 import { deep, seed } from "../support/depth.ts";
 
@@ -20,7 +20,7 @@ const options = { numRuns: deep(300, 20_000), seed };
 const permissions = fc
   .record(
     Object.fromEntries(
-      permissionNames.map((name) => [name, fc.constantFrom(...(ladders[name] as readonly unknown[]))]),
+      permissionNames.map((name) => [name, fc.constantFrom(...(permissionLadders[name] as readonly unknown[]))]),
     ),
   )
   .map((set) => maskOf(set as Partial<PermissionSet>));
@@ -30,7 +30,7 @@ const organizationAccess = fc
 
 const instant = fc.integer({ min: 1, max: 9 }).map((hour) => `2030-01-01T0${hour}:00:00.000Z`);
 
-const holding = (index: number): fc.Arbitrary<TeamHolding> =>
+const holding = (index: number): fc.Arbitrary<TeamAccessRow> =>
   fc
     .record({
       organizationAccess,
@@ -60,17 +60,17 @@ const holding = (index: number): fc.Arbitrary<TeamHolding> =>
 const holdings = fc.tuple(holding(0), holding(1), holding(2), holding(3)).chain((all) => fc.subarray(all));
 
 const person: Actor = { kind: "user", userId: "user-1", name: "ada", siteAdmin: false, tokenId: "", tokenAgeMs: 0 };
-const explainFor = (actor: Actor, teams: readonly TeamHolding[]) =>
-  explain(grantsOf(actor, standingFrom(actor, "org-1", 1, teams), teams));
-const rank = (name: keyof PermissionSet, value: unknown) => (ladders[name] as readonly unknown[]).indexOf(value);
+const explainFor = (actor: Actor, teams: readonly TeamAccessRow[]) =>
+  explainGrants(sourcedGrantsOf(actor, standingFromTeams(actor, "org-1", 1, teams), teams));
+const rank = (name: keyof PermissionSet, value: unknown) => (permissionLadders[name] as readonly unknown[]).indexOf(value);
 
 describe("the sum of grants", () => {
   it("is the highest value of each permission", () => {
     fc.assert(
       fc.property(fc.array(permissions, { maxLength: 6 }), (masks) => {
-        const sum = setOf(effective(...masks).mask);
+        const sum = permissionSetOf(effectiveAccess(...masks).mask);
         for (const name of permissionNames) {
-          const highest = Math.max(0, ...masks.map((mask) => rank(name, setOf(mask)[name])));
+          const highest = Math.max(0, ...masks.map((mask) => rank(name, permissionSetOf(mask)[name])));
           expect(rank(name, sum[name])).toBe(highest);
         }
       }),
@@ -81,11 +81,11 @@ describe("the sum of grants", () => {
   it("never shrinks with another grant, never grows without one, and does not depend on order", () => {
     fc.assert(
       fc.property(fc.array(permissions, { maxLength: 6 }), permissions, (masks, added) => {
-        const before = effective(...masks).mask;
-        const after = effective(...masks, added).mask;
+        const before = effectiveAccess(...masks).mask;
+        const after = effectiveAccess(...masks, added).mask;
         expect(before & ~after).toBe(0);
-        expect(effective(...masks.toReversed(), added).mask).toBe(after);
-        for (const left of masks.keys()) expect(effective(...masks.toSpliced(left, 1)).mask & ~before).toBe(0);
+        expect(effectiveAccess(...masks.toReversed(), added).mask).toBe(after);
+        for (const left of masks.keys()) expect(effectiveAccess(...masks.toSpliced(left, 1)).mask & ~before).toBe(0);
       }),
       options,
     );
@@ -96,10 +96,10 @@ describe("the explanation", () => {
   it("always agrees with the decision, which is computed like in the database", () => {
     fc.assert(
       fc.property(holdings, (teams) => {
-        const standing = standingFrom(person, "org-1", 1, teams);
-        const or = (pick: (team: TeamHolding) => number | null) =>
+        const standing = standingFromTeams(person, "org-1", 1, teams);
+        const or = (pick: (team: TeamAccessRow) => number | null) =>
           teams.reduce((mask, team) => mask | (pick(team) ?? 0), 0);
-        const decided = effective(
+        const decided = effectiveAccess(
           standing.everywhere,
           or((team) => team.projectPermissions),
           or((team) => team.workspacePermissions),
@@ -114,17 +114,17 @@ describe("the explanation", () => {
   it("names exactly the grants that give the value: without all of them it is lower", () => {
     fc.assert(
       fc.property(holdings, (teams) => {
-        const grants = grantsOf(person, standingFrom(person, "org-1", 1, teams), teams);
-        const { access, permissions: explained } = explain(grants);
+        const grants = sourcedGrantsOf(person, standingFromTeams(person, "org-1", 1, teams), teams);
+        const { access, permissions: explained } = explainGrants(grants);
         for (const name of permissionNames) {
           const { value, givenBy } = explained[name];
-          expect(value).toBe(setOf(access.mask)[name]);
+          expect(value).toBe(permissionSetOf(access.mask)[name]);
           const rest = grants.filter(({ source }) => !givenBy.includes(source));
-          const without = setOf(effective(...rest).mask)[name];
-          if (givenBy.length === 0) expect(value).toBe(ladders[name][0]);
+          const without = permissionSetOf(effectiveAccess(...rest).mask)[name];
+          if (givenBy.length === 0) expect(value).toBe(permissionLadders[name][0]);
           else expect(rank(name, without)).toBeLessThan(rank(name, value));
           for (const { mask, source } of grants) {
-            if (givenBy.includes(source)) expect(setOf(mask)[name]).toBe(value);
+            if (givenBy.includes(source)) expect(permissionSetOf(mask)[name]).toBe(value);
           }
         }
       }),
@@ -134,7 +134,7 @@ describe("the explanation", () => {
 
   it("says until when: as long as an unexpired grant gives the value, and no longer", () => {
     const isLeft = (until: string | null | undefined, at: string) => !until || until > at;
-    const leftOf = (team: TeamHolding, at: string): TeamHolding => ({
+    const leftOf = (team: TeamAccessRow, at: string): TeamAccessRow => ({
       ...team,
       projectRecordId: isLeft(team.projectUntil, at) ? team.projectRecordId : null,
       workspaceRecordId: isLeft(team.workspaceUntil, at) ? team.workspaceRecordId : null,
@@ -146,7 +146,7 @@ describe("the explanation", () => {
         const then = explainFor(person, left).permissions;
         for (const name of permissionNames) {
           const { value, until } = now[name];
-          if (value === ladders[name][0]) expect(until).toBeNull();
+          if (value === permissionLadders[name][0]) expect(until).toBeNull();
           else expect(then[name].value === value).toBe(isLeft(until, at));
         }
       }),
@@ -156,14 +156,14 @@ describe("the explanation", () => {
 
   it("covers site admins and organization tokens", () => {
     const admin = explainFor({ ...person, siteAdmin: true }, []);
-    expect(admin.access.mask).toBe(everything);
+    expect(admin.access.mask).toBe(allPermissions);
     expect(admin.permissions.move.givenBy).toEqual([{ kind: "site-admin" }]);
     const token: Actor = { kind: "organization", organizationId: "org-1", name: "acme", tokenId: "" };
     const byToken = explainFor(token, []).permissions;
     expect(byToken.move).toEqual({ value: true, until: null, givenBy: [{ kind: "organization-token" }] });
     expect(byToken.locking).toEqual({ value: false, until: null, givenBy: [] });
     expect(byToken.runs.value).toBe("read");
-    const foreign = explain(grantsOf(token, standingFrom(token, "org-2", 0, []), []));
+    const foreign = explainGrants(sourcedGrantsOf(token, standingFromTeams(token, "org-2", 0, []), []));
     expect(foreign.access.mask).toBe(0);
   });
 });

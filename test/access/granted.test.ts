@@ -1,10 +1,10 @@
 /** The rule for refusals. */
 import { describe, expect, it } from "vitest";
-import { type Check, grant } from "../../src/access/granted.ts";
+import { type PermissionCheck, grant } from "../../src/access/granted.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
 const row = { id: "ws-1" };
-const check: Check<"can-lock"> = {
+const check: PermissionCheck<"can-lock"> = {
   thing: "workspace",
   permission: "can-lock",
   visible: true,
@@ -12,7 +12,7 @@ const check: Check<"can-lock"> = {
   needs: "the permission to lock",
 };
 
-function refusalOf(wanted: Partial<Check<"can-lock">>): [string, string] | undefined {
+function refusalOf(wanted: Partial<PermissionCheck<"can-lock">>): [string, string] | undefined {
   try {
     grant(row, { ...check, ...wanted });
     return undefined;

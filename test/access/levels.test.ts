@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { projectLevel, projectLevelMask, projectLevelNames } from "../../src/access/levels.ts";
-import { everything, holds, setOf } from "../../src/access/permission-set.ts";
+import { projectLevelPermissions, projectLevelMask, projectLevelNames } from "../../src/access/levels.ts";
+import { allPermissions, hasPermission, permissionSetOf } from "../../src/access/permission-set.ts";
 
 /** The specification's table of implied values, column by column, with those that were added since. */
 const implied = {
@@ -34,8 +34,8 @@ describe("the levels of a project", () => {
 
   it.each(projectLevelNames)("%s implies what the specification says", (level) => {
     const expected = { ...ofLevel(level), workspaceAdmin: workspaceAdmin[level] };
-    expect(projectLevel(level)).toEqual(expected);
-    expect(setOf(projectLevelMask(level))).toEqual(expected);
+    expect(projectLevelPermissions(level)).toEqual(expected);
+    expect(permissionSetOf(projectLevelMask(level))).toEqual(expected);
   });
 
   it("each include the lower ones", () => {
@@ -44,13 +44,13 @@ describe("the levels of a project", () => {
   });
 
   it("end with admin, which is everything", () => {
-    expect(projectLevelMask("admin")).toBe(everything);
+    expect(projectLevelMask("admin")).toBe(allPermissions);
   });
 
   it("let a custom level read the project and its runs, and nothing more by default", () => {
     const mask = projectLevelMask("custom");
-    expect(holds(mask, "runs", "read")).toBe(true);
-    expect(holds(mask, "variables", "read")).toBe(false);
-    expect(holds(mask, "workspaceAdmin", true)).toBe(false);
+    expect(hasPermission(mask, "runs", "read")).toBe(true);
+    expect(hasPermission(mask, "variables", "read")).toBe(false);
+    expect(hasPermission(mask, "workspaceAdmin", true)).toBe(false);
   });
 });

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { Actor } from "../../src/access/actor.ts";
 import {
   everywhereOf,
-  holdsOrganization,
+  hasOrganizationPermission,
   missingOrganizationPermissions,
-  open,
+  noRestrictions,
   organizationAccessOf,
   organizationBit,
   organizationMaskOf,
@@ -14,8 +14,8 @@ import {
   ownersAccess,
   standingOf,
 } from "../../src/access/organization.ts";
-import { everything, holds, setOf } from "../../src/access/permission-set.ts";
-import { mayReadAuditTrail } from "../../src/access/permissions/organization.ts";
+import { allPermissions, hasPermission, permissionSetOf } from "../../src/access/permission-set.ts";
+import { canReadAuditLog } from "../../src/access/permissions/organization.ts";
 
 const runs = { seed: 20260102, numRuns: 200 };
 
@@ -34,7 +34,7 @@ const row = (teamAccess: number | null, isMember = 1) => ({
   organizationId: "org-1",
   teamAccess,
   isMember,
-  ...open,
+  ...noRestrictions,
 });
 
 const anyAccess = fc.subarray([...organizationPermissionNames]).map((names) => maskOfAll(names));
@@ -91,9 +91,9 @@ describe("organization-level permissions", () => {
 });
 
 describe("what they give on every project and workspace", () => {
-  const nothing = setOf(0);
+  const nothing = permissionSetOf(0);
   const gives: Partial<Record<OrganizationPermission, object>> = {
-    "manage-projects": setOf(everything),
+    "manage-projects": permissionSetOf(allPermissions),
     "manage-workspaces": {
       ...nothing,
       settings: "read",
@@ -121,14 +121,14 @@ describe("what they give on every project and workspace", () => {
   };
 
   it.each(organizationPermissionNames)("%s", (name) => {
-    expect(setOf(everywhereOf(organizationBit(name)))).toEqual(gives[name] ?? nothing);
+    expect(permissionSetOf(everywhereOf(organizationBit(name)))).toEqual(gives[name] ?? nothing);
   });
 
   it("is the sum, and everything for owners", () => {
     const both = organizationBit("read-projects") | organizationBit("read-workspaces");
     expect(everywhereOf(both)).toBe(everywhereOf(organizationBit("read-projects")));
-    expect(everywhereOf(ownersAccess)).toBe(everything);
-    expect(everywhereOf(1)).toBe(everything);
+    expect(everywhereOf(ownersAccess)).toBe(allPermissions);
+    expect(everywhereOf(1)).toBe(allPermissions);
   });
 
   it("never shrinks with another permission", () => {
@@ -158,8 +158,8 @@ describe("an actor's standing in an organization", () => {
     ownerInPerson: true,
     seesSecretTeams: true,
     organization: ownersAccess,
-    everywhere: everything,
-    grantable: everything,
+    everywhere: allPermissions,
+    grantable: allPermissions,
   };
 
   it("a user without a membership has none", () => {
@@ -180,8 +180,8 @@ describe("an actor's standing in an organization", () => {
       everywhere: everywhereOf(access),
       grantable: everywhereOf(access),
     });
-    expect(holdsOrganization(standing, "manage-teams")).toBe(true);
-    expect(holdsOrganization(standing, "manage-membership")).toBe(false);
+    expect(hasOrganizationPermission(standing, "manage-teams")).toBe(true);
+    expect(hasOrganizationPermission(standing, "manage-membership")).toBe(false);
   });
 
   it("a member of the owners team has all permissions, and can manage the owners team", () => {
@@ -199,7 +199,7 @@ describe("an actor's standing in an organization", () => {
     expect(standingOf(team, row(access, 0))).toMatchObject({ member: true, owner: false, seesSecretTeams: true });
     expect(standingOf(team, row(0, 0))).toEqual({ ...stranger, member: true });
     expect(standingOf(team, row(null, 0))).toEqual(stranger);
-    expect(standingOf(team, row(ownersAccess, 0))).toMatchObject({ member: true, owner: true, everywhere: everything });
+    expect(standingOf(team, row(ownersAccess, 0))).toMatchObject({ member: true, owner: true, everywhere: allPermissions });
   });
 
   it("an organization token owns its organization, but can't manage the owners team", () => {
@@ -210,13 +210,13 @@ describe("an actor's standing in an organization", () => {
 
   it("an organization token does not lock, run or write state, but can grant all of that to others", () => {
     const { everywhere, grantable } = standingOf(organization, row(null, 0));
-    expect(setOf(everywhere)).toEqual({
-      ...setOf(everything),
+    expect(permissionSetOf(everywhere)).toEqual({
+      ...permissionSetOf(allPermissions),
       runs: "read",
       stateVersions: "read",
       locking: false,
     });
-    expect(grantable).toBe(everything);
+    expect(grantable).toBe(allPermissions);
   });
 
   it("an organization token has no standing elsewhere", () => {
@@ -230,7 +230,7 @@ describe("an actor's standing in an organization", () => {
         expect(standing.owner).toBe(false);
         expect(standing.organization & ~ownersAccess).toBe(0);
         expect(standing.grantable).toBe(standing.everywhere);
-        expect(holds(standing.everywhere, "settings", "delete")).toBe(
+        expect(hasPermission(standing.everywhere, "settings", "delete")).toBe(
           (access & organizationBit("manage-projects")) !== 0,
         );
       }),
@@ -310,10 +310,10 @@ describe("the audit log token", () => {
   it("has no standing, and reads only its organization's audit log", () => {
     const standing = standingOf(auditor, row(null, 0));
     expect(standing).toMatchObject({ member: false, owner: false, organization: 0, everywhere: 0, grantable: 0 });
-    expect(mayReadAuditTrail(auditor, "org-1", standing)).toBe(true);
-    expect(mayReadAuditTrail(auditor, "org-2", standing)).toBe(false);
-    expect(mayReadAuditTrail(user(), "org-1", standingOf(user(), row(null, 1)))).toBe(false);
-    expect(mayReadAuditTrail(user(), "org-1", standingOf(user(), row(ownersAccess, 1)))).toBe(true);
+    expect(canReadAuditLog(auditor, "org-1", standing)).toBe(true);
+    expect(canReadAuditLog(auditor, "org-2", standing)).toBe(false);
+    expect(canReadAuditLog(user(), "org-1", standingOf(user(), row(null, 1)))).toBe(false);
+    expect(canReadAuditLog(user(), "org-1", standingOf(user(), row(ownersAccess, 1)))).toBe(true);
   });
 });
 

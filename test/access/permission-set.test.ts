@@ -1,35 +1,35 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { effective } from "../../src/access/effective.ts";
+import { effectiveAccess } from "../../src/access/effective.ts";
 import {
-  bitOf,
-  everything,
-  holds,
-  ladders,
+  permissionBit,
+  allPermissions,
+  hasPermission,
+  permissionLadders,
   maskOf,
-  missingFrom,
+  missingPermissions,
   type Permission,
   permissionNames,
   type PermissionSet,
-  setOf,
-  valueIn,
+  permissionSetOf,
+  permissionValue,
 } from "../../src/access/permission-set.ts";
 
 const runs = { seed: 20260101, numRuns: 200 };
 
 const anySet = fc.record(
-  Object.fromEntries(permissionNames.map((name) => [name, fc.constantFrom(...ladders[name])])),
+  Object.fromEntries(permissionNames.map((name) => [name, fc.constantFrom(...permissionLadders[name])])),
 ) as unknown as fc.Arbitrary<PermissionSet>;
 const anyStep = fc
   .constantFrom(...permissionNames)
-  .chain((name) => fc.constantFrom(...ladders[name]).map((value) => [name, value] as [Permission, never]));
+  .chain((name) => fc.constantFrom(...permissionLadders[name]).map((value) => [name, value] as [Permission, never]));
 
 /** How far up its ladder a value is. */
-const height = (set: PermissionSet, name: Permission) => (ladders[name] as readonly unknown[]).indexOf(set[name]);
+const height = (set: PermissionSet, name: Permission) => (permissionLadders[name] as readonly unknown[]).indexOf(set[name]);
 
 describe("the ladders", () => {
   it("are those of the specification and of the clients, lowest value first", () => {
-    expect(ladders).toEqual({
+    expect(permissionLadders).toEqual({
       settings: ["none", "read", "update", "delete"],
       teams: ["none", "read", "manage"],
       runs: ["none", "read", "plan", "apply"],
@@ -49,7 +49,7 @@ describe("the ladders", () => {
 
   it("have the bits that are stored in databases", () => {
     const stored = permissionNames.flatMap((name) =>
-      ladders[name].slice(1).map((value) => [`${name}=${String(value)}`, bitOf(name, value as never)]),
+      permissionLadders[name].slice(1).map((value) => [`${name}=${String(value)}`, permissionBit(name, value as never)]),
     );
     expect(Object.fromEntries(stored)).toEqual({
       "settings=read": 1,
@@ -76,7 +76,7 @@ describe("the ladders", () => {
       "variableSets=write": 2097152,
       "policyOverrides=true": 4194304,
     });
-    expect(everything).toBe(8388607);
+    expect(allPermissions).toBe(8388607);
   });
 });
 
@@ -84,7 +84,7 @@ describe("a set and its number", () => {
   it("are each other's inverse", () => {
     fc.assert(
       fc.property(anySet, (set) => {
-        expect(setOf(maskOf(set))).toEqual(set);
+        expect(permissionSetOf(maskOf(set))).toEqual(set);
       }),
       runs,
     );
@@ -94,17 +94,17 @@ describe("a set and its number", () => {
     fc.assert(
       fc.property(anySet, (set) => {
         const mask = maskOf(set);
-        expect(maskOf(setOf(mask))).toBe(mask);
+        expect(maskOf(permissionSetOf(mask))).toBe(mask);
       }),
       runs,
     );
   });
 
   it("grant nothing at zero, and everything at the top", () => {
-    const lowest = Object.fromEntries(permissionNames.map((name) => [name, ladders[name][0]]));
-    const highest = Object.fromEntries(permissionNames.map((name) => [name, ladders[name].at(-1)]));
-    expect(setOf(0)).toEqual(lowest);
-    expect(setOf(everything)).toEqual(highest);
+    const lowest = Object.fromEntries(permissionNames.map((name) => [name, permissionLadders[name][0]]));
+    const highest = Object.fromEntries(permissionNames.map((name) => [name, permissionLadders[name].at(-1)]));
+    expect(permissionSetOf(0)).toEqual(lowest);
+    expect(permissionSetOf(allPermissions)).toEqual(highest);
     expect(maskOf({})).toBe(0);
   });
 });
@@ -113,8 +113,8 @@ describe("holds", () => {
   it("is true for a value and all below it, and false for all above", () => {
     fc.assert(
       fc.property(anySet, anyStep, (set, [name, value]) => {
-        const wanted = (ladders[name] as readonly unknown[]).indexOf(value);
-        expect(holds(maskOf(set), name, value)).toBe(height(set, name) >= wanted);
+        const wanted = (permissionLadders[name] as readonly unknown[]).indexOf(value);
+        expect(hasPermission(maskOf(set), name, value)).toBe(height(set, name) >= wanted);
       }),
       runs,
     );
@@ -125,10 +125,10 @@ describe("the sum of grants", () => {
   it("takes the highest value of each permission", () => {
     fc.assert(
       fc.property(fc.array(anySet, { minLength: 1, maxLength: 6 }), (sets) => {
-        const { mask } = effective(...sets.map(maskOf));
+        const { mask } = effectiveAccess(...sets.map(maskOf));
         for (const name of permissionNames) {
           const highest = Math.max(...sets.map((set) => height(set, name)));
-          expect(valueIn(mask, name)).toBe(ladders[name][highest]);
+          expect(permissionValue(mask, name)).toBe(permissionLadders[name][highest]);
         }
       }),
       runs,
@@ -138,10 +138,10 @@ describe("the sum of grants", () => {
   it("never loses a permission with another grant", () => {
     fc.assert(
       fc.property(fc.array(anySet, { maxLength: 5 }), anySet, anyStep, (sets, added, [name, value]) => {
-        const before = effective(...sets.map(maskOf)).mask;
-        const after = effective(...sets.map(maskOf), maskOf(added)).mask;
-        if (holds(before, name, value)) expect(holds(after, name, value)).toBe(true);
-        expect(missingFrom(after, before)).toEqual([]);
+        const before = effectiveAccess(...sets.map(maskOf)).mask;
+        const after = effectiveAccess(...sets.map(maskOf), maskOf(added)).mask;
+        if (hasPermission(before, name, value)) expect(hasPermission(after, name, value)).toBe(true);
+        expect(missingPermissions(after, before)).toEqual([]);
       }),
       runs,
     );
@@ -150,18 +150,18 @@ describe("the sum of grants", () => {
   it("does not depend on the order of grants, or on duplicates", () => {
     fc.assert(
       fc.property(fc.array(anySet.map(maskOf), { maxLength: 6 }), (masks) => {
-        const { mask } = effective(...masks);
-        expect(effective(...masks.toReversed(), ...masks).mask).toBe(mask);
+        const { mask } = effectiveAccess(...masks);
+        expect(effectiveAccess(...masks.toReversed(), ...masks).mask).toBe(mask);
       }),
       runs,
     );
   });
 
   it("ignores levels without a grant, and treats records like numbers", () => {
-    expect(effective(null, undefined, { mask: maskOf({ runs: "plan" }) }, maskOf({ create: true })).mask).toBe(
+    expect(effectiveAccess(null, undefined, { mask: maskOf({ runs: "plan" }) }, maskOf({ create: true })).mask).toBe(
       maskOf({ runs: "plan", create: true }),
     );
-    expect(effective().mask).toBe(0);
+    expect(effectiveAccess().mask).toBe(0);
   });
 });
 
@@ -170,7 +170,7 @@ describe("what is missing", () => {
     fc.assert(
       fc.property(anySet, anySet, (held, wanted) => {
         const higher = permissionNames.filter((name) => height(wanted, name) > height(held, name));
-        expect(missingFrom(maskOf(held), maskOf(wanted)).toSorted()).toEqual(higher.toSorted());
+        expect(missingPermissions(maskOf(held), maskOf(wanted)).toSorted()).toEqual(higher.toSorted());
       }),
       runs,
     );

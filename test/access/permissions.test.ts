@@ -5,11 +5,11 @@ import {
   type OrganizationPermission,
   organizationBit,
   ownersAccess,
-  type Standing,
-  open,
+  type OrganizationStanding,
+  noRestrictions,
   standingOf,
 } from "../../src/access/organization.ts";
-import { mayManageToken, organizationPermissions, teamPermissions } from "../../src/access/permissions/organization.ts";
+import { canManageToken, organizationPermissions, teamPermissions } from "../../src/access/permissions/organization.ts";
 import { projectPermissions } from "../../src/access/permissions/project.ts";
 import { maskOf } from "../../src/access/permission-set.ts";
 import { AppError } from "../../src/kernel/errors.ts";
@@ -22,9 +22,9 @@ const row = (teamAccess: number | null, isMember = 1) => ({
   organizationId: "org-1",
   teamAccess,
   isMember,
-  ...open,
+  ...noRestrictions,
 });
-const holding = (...names: OrganizationPermission[]): Standing =>
+const holding = (...names: OrganizationPermission[]): OrganizationStanding =>
   standingOf(ada, row(names.reduce((mask, name) => mask | organizationBit(name), 0)));
 const owner = standingOf(ada, row(ownersAccess));
 const organizationToken = standingOf(acme, row(null, 0));
@@ -158,22 +158,22 @@ describe("who can manage a token", () => {
 
   it("a user's: the user and site admins", () => {
     const theirs = { ...token, userId: "user-1" };
-    expect(mayManageToken(ada, theirs)).toBe(true);
-    expect(mayManageToken({ ...ada, userId: "user-2" }, theirs)).toBe(false);
-    expect(mayManageToken({ ...ada, userId: "user-2", siteAdmin: true }, theirs)).toBe(true);
-    expect(mayManageToken(acme, { ...theirs, standing: organizationToken })).toBe(false);
+    expect(canManageToken(ada, theirs)).toBe(true);
+    expect(canManageToken({ ...ada, userId: "user-2" }, theirs)).toBe(false);
+    expect(canManageToken({ ...ada, userId: "user-2", siteAdmin: true }, theirs)).toBe(true);
+    expect(canManageToken(acme, { ...theirs, standing: organizationToken })).toBe(false);
   });
 
   it("an organization's: its owners", () => {
-    expect(mayManageToken(ada, { ...token, standing: owner })).toBe(true);
-    expect(mayManageToken(ada, { ...token, standing: holding("manage-teams", "manage-membership") })).toBe(false);
+    expect(canManageToken(ada, { ...token, standing: owner })).toBe(true);
+    expect(canManageToken(ada, { ...token, standing: holding("manage-teams", "manage-membership") })).toBe(false);
   });
 
   it("a team's: callers who can see the team and update its token", () => {
     const theirs = { ...token, teamId: "team-1", standing: holding("manage-teams") };
-    expect(mayManageToken(ada, theirs)).toBe(true);
-    expect(mayManageToken(ada, { ...theirs, visibility: "secret" })).toBe(false);
-    expect(mayManageToken(ada, { ...theirs, standing: holding("manage-membership") })).toBe(false);
+    expect(canManageToken(ada, theirs)).toBe(true);
+    expect(canManageToken(ada, { ...theirs, visibility: "secret" })).toBe(false);
+    expect(canManageToken(ada, { ...theirs, standing: holding("manage-membership") })).toBe(false);
   });
 });
 

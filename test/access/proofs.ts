@@ -4,7 +4,7 @@
  * than it should, or a read proves more, `check` fails with "Unused '@ts-expect-error' directive".
  */
 import { Capability, type CapabilityName } from "../../src/access/capability.ts";
-import { type Checked, grant, type Granted } from "../../src/access/granted.ts";
+import { type CheckedPermission, grant, type Granted } from "../../src/access/granted.ts";
 import type { Tx } from "../../src/database/database.ts";
 import type { ProjectTable } from "../../src/database/schema/projects.ts";
 import type { WorkspaceTable } from "../../src/database/schema/workspaces.ts";
@@ -19,12 +19,12 @@ import {
   updateWorkspaceRow,
 } from "../../src/resources/register/workspaces/store.ts";
 import type { WorkspaceView } from "../../src/resources/register/workspaces/view.ts";
-import { moveWorkspaceRows, noteRetentionChanged, setVarIds } from "../../src/resources/register/workspaces/writes.ts";
+import { moveWorkspaceRows, touchAfterRetentionChange, setVarIds } from "../../src/resources/register/workspaces/writes.ts";
 import { linkTags, unlinkTags } from "../../src/resources/register/tags/store.ts";
-import { bindTags } from "../../src/resources/register/tag-bindings/writes.ts";
+import { replaceBindings } from "../../src/resources/register/tag-bindings/writes.ts";
 import { createRun } from "../../src/resources/runs/runs/lifecycle.ts";
 import { deleteFinished } from "../../src/resources/shared/outbox/store.ts";
-import type { JobWork } from "../../src/resources/shared/job-work.ts";
+import type { JobContext } from "../../src/resources/shared/job-work.ts";
 import type { Context } from "../../src/resources/shared/context.ts";
 
 export async function workspaces(tx: Tx, context: Context, row: WorkspaceTable): Promise<void> {
@@ -36,13 +36,13 @@ export async function workspaces(tx: Tx, context: Context, row: WorkspaceTable):
   // @ts-expect-error: it was only read
   await setVarIds(tx, read, "");
   // @ts-expect-error: it was only read
-  await noteRetentionChanged(tx, read);
+  await touchAfterRetentionChange(tx, read);
   // @ts-expect-error: it was only read
   await linkTags(tx, [read], []);
   // @ts-expect-error: it was only read
   await unlinkTags(tx, read, []);
   // @ts-expect-error: it was only read
-  await bindTags(tx, { workspace: read }, []);
+  await replaceBindings(tx, { workspace: read }, []);
   // @ts-expect-error: an unchecked row
   await updateWorkspaceRow(tx, row, {});
   // @ts-expect-error: updating does not allow deleting
@@ -56,7 +56,7 @@ export async function workspaces(tx: Tx, context: Context, row: WorkspaceTable):
   await deleteWorkspaceRow(tx, grantWorkspace(read, "can-destroy"));
 }
 
-export async function runs(tx: Tx, context: Context, work: JobWork): Promise<void> {
+export async function runs(tx: Tx, context: Context, work: JobContext): Promise<void> {
   const input = { source: "tfe-api", triggerReason: "manual" } as const;
   const read = await loadWorkspace(tx, context, { workspaceId: "" }, true);
   // @ts-expect-error: it was only read
@@ -70,17 +70,17 @@ export async function runs(tx: Tx, context: Context, work: JobWork): Promise<voi
   await createRun(tx, context, grant(read, { ...check, permission: "job" }), input);
 
   await createRun(tx, context, grantWorkspace(read, "can-queue-run"), input);
-  await createRun(tx, context, work.capability.grant(read), input);
+  await createRun(tx, context, work.capability.proofFor(read), input);
 }
 
 /** No permission check can prove the name of a capability. */
-export const areApart: [Extract<CapabilityName, Checked>] extends [never] ? true : false = true;
+export const areApart: [Extract<CapabilityName, CheckedPermission>] extends [never] ? true : false = true;
 
-export async function capabilities(tx: Tx, { capability }: JobWork, webhook: Capability<"webhook">): Promise<void> {
+export async function capabilities(tx: Tx, { capability }: JobContext, webhook: Capability<"webhook">): Promise<void> {
   // @ts-expect-error: a string is no capability
   await deleteFinished(tx, "a job", "", 1);
   // @ts-expect-error: neither is an object
-  await deleteFinished(tx, { grant: capability.grant }, "", 1);
+  await deleteFinished(tx, { proofFor: capability.proofFor }, "", 1);
   // @ts-expect-error: nor another's
   await deleteFinished(tx, webhook, "", 1);
   // @ts-expect-error: only an issuer creates one
@@ -102,7 +102,7 @@ export async function projects(tx: Tx, context: Context, row: ProjectTable, made
   // @ts-expect-error: nor moving workspaces into it
   await moveWorkspaceRows(tx, read, [], "");
   // @ts-expect-error: it was only read
-  await bindTags(tx, { project: read }, []);
+  await replaceBindings(tx, { project: read }, []);
   // @ts-expect-error: an unspecified permission proves nothing
   await updateProjectRow(tx, read as Granted<ProjectView, string>, {});
   // @ts-expect-error: reading an organization does not allow creating projects in it

@@ -12,24 +12,24 @@ import {
   organizationPermissionNames,
   ownersAccess,
 } from "../../src/access/organization.ts";
-import { everything, ladders, type Mask, maskOf, permissionNames } from "../../src/access/permission-set.ts";
-import { seesWorkspace } from "../../src/access/permissions/workspace.ts";
+import { allPermissions, permissionLadders, type Mask, maskOf, permissionNames } from "../../src/access/permission-set.ts";
+import { canSeeWorkspace } from "../../src/access/permissions/workspace.ts";
 import {
   bitsGiving,
   everywhereByBit,
-  fulfils,
+  meetsRequirement,
   levelOf,
-  type Owning,
+  type OwnershipFacts,
   permissionsOn,
   reachPermissionNames,
-  thingKinds,
-  wantedOn,
+  targetKinds,
+  maskRequirementFor,
 } from "../../src/access/reach.ts";
 import { deep } from "../support/depth.ts";
 
 /** Every combination of values. A quick run takes an even sample. */
 function* everySum(): Generator<Mask> {
-  const steps = permissionNames.map((name) => ladders[name].map((value) => maskOf({ [name]: value })));
+  const steps = permissionNames.map((name) => permissionLadders[name].map((value) => maskOf({ [name]: value })));
   function* from(position: number, mask: Mask): Generator<Mask> {
     const values = steps[position];
     if (values === undefined) yield mask;
@@ -40,17 +40,17 @@ function* everySum(): Generator<Mask> {
 const all = Int32Array.from(everySum());
 const sums = all.filter((_, position) => position % deep(41, 1) === 0);
 
-const situations: readonly Owning[] = [false, true].flatMap((owner) =>
+const situations: readonly OwnershipFacts[] = [false, true].flatMap((owner) =>
   [0, 1].map((allowForceDeleteWorkspaces) => ({ owner, allowForceDeleteWorkspaces })),
 );
 
 describe("bitsGiving", () => {
   it("covers every sum", () => {
-    expect(all.length).toBe(permissionNames.reduce((count, name) => count * ladders[name].length, 1));
+    expect(all.length).toBe(permissionNames.reduce((count, name) => count * permissionLadders[name].length, 1));
     expect(new Set(all).size).toBe(all.length);
   });
 
-  it.each(thingKinds)("any of the bits gives the permission, and nothing else does: %s", (kind) => {
+  it.each(targetKinds)("any of the bits gives the permission, and nothing else does: %s", (kind) => {
     for (const owning of situations) {
       const asked = reachPermissionNames.map((name) => ({ name, bits: bitsGiving(kind, name, owning) }));
       const wrong = sums.findLast((mask) => {
@@ -62,21 +62,21 @@ describe("bitsGiving", () => {
     }
   });
 
-  it.each(thingKinds)("what is not visible is not in reach, whatever else is granted: %s", (kind) => {
+  it.each(targetKinds)("what is not visible is not in reach, whatever else is granted: %s", (kind) => {
     const owning = { owner: false, allowForceDeleteWorkspaces: 1 };
     const seen = (mask: Mask) =>
-      kind === "project" ? permissionsOn(kind, { mask }, owning)["can-read"] : seesWorkspace({ mask });
-    const wanted = wantedOn(kind, undefined, owning);
-    expect(sums.find((mask) => fulfils(mask, wanted) !== seen(mask))).toBeUndefined();
-    const deleting = wantedOn(kind, "can-destroy", owning);
-    expect(fulfils(maskOf({ settings: "none", delete: true }), deleting)).toBe(false);
+      kind === "project" ? permissionsOn(kind, { mask }, owning)["can-read"] : canSeeWorkspace({ mask });
+    const wanted = maskRequirementFor(kind, undefined, owning);
+    expect(sums.find((mask) => meetsRequirement(mask, wanted) !== seen(mask))).toBeUndefined();
+    const deleting = maskRequirementFor(kind, "can-destroy", owning);
+    expect(meetsRequirement(maskOf({ settings: "none", delete: true }), deleting)).toBe(false);
   });
 
   it("a permission of projects only does not apply to workspaces, and vice versa", () => {
     const owning = { owner: true, allowForceDeleteWorkspaces: 1 };
     expect(bitsGiving("workspace", "can-create-workspace", owning)).toBe(0);
     expect(bitsGiving("project", "can-queue-apply", owning)).toBe(0);
-    expect(bitsGiving("workspace", "can-force-delete", owning)).toBe(everything);
+    expect(bitsGiving("workspace", "can-force-delete", owning)).toBe(allPermissions);
   });
 });
 
@@ -93,7 +93,7 @@ describe("levelOf", () => {
   it("maps a level on the project to one on its workspaces", () => {
     const onWorkspaces = projectLevelNames.slice(0, 4).map((name) => levelOf("workspace", projectLevelMask(name)));
     expect(onWorkspaces).toEqual(["read", "write", "admin", "admin"]);
-    expect(levelOf("workspace", everything)).toBe("admin");
+    expect(levelOf("workspace", allPermissions)).toBe("admin");
   });
 });
 
@@ -103,7 +103,7 @@ describe("everywhereByBit", () => {
     const sumOf = (access: Mask) =>
       everywhereByBit.reduce((mask, { bit, gives }) => ((access & bit) === 0 ? mask : mask | gives), 0);
     for (const left of bits) for (const right of bits) expect(sumOf(left | right)).toBe(everywhereOf(left | right));
-    expect(sumOf(ownersAccess)).toBe(everything);
+    expect(sumOf(ownersAccess)).toBe(allPermissions);
     expect(sumOf(0)).toBe(0);
   });
 });

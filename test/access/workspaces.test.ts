@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { workspaceLevel, workspaceLevelMask, workspaceLevelNames } from "../../src/access/levels.ts";
+import { workspaceLevelPermissions, workspaceLevelMask, workspaceLevelNames } from "../../src/access/levels.ts";
 import { workspacePermissionNames, workspacePermissions } from "../../src/access/permissions/workspace.ts";
-import { everything, maskOf, type PermissionSet, setOf } from "../../src/access/permission-set.ts";
+import { allPermissions, maskOf, type PermissionSet, permissionSetOf } from "../../src/access/permission-set.ts";
 
 /** The table of what the levels of team access to a workspace imply, column by column. */
 const implied = {
@@ -63,8 +63,8 @@ describe("the levels of a workspace", () => {
   });
 
   it.each(workspaceLevelNames)("%s implies what the specification says, and nothing on the project", (level) => {
-    expect(workspaceLevel(level)).toEqual(implied[level]);
-    expect(setOf(workspaceLevelMask(level))).toEqual({ ...setOf(0), ...implied[level] });
+    expect(workspaceLevelPermissions(level)).toEqual(implied[level]);
+    expect(permissionSetOf(workspaceLevelMask(level))).toEqual({ ...permissionSetOf(0), ...implied[level] });
   });
 
   it("each include the lower ones", () => {
@@ -126,6 +126,6 @@ describe("permissions on a workspace", () => {
   });
 
   it("are all granted to an owner with every permission", () => {
-    expect(granted(setOf(everything), { owner: true })).toEqual([...workspacePermissionNames].toSorted());
+    expect(granted(permissionSetOf(allPermissions), { owner: true })).toEqual([...workspacePermissionNames].toSorted());
   });
 });

@@ -7,7 +7,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { Server, Unreachable } from "../../src/agent/server.ts";
+import { ServerConnection, ServerUnreachable } from "../../src/agent/server.ts";
 import { newFolder } from "../support/folder.ts";
 import { scaled } from "../support/waiting.ts";
 
@@ -24,10 +24,10 @@ afterEach(() => {
   rmSync(file, { force: true });
 });
 
-async function served(answer: RequestListener): Promise<Server> {
+async function served(answer: RequestListener): Promise<ServerConnection> {
   http = createServer(answer);
   await new Promise<void>((resolve) => http?.listen(0, "127.0.0.1", resolve));
-  return new Server(`http://127.0.0.1:${(http.address() as AddressInfo).port}`);
+  return new ServerConnection(`http://127.0.0.1:${(http.address() as AddressInfo).port}`);
 }
 
 const call = { method: "GET", path: "/plan", token: null, timeoutMs: 60_000 } as const;
@@ -57,7 +57,7 @@ test("an answer that comes slowly arrives whole, although memory is tidied meanw
 
 test("an answer that ends early is a failure, not a short file", async () => {
   const server = await served(cut);
-  await expect(server.save(call, file)).rejects.toThrow(Unreachable);
+  await expect(server.save(call, file)).rejects.toThrow(ServerUnreachable);
 });
 
 test("whoever is patient fetches it again from its beginning, also from a server that was gone meanwhile", async () => {

@@ -281,7 +281,7 @@ describe("cgroups", () => {
 
   it("are divided: the agent into one of its own, each slot into another with its limits", async () => {
     const folder = fakeCgroup("cpu memory pids");
-    const { sentence, slot } = openCgroups(limits, folder);
+    const { description: sentence, slot } = openCgroups(limits, folder);
     expect(sentence).toBe("Each job is limited to 1024 MB of memory and 100 processes.");
     expect(readFileSync(join(folder, "agent", "cgroup.procs"), "utf8")).toBe("4711");
     expect(readFileSync(join(folder, "cgroup.subtree_control"), "utf8")).toBe("+memory +pids");

@@ -3,8 +3,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Fenced } from "../../src/agent/client.ts";
 import { RunLog } from "../../src/agent/log.ts";
-import { Pulse } from "../../src/agent/job-supervisor.ts";
-import { Refused, Unreachable } from "../../src/agent/server.ts";
+import { Heartbeat } from "../../src/agent/job-supervisor.ts";
+import { ServerRejection, ServerUnreachable } from "../../src/agent/server.ts";
 import { scaled, until } from "../support/waiting.ts";
 
 interface Sent {
@@ -80,7 +80,7 @@ describe("RunLog", () => {
   });
 
   it("is full when the server says so", async () => {
-    const log = new RunLog({ send: () => Promise.reject(new Refused(413, "too long")), bytesMax: 1e9, secrets: [] });
+    const log = new RunLog({ send: () => Promise.reject(new ServerRejection(413, "too long")), bytesMax: 1e9, secrets: [] });
     await log.write(Buffer.from("a"));
     await log.end();
   });
@@ -90,13 +90,13 @@ describe("Pulse", () => {
   it("loses the job when nobody answers for too long, and not before", async () => {
     const lost = new AbortController();
     const silenceMs = scaled(1_500);
-    const pulse = new Pulse(lost, () => undefined, silenceMs);
+    const pulse = new Heartbeat(lost, () => undefined, silenceMs);
     let answers = true;
     let answeredAt = 0;
     const client = {
       heartbeat: async () => {
         await pause(50);
-        if (!answers) throw new Unreachable("nobody");
+        if (!answers) throw new ServerUnreachable("nobody");
         answeredAt = performance.now();
         return null;
       },
@@ -115,7 +115,7 @@ describe("Pulse", () => {
     const told: string[] = [];
     let beats = 0;
     let signal: "cancel" | "kill" = "cancel";
-    const pulse = new Pulse(new AbortController(), (name) => told.push(name));
+    const pulse = new Heartbeat(new AbortController(), (name) => told.push(name));
     pulse.start({
       heartbeat: async () => {
         beats += 1;
@@ -132,7 +132,7 @@ describe("Pulse", () => {
 
   it("loses the job at once when it is no longer ours", async () => {
     const lost = new AbortController();
-    const pulse = new Pulse(lost, () => undefined);
+    const pulse = new Heartbeat(lost, () => undefined);
     pulse.start({ heartbeat: () => Promise.reject(new Fenced("another has it")) });
     await until(() => lost.signal.aborted);
     expect((lost.signal.reason as Error).message).toBe("another has it");

@@ -4,10 +4,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJob } from "../../src/agent/job.ts";
 import { masked, Masker } from "../../src/agent/masking.ts";
-import { Server } from "../../src/agent/server.ts";
+import { ServerConnection } from "../../src/agent/server.ts";
 import { readAgentSettings } from "../../src/agent/settings.ts";
 import { JobRun } from "../../src/agent/slot.ts";
-import { formsOf } from "../../src/kernel/secret-forms.ts";
+import { secretSpellings } from "../../src/kernel/secret-forms.ts";
 import { findTools, makeSandbox } from "../../src/sandbox/choose.ts";
 import { deep, seed } from "../support/depth.ts";
 import { newFolder } from "../support/folder.ts";
@@ -50,7 +50,7 @@ describe("masking", () => {
         fc.array(fc.nat(200), { maxLength: 12 }),
         (secrets, text, places) => {
           const bytes = Buffer.from(text);
-          expect(shownInPieces(secrets, cut(bytes, places))).toBe(oracle(formsOf(secrets), bytes));
+          expect(shownInPieces(secrets, cut(bytes, places))).toBe(oracle(secretSpellings(secrets), bytes));
         },
       ),
       options,
@@ -132,7 +132,7 @@ describe("an unexpected error of a job", () => {
       const mounts = { mirror: undefined, ca: undefined, knownHosts: undefined };
       const say = (line: string) => void said.push(line);
       const options = { slot: 0, settings, sandbox, cgroup: undefined, mounts, lost: agentDirectory, say };
-      await new JobRun(parseJob(await claim.json()), { ...options, server: new Server(server.url) }).execute();
+      await new JobRun(parseJob(await claim.json()), { ...options, server: new ServerConnection(server.url) }).execute();
       expect(report.finished).toMatchObject({ "error-message": expect.stringMatching(/ENOENT.*\*\*\*/) });
       expect(said.join("\n")).toMatch(/ENOENT.*\*\*\*/);
       expect(JSON.stringify([report, said])).not.toContain(value);

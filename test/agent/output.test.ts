@@ -1,10 +1,10 @@
 /** What is read off an engine's output in passing. */
 import { describe, expect, it } from "vitest";
-import { countsOfPlan, OutputReader } from "../../src/agent/output.ts";
+import { countsOfPlan, EngineOutputReader } from "../../src/agent/output.ts";
 
 describe("an engine's output", () => {
   const read = (...chunks: string[]) => {
-    const output = new OutputReader();
+    const output = new EngineOutputReader();
     for (const chunk of chunks) output.write(Buffer.from(chunk));
     output.end();
     return output;

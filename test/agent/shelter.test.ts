@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { isOpen, openShelter, reachable } from "../../src/agent/shelter.ts";
+import { isAccessible, createAccessibleDirectory, accessiblePath } from "../../src/agent/shelter.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -15,10 +15,10 @@ afterEach(() => rmSync(folder, { recursive: true }));
 describe("a path", () => {
   it("is open while everybody may pass every folder above it", () => {
     mkdirSync(join(folder, "a/b"), { recursive: true });
-    expect(isOpen(join(folder, "a/b"))).toBe(true);
+    expect(isAccessible(join(folder, "a/b"))).toBe(true);
     chmodSync(join(folder, "a"), 0o700);
-    expect(isOpen(join(folder, "a/b"))).toBe(false);
-    expect(isOpen(join(folder, "a"))).toBe(true);
+    expect(isAccessible(join(folder, "a/b"))).toBe(false);
+    expect(isAccessible(join(folder, "a"))).toBe(true);
   });
 });
 
@@ -35,36 +35,36 @@ describe("what lies behind a closed folder", () => {
 
   it("is brought to the shelter, whole and open; a program can still be executed", () => {
     const shelter = make();
-    const program = reachable(join(folder, "closed/program"), shelter);
+    const program = accessiblePath(join(folder, "closed/program"), shelter);
     expect(program.startsWith(shelter)).toBe(true);
     expect([readFileSync(program, "utf8"), statSync(program).mode & 0o777]).toEqual(["one", 0o755]);
-    const mirror = reachable(join(folder, "closed/mirror"), shelter);
+    const mirror = accessiblePath(join(folder, "closed/mirror"), shelter);
     expect(statSync(join(mirror, "deep/file")).mode & 0o777).toBe(0o644);
-    expect(isOpen(join(mirror, "deep/file"))).toBe(true);
+    expect(isAccessible(join(mirror, "deep/file"))).toBe(true);
   });
 
   it("is brought once, and again when it has changed", () => {
     const shelter = make();
     const path = join(folder, "closed/program");
-    const first = reachable(path, shelter);
-    expect(reachable(path, shelter)).toBe(first);
+    const first = accessiblePath(path, shelter);
+    expect(accessiblePath(path, shelter)).toBe(first);
     writeFileSync(path, "another");
-    const second = reachable(path, shelter);
+    const second = accessiblePath(path, shelter);
     expect(second).not.toBe(first);
     expect(readFileSync(second, "utf8")).toBe("another");
   });
 
   it("stays where it is when it is open already, or not there", () => {
     mkdirSync(join(folder, "open"));
-    expect(reachable(join(folder, "open"), folder)).toBe(join(folder, "open"));
-    expect(reachable(join(folder, "absent"), folder)).toBe(join(folder, "absent"));
+    expect(accessiblePath(join(folder, "open"), folder)).toBe(join(folder, "open"));
+    expect(accessiblePath(join(folder, "absent"), folder)).toBe(join(folder, "absent"));
   });
 });
 
 it("the shelter is the same for the same directory, and nobody else can list it", () => {
-  const shelter = openShelter(folder);
+  const shelter = createAccessibleDirectory(folder);
   try {
-    expect(openShelter(folder)).toBe(shelter);
+    expect(createAccessibleDirectory(folder)).toBe(shelter);
     expect(statSync(shelter).mode & 0o777).toBe(0o711);
     expect(existsSync(shelter)).toBe(true);
   } finally {

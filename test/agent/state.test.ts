@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { StateKeeper } from "../../src/agent/state.ts";
+import { StateUploader } from "../../src/agent/state.ts";
 
 let root: string;
 beforeEach(() => {
@@ -23,7 +23,7 @@ function keeping(rhythm: number) {
     putContent: async (_kind: string, bytes: Uint8Array | Blob) => void kept.push(await (bytes as Blob).text()),
   };
   const [file, copy] = [join(root, "terraform.tfstate"), join(root, "copy")];
-  const keeper = new StateKeeper({ root, file, copy, md5: undefined, client, rhythm });
+  const keeper = new StateUploader({ root, file, copy, md5: undefined, client, intervalMs: rhythm });
   return { keeper, serials, kept };
 }
 

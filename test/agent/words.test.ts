@@ -5,15 +5,15 @@ import {
   cliConfiguration,
   environmentOf,
   hostOf,
-  mayBeSet,
+  canBeSet,
   secretsOf,
   variableFile,
 } from "../../src/agent/variables.ts";
-import { type Job, parseJob } from "../../src/agent/job.ts";
-import { laterOverrides, mayNameBackend } from "../../src/agent/overrides.ts";
+import { type ClaimedJobDocument, parseJob } from "../../src/agent/job.ts";
+import { laterOverrides, canNameBackend } from "../../src/agent/overrides.ts";
 import { bubblewrapArguments } from "../../src/sandbox/bubblewrap.ts";
 
-const job = (attributes: Record<string, unknown> = {}): Job =>
+const job = (attributes: Record<string, unknown> = {}): ClaimedJobDocument =>
   parseJob({
     data: {
       id: "plan-1",
@@ -152,7 +152,7 @@ describe("the environment", () => {
     "A=B",
     "",
   ])("does not let a workspace set '%s'", (name) => {
-    expect(mayBeSet(name)).toBe(false);
+    expect(canBeSet(name)).toBe(false);
     const { variables, refused } = environmentOf(job({ variables: [env(name)] }), places);
     expect(Object.values(variables)).not.toContain("evil");
     expect(refused).toEqual([name]);
@@ -329,10 +329,10 @@ describe("override files", () => {
       "zzzzz_override.tofu.json",
     ]);
     expect([
-      mayNameBackend('terraform { backend "s3" {} }'),
-      mayNameBackend('{"terraform":{"cloud":{}}}'),
-      mayNameBackend(String.raw`{"terraform":{"b\u0061ckend":{"local":{"path":"other.tfstate"}}}}`),
-      mayNameBackend("locals {}"),
+      canNameBackend('terraform { backend "s3" {} }'),
+      canNameBackend('{"terraform":{"cloud":{}}}'),
+      canNameBackend(String.raw`{"terraform":{"b\u0061ckend":{"local":{"path":"other.tfstate"}}}}`),
+      canNameBackend("locals {}"),
     ]).toEqual([true, true, true, false]);
   });
 });

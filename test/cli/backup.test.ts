@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decodeRow, encodeRow, keptByTriggers, tablesAfter } from "../../src/backup/format.ts";
+import { decodeRow, encodeRow, triggerMaintainedTables, tablesAfter } from "../../src/backup/format.ts";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { migrations } from "../../src/database/migrate.ts";
@@ -76,7 +76,7 @@ describe("the tables", () => {
         and name not like ${derived[0]} escape '~' and name not like ${derived[1]} escape '~'`.execute(
       api.database.reader.db,
     );
-    expect([...allTables, ...keptByTriggers].sort()).toEqual(rows.map(({ name }) => name).sort());
+    expect([...allTables, ...triggerMaintainedTables].sort()).toEqual(rows.map(({ name }) => name).sort());
     for (const [position, table] of allTables.entries()) {
       const references = await sql<{ target: string }>`
         select "table" as target from pragma_foreign_key_list(${table})`.execute(api.database.reader.db);
@@ -90,7 +90,7 @@ describe("the tables", () => {
       select table_name as name from information_schema.tables where table_schema = current_schema()`.execute(
       database.reader.db,
     );
-    expect([...allTables, ...keptByTriggers, ...tablesOfPostgres].sort()).toEqual(rows.map(({ name }) => name).sort());
+    expect([...allTables, ...triggerMaintainedTables, ...tablesOfPostgres].sort()).toEqual(rows.map(({ name }) => name).sort());
     await drop();
   });
 

@@ -4,10 +4,10 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { told } from "../moving/organization.ts";
+import { comparable } from "../moving/organization.ts";
 import { type Caller, callerOn, type Json } from "../support/api.ts";
 import { data, resource } from "../support/builders.ts";
-import { eachAtOnce } from "../../src/moving/at-once.ts";
+import { forEachConcurrently } from "../../src/moving/at-once.ts";
 import type { Engine } from "../support/database.ts";
 import { deep } from "../support/depth.ts";
 import { managed, stateOf, writeState } from "../support/states.ts";
@@ -56,7 +56,7 @@ test.each<Engine>(["sqlite", "postgres"])(
     // Whichever of the runs brought it.
     const toEnter = JSON.parse(last.out)["to-enter"] as Json[];
     expect(toEnter.map(({ kind, thing }) => `${kind}: ${thing}`).toSorted()).toEqual(secrets.toSorted());
-    expect(await told(target, here, organization)).toEqual(await told(source, there, organization));
+    expect(await comparable(target, here, organization)).toEqual(await comparable(source, there, organization));
     await Promise.all([stopService(source), stopService(target)]);
   },
 );
@@ -77,7 +77,7 @@ async function furnish(caller: Caller): Promise<void> {
   const set = data(await caller.post(inside("/varsets"), resource("varsets", { name: "shared" })));
   const password = { key: "password", value: "x", category: "env", sensitive: true };
   data(await caller.post(`/varsets/${set.id}/relationships/vars`, resource("vars", password)));
-  await eachAtOnce(Array.from({ length: workspaceCount }).keys(), 8, async (index) => {
+  await forEachConcurrently(Array.from({ length: workspaceCount }).keys(), 8, async (index) => {
     const [projects, type] = [{ project: { data: { type: "projects", id: project.id } } }, "workspaces"];
     const attributes = { name: `workspace-${index}`, description: `number ${index}` };
     const workspace = data(

@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { fixtureContents, fixtureKey, fixtureToken } from "../../packaging/fixture.ts";
 import { readBackup } from "../../src/backup/read.ts";
-import type { Header } from "../../src/backup/format.ts";
+import type { BackupHeader } from "../../src/backup/format.ts";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { appliedIn, migrate, migrations } from "../../src/database/migrate.ts";
@@ -25,7 +25,7 @@ const emptyRegister = async (engine: Engine, migrated = false) => ({
   ...key,
 });
 
-async function headerOf(file: string): Promise<Header> {
+async function headerOf(file: string): Promise<BackupHeader> {
   for await (const part of readBackup(file)) if (part.kind === "header") return part.header;
   throw new Error("a backup begins with its header");
 }

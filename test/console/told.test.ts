@@ -1,6 +1,6 @@
 /** Whom the outside hears from: notifications of what happens in workspaces, webhooks of the trail, and what became of each delivery. */
 import { describe, expect, test } from "vitest";
-import { postAuditNotices } from "../../src/resources/connections/audit-webhooks/fan-out.ts";
+import { enqueueAuditNotifications } from "../../src/resources/connections/audit-webhooks/fan-out.ts";
 import type { Json } from "../support/api.ts";
 import { data, makeMember, makeTeam, makeWorkspace, resource } from "../support/builders.ts";
 import { answering, useReceiver } from "../support/receiver.ts";
@@ -126,7 +126,7 @@ describe("a webhook of the trail", () => {
     });
 
     data(await org.owner.post(inOrganization("projects"), resource("projects", { name: "Told" })));
-    await postAuditNotices(upkeepOf(console.api));
+    await enqueueAuditNotifications(upkeepOf(console.api));
     receiver.answer = answering(503, "<b>busy</b>");
     await deliver(console.api);
     expect(receiver.heard.at(-1)?.headers["x-tfe-notification-signature"]).toMatch(/^[0-9a-f]{128}$/);

@@ -7,10 +7,10 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import { Description, type Operation } from "../../fuzz/document.ts";
 import { readFileSync } from "node:fs";
 import { globs, wildcard } from "../../src/kernel/patterns.ts";
-import { claimsFit } from "../../src/resources/identity/identity-trusts/rules.ts";
-import { drawPlan, readPlanMembers } from "../../src/resources/runs/plan-outputs/drawing.ts";
-import { readLargeStates } from "../../src/resources/state/state-versions/upkeep/upkeep.ts";
-import { shownValues } from "../../src/kernel/secret-forms.ts";
+import { claimsMatch } from "../../src/resources/identity/identity-trusts/rules.ts";
+import { redactPlanBytes, readPlanMembers } from "../../src/resources/runs/plan-outputs/drawing.ts";
+import { parseLargeStates } from "../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { maskedValues } from "../../src/kernel/secret-forms.ts";
 import { type Caller, useApi } from "../support/api.ts";
 import { deep, isDeep } from "../support/depth.ts";
 import { expectLinear } from "../support/growth.ts";
@@ -170,7 +170,7 @@ describeHere("contents", () => {
         async (size) => {
           const request = await staged(route, { api, tenant });
           await request.send(request.callers[0] ?? tenant.owner, make(size));
-          await readLargeStates(upkeepOf(api));
+          await parseLargeStates(upkeepOf(api));
         },
         // A log comes in pieces, and a larger one is cut off.
         route.id === "logJob" ? 200_000 : bytesMax,
@@ -196,7 +196,7 @@ describeHere("contents", () => {
       kind,
       (size) => {
         const bytes = Buffer.from(make(size));
-        attempt(() => drawPlan({ plan: bytes, schemas: bytes, secrets }));
+        attempt(() => redactPlanBytes({ plan: bytes, schemas: bytes, secrets }));
         attempt(() => readPlanMembers(bytes, ["resource_drift", "checks"]));
       },
       deep(1, 16) * 512 * 1024,
@@ -214,11 +214,11 @@ describeHere("patterns and what they are held against", () => {
       await expectLinear(`${kind} and a glob`, (size) => globs([pattern])(make(size)), 4_000, 2);
       await expectLinear(
         `${kind} as a claim`,
-        (size) => claimsFit({ sub: pattern }, { sub: [make(size)] }),
+        (size) => claimsMatch({ sub: pattern }, { sub: [make(size)] }),
         100_000,
         2,
       );
     }
-    await expectLinear(`${kind} in HCL`, (size) => shownValues({ value: make(size), hcl: true }), 256 * 1024, 3);
+    await expectLinear(`${kind} in HCL`, (size) => maskedValues({ value: make(size), hcl: true }), 256 * 1024, 3);
   });
 });

@@ -24,7 +24,7 @@ import {
 } from "../support/tenant.ts";
 
 /** Nothing is kept, so that every request is counted as the first of its kind. */
-const api = useApi({ keptBytes: 0 });
+const api = useApi({ cacheBytes: 0 });
 const isPostgres = inject("engine") === "postgres";
 let small: Tenant;
 let large: Tenant;

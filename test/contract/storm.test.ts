@@ -7,7 +7,7 @@ import { newDatabase } from "../support/database.ts";
 import { deep, seed } from "../support/depth.ts";
 import { contradictionsIn, deadlocksIn } from "../support/storm/aftermath.ts";
 import { circles, departures, writtenOrder } from "../support/storm/circles.ts";
-import { Storm } from "../support/storm/storm.ts";
+import { StressRun } from "../support/storm/storm.ts";
 import { Witness } from "../support/storm/witness.ts";
 import { World } from "../support/storm/world.ts";
 import { scaled } from "../support/waiting.ts";
@@ -26,11 +26,11 @@ describe("a storm of writes", () => {
     const database = openDatabase(own.address);
     const second = await startApiOn({ address: own.address, database, drop: () => database.close() });
     const org = await makeOrganization(first);
-    const storm = new Storm([first, second], new World(org.name, each));
+    const storm = new StressRun([first, second], new World(org.name, each));
     const witness = isPostgres ? await Witness.on(first.address) : undefined;
     try {
-      await storm.begin();
-      await storm.rage(callers, requests);
+      await storm.prepare();
+      await storm.run(callers, requests);
     } finally {
       witness?.end();
     }

@@ -57,7 +57,7 @@ describe("a commit on the embedded database", () => {
       async ({ db }) => {
         await db.insertInto("meta").values({ name, value }).execute();
       },
-      { isUnseen },
+      { keepsCache: isUnseen },
     );
   const notes = async (): Promise<string[]> => {
     const rows = await database.reader.db
@@ -83,27 +83,27 @@ describe("a commit on the embedded database", () => {
   it("is told when the disk has it, and until then whoever reads goes on with what was there before", async () => {
     await note("note 1");
     disk.isSlow = true;
-    const before = database.moment();
+    const before = database.snapshotId();
     const written = note("note 2");
     await disk.isAsked();
     expect(await settled(written)).toBe(false);
     expect(await notes()).toEqual(["note 1"]);
-    expect(database.moment()).toBe(before);
+    expect(database.snapshotId()).toBe(before);
     disk.keep();
     await written;
     expect(await notes()).toEqual(["note 1", "note 2"]);
-    expect(database.moment()).not.toBe(before);
+    expect(database.snapshotId()).not.toBe(before);
   });
 
   it("is not another moment where nobody sees what was written, although the disk was waited for", async () => {
     disk.isSlow = true;
-    const before = database.moment();
+    const before = database.snapshotId();
     const written = note("note 1", "", true);
     await disk.isAsked();
-    expect(database.moment()).toBe(before);
+    expect(database.snapshotId()).toBe(before);
     disk.keep();
     await written;
-    expect(database.moment()).toBe(before);
+    expect(database.snapshotId()).toBe(before);
     expect(await notes()).toEqual(["note 1"]);
   });
 

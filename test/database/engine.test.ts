@@ -45,14 +45,14 @@ describe("migrations", () => {
 
 describe("a rehearsal", () => {
   it("answers what its work saw, and leaves nothing", async () => {
-    const [moment, commits] = [test.database.moment(), test.database.commitCount()];
+    const [moment, commits] = [test.database.snapshotId(), test.database.commitCount()];
     const seen = await test.database.rehearse(async (tx) => {
       await tx.db.insertInto("meta").values({ name: "rehearsed", value: "1" }).execute();
       return tx.db.selectFrom("meta").select("value").where("name", "=", "rehearsed").execute();
     });
     expect(seen).toEqual([{ value: "1" }]);
     expect(await valueOf("rehearsed")).toBeUndefined();
-    expect([test.database.moment(), test.database.commitCount()]).toEqual([moment, commits]);
+    expect([test.database.snapshotId(), test.database.commitCount()]).toEqual([moment, commits]);
   });
 
   it("fails with its work's own error, and leaves nothing", async () => {

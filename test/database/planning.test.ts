@@ -26,7 +26,7 @@ describe.skipIf(inject("engine") !== "postgres")("a statement that is planned on
   });
 
   const modeOf = async ({ db, dialect }: Tx, isOnce: boolean) => {
-    const once = isOnce ? dialect.plannedOnce : sql``;
+    const once = isOnce ? dialect.genericPlanHint : sql``;
     const { rows } = await sql<{ mode: string }>`${once} select current_setting('plan_cache_mode') as mode`.execute(db);
     return rows[0]?.mode;
   };

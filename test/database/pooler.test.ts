@@ -119,7 +119,7 @@ default_pool_size = 2
     const limit = async (db: Database["reader"]["db"]) =>
       (await sql<{ limit: string }>`select current_setting('lock_timeout') as "limit"`.execute(db)).rows[0]?.limit;
     expect(await database.write(({ db }) => limit(db))).toBe("15s");
-    expect(await database.write(({ db }) => limit(db), { isPatient: true })).toBe("0");
+    expect(await database.write(({ db }) => limit(db), { hasNoTimeout: true })).toBe("0");
     for (let count = 0; count < 6; count += 1) expect(await limit(database.reader.db)).toBe("0");
     expect(
       await database.snapshot(async ({ db }) => (await db.selectFrom("users").select("id").execute()).length),

@@ -186,12 +186,12 @@ describeOnce("a moment of the embedded database", () => {
             .values({ name: `note ${(notes += 1)}`, value: "" })
             .execute();
         },
-        { isUnseen: keepsCache },
+        { keepsCache: keepsCache },
       );
     const isAnother = async (work: () => Promise<unknown>) => {
-      const before = database.moment();
+      const before = database.snapshotId();
       await work();
-      return database.moment() !== before;
+      return database.snapshotId() !== before;
     };
     expect(await isAnother(async () => {})).toBe(false);
     expect(await isAnother(() => note(database, true))).toBe(false);

@@ -241,12 +241,12 @@ const onPostgres = () => {
     const { database } = behindGate;
     const slow = (tx: Pick<typeof database.reader, "db">) =>
       sql`select pg_sleep(${sql.lit((1.25 * limits.statementMs) / 1000)})`.execute(tx.db);
-    await database.write(slow, { isPatient: true });
+    await database.write(slow, { hasNoTimeout: true });
     atFirst("SET LOCAL", (_, passage) => {
       passage.silence();
       return false;
     });
-    await expect(database.write(slow, { isPatient: true })).rejects.toThrow(gone);
+    await expect(database.write(slow, { hasNoTimeout: true })).rejects.toThrow(gone);
   });
 };
 

@@ -21,7 +21,7 @@ async function fetched(name: string, { withSubmodules = true, allowed = options.
   const signal = new AbortController().signal;
   return fetchCommit(
     { ...options, allowed, signal },
-    { url: `${server.url}/${name}.git`, keys },
+    { url: `${server.url}/${name}.git`, credentials: keys },
     wanted,
     async (commit) => {
       const pieces: Uint8Array[] = [];

@@ -35,7 +35,7 @@ async function fetched(name: string, { key, knownHosts, allowed = ["127.0.0.1"] 
   const keys = { authorization: undefined, sshKey: key };
   return fetchCommit(
     { allowed, knownHosts, sandbox: undefined, signal },
-    { url: addressOf(name), keys },
+    { url: addressOf(name), credentials: keys },
     { sha: undefined, ref: undefined, withSubmodules: true },
     async (commit) => {
       const pieces: Uint8Array[] = [];

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyBackup } from "../../src/backup/restore.ts";
-import { type LastBackup, lastBackup, noteBackup } from "../../src/backup/schedule.ts";
+import { type LastBackup, lastBackup, recordBackup } from "../../src/backup/schedule.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { backupJob, backupJobs } from "../../src/jobs/index.ts";
 import { JobRunner } from "../../src/jobs/runner.ts";
@@ -41,7 +41,7 @@ const last = () => lastBackup(api.database.reader);
 const age = async (hours: number) => {
   const before = (await last()) as LastBackup;
   const at = new Date(Date.now() - hours * hourMs).toISOString();
-  await api.database.write((tx) => noteBackup(tx, { ...before, at }));
+  await api.database.write((tx) => recordBackup(tx, { ...before, at }));
 };
 
 async function metrics(): Promise<string> {

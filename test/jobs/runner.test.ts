@@ -314,13 +314,13 @@ it("a server that may not write any more says so, and does not blame the databas
   const runner = jobs.server([makeJob(async () => 0)], { logger, database });
   const { fence } = database;
   const known = migrations.map(({ name }) => name);
-  fence.hold([...known, "9999-missing"]);
+  fence.setMigrations([...known, "9999-missing"]);
   try {
     runner.start();
     await until(() => said.length > 0);
   } finally {
     await runner.stop();
-    fence.hold(known);
+    fence.setMigrations(known);
   }
   expect(said).toEqual(['["jobs paused: writes are refused"]']);
 });

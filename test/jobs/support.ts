@@ -4,8 +4,8 @@ import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import type { JobTable } from "../../src/database/schema/state.ts";
 import { createVault } from "../../src/database/vault.ts";
-import type { Job } from "../../src/jobs/job.ts";
-import type { JobWork } from "../../src/resources/shared/job-work.ts";
+import type { BackgroundJob } from "../../src/jobs/job.ts";
+import type { JobContext } from "../../src/resources/shared/job-work.ts";
 import { JobRunner, type JobRunnerOptions } from "../../src/jobs/runner.ts";
 import { newDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -23,7 +23,7 @@ export function gate(): Gate {
 
 let names = 0;
 /** A job of its own for each test, since they share a database. */
-export function makeJob(run: (work: JobWork) => Promise<number>, everyMs = hourMs): Job {
+export function makeJob(run: (work: JobContext) => Promise<number>, everyMs = hourMs): BackgroundJob {
   names += 1;
   return { name: `test-${names}`, doc: "is tested.", everyMs, run };
 }
@@ -32,7 +32,7 @@ export interface Jobs {
   readonly database: Database;
   readonly address: string;
   /** One more server. */
-  server(jobs: readonly Job[], options?: Partial<JobRunnerOptions>): JobRunner;
+  server(jobs: readonly BackgroundJob[], options?: Partial<JobRunnerOptions>): JobRunner;
   row(name: string): Promise<JobTable>;
   set(name: string, values: Partial<JobTable>): Promise<void>;
   /** The names of rows in the table `meta`, which the jobs of these tests write to. */

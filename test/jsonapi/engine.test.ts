@@ -1,7 +1,7 @@
 /** The engine on a made-up resource: what a definition becomes. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineResource, type Resource, wordsFor } from "../../src/jsonapi/define.ts";
+import { defineResource, type Resource, definitionBuilders } from "../../src/jsonapi/define.ts";
 import { auditedAttributes, writeIncluded, writeResource } from "../../src/jsonapi/document.ts";
 import { parseBody } from "../../src/jsonapi/input.ts";
 import { pagination } from "../../src/jsonapi/pagination.ts";
@@ -306,7 +306,7 @@ describe("verification at start", () => {
   });
 
   it.each([
-    ["a relationship that leads nowhere", { relationships: { owner: wordsFor().toOne("ghosts", "x", {}) } }, /ghosts/],
+    ["a relationship that leads nowhere", { relationships: { owner: definitionBuilders().toOne("ghosts", "x", {}) } }, /ghosts/],
     [
       "a route without a statement of who may",
       { operations: { showParcel: { ...parcels.operations.showParcel, needs: "" } } },
@@ -325,7 +325,7 @@ describe("verification at start", () => {
     ["an operation without a handler", { operations: { other: parcels.operations.showParcel } }, /no handler/],
     [
       "a second name used as the first",
-      { attributes: { "terraform-version": wordsFor().required(text(), "x") } },
+      { attributes: { "terraform-version": definitionBuilders().required(text(), "x") } },
       /second name/,
     ],
     [

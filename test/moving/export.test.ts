@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { Labels, quotedText, valueText } from "../../src/moving/exporting/hcl.ts";
+import { ResourceLabels, quotedText, valueText } from "../../src/moving/exporting/hcl.ts";
 import { useApi } from "../support/api.ts";
 import { cadastre, useFolder } from "../cli/support.ts";
 import { readReasons } from "../support/lists.ts";
@@ -118,7 +118,7 @@ describe("HCL", () => {
   });
 
   test("names are letters, digits and underscores, begin with no digit, and are there once", () => {
-    const labels = new Labels();
+    const labels = new ResourceLabels();
     expect(["1 local", "A/b", "a b", "…", "a_b"].map((name) => labels.for("x", name))).toEqual([
       "_1_local",
       "a_b",

@@ -5,7 +5,7 @@ import { data, details, makeWorkspace, resource } from "../support/builders.ts";
 import { fingerprint } from "../support/register.ts";
 import { stateOf, writeState } from "../support/states.ts";
 import { cadastre } from "../cli/support.ts";
-import { furnish, type Furnished, told } from "./organization.ts";
+import { furnish, type Furnished, comparable } from "./organization.ts";
 
 const source = useApi();
 let target: Api;
@@ -60,8 +60,8 @@ describe("cadastre import", () => {
     ]);
     expect(code).toBe(3);
     expect(countsOf(report, "brought")).toMatchObject({ workspaces: 3, "state-versions": 4, runs: 2, vars: 4 });
-    expect(await told(target, target.admin, organization.name)).toEqual(
-      await told(source, source.admin, organization.name),
+    expect(await comparable(target, target.admin, organization.name)).toEqual(
+      await comparable(source, source.admin, organization.name),
     );
   });
 

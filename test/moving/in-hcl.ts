@@ -1,33 +1,33 @@
 /** Which settings of an organization its HCL shows: each is changed, and the text has to change with it. */
 import { z } from "zod";
 import { writeResources } from "../../src/moving/exporting/resources.ts";
-import type { Collected } from "../../src/moving/exporting/collect.ts";
-import type { Thing } from "../../src/moving/wire.ts";
+import type { CollectedOrganization } from "../../src/moving/exporting/collect.ts";
+import type { ResourceObject } from "../../src/moving/wire.ts";
 import { resources } from "../../src/resources/index.ts";
 
 /** Every type that an export reads, and where it stands in what was collected. */
 const places = {
-  organizations: (organization: Thing) => ({ organization }),
-  teams: (team: Thing) => ({ teams: [team] }),
-  "organization-memberships": (membership: Thing) => ({
+  organizations: (organization: ResourceObject) => ({ organization }),
+  teams: (team: ResourceObject) => ({ teams: [team] }),
+  "organization-memberships": (membership: ResourceObject) => ({
     memberships: [membership],
     teams: [{ ...bare, id: "teams-one" }],
   }),
-  "ssh-keys": (key: Thing) => ({ sshKeys: [key] }),
-  "agent-pools": (pool: Thing) => ({ agentPools: [pool] }),
-  "reserved-tag-keys": (key: Thing) => ({ reservedTagKeys: [key] }),
-  projects: (project: Thing) => ({ projects: [{ project, access: [], bindings: [] }] }),
-  "team-projects": (record: Thing) => ({ projects: [{ project: bare, access: [record], bindings: [] }] }),
-  varsets: (varset: Thing) => ({ varsets: [{ varset, variables: [] }] }),
-  vars: (variable: Thing) => ({ varsets: [{ varset: bare, variables: [variable] }] }),
-  workspaces: (workspace: Thing) => ({ workspaces: [{ ...nothing, workspace }] }),
-  "team-workspaces": (record: Thing) => ({ workspaces: [{ ...nothing, access: [record] }] }),
-  "tag-bindings": (binding: Thing) => ({ workspaces: [{ ...nothing, bindings: [binding] }] }),
-  "run-triggers": (trigger: Thing) => ({ workspaces: [{ ...nothing, triggers: [trigger] }] }),
-  "data-retention-policy-delete-olders": (retention: Thing) => ({ retention }),
-} satisfies Readonly<Record<string, (thing: Thing) => Partial<Collected>>>;
+  "ssh-keys": (key: ResourceObject) => ({ sshKeys: [key] }),
+  "agent-pools": (pool: ResourceObject) => ({ agentPools: [pool] }),
+  "reserved-tag-keys": (key: ResourceObject) => ({ reservedTagKeys: [key] }),
+  projects: (project: ResourceObject) => ({ projects: [{ project, access: [], bindings: [] }] }),
+  "team-projects": (record: ResourceObject) => ({ projects: [{ project: bare, access: [record], bindings: [] }] }),
+  varsets: (varset: ResourceObject) => ({ varsets: [{ varset, variables: [] }] }),
+  vars: (variable: ResourceObject) => ({ varsets: [{ varset: bare, variables: [variable] }] }),
+  workspaces: (workspace: ResourceObject) => ({ workspaces: [{ ...nothing, workspace }] }),
+  "team-workspaces": (record: ResourceObject) => ({ workspaces: [{ ...nothing, access: [record] }] }),
+  "tag-bindings": (binding: ResourceObject) => ({ workspaces: [{ ...nothing, bindings: [binding] }] }),
+  "run-triggers": (trigger: ResourceObject) => ({ workspaces: [{ ...nothing, triggers: [trigger] }] }),
+  "data-retention-policy-delete-olders": (retention: ResourceObject) => ({ retention }),
+} satisfies Readonly<Record<string, (thing: ResourceObject) => Partial<CollectedOrganization>>>;
 
-const bare: Thing = { id: "bare", type: "", attributes: {}, relationships: {} };
+const bare: ResourceObject = { id: "bare", type: "", attributes: {}, relationships: {} };
 const nothing = {
   workspace: bare,
   variables: [],
@@ -37,7 +37,7 @@ const nothing = {
   triggers: [],
   retention: undefined,
 };
-const empty: Collected = {
+const empty: CollectedOrganization = {
   organization: bare,
   teams: [],
   memberships: [],

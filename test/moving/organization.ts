@@ -159,7 +159,7 @@ const local = new Set(
 );
 
 /** A register's organization as text that another register's can be compared with: ids are told as the names of what they name. */
-export async function told(api: Pick<Api, "url">, caller: Caller, organization: string): Promise<Json> {
+export async function comparable(api: Pick<Api, "url">, caller: Caller, organization: string): Promise<Json> {
   const names = new Map<string, string>();
   const list = async (path: string): Promise<Json[]> => {
     const joint = path.includes("?") ? "&" : "?";

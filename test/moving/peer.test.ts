@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createVault } from "../../src/database/vault.ts";
 import { importOrganization } from "../../src/moving/importing/import.ts";
-import { Peer } from "../../src/moving/peer.ts";
-import { Report } from "../../src/moving/report.ts";
-import { all, Missing } from "../../src/moving/wire.ts";
+import { SourceServer } from "../../src/moving/peer.ts";
+import { ImportReport } from "../../src/moving/report.ts";
+import { listAll, MissingResource } from "../../src/moving/wire.ts";
 import { operatorContext } from "../../src/service.ts";
 import { type Json, useApi } from "../support/api.ts";
 import { data, unique } from "../support/builders.ts";
@@ -51,10 +51,10 @@ const status =
   (_, response) =>
     response.writeHead(code, headers).end();
 
-async function open(): Promise<{ peer: Peer; waited: number[] }> {
+async function open(): Promise<{ peer: SourceServer; waited: number[] }> {
   const waited: number[] = [];
   const pause = async (ms: number) => void waited.push(ms);
-  return { peer: await Peer.open({ url: await listening, token: "a-token", pause }), waited };
+  return { peer: await SourceServer.open({ url: await listening, token: "a-token", pause }), waited };
 }
 
 describe("a peer", () => {
@@ -63,7 +63,7 @@ describe("a peer", () => {
     expect((await open()).peer.base).toBe(`${url}/api/v2`);
     answers["/.well-known/terraform.json"] = json({ "tfe.v2": "/tfe/api/v2/" });
     expect((await open()).peer.base).toBe(`${url}/tfe/api/v2`);
-    expect((await Peer.open({ url: `${url}/mine/api/v2/`, token: "x" })).base).toBe(`${url}/mine/api/v2`);
+    expect((await SourceServer.open({ url: `${url}/mine/api/v2/`, token: "x" })).base).toBe(`${url}/mine/api/v2`);
   });
 
   test("pages are followed by link, by number, or not at all, and never in a circle", async () => {
@@ -79,7 +79,7 @@ describe("a peer", () => {
     );
     answers["/api/v2/whole"] = page("a", {});
     answers["/api/v2/circle"] = page("a", { links: { next: "/api/v2/circle?page%5Bsize%5D=100" } });
-    const ids = async (path: string) => (await all(peer, path)).map(({ id }) => id);
+    const ids = async (path: string) => (await listAll(peer, path)).map(({ id }) => id);
     expect(await ids("/linked")).toEqual(["a", "b"]);
     expect(await ids("/numbered")).toEqual(["a", "b"]);
     expect(await ids("/whole")).toEqual(["a"]);
@@ -97,7 +97,7 @@ describe("a peer", () => {
     expect((await peer.get("/busy")).id).toBe("a");
     expect(waited).toEqual(expect.arrayContaining([3000, 250]));
     answers["/api/v2/broken"] = status(500);
-    await expect(peer.get("/broken")).rejects.toThrow(Missing);
+    await expect(peer.get("/broken")).rejects.toThrow(MissingResource);
     expect(asked.filter((path) => path === "/api/v2/broken")).toHaveLength(8);
   });
 
@@ -180,7 +180,7 @@ describe("an import from a server that has little, and fails in between", () => 
         (_, response) => response.end(state),
       ),
     };
-    const report = new Report();
+    const report = new ImportReport();
     const operator = operatorContext(api.database, { organizationCreation: "site-admins" }, "test");
     const context = { ...operator, vault: createVault(Buffer.alloc(32, 7)) };
     await importOrganization({ context, source: peer, from: name, to: name, dry: false, concurrency: 2, report });

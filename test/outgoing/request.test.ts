@@ -3,8 +3,8 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { addressRules } from "../../src/outgoing/addresses.ts";
-import { callOut, fetchJson, OutgoingFault } from "../../src/outgoing/request.ts";
+import { addressClassifier } from "../../src/outgoing/addresses.ts";
+import { sendRequest, fetchJson, OutgoingError } from "../../src/outgoing/request.ts";
 
 let http: Server | undefined;
 afterEach(() => {
@@ -42,13 +42,13 @@ describe("addresses", () => {
     "2002:7f00:1::",
     "not an address",
   ])("%s is private", (address) => {
-    expect(addressRules([])(address)).toBe("private");
+    expect(addressClassifier([])(address)).toBe("private");
   });
 
   it("others are public, and those on the operator's list are allowed", () => {
-    expect(addressRules([])("93.184.215.14")).toBe("public");
-    expect(addressRules([])("2606:2800:21f:cb07:6820:80da:af6b:8b2c")).toBe("public");
-    const rules = addressRules(["10.0.0.0/8", "::1"]);
+    expect(addressClassifier([])("93.184.215.14")).toBe("public");
+    expect(addressClassifier([])("2606:2800:21f:cb07:6820:80da:af6b:8b2c")).toBe("public");
+    const rules = addressClassifier(["10.0.0.0/8", "::1"]);
     expect([rules("10.1.2.3"), rules("::ffff:10.1.2.3"), rules("::1"), rules("192.168.0.1")]).toEqual([
       "allowed",
       "allowed",
@@ -91,7 +91,7 @@ describe("fetchJson", () => {
     ];
     for (const answer of answers) {
       const url = await served(answer);
-      await expect(fetchJson(url, { allowed, timeoutMs: 300, bytesMax: 1000 })).rejects.toThrow(OutgoingFault);
+      await expect(fetchJson(url, { allowed, timeoutMs: 300, bytesMax: 1000 })).rejects.toThrow(OutgoingError);
       http?.closeAllConnections();
       http?.close();
     }
@@ -100,7 +100,7 @@ describe("fetchJson", () => {
   it.each(["ftp://example.com/x", "file:///etc/passwd", "nothing", "https://user:secret@example.com/"])(
     "does not call %s",
     async (url) => {
-      await expect(fetchJson(url, { allowed })).rejects.toThrow(OutgoingFault);
+      await expect(fetchJson(url, { allowed })).rejects.toThrow(OutgoingError);
     },
   );
 });
@@ -115,7 +115,7 @@ describe("callOut", () => {
       request.on("end", () => response.writeHead(418, { "x-one": "1", "set-cookie": ["a", "b"] }).end("short"));
     });
     const sent = { method: "POST", headers: { "x-word": "word" }, body: '{"a":1}' } as const;
-    const answer = await callOut(url, sent, { allowed });
+    const answer = await sendRequest(url, sent, { allowed });
     expect(heard).toBe('POST word {"a":1}');
     expect(answer).toMatchObject({ status: 418, body: "short", isCut: false });
     expect(answer.headers).toMatchObject({ "x-one": ["1"], "set-cookie": ["a", "b"] });
@@ -127,7 +127,7 @@ describe("callOut", () => {
       calls += 1;
       response.writeHead(307, { location: "http://169.254.169.254/latest/meta-data" }).end();
     });
-    const answer = await callOut(url, { method: "POST", body: "{}" }, { allowed });
+    const answer = await sendRequest(url, { method: "POST", body: "{}" }, { allowed });
     expect([answer.status, calls]).toEqual([307, 1]);
   });
 
@@ -141,7 +141,7 @@ describe("callOut", () => {
       };
       more();
     });
-    const answer = await callOut(url, { method: "POST" }, { allowed, bytesMax: 1000 });
+    const answer = await sendRequest(url, { method: "POST" }, { allowed, bytesMax: 1000 });
     expect([answer.body.length, answer.isCut]).toEqual([1000, true]);
     await closed;
   });
@@ -154,7 +154,7 @@ describe("callOut", () => {
       },
     ] satisfies RequestListener[]) {
       const url = await served(answer);
-      await expect(callOut(url, { method: "POST" }, { allowed, timeoutMs: 100 })).rejects.toThrow("took too long");
+      await expect(sendRequest(url, { method: "POST" }, { allowed, timeoutMs: 100 })).rejects.toThrow("took too long");
       http?.closeAllConnections();
       http?.close();
     }
@@ -173,7 +173,7 @@ describe("callOut", () => {
     http = server;
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    await expect(callOut(url, { method: "POST" }, { allowed })).rejects.toThrow(/can't be reached \(.*certificate/);
+    await expect(sendRequest(url, { method: "POST" }, { allowed })).rejects.toThrow(/can't be reached \(.*certificate/);
     expect(calls).toBe(0);
   });
 });

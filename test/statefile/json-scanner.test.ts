@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  Capture,
+  JsonCapture,
   depthMax,
   JsonError,
   type JsonReader,
@@ -46,7 +46,7 @@ function isJson(bytes: Uint8Array): boolean {
 }
 
 function captured(bytes: Uint8Array, sizes?: readonly number[]): string | undefined {
-  const capture = new Capture(1_000_000);
+  const capture = new JsonCapture(1_000_000);
   scan(capture, bytes, sizes);
   return capture.text;
 }
@@ -54,7 +54,7 @@ function captured(bytes: Uint8Array, sizes?: readonly number[]): string | undefi
 /** Builds the whole value from members and elements. */
 class Builder implements JsonReader {
   value: unknown;
-  readonly #capture = new Capture(1_000_000);
+  readonly #capture = new JsonCapture(1_000_000);
   readonly #members: [string, Builder][] = [];
   readonly #elements: Builder[] = [];
   begin(): void {
@@ -283,7 +283,7 @@ describe("what is accepted", () => {
     const nested = (depth: number) => bytesOf(`${'{"a":['.repeat(depth / 2)}${"]}".repeat(depth / 2)}`);
     expect(accepts(nested(depthMax))).toBe(true);
     expect(accepts(nested(depthMax + 2))).toBe(false);
-    const capture = new Capture(10_000);
+    const capture = new JsonCapture(10_000);
     expect(() => scan(capture, nested(depthMax + 2))).toThrow(`is nested more than ${depthMax} levels deep`);
   });
 });
@@ -317,7 +317,7 @@ describe("readers", () => {
   it.each([[[1]], [[2, 3]], [[1000]]])(
     "of members get their own bytes, of all else nothing (chunks of %j)",
     (sizes) => {
-      const capture = new Capture(100);
+      const capture = new JsonCapture(100);
       const texts: (string | undefined)[] = [];
       const wanted: JsonReader = { ...readerOf(capture), end: () => texts.push(capture.text) };
       const inner: JsonReader = { member: (key) => (key === "b" ? wanted : undefined) };
@@ -346,7 +346,7 @@ describe("readers", () => {
   });
 
   it("of a value that is larger than their bound have none, only its size", () => {
-    const capture = new Capture(10);
+    const capture = new JsonCapture(10);
     for (const sizes of [[1], [7], [100]]) {
       scan(capture, bytesOf('"12345678"'), sizes);
       expect(capture).toMatchObject({ text: '"12345678"', size: 10, isTooLarge: false });
@@ -365,6 +365,6 @@ describe("readers", () => {
   });
 });
 
-function readerOf(capture: Capture): JsonReader {
+function readerOf(capture: JsonCapture): JsonReader {
   return { begin: () => capture.begin(), raw: (piece, isLast) => capture.raw(piece, isLast) };
 }

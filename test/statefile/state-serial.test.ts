@@ -1,11 +1,11 @@
 /** Replacing the serial of a streamed state: whatever the chunk boundaries, only the number changes. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Renumbering } from "../../src/statefile/state-head.ts";
+import { SerialRewriter } from "../../src/statefile/state-head.ts";
 import { deep, seed } from "../support/depth.ts";
 
 function renumbered(text: string, serial: number, cut: number): string {
-  const renumbering = new Renumbering(serial);
+  const renumbering = new SerialRewriter(serial);
   const bytes = Buffer.from(text);
   const pieces: Uint8Array[] = [];
   for (let start = 0; start < bytes.length; start += cut) {

@@ -6,7 +6,7 @@ import type { Database } from "../../src/database/database.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { createServer, type ServerOptions, urlOf } from "../../src/http/server.ts";
 import { addToken } from "../../src/resources/identity/authentication-tokens/writes.ts";
-import { requireEvents } from "../../src/resources/shared/audit-events/required.ts";
+import { requireAuditEvents } from "../../src/resources/shared/audit-events/required.ts";
 import type { ServiceOptions } from "../../src/resources/shared/context.ts";
 import { addUser } from "../../src/resources/identity/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
@@ -80,7 +80,7 @@ export async function startApiOn(
   { options, ...rest }: Omit<ApiOptions, "engine"> = {},
 ): Promise<Api> {
   const { database, address } = testDatabase;
-  const audited = requireEvents(database);
+  const audited = requireAuditEvents(database);
   const server = createServer({
     vault: testVault,
     version: "0.0.0-test",

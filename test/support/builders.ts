@@ -11,7 +11,7 @@ import { newTokenRow } from "../../src/resources/identity/authentication-tokens/
 import { newMembership } from "../../src/resources/identity/organization-memberships/rules.ts";
 import { joinTeams } from "../../src/resources/identity/teams/writes.ts";
 import { newUser } from "../../src/resources/identity/users/rules.ts";
-import { lasting } from "../../src/resources/shared/grants/ending.ts";
+import { noExpiry } from "../../src/resources/shared/grants/ending.ts";
 import type { Answer, Caller, Json, Served } from "./api.ts";
 import { adminIdIn, copyOrganization, type Original, readOriginal } from "./copies.ts";
 
@@ -145,7 +145,7 @@ export async function makeMember(
     const person = await addPerson(api, tx);
     const membership = newMembership({ email: person.email }, organizationId, person.id);
     await insertRow(tx, "organizationMemberships", membership);
-    const [teams, endings] = [teamIds.map((id) => ({ id })), new Map(teamIds.map((id) => [id, lasting]))];
+    const [teams, endings] = [teamIds.map((id) => ({ id })), new Map(teamIds.map((id) => [id, noExpiry]))];
     await joinTeams(tx, membership, teams as never, endings);
     return { ...person, membershipId: membership.id };
   });

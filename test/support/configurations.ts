@@ -2,8 +2,8 @@
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { archive, type Entry } from "./archives.ts";
 import { data, resource } from "./builders.ts";
-import type { Commit } from "../../src/resources/runs/configuration-versions/rules.ts";
-import { announceCommit } from "../../src/resources/runs/configuration-versions/upload.ts";
+import type { ConfigurationCommit } from "../../src/resources/runs/configuration-versions/rules.ts";
+import { createFetchedConfiguration } from "../../src/resources/runs/configuration-versions/upload.ts";
 import type { ConfigurationVersionTable } from "../../src/database/schema/runs.ts";
 import { put, upkeepOf } from "./states.ts";
 
@@ -40,7 +40,7 @@ export async function fetchBytes(
   return { status: response.status, bytes, type: response.headers.get("content-type") };
 }
 
-export const commit: Commit = {
+export const commit: ConfigurationCommit = {
   source: "github",
   ingress: {
     branch: "main",
@@ -69,5 +69,5 @@ export async function storeCommit(
   workspace: { readonly id: string; readonly organizationId: string },
   attributes: object = {},
 ): Promise<ConfigurationVersionTable> {
-  return api.database.write((tx) => announceCommit(tx, upkeepOf(api), workspace, commit, attributes));
+  return api.database.write((tx) => createFetchedConfiguration(tx, upkeepOf(api), workspace, commit, attributes));
 }

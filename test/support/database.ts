@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { CompiledQuery, sql } from "kysely";
 import pg from "pg";
 import { inject } from "vitest";
-import { keptByTriggers, tablesAfter, tablesFilledFromStart } from "../../src/backup/format.ts";
+import { triggerMaintainedTables, tablesAfter, prefilledTables } from "../../src/backup/format.ts";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { migrate, migrations } from "../../src/database/migrate.ts";
@@ -106,8 +106,8 @@ export async function empty(database: Database): Promise<void> {
   const tables = tablesAfter(migrations.map(({ name }) => name)).filter((name) => !lasting.includes(name));
   // Without its triggers PostgreSQL does not notice that there is less to count.
   const counted = database.dialect.name === "sqlite" ? [] : tablesOfPostgres;
-  const deletions = [...tables, ...keptByTriggers, ...counted].map((name) => `DELETE FROM ${name};`);
-  const refilled = tablesFilledFromStart.filter((name) => !lasting.includes(name));
+  const deletions = [...tables, ...triggerMaintainedTables, ...counted].map((name) => `DELETE FROM ${name};`);
+  const refilled = prefilledTables.filter((name) => !lasting.includes(name));
   const insertions = migrations
     .flatMap(({ statements }) => statements)
     .filter((statement) => refilled.some((name) => statement.trimStart().startsWith(`INSERT INTO ${name} `)))

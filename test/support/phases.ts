@@ -6,10 +6,10 @@ import { createdColumns } from "../../src/jsonapi/columns.ts";
 import { newId, tokenHash } from "../../src/kernel/ids.ts";
 import { now } from "../../src/kernel/time.ts";
 import { logUrl } from "../../src/resources/runs/phases/log-urls.ts";
-import { nothingFound } from "../../src/resources/runs/assessment-results/rules.ts";
+import { noFindings } from "../../src/resources/runs/assessment-results/rules.ts";
 import { newPhase } from "../../src/resources/runs/phases/rules.ts";
 import { runs } from "../../src/resources/runs/runs/definition.ts";
-import { untouched } from "../../src/resources/runs/runs/rules.ts";
+import { initialRunColumns } from "../../src/resources/runs/runs/rules.ts";
 import { insertContents, prepareContent } from "../../src/resources/shared/contents/contents.ts";
 import type { Api, Json } from "./api.ts";
 
@@ -100,7 +100,7 @@ export async function storeAssessment(
     finished: 1,
     succeeded: 1,
     errorMsg: null,
-    ...nothingFound,
+    ...noFindings,
     createdAt: now(),
     version: 1,
   };
@@ -120,7 +120,7 @@ export async function logUrlOf({ url, admin, database }: Api, phaseId: string): 
 
 function runRow(workspaceId: string, organizationId: string): RunTable {
   return {
-    ...untouched,
+    ...initialRunColumns,
     ...createdColumns(runs, { message: "" }),
     id: newId("runs"),
     organizationId,

@@ -1,5 +1,5 @@
 /** Plans of one kind of resource, and what is drawn from them. */
-import { drawPlan } from "../../src/resources/runs/plan-outputs/drawing.ts";
+import { redactPlanBytes } from "../../src/resources/runs/plan-outputs/drawing.ts";
 import type { SecretVariable } from "../../src/resources/runs/plan-outputs/masking.ts";
 import type { Json } from "./api.ts";
 
@@ -29,6 +29,6 @@ export const schemas = (attributes: object, blocks: object = {}) => ({
 });
 
 export const drawn = (plan: string, known = "{}", secrets: readonly SecretVariable[] = []): string =>
-  Buffer.from(drawPlan({ plan: Buffer.from(plan), schemas: Buffer.from(known), secrets })).toString();
+  Buffer.from(redactPlanBytes({ plan: Buffer.from(plan), schemas: Buffer.from(known), secrets })).toString();
 export const redacted = (plan: object, known: object = schemas({}), secrets: readonly SecretVariable[] = []): Json =>
   JSON.parse(drawn(JSON.stringify(plan), JSON.stringify(known), secrets));

@@ -55,7 +55,7 @@ const seen = new WeakMap<Database, { readonly moment: number; readonly besides: 
  * database knows that nothing was committed since.
  */
 export async function fingerprint(database: Database, without: readonly string[] = []): Promise<string> {
-  const moment = isOnBothEngines ? undefined : database.moment();
+  const moment = isOnBothEngines ? undefined : database.snapshotId();
   const besides = without.join();
   const last = seen.get(database);
   if (last !== undefined && last.moment === moment && last.besides === besides) return last.text;

@@ -3,8 +3,8 @@ import { operatorContext } from "../../src/service.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { lockRun } from "../../src/resources/runs/runs/reads.ts";
-import { advance } from "../../src/resources/runs/runs/lifecycle.ts";
-import type { Happening } from "../../src/resources/runs/runs/rules.ts";
+import { transitionRun } from "../../src/resources/runs/runs/lifecycle.ts";
+import type { TransitionInput } from "../../src/resources/runs/runs/rules.ts";
 import type { Api, Answer, Caller, Json } from "./api.ts";
 import { data, makeWorkspace, resource } from "./builders.ts";
 
@@ -87,13 +87,13 @@ export async function showRun(caller: Caller, id: string): Promise<Json> {
 }
 
 /** What an agent, or time, does to a run. */
-export async function happen(api: Api, runId: string, happening: Happening): Promise<void> {
+export async function happen(api: Api, runId: string, happening: TransitionInput): Promise<void> {
   const context = {
     ...operatorContext(api.audited, { organizationCreation: "site-admins" }, "test"),
     vault: createVault(Buffer.alloc(32, 7)),
   };
   await api.audited.write(async (tx) => {
-    await advance(tx, context, (await lockRun(tx, runId)) as never, happening as never);
+    await transitionRun(tx, context, (await lockRun(tx, runId)) as never, happening as never);
   });
 }
 
@@ -102,7 +102,7 @@ const steps = {
   planned: [{ event: "claim" }, { event: "phase-finished", hasChanges: true }],
   finished: [{ event: "claim" }, { event: "phase-finished", hasChanges: false }],
   errored: [{ event: "claim" }, { event: "phase-errored" }],
-} as const satisfies Record<string, readonly Happening[]>;
+} as const satisfies Record<string, readonly TransitionInput[]>;
 
 /** A queued run on its way as an agent would bring it. */
 export async function bring(api: Api, runId: string, to: keyof typeof steps): Promise<void> {

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { createVault } from "../../src/database/vault.ts";
-import type { JobWork } from "../../src/resources/shared/job-work.ts";
+import type { JobContext } from "../../src/resources/shared/job-work.ts";
 import { LeasedRun } from "../../src/jobs/run.ts";
 import { operatorContext } from "../../src/service.ts";
 import type { Answer, Api, Caller, Json } from "./api.ts";
@@ -134,8 +134,8 @@ export function slowPut(url: string): SlowPut {
 export const vault = createVault(Buffer.alloc(32, 7));
 
 /** What the job runner gives to a job. */
-const { capability } = await new Promise<JobWork>((resolve) => {
-  const job = { name: "test", doc: "", everyMs: 0, run: async (work: JobWork) => (resolve(work), 0) };
+const { capability } = await new Promise<JobContext>((resolve) => {
+  const job = { name: "test", doc: "", everyMs: 0, run: async (work: JobContext) => (resolve(work), 0) };
   const lease = { job, holder: "test", leaseMs: 1000 };
   const stop = new AbortController().signal;
   void new LeasedRun({ job, lease, stop, database: {} as never, context: {} as never }).run();
@@ -145,7 +145,7 @@ const { capability } = await new Promise<JobWork>((resolve) => {
 export function upkeepOf(
   api: Api,
   options: { edition?: "self-hosted" | "hosted"; signal?: AbortSignal } = {},
-): JobWork {
+): JobContext {
   const { edition = "self-hosted", signal = new AbortController().signal } = options;
   const operator = operatorContext(api.audited, { organizationCreation: "site-admins" }, "upkeep");
   return {

@@ -1,7 +1,7 @@
 /** Connections to version control, webhooks that are sent to them, and the job that works them off. */
 import type { ServiceOptions } from "../../src/resources/shared/context.ts";
-import type { JobWork } from "../../src/resources/shared/job-work.ts";
-import { workOff } from "../../src/resources/vcs/vcs-events/working-off.ts";
+import type { JobContext } from "../../src/resources/shared/job-work.ts";
+import { processEvents } from "../../src/resources/vcs/vcs-events/working-off.ts";
 import type { Api, Caller, Json } from "./api.ts";
 import { data, makeWorkspace, type Org, resource } from "./builders.ts";
 import { exchange } from "./client.ts";
@@ -69,7 +69,7 @@ export async function pushTo(
 }
 
 /** What the jobs are given. */
-export function workOf(api: Api, options: Partial<ServiceOptions> = {}, signal?: AbortSignal): JobWork {
+export function workOf(api: Api, options: Partial<ServiceOptions> = {}, signal?: AbortSignal): JobContext {
   const upkeep = upkeepOf(api, signal && { signal });
   const context = { ...upkeep.context, options: { ...upkeep.context.options, publicUrl: api.url, ...options } };
   return { ...upkeep, context };
@@ -77,7 +77,7 @@ export function workOf(api: Api, options: Partial<ServiceOptions> = {}, signal?:
 
 /** Lets the job decide what waits. */
 export const workOffNow = (api: Api, options: Partial<ServiceOptions> = {}): Promise<number> =>
-  workOff(workOf(api, options));
+  processEvents(workOf(api, options));
 
 export const eventsOf = async (caller: Caller, workspaceId: string): Promise<Json[]> =>
   data(await caller.get(`/workspaces/${workspaceId}/vcs-events`));

@@ -1,8 +1,8 @@
 /** What a caller can do to an organization, and to its variable sets, teams, tokens, audit log and connections. */
 import { type Actor, isSiteAdmin } from "../actor.ts";
-import { type Access, effective } from "../effective.ts";
-import { holdsOrganization, type Standing } from "../organization.ts";
-import { holds } from "../permission-set.ts";
+import { type Access, effectiveAccess } from "../effective.ts";
+import { hasOrganizationPermission, type OrganizationStanding } from "../organization.ts";
+import { hasPermission } from "../permission-set.ts";
 
 export const organizationPermissionFlags = [
   "can-update",
@@ -38,51 +38,51 @@ export const organizationPermissionNeeds: Partial<Record<OrganizationFlag, strin
   "can-update-agent-pools": "the organization permission 'manage-agent-pools'",
 };
 
-export function organizationPermissions(standing: Standing): Record<OrganizationFlag, boolean> {
+export function organizationPermissions(standing: OrganizationStanding): Record<OrganizationFlag, boolean> {
   const { owner } = standing;
   return {
     "can-update": owner,
     "can-destroy": owner,
     "can-traverse": standing.member,
-    "can-create-team": owner || holdsOrganization(standing, "manage-teams"),
-    "can-create-project": owner || holdsOrganization(standing, "manage-projects"),
-    "can-create-workspace": holds(standing.everywhere, "create", true),
+    "can-create-team": owner || hasOrganizationPermission(standing, "manage-teams"),
+    "can-create-project": owner || hasOrganizationPermission(standing, "manage-projects"),
+    "can-create-workspace": hasPermission(standing.everywhere, "create", true),
     "can-create-workspace-migration": owner,
-    "can-delete-tags": owner || holdsOrganization(standing, "manage-workspaces"),
+    "can-delete-tags": owner || hasOrganizationPermission(standing, "manage-workspaces"),
     "can-enable-stacks": owner,
     "can-manage-auditing": owner,
-    "can-manage-memberships": owner || holdsOrganization(standing, "manage-membership"),
-    "can-manage-run-tasks": owner || holdsOrganization(standing, "manage-run-tasks"),
+    "can-manage-memberships": owner || hasOrganizationPermission(standing, "manage-membership"),
+    "can-manage-run-tasks": owner || hasOrganizationPermission(standing, "manage-run-tasks"),
     "can-update-api-token": owner,
-    "can-update-oauth": owner || holdsOrganization(standing, "manage-vcs-settings"),
-    "can-update-agent-pools": owner || holdsOrganization(standing, "manage-agent-pools"),
-    "can-update-ssh-keys": owner || holdsOrganization(standing, "manage-vcs-settings"),
-    "can-update-sentinel": owner || holdsOrganization(standing, "manage-policies"),
+    "can-update-oauth": owner || hasOrganizationPermission(standing, "manage-vcs-settings"),
+    "can-update-agent-pools": owner || hasOrganizationPermission(standing, "manage-agent-pools"),
+    "can-update-ssh-keys": owner || hasOrganizationPermission(standing, "manage-vcs-settings"),
+    "can-update-sentinel": owner || hasOrganizationPermission(standing, "manage-policies"),
   };
 }
 
 export interface VariableSetFacts {
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
   /** Null for a set of the organization. */
   readonly parentProjectId: string | null;
   readonly projectAccess: number | null;
 }
 
 /** For the organization's own sets. Callers with this permission can read every project and workspace. */
-export function managesVariableSets(standing: Standing): boolean {
+export function canManageVariableSets(standing: OrganizationStanding): boolean {
   return (
-    standing.owner || holdsOrganization(standing, "manage-workspaces") || holdsOrganization(standing, "manage-projects")
+    standing.owner || hasOrganizationPermission(standing, "manage-workspaces") || hasOrganizationPermission(standing, "manage-projects")
   );
 }
 
 export function projectSetPermissions({ mask }: Access): Record<"can-read" | "can-manage", boolean> {
-  return { "can-read": holds(mask, "variableSets", "read"), "can-manage": holds(mask, "variableSets", "write") };
+  return { "can-read": hasPermission(mask, "variableSets", "read"), "can-manage": hasPermission(mask, "variableSets", "write") };
 }
 
 export function variableSetPermissions(set: VariableSetFacts): Record<"can-read" | "can-manage", boolean> {
   const { standing, parentProjectId, projectAccess } = set;
-  if (parentProjectId !== null) return projectSetPermissions(effective(standing.everywhere, projectAccess));
-  return { "can-read": standing.member, "can-manage": managesVariableSets(standing) };
+  if (parentProjectId !== null) return projectSetPermissions(effectiveAccess(standing.everywhere, projectAccess));
+  return { "can-read": standing.member, "can-manage": canManageVariableSets(standing) };
 }
 
 export function variableSetNeeds(parentProjectId: string | null | undefined): string {
@@ -119,28 +119,28 @@ export const teamPermissionNeeds: Record<TeamPermission, string> = {
 };
 
 /** Only members of the owners team and site admins can change that team, and nobody can delete it. */
-export function teamPermissions(standing: Standing, team: TeamFacts): Record<TeamPermission, boolean> {
+export function teamPermissions(standing: OrganizationStanding, team: TeamFacts): Record<TeamPermission, boolean> {
   const own = team.includesActor === 1;
   const manager = team.isOwners
-    ? standing.ownerInPerson
-    : standing.owner || holdsOrganization(standing, "manage-teams");
+    ? standing.managesOwnersTeam
+    : standing.owner || hasOrganizationPermission(standing, "manage-teams");
   return {
     "can-read": standing.member && (team.visibility === "organization" || own || standing.seesSecretTeams),
     "can-update": manager,
     "can-destroy": manager && !team.isOwners,
     "can-update-membership": team.isOwners
-      ? standing.ownerInPerson
-      : standing.owner || holdsOrganization(standing, "manage-membership"),
+      ? standing.managesOwnersTeam
+      : standing.owner || hasOrganizationPermission(standing, "manage-membership"),
     "can-update-organization-access":
-      !team.isOwners && (standing.owner || holdsOrganization(standing, "manage-organization-access")),
+      !team.isOwners && (standing.owner || hasOrganizationPermission(standing, "manage-organization-access")),
     "can-update-api-token": manager || (!team.isOwners && own && team.allowMemberTokenManagement === 1),
   };
 }
 
 /** Whether a caller can see and revoke a token: true for those who can manage its holder's tokens. */
-export function mayManageToken(
+export function canManageToken(
   actor: Actor,
-  token: TeamFacts & { readonly userId: string | null; readonly teamId: string | null; readonly standing: Standing },
+  token: TeamFacts & { readonly userId: string | null; readonly teamId: string | null; readonly standing: OrganizationStanding },
 ): boolean {
   if (token.userId !== null) return isSiteAdmin(actor) || (actor.kind === "user" && actor.userId === token.userId);
   if (token.teamId === null) return organizationPermissions(token.standing)["can-update-api-token"];
@@ -149,13 +149,13 @@ export function mayManageToken(
 }
 
 /** True for callers who manage auditing, and for the organization's audit log token. */
-export function mayReadAuditTrail(actor: Actor, organizationId: string, standing: Standing): boolean {
+export function canReadAuditLog(actor: Actor, organizationId: string, standing: OrganizationStanding): boolean {
   if (actor.kind === "audit-trails") return actor.auditedId === organizationId;
   return organizationPermissions(standing)["can-manage-auditing"];
 }
 
 /** True for those who manage connections, and for those who create workspaces anywhere, because they need the ids of OAuth tokens. */
-export function mayReadConnections(standing: Standing): boolean {
+export function canReadConnections(standing: OrganizationStanding): boolean {
   const held = organizationPermissions(standing);
   return held["can-update-oauth"] || held["can-create-workspace"];
 }

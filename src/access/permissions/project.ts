@@ -1,6 +1,6 @@
 /** What a caller can do to a project: the permissions in its document, and the rights that only checks use. */
 import type { Access } from "../effective.ts";
-import { holds, maskOf } from "../permission-set.ts";
+import { hasPermission, maskOf } from "../permission-set.ts";
 
 export const projectPermissionNames = ["can-read", "can-update", "can-destroy", "can-create-workspace"] as const;
 export type ProjectPermission = (typeof projectPermissionNames)[number];
@@ -14,10 +14,10 @@ export const projectPermissionNeeds: Record<ProjectPermission, string> = {
 
 export function projectPermissions({ mask }: Access): Record<ProjectPermission, boolean> {
   return {
-    "can-read": holds(mask, "settings", "read"),
-    "can-update": holds(mask, "settings", "update"),
-    "can-destroy": holds(mask, "settings", "delete"),
-    "can-create-workspace": holds(mask, "create", true),
+    "can-read": hasPermission(mask, "settings", "read"),
+    "can-update": hasPermission(mask, "settings", "update"),
+    "can-destroy": hasPermission(mask, "settings", "delete"),
+    "can-create-workspace": hasPermission(mask, "create", true),
   };
 }
 
@@ -33,9 +33,9 @@ export const projectRightNeeds: Record<ProjectRight, string> = {
 
 export function projectRightsOf({ mask }: Access): Record<ProjectRight, boolean> {
   return {
-    "can-move-workspaces": holds(mask, "move", true),
-    "can-manage-team-access": holds(mask, "teams", "manage"),
-    "can-read-team-access": holds(mask, "teams", "read"),
+    "can-move-workspaces": hasPermission(mask, "move", true),
+    "can-manage-team-access": hasPermission(mask, "teams", "manage"),
+    "can-read-team-access": hasPermission(mask, "teams", "read"),
   };
 }
 

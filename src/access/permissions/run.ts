@@ -1,6 +1,6 @@
 /** What a caller can do to a run, which follows from their access to its workspace. */
 import { type Actor, actorId } from "../actor.ts";
-import { holds } from "../permission-set.ts";
+import { hasPermission } from "../permission-set.ts";
 import { type WorkspaceFacts, workspacePermissions } from "./workspace.ts";
 
 export const runPermissionNames = [
@@ -41,6 +41,6 @@ export function runPermissions(actor: Actor, run: RunAccessFacts): Record<RunPer
     "can-force-execute": held["can-queue-apply"],
     // An organization token does not operate runs.
     "can-force-cancel": held["can-update"] && held["can-queue-run"],
-    "can-override-policy-check": holds(run.access.mask, "policyOverrides", true),
+    "can-override-policy-check": hasPermission(run.access.mask, "policyOverrides", true),
   };
 }

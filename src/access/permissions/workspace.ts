@@ -1,6 +1,6 @@
 /** What a caller can do to a workspace and to team access records: the permissions in documents, and the rights that only checks use. */
 import type { Access } from "../effective.ts";
-import { holds, sharedState } from "../permission-set.ts";
+import { hasPermission, sharedStateBit } from "../permission-set.ts";
 
 export const workspacePermissionNames = [
   "can-update",
@@ -82,27 +82,27 @@ function decideWorkspace({
   owner,
   allowForceDeleteWorkspaces,
 }: WorkspaceFacts): Record<WorkspacePermission, boolean> {
-  const sees = holds(mask, "runs", "read");
-  const applies = holds(mask, "runs", "apply");
-  const admin = holds(mask, "workspaceAdmin", true);
-  const locks = holds(mask, "locking", true);
+  const sees = hasPermission(mask, "runs", "read");
+  const applies = hasPermission(mask, "runs", "apply");
+  const admin = hasPermission(mask, "workspaceAdmin", true);
+  const locks = hasPermission(mask, "locking", true);
   return {
     "can-update": admin,
-    "can-destroy": admin || holds(mask, "delete", true),
-    "can-queue-run": holds(mask, "runs", "plan"),
+    "can-destroy": admin || hasPermission(mask, "delete", true),
+    "can-queue-run": hasPermission(mask, "runs", "plan"),
     "can-read-run": sees,
-    "can-read-variable": holds(mask, "variables", "read"),
-    "can-update-variable": holds(mask, "variables", "write"),
-    "can-read-state-versions": holds(mask, "stateVersions", "read"),
-    "can-read-state-outputs": holds(mask, "stateVersions", "read-outputs"),
-    "can-create-state-versions": holds(mask, "stateVersions", "write"),
+    "can-read-variable": hasPermission(mask, "variables", "read"),
+    "can-update-variable": hasPermission(mask, "variables", "write"),
+    "can-read-state-versions": hasPermission(mask, "stateVersions", "read"),
+    "can-read-state-outputs": hasPermission(mask, "stateVersions", "read-outputs"),
+    "can-create-state-versions": hasPermission(mask, "stateVersions", "write"),
     "can-queue-apply": applies,
     "can-lock": locks,
     "can-unlock": locks,
     "can-force-unlock": admin,
-    "can-read-settings": sees || (mask & sharedState) !== 0,
+    "can-read-settings": sees || (mask & sharedStateBit) !== 0,
     "can-manage-tags": admin,
-    "can-manage-run-tasks": holds(mask, "runTasks", true),
+    "can-manage-run-tasks": hasPermission(mask, "runTasks", true),
     "can-force-delete": owner || (admin && allowForceDeleteWorkspaces === 1),
     "can-manage-assessments": admin,
     "can-manage-ephemeral-workspaces": admin,
@@ -115,20 +115,20 @@ function decideWorkspace({
 const workspaceRights = ["can-manage-team-access", "can-read-team-access"] as const;
 export type WorkspaceRight = (typeof workspaceRights)[number];
 
-export function seesWorkspace({ mask }: Access): boolean {
-  return holds(mask, "runs", "read") || (mask & sharedState) !== 0;
+export function canSeeWorkspace({ mask }: Access): boolean {
+  return hasPermission(mask, "runs", "read") || (mask & sharedStateBit) !== 0;
 }
 
 export function workspaceRightsOf({ mask }: Access): Record<WorkspaceRight, boolean> {
-  const admin = holds(mask, "workspaceAdmin", true);
+  const admin = hasPermission(mask, "workspaceAdmin", true);
   return {
     "can-manage-team-access": admin,
-    "can-read-team-access": admin || holds(mask, "teams", "read"),
+    "can-read-team-access": admin || hasPermission(mask, "teams", "read"),
   };
 }
 
 export interface TeamRecordFacts {
-  readonly readsThing: boolean;
+  readonly canReadTarget: boolean;
   readonly rights: Record<WorkspaceRight, boolean>;
   readonly seesSecretTeams: boolean;
   readonly teamVisibility: string;
@@ -139,7 +139,7 @@ export interface TeamRecordFacts {
 export function teamRecordPermissions(record: TeamRecordFacts): Record<"can-read" | "can-manage", boolean> {
   const seesTeam = record.teamVisibility === "organization" || record.includesActor === 1 || record.seesSecretTeams;
   return {
-    "can-read": record.readsThing && (seesTeam || record.rights["can-read-team-access"]),
-    "can-manage": record.readsThing && record.rights["can-manage-team-access"],
+    "can-read": record.canReadTarget && (seesTeam || record.rights["can-read-team-access"]),
+    "can-manage": record.canReadTarget && record.rights["can-manage-team-access"],
   };
 }

@@ -4,7 +4,7 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import type pg from "pg";
 import type { CommitCheck } from "../database.ts";
-import { isPlannedOnce, postgresDialect } from "../dialect.ts";
+import { hasGenericPlanHint, postgresDialect } from "../dialect.ts";
 import { type Fence, type FenceState, fenceStateStatement } from "../fence.ts";
 import { classify, DatabaseSilent, endsConnection, isRefusal, isStalePlan } from "./postgres-failures.ts";
 import { rowMaker, type ToRow, toParameters } from "./rows.ts";
@@ -82,7 +82,7 @@ export class PostgresConnection implements DatabaseConnection {
    */
   async begin(statements: readonly string[], transaction: "reading" | "writing"): Promise<void> {
     const { fence } = this.#options;
-    const isFenced = transaction === "writing" && fence.isHeld;
+    const isFenced = transaction === "writing" && fence.isEnabled;
     const admission = isFenced ? [postgresDialect.lockSchema?.toWrite, fenceStateStatement] : [];
     try {
       await this.#planOnce(false);
@@ -175,11 +175,11 @@ export class PostgresConnection implements DatabaseConnection {
 
   /** A single read can move to another connection if this one is lost. */
   async #runAnywhere(query: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
-    const isReading = isPlannedOnce(query.text) || /^\s*select\b/i.test(query.text);
+    const isReading = hasGenericPlanHint(query.text) || /^\s*select\b/i.test(query.text);
     const isMovable = this.#transaction === "none" && isReading;
     for (let moves = 0; ; moves += 1) {
       try {
-        if (this.#transaction === "none" && query.name !== undefined) await this.#planOnce(isPlannedOnce(query.text));
+        if (this.#transaction === "none" && query.name !== undefined) await this.#planOnce(hasGenericPlanHint(query.text));
         return await this.#run(query);
       } catch (error) {
         if (!isMovable || moves === movesMax || classify(error).kind !== "lost") throw error;

@@ -252,7 +252,7 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
           (isPatient ? patient : db).transaction().execute(async (tx) => {
             if (lockWaitMs !== undefined) await sql.raw(`SET LOCAL lock_timeout = ${lockWaitMs}`).execute(tx);
             const own = await tx.getExecutor().provideConnection(async (each) => each as PostgresConnection);
-            return withCommitCheck(own, newCheck, () => work({ db: tx, dialect: postgresDialect, afterwards }));
+            return withCommitCheck(own, newCheck, () => work({ db: tx, dialect: postgresDialect, afterCommit: afterwards }));
           }),
         );
       const running = retrying(classify, isPatient ? attempt : () => semaphore.run(attempt));
@@ -270,7 +270,7 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
         throw toAppError(error, classify(error));
       }
     },
-    moment: () => undefined,
+    snapshotId: () => undefined,
     statementCount: () => statements.count,
     commitCount: () => statements.commits,
     connections: () => pool.counts(),

@@ -1,6 +1,6 @@
 /** Turns a driver's rows into objects. The only place where `_` becomes camelCase in rows. */
 import { CamelCasePlugin, type PluginTransformResultArgs, type QueryResult, type UnknownRow } from "kysely";
-import { isPresent } from "../present.ts";
+import { isNowParameter } from "../present.ts";
 import { now } from "../../kernel/time.ts";
 import { camel, snake } from "../../kernel/names.ts";
 
@@ -21,7 +21,7 @@ export function toParameters(values: readonly unknown[]): unknown[] {
   return values.map((value) => {
     if (value === undefined) return null;
     if (typeof value === "boolean") return value ? 1 : 0;
-    return isPresent(value) ? (instant ??= now()) : value;
+    return isNowParameter(value) ? (instant ??= now()) : value;
   });
 }
 

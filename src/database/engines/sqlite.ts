@@ -279,7 +279,7 @@ export function openSqlite(path: string, sync?: SyncFile): Database {
   const settle = () => durable.settle();
   const fence = new Fence();
   const admit = () => {
-    if (fence.isHeld) fence.check(writing.fenceState());
+    if (fence.isEnabled) fence.check(writing.fenceState());
   };
   const commits = new SharedCommits({ control, admit, commit, settle }, (error) => classify(error).kind === "retry");
   const close = async () => {
@@ -295,7 +295,7 @@ export function openSqlite(path: string, sync?: SyncFile): Database {
     write: (work, { isUnseen, newCheck } = {}) =>
       retrying(classify, () =>
         withAfterCommit((afterwards) =>
-          commits.write(() => withCommitCheck(writing, newCheck, () => work({ ...writer, afterwards })), isUnseen),
+          commits.write(() => withCommitCheck(writing, newCheck, () => work({ ...writer, afterCommit: afterwards })), isUnseen),
         ),
       ),
     rehearse: (work) => retrying(classify, () => commits.rehearse(() => work(writer))),
@@ -308,7 +308,7 @@ export function openSqlite(path: string, sync?: SyncFile): Database {
         connection.close();
       }
     },
-    moment: () => snapshotIds.now(),
+    snapshotId: () => snapshotIds.now(),
     statementCount: () => counter.statements,
     commitCount: () => commits.commits,
     connections: () => ({ busy: commits.isWriting ? 1 : 0, open: 2 }),

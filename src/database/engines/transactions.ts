@@ -45,7 +45,7 @@ export async function withAfterCommit<T>(commit: (afterwards: (work: () => void)
 /** Runs `work` under a check of its statements, which can refuse the commit. */
 export async function withCommitCheck<T>(
   connection: { check: CommitCheck | undefined },
-  newCheck: WriteOptions["newCheck"],
+  newCheck: WriteOptions["commitCheck"],
   work: () => Promise<T>,
 ): Promise<T> {
   const check = newCheck?.();

@@ -6,13 +6,13 @@ import type { Schema } from "./schema.ts";
 
 export interface AuditRule<Row> {
   /** The column with the id of the event's subject (the row's own, or its parent's) → the subject's type. */
-  readonly by: { readonly [Column in keyof Row]?: string | readonly string[] };
+  readonly subjects: { readonly [Column in keyof Row]?: string | readonly string[] };
   /** What needs no event: columns such as counters and timestamps, or every insert or delete. */
-  readonly quiet?: readonly ((keyof Row & string) | "insert" | "delete")[];
+  readonly needsNone?: readonly ((keyof Row & string) | "insert" | "delete")[];
   /** Further subjects for rows that are created or deleted together with their parent. */
-  readonly together?: { readonly [Column in keyof Row]?: string | readonly string[] };
+  readonly orParents?: { readonly [Column in keyof Row]?: string | readonly string[] };
   /** By type of another event in the transaction: the columns that it covers, or all. */
-  readonly with?: { readonly [SubjectType: string]: readonly (keyof Row & string)[] | "all" };
+  readonly coveredBy?: { readonly [SubjectType: string]: readonly (keyof Row & string)[] | "all" };
 }
 
 /** Columns of a workspace that follow from other resources, which have events of their own. */
@@ -45,43 +45,43 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   accessVersions: "counted by triggers",
   auditEvents: "the events themselves",
 
-  users: { by: { id: "users" } },
-  passwords: { by: { userId: "users" } },
-  identityTrusts: { by: { id: "identity-trusts" } },
-  ssoProviders: { by: { id: "sso-providers" } },
-  ssoIdentities: { by: { userId: "users" } },
-  ssoSessions: { by: { tokenId: "sessions" } },
+  users: { subjects: { id: "users" } },
+  passwords: { subjects: { userId: "users" } },
+  identityTrusts: { subjects: { id: "identity-trusts" } },
+  ssoProviders: { subjects: { id: "sso-providers" } },
+  ssoIdentities: { subjects: { userId: "users" } },
+  ssoSessions: { subjects: { tokenId: "sessions" } },
   ssoReplies: "nonces",
   invitations: {
-    by: {},
-    quiet: ["delete"],
-    with: { invitations: "all", "organization-memberships": "all", users: "all" },
+    subjects: {},
+    needsNone: ["delete"],
+    coveredBy: { invitations: "all", "organization-memberships": "all", users: "all" },
   },
-  authorizations: { by: { id: "authorizations" }, quiet: ["delete"] },
-  organizations: { by: { id: "organizations" }, quiet: ["projectCount", "operations"] },
+  authorizations: { subjects: { id: "authorizations" }, needsNone: ["delete"] },
+  organizations: { subjects: { id: "organizations" }, needsNone: ["projectCount", "operations"] },
   organizationTokenTtlPolicies: {
-    by: { id: "organization-token-ttl-policies" },
-    together: { organizationId: "organizations" },
+    subjects: { id: "organization-token-ttl-policies" },
+    orParents: { organizationId: "organizations" },
   },
-  moduleConsumers: { by: { organizationId: "organizations" } },
-  organizationMemberships: { by: { id: "organization-memberships" }, together: { organizationId: "organizations" } },
-  teams: { by: { id: "teams" }, quiet: ["usersCount"], together: { organizationId: "organizations" } },
+  moduleConsumers: { subjects: { organizationId: "organizations" } },
+  organizationMemberships: { subjects: { id: "organization-memberships" }, orParents: { organizationId: "organizations" } },
+  teams: { subjects: { id: "teams" }, needsNone: ["usersCount"], orParents: { organizationId: "organizations" } },
   teamMembers: {
-    by: { teamId: "teams", membershipId: "organization-memberships" },
-    together: { organizationId: "organizations" },
+    subjects: { teamId: "teams", membershipId: "organization-memberships" },
+    orParents: { organizationId: "organizations" },
   },
-  tokens: { by: { id: ["authentication-tokens", "sessions"] }, quiet: ["lastUsedAt"] },
+  tokens: { subjects: { id: ["authentication-tokens", "sessions"] }, needsNone: ["lastUsedAt"] },
 
   projects: {
-    by: { id: "projects" },
-    quiet: ["workspaceCount", "teamCount"],
-    together: { organizationId: "organizations" },
+    subjects: { id: "projects" },
+    needsNone: ["workspaceCount", "teamCount"],
+    orParents: { organizationId: "organizations" },
   },
-  teamProjects: { by: { id: "team-projects" } },
+  teamProjects: { subjects: { id: "team-projects" } },
   workspaces: {
-    by: { id: "workspaces" },
-    quiet: ["runsCount", "runFailures", "planDurationAverage", "applyDurationAverage", "resourceCount", "outputIds"],
-    with: {
+    subjects: { id: "workspaces" },
+    needsNone: ["runsCount", "runFailures", "planDurationAverage", "applyDurationAverage", "resourceCount", "outputIds"],
+    coveredBy: {
       vars: ["varIds"],
       projects: ["projectId"],
       tags: ["tagNames"],
@@ -95,45 +95,45 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
       "oauth-clients": ofRepository,
     },
   },
-  teamWorkspaces: { by: { id: "team-workspaces" } },
-  remoteStateConsumers: { by: { workspaceId: "workspaces" } },
-  tags: { by: { id: "tags" }, quiet: ["instanceCount"], with: { workspaces: "all" } },
-  workspaceTags: { by: { workspaceId: "workspaces", tagId: "tags" } },
-  tagBindings: { by: { workspaceId: "workspaces", projectId: "projects" } },
-  reservedTagKeys: { by: { id: "reserved-tag-keys" } },
-  dataRetentionPolicies: { by: { id: "data-retention-policies" } },
+  teamWorkspaces: { subjects: { id: "team-workspaces" } },
+  remoteStateConsumers: { subjects: { workspaceId: "workspaces" } },
+  tags: { subjects: { id: "tags" }, needsNone: ["instanceCount"], coveredBy: { workspaces: "all" } },
+  workspaceTags: { subjects: { workspaceId: "workspaces", tagId: "tags" } },
+  tagBindings: { subjects: { workspaceId: "workspaces", projectId: "projects" } },
+  reservedTagKeys: { subjects: { id: "reserved-tag-keys" } },
+  dataRetentionPolicies: { subjects: { id: "data-retention-policies" } },
 
-  varsets: { by: { id: "varsets" }, quiet: ["linkedCount"] },
-  varsetWorkspaces: { by: { varsetId: "varsets" } },
-  varsetProjects: { by: { varsetId: "varsets" } },
-  vars: { by: { id: "vars" } },
+  varsets: { subjects: { id: "varsets" }, needsNone: ["linkedCount"] },
+  varsetWorkspaces: { subjects: { varsetId: "varsets" } },
+  varsetProjects: { subjects: { varsetId: "varsets" } },
+  vars: { subjects: { id: "vars" } },
 
-  sshKeys: { by: { id: "ssh-keys" } },
-  agentPools: { by: { id: "agent-pools" } },
-  agentPoolScopes: { by: { agentPoolId: "agent-pools" }, with: { workspaces: "all", projects: "all" } },
-  agentTokens: { by: { id: "authentication-tokens" }, quiet: ["lastUsedAt"] },
-  siteAgentPools: { by: { id: "agent-pools" } },
-  oauthClients: { by: { id: "oauth-clients" }, quiet: ["linkedCount"] },
-  oauthClientProjects: { by: { oauthClientId: "oauth-clients" } },
+  sshKeys: { subjects: { id: "ssh-keys" } },
+  agentPools: { subjects: { id: "agent-pools" } },
+  agentPoolScopes: { subjects: { agentPoolId: "agent-pools" }, coveredBy: { workspaces: "all", projects: "all" } },
+  agentTokens: { subjects: { id: "authentication-tokens" }, needsNone: ["lastUsedAt"] },
+  siteAgentPools: { subjects: { id: "agent-pools" } },
+  oauthClients: { subjects: { id: "oauth-clients" }, needsNone: ["linkedCount"] },
+  oauthClientProjects: { subjects: { oauthClientId: "oauth-clients" } },
   oauthTokens: {
-    by: { id: "oauth-tokens" },
-    together: { oauthClientId: "oauth-clients" },
-    with: { "oauth-clients": ["secret"] },
+    subjects: { id: "oauth-tokens" },
+    orParents: { oauthClientId: "oauth-clients" },
+    coveredBy: { "oauth-clients": ["secret"] },
   },
-  engineVersions: { by: { id: "terraform-versions" } },
-  notificationConfigurations: { by: { id: "notification-configurations" }, quiet: ["lastDelivery"] },
+  engineVersions: { subjects: { id: "terraform-versions" } },
+  notificationConfigurations: { subjects: { id: "notification-configurations" }, needsNone: ["lastDelivery"] },
   notificationConfigurationMembers: {
-    by: { notificationConfigurationId: "notification-configurations" },
-    with: { "organization-memberships": "all" },
+    subjects: { notificationConfigurationId: "notification-configurations" },
+    coveredBy: { "organization-memberships": "all" },
   },
-  auditWebhooks: { by: { id: "audit-webhooks" }, quiet: ["lastDelivery"] },
+  auditWebhooks: { subjects: { id: "audit-webhooks" }, needsNone: ["lastDelivery"] },
   notices: "an outbox of notifications that other changes cause",
   auditNotices: "the outbox of the audit log itself",
 
   stateVersions: {
-    by: { id: "state-versions" },
+    subjects: { id: "state-versions" },
     // A job reads these from a large state later.
-    quiet: [
+    needsNone: [
       "superseded",
       "encrypted",
       "format",
@@ -145,30 +145,30 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
       "resourceCount",
       "outputIds",
     ],
-    with: { workspaces: ["intermediate"], runs: ["intermediate"] },
+    coveredBy: { workspaces: ["intermediate"], runs: ["intermediate"] },
   },
   stateVersionOutputs: "read out of a state version",
   stateResources: "read out of a state version",
   contents: "the bytes of audited resources",
   contentChunks: "the bytes of audited resources",
 
-  configurationVersions: { by: { id: "configuration-versions" }, with: { runs: ["approvedAt"] } },
-  runs: { by: { id: "runs" } },
+  configurationVersions: { subjects: { id: "configuration-versions" }, coveredBy: { runs: ["approvedAt"] } },
+  runs: { subjects: { id: "runs" } },
   runPhases: {
-    by: { id: ["plans", "applies"] },
+    subjects: { id: ["plans", "applies"] },
     // Reported by the agent during execution.
-    quiet: ["heardMs", "engineStarted", "logBytes", "logEnded", "generatedConfiguration"],
-    with: { runs: "all" },
+    needsNone: ["heardMs", "engineStarted", "logBytes", "logEnded", "generatedConfiguration"],
+    coveredBy: { runs: "all" },
   },
   runLogChunks: "a piece of a log, many a second",
   runEvents: "a history itself",
-  comments: { by: { id: "comments" } },
-  runTriggers: { by: { id: "run-triggers" } },
+  comments: { subjects: { id: "comments" } },
+  runTriggers: { subjects: { id: "run-triggers" } },
   runTriggerFirings: "work that an apply leaves to a job",
-  agents: { by: { id: "agents" }, quiet: ["status", "engines", "lastPingMs", "lastPingAt"] },
+  agents: { subjects: { id: "agents" }, needsNone: ["status", "engines", "lastPingMs", "lastPingAt"] },
   siteOperations: "inserted once, when the first agent of the site registers",
-  assessmentResults: { by: { id: "assessment-results" }, quiet: ["delete"], together: { runId: "runs" } },
-  identityKeys: { by: {}, quiet: ["insert"], with: { "identity-keys": "all" } },
+  assessmentResults: { subjects: { id: "assessment-results" }, needsNone: ["delete"], orParents: { runId: "runs" } },
+  identityKeys: { subjects: {}, needsNone: ["insert"], coveredBy: { "identity-keys": "all" } },
 
   importLinks: "the progress of an import",
   vcsDeliveries: "received from a provider",

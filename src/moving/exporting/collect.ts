@@ -1,97 +1,97 @@
 /** Reads everything of an organization that an export contains. States and runs are not part of it. */
-import { eachAtOnce } from "../at-once.ts";
-import { all, Missing, type Origin, type Thing } from "../wire.ts";
+import { forEachConcurrently } from "../at-once.ts";
+import { listAll, MissingResource, type OrganizationReader, type ResourceObject } from "../wire.ts";
 
 export interface CollectedWorkspace {
-  readonly workspace: Thing;
-  readonly variables: readonly Thing[];
-  readonly access: readonly Thing[];
-  readonly bindings: readonly Thing[];
-  readonly consumers: readonly Thing[];
-  readonly triggers: readonly Thing[];
-  readonly retention: Thing | undefined;
+  readonly workspace: ResourceObject;
+  readonly variables: readonly ResourceObject[];
+  readonly access: readonly ResourceObject[];
+  readonly bindings: readonly ResourceObject[];
+  readonly consumers: readonly ResourceObject[];
+  readonly triggers: readonly ResourceObject[];
+  readonly retention: ResourceObject | undefined;
 }
 
-export interface Collected {
-  readonly organization: Thing;
-  readonly teams: readonly Thing[];
-  readonly memberships: readonly Thing[];
-  readonly sshKeys: readonly Thing[];
-  readonly agentPools: readonly Thing[];
-  readonly reservedTagKeys: readonly Thing[];
+export interface CollectedOrganization {
+  readonly organization: ResourceObject;
+  readonly teams: readonly ResourceObject[];
+  readonly memberships: readonly ResourceObject[];
+  readonly sshKeys: readonly ResourceObject[];
+  readonly agentPools: readonly ResourceObject[];
+  readonly reservedTagKeys: readonly ResourceObject[];
   readonly projects: readonly {
-    readonly project: Thing;
-    readonly access: readonly Thing[];
-    readonly bindings: readonly Thing[];
+    readonly project: ResourceObject;
+    readonly access: readonly ResourceObject[];
+    readonly bindings: readonly ResourceObject[];
   }[];
-  readonly varsets: readonly { readonly varset: Thing; readonly variables: readonly Thing[] }[];
+  readonly varsets: readonly { readonly varset: ResourceObject; readonly variables: readonly ResourceObject[] }[];
   readonly workspaces: readonly CollectedWorkspace[];
-  readonly retention: Thing | undefined;
+  readonly retention: ResourceObject | undefined;
 }
 
 const concurrency = 4;
 const retentionPath = "/relationships/data-retention-policy";
 
 /** Throws Missing if there is no such organization. */
-export async function collect(origin: Origin, name: string): Promise<Collected> {
+export async function collect(origin: OrganizationReader, name: string): Promise<CollectedOrganization> {
   const inside = (rest: string) => `/organizations/${encodeURIComponent(name)}${rest}`;
   const organization = await origin.get(inside(""));
-  const projects = await each(await all(origin, inside("/projects")), async (project) => ({
+  const projects = await each(await listAll(origin, inside("/projects")), async (project) => ({
     project,
-    access: await all(origin, `/team-projects?filter[project][id]=${project.id}`),
-    bindings: await all(origin, `/projects/${project.id}/tag-bindings`),
+    access: await listAll(origin, `/team-projects?filter[project][id]=${project.id}`),
+    bindings: await listAll(origin, `/projects/${project.id}/tag-bindings`),
   }));
-  const varsets = await each(await all(origin, inside("/varsets")), async (varset) => ({
+  const varsets = await each(await listAll(origin, inside("/varsets")), async (varset) => ({
     varset,
-    variables: await all(origin, `/varsets/${varset.id}/relationships/vars`),
+    variables: await listAll(origin, `/varsets/${varset.id}/relationships/vars`),
   }));
   return {
     organization,
     projects,
     varsets,
-    teams: await all(origin, inside("/teams")),
-    memberships: await all(origin, inside("/organization-memberships")),
-    sshKeys: await all(origin, inside("/ssh-keys")),
-    agentPools: await all(origin, inside("/agent-pools")),
-    reservedTagKeys: await all(origin, inside("/reserved-tag-keys")),
-    workspaces: await each(await all(origin, inside("/workspaces")), (workspace) =>
+    teams: await listAll(origin, inside("/teams")),
+    memberships: await listAll(origin, inside("/organization-memberships")),
+    sshKeys: await listAll(origin, inside("/ssh-keys")),
+    agentPools: await listAll(origin, inside("/agent-pools")),
+    reservedTagKeys: await listAll(origin, inside("/reserved-tag-keys")),
+    workspaces: await each(await listAll(origin, inside("/workspaces")), (workspace) =>
       collectWorkspace(origin, workspace),
     ),
     retention: await find(origin, inside(retentionPath)),
   };
 }
 
-async function collectWorkspace(origin: Origin, workspace: Thing): Promise<CollectedWorkspace> {
+async function collectWorkspace(origin: OrganizationReader, workspace: ResourceObject): Promise<CollectedWorkspace> {
   const of = (rest: string) => `/workspaces/${workspace.id}${rest}`;
   const shares =
     workspace.attributes["global-remote-state"] !== true && workspace.attributes["project-remote-state"] !== true;
   const retention = await find(origin, of(retentionPath));
   return {
     workspace,
-    variables: await all(origin, of("/vars")),
-    access: await all(origin, `/team-workspaces?filter[workspace][id]=${workspace.id}`),
-    bindings: await all(origin, of("/tag-bindings")),
-    consumers: shares ? await all(origin, of("/relationships/remote-state-consumers")) : [],
-    triggers: await all(origin, of("/run-triggers?filter[run-trigger][type]=inbound")),
+    variables: await listAll(origin, of("/vars")),
+    access: await listAll(origin, `/team-workspaces?filter[workspace][id]=${workspace.id}`),
+    bindings: await listAll(origin, of("/tag-bindings")),
+    consumers: shares ? await listAll(origin, of("/relationships/remote-state-consumers")) : [],
+    triggers: await listAll(origin, of("/run-triggers?filter[run-trigger][type]=inbound")),
     // A workspace without a policy shows that of its organization.
     retention:
       retention !== undefined && JSON.stringify(retention.relationships).includes(workspace.id) ? retention : undefined,
   };
 }
 
-async function find(origin: Origin, path: string): Promise<Thing | undefined> {
+async function find(origin: OrganizationReader, path: string): Promise<ResourceObject | undefined> {
   try {
     return await origin.get(path);
   } catch (error) {
-    if (error instanceof Missing) return undefined;
+    if (error instanceof MissingResource) return undefined;
     throw error;
   }
 }
 
 /** Keeps the order. */
-async function each<T>(things: readonly Thing[], work: (thing: Thing) => Promise<T>): Promise<T[]> {
+async function each<T>(things: readonly ResourceObject[], work: (thing: ResourceObject) => Promise<T>): Promise<T[]> {
   const found: T[] = [];
-  await eachAtOnce(things.entries(), concurrency, async ([index, thing]) => {
+  await forEachConcurrently(things.entries(), concurrency, async ([index, thing]) => {
     found[index] = await work(thing);
   });
   return found;

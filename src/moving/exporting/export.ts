@@ -3,26 +3,26 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { conflict } from "../../kernel/errors.ts";
 import { quoted } from "../../kernel/text.ts";
-import { type Origin, textOf, type Thing } from "../wire.ts";
-import { collect, type Collected } from "./collect.ts";
-import { writeResources, type Written } from "./resources.ts";
+import { type OrganizationReader, textOf, type ResourceObject } from "../wire.ts";
+import { collect, type CollectedOrganization } from "./collect.ts";
+import { writeResources, type HclExport } from "./resources.ts";
 
 export interface ExportRequest {
-  readonly origin: Origin;
+  readonly origin: OrganizationReader;
   readonly organization: string;
   readonly folder: string;
   /** The provider's hostname. */
   readonly hostname: string;
 }
 
-export interface Exported {
+export interface ExportResult {
   readonly fileCount: number;
   readonly writeOnly: readonly string[];
   readonly beyond: readonly string[];
 }
 
 /** Throws Missing if there is no such organization, and `conflict` if the directory isn't empty. */
-export async function exportOrganization({ origin, organization, folder, hostname }: ExportRequest): Promise<Exported> {
+export async function exportOrganization({ origin, organization, folder, hostname }: ExportRequest): Promise<ExportResult> {
   requireEmpty(folder);
   const collected = await collect(origin, organization);
   const written = writeResources(collected, hostname);
@@ -48,19 +48,19 @@ function requireEmpty(folder: string): void {
 }
 
 /** Without links, and without the reader's own permissions. */
-const documentOf = ({ id, type, attributes, relationships }: Thing): object => {
+const documentOf = ({ id, type, attributes, relationships }: ResourceObject): object => {
   const { permissions: _, ...facts } = attributes;
   return { id, type, attributes: facts, relationships };
 };
 
-function jsonFiles(collected: Collected): [path: string, content: object][] {
-  const named = (folder: string, thing: Thing, content: object): [string, object] => [
+function jsonFiles(collected: CollectedOrganization): [path: string, content: object][] {
+  const named = (folder: string, thing: ResourceObject, content: object): [string, object] => [
     `${folder}/${fileName(textOf(thing, "name") ?? textOf(thing, "email") ?? textOf(thing, "key") ?? thing.id)}.json`,
     content,
   ];
-  const each = (folder: string, things: readonly Thing[]) =>
+  const each = (folder: string, things: readonly ResourceObject[]) =>
     things.map((thing) => named(folder, thing, documentOf(thing)));
-  const all = (things: readonly Thing[]) => things.map(documentOf);
+  const all = (things: readonly ResourceObject[]) => things.map(documentOf);
   return [
     [
       "organization.json",
@@ -94,7 +94,7 @@ function jsonFiles(collected: Collected): [path: string, content: object][] {
 /** Safe on every file system. Names are unique regardless of case, except those of workspaces. */
 const fileName = (name: string): string => name.replaceAll(/[^A-Za-z0-9._@-]+/g, "_").replace(/^\./, "_");
 
-function readme(organization: string, { writeOnly, beyond }: Written): string {
+function readme(organization: string, { writeOnly, beyond }: HclExport): string {
   const list = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? "" : `\n${title}\n\n${lines.map((line) => `- ${line}`).join("\n")}\n`;
   return `# ${organization}

@@ -1,7 +1,7 @@
 /** Writes HCL: values, blocks and labels. */
 
 /** An expression that is written unquoted, such as a reference to another resource. */
-export class Expression {
+export class HclExpression {
   readonly text: string;
 
   constructor(text: string) {
@@ -9,12 +9,12 @@ export class Expression {
   }
 }
 
-export type Value = string | number | boolean | Expression | readonly Value[] | { readonly [key: string]: Value };
+export type HclArgument = string | number | boolean | HclExpression | readonly HclArgument[] | { readonly [key: string]: HclArgument };
 
 /** The body of a block. Undefined attributes and blocks are left out. */
-export interface Body {
-  readonly attributes: Readonly<Record<string, Value | undefined>>;
-  readonly blocks?: Readonly<Record<string, Body | undefined>>;
+export interface HclBody {
+  readonly attributes: Readonly<Record<string, HclArgument | undefined>>;
+  readonly blocks?: Readonly<Record<string, HclBody | undefined>>;
 }
 
 /** Escapes template sequences, which HCL would evaluate. */
@@ -28,21 +28,21 @@ export const quotedText = (text: string): string =>
       (_, before: string, letter: string) => `${before}\\u${letter === "b" ? "0008" : "000c"}`,
     );
 
-export function valueText(value: Value, indent = ""): string {
-  if (value instanceof Expression) return value.text;
+export function valueText(value: HclArgument, indent = ""): string {
+  if (value instanceof HclExpression) return value.text;
   if (typeof value === "string") return quotedText(value);
   if (typeof value !== "object") return String(value);
   const inner = `${indent}  `;
   if (Array.isArray(value)) {
     if (value.length === 0) return "[]";
-    return `[\n${value.map((each: Value) => `${inner}${valueText(each, inner)},\n`).join("")}${indent}]`;
+    return `[\n${value.map((each: HclArgument) => `${inner}${valueText(each, inner)},\n`).join("")}${indent}]`;
   }
-  const entries = Object.entries(value as Readonly<Record<string, Value>>);
+  const entries = Object.entries(value as Readonly<Record<string, HclArgument>>);
   if (entries.length === 0) return "{}";
   return `{\n${entries.map(([key, each]) => `${inner}${quotedText(key)} = ${valueText(each, inner)}\n`).join("")}${indent}}`;
 }
 
-export function block(head: string, { attributes, blocks = {} }: Body, indent = ""): string {
+export function block(head: string, { attributes, blocks = {} }: HclBody, indent = ""): string {
   const inner = `${indent}  `;
   const lines = Object.entries(attributes).flatMap(([name, value]) =>
     value === undefined ? [] : [`${inner}${name} = ${valueText(value, inner)}\n`],
@@ -54,7 +54,7 @@ export function block(head: string, { attributes, blocks = {} }: Body, indent = 
 }
 
 /** Assigns resource labels of letters, digits and underscores, unique per kind. */
-export class Labels {
+export class ResourceLabels {
   readonly #taken = new Set<string>();
 
   for(kind: string, name: string): string {

@@ -2,13 +2,13 @@
  * Writes an organization as resources of the official Terraform provider with import blocks. A plan against the same server shows no
  * changes. Values that can't be read, and settings that the provider doesn't support, are listed separately.
  */
-import { flagOf, numberOf, objectOf, relatedId, relatedIds, textOf, type Thing } from "../wire.ts";
-import type { Collected } from "./collect.ts";
-import { block, type Body, type Value } from "./hcl.ts";
+import { flagOf, numberOf, objectOf, relatedId, relatedIds, textOf, type ResourceObject } from "../wire.ts";
+import type { CollectedOrganization } from "./collect.ts";
+import { block, type HclBody, type HclArgument } from "./hcl.ts";
 import { workspaceResources } from "./workspace-resources.ts";
-import { noteTerms, retentionResource, tagsOf, variableResource, Writer } from "./writer.ts";
+import { noteTerms, retentionResource, tagsOf, variableResource, HclWriter } from "./writer.ts";
 
-export interface Written {
+export interface HclExport {
   readonly files: ReadonlyMap<string, string>;
   /** Values that can't be read; the plan ignores them. */
   readonly writeOnly: readonly string[];
@@ -16,8 +16,8 @@ export interface Written {
   readonly beyond: readonly string[];
 }
 
-export function writeResources(collected: Collected, hostname: string): Written {
-  const writer = new Writer(textOf(collected.organization, "name") ?? collected.organization.id);
+export function writeResources(collected: CollectedOrganization, hostname: string): HclExport {
+  const writer = new HclWriter(textOf(collected.organization, "name") ?? collected.organization.id);
   organizationResources(writer, collected);
   peopleResources(writer, collected);
   connectionResources(writer, collected);
@@ -37,7 +37,7 @@ function head(hostname: string): string {
   return `${block("terraform", terraform)}\n${comment}${block('provider "tfe"', { attributes: { hostname } })}`;
 }
 
-function organizationResources(writer: Writer, { organization, retention }: Collected): void {
+function organizationResources(writer: HclWriter, { organization, retention }: CollectedOrganization): void {
   const { organization: name } = writer;
   const minutes = (attribute: string) => numberOf(organization, attribute) || undefined;
   writer.add("organization.tf", "tfe_organization", name, {
@@ -67,7 +67,7 @@ function organizationResources(writer: Writer, { organization, retention }: Coll
   retentionResource(writer, retention, name, name, { organization: name });
 }
 
-function peopleResources(writer: Writer, { teams, memberships }: Collected): void {
+function peopleResources(writer: HclWriter, { teams, memberships }: CollectedOrganization): void {
   const { organization } = writer;
   for (const team of teams) {
     const name = textOf(team, "name") ?? team.id;
@@ -119,7 +119,7 @@ const knownPermissions =
   );
 const isKnown = (permission: string) => knownPermissions.includes(permission);
 
-function connectionResources(writer: Writer, { organization, sshKeys, agentPools, reservedTagKeys }: Collected): void {
+function connectionResources(writer: HclWriter, { organization, sshKeys, agentPools, reservedTagKeys }: CollectedOrganization): void {
   const { organization: name } = writer;
   for (const key of sshKeys)
     writer.writeOnly.push(`the SSH key ${textOf(key, "name")} (${key.id}): it can't be imported`);
@@ -155,7 +155,7 @@ const poolScopes = [
 ] as const;
 
 /** Must come after projects and workspaces, which it references. */
-function poolScopeResources(writer: Writer, { agentPools }: Collected): void {
+function poolScopeResources(writer: HclWriter, { agentPools }: CollectedOrganization): void {
   for (const pool of agentPools)
     for (const [scope, type, argument] of poolScopes) {
       const ids = relatedIds(pool, scope);
@@ -165,7 +165,7 @@ function poolScopeResources(writer: Writer, { agentPools }: Collected): void {
     }
 }
 
-function projectResources(writer: Writer, { projects }: Collected): void {
+function projectResources(writer: HclWriter, { projects }: CollectedOrganization): void {
   const { organization } = writer;
   for (const { project, access, bindings } of projects) {
     const name = textOf(project, "name") ?? project.id;
@@ -197,13 +197,13 @@ function projectResources(writer: Writer, { projects }: Collected): void {
   }
 }
 
-function projectAccess(writer: Writer, project: string, record: Thing): void {
+function projectAccess(writer: HclWriter, project: string, record: ResourceObject): void {
   const level = textOf(record, "access") ?? "";
-  const chosen = (attribute: string): Body => ({
+  const chosen = (attribute: string): HclBody => ({
     attributes: Object.fromEntries(
       Object.entries(objectOf(record, attribute))
         .filter(([permission]) => permission !== "policy-mocks")
-        .map(([permission, value]) => [permission.replaceAll("-", "_"), value as Value]),
+        .map(([permission, value]) => [permission.replaceAll("-", "_"), value as HclArgument]),
     ),
   });
   noteTerms(writer, `the access of a team to the project ${project}`, record);
@@ -223,7 +223,7 @@ function projectAccess(writer: Writer, project: string, record: Thing): void {
   });
 }
 
-function varsetResources(writer: Writer, { varsets, workspaces, projects }: Collected): void {
+function varsetResources(writer: HclWriter, { varsets, workspaces, projects }: CollectedOrganization): void {
   const { organization } = writer;
   const namesOf = new Map([
     ...workspaces.map(({ workspace }) => [workspace.id, textOf(workspace, "name") ?? ""] as const),

@@ -1,10 +1,10 @@
 /** Writes workspaces, and everything that belongs to them, as resources of the official provider. */
-import { flagOf, isObject, objectOf, relatedId, textOf, type Thing } from "../wire.ts";
-import type { Collected, CollectedWorkspace } from "./collect.ts";
-import type { Body, Value } from "./hcl.ts";
-import { ignoring, noteTerms, retentionResource, tagsOf, variableResource, type Writer } from "./writer.ts";
+import { flagOf, isObject, objectOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
+import type { CollectedOrganization, CollectedWorkspace } from "./collect.ts";
+import type { HclBody, HclArgument } from "./hcl.ts";
+import { ignoring, noteTerms, retentionResource, tagsOf, variableResource, type HclWriter } from "./writer.ts";
 
-export function workspaceResources(writer: Writer, { workspaces }: Collected): void {
+export function workspaceResources(writer: HclWriter, { workspaces }: CollectedOrganization): void {
   for (const collected of workspaces) workspaceResource(writer, collected);
   // After all workspaces: these resources reference other workspaces.
   for (const collected of workspaces) {
@@ -13,13 +13,13 @@ export function workspaceResources(writer: Writer, { workspaces }: Collected): v
   }
 }
 
-const texts = (thing: Thing, name: string): string[] | undefined => {
+const texts = (thing: ResourceObject, name: string): string[] | undefined => {
   const value = thing.attributes[name];
   const list = Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
   return list.length === 0 ? undefined : list;
 };
 
-function workspaceResource(writer: Writer, { workspace, bindings }: CollectedWorkspace): void {
+function workspaceResource(writer: HclWriter, { workspace, bindings }: CollectedWorkspace): void {
   const name = textOf(workspace, "name") ?? workspace.id;
   const flag = (attribute: string) => flagOf(workspace, attribute);
   const own = workspace.attributes["inherits-project-auto-destroy"] === false;
@@ -68,7 +68,7 @@ function workspaceResource(writer: Writer, { workspace, bindings }: CollectedWor
   });
 }
 
-function repositoryOf(workspace: Thing): Body | undefined {
+function repositoryOf(workspace: ResourceObject): HclBody | undefined {
   const repository = workspace.attributes["vcs-repo"];
   if (!isObject(repository)) return undefined;
   const text = (name: string) => (typeof repository[name] === "string" ? repository[name] || undefined : undefined);
@@ -85,7 +85,7 @@ function repositoryOf(workspace: Thing): Body | undefined {
 }
 
 /** Execution mode and remote-state sharing, which the provider has in a separate resource. */
-function settingsResource(writer: Writer, { workspace, consumers }: CollectedWorkspace): void {
+function settingsResource(writer: HclWriter, { workspace, consumers }: CollectedWorkspace): void {
   const name = textOf(workspace, "name") ?? workspace.id;
   const own = objectOf(workspace, "setting-overwrites")["execution-mode"] === true;
   const mode = textOf(workspace, "execution-mode");
@@ -104,7 +104,7 @@ function settingsResource(writer: Writer, { workspace, consumers }: CollectedWor
   });
 }
 
-function childResources(writer: Writer, collected: CollectedWorkspace): void {
+function childResources(writer: HclWriter, collected: CollectedWorkspace): void {
   const { workspace, variables, access, triggers, retention } = collected;
   const { organization } = writer;
   const name = textOf(workspace, "name") ?? workspace.id;
@@ -132,11 +132,11 @@ const permissions = [
   "run-tasks",
 ] as const;
 
-function workspaceAccess(writer: Writer, workspace: string, record: Thing): void {
+function workspaceAccess(writer: HclWriter, workspace: string, record: ResourceObject): void {
   const level = textOf(record, "access") ?? "";
   const isCustom = level === "custom";
   const chosen = Object.fromEntries(
-    permissions.map((permission) => [permission.replaceAll("-", "_"), record.attributes[permission] as Value]),
+    permissions.map((permission) => [permission.replaceAll("-", "_"), record.attributes[permission] as HclArgument]),
   );
   noteTerms(writer, `the access of a team to the workspace ${workspace}`, record);
   writer.add("access.tf", "tfe_team_access", workspace, {

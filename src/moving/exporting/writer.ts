@@ -1,12 +1,12 @@
 /** Collects HCL resources with their import blocks, and builds the resources that several kinds of objects share. */
-import { flagOf, textOf, type Thing } from "../wire.ts";
-import { block, type Body, Expression, Labels, quotedText, type Value } from "./hcl.ts";
+import { flagOf, textOf, type ResourceObject } from "../wire.ts";
+import { block, type HclBody, HclExpression, ResourceLabels, quotedText, type HclArgument } from "./hcl.ts";
 
-export class Writer {
+export class HclWriter {
   readonly organization: string;
   readonly writeOnly: string[] = [];
   readonly beyond: string[] = [];
-  readonly #labels = new Labels();
+  readonly #labels = new ResourceLabels();
   readonly #texts = new Map<string, string[]>();
   readonly #references = new Map<string, string>();
 
@@ -15,20 +15,20 @@ export class Writer {
   }
 
   /** `id` is Cadastre's own id, `importId` the one that the provider imports by. */
-  add(file: string, type: string, name: string, { importId, id, body }: Resource): void {
+  add(file: string, type: string, name: string, { importId, id, body }: HclResource): void {
     const label = this.#labels.for(type, name);
     const address = `${type}.${label}`;
     if (id !== undefined) this.#references.set(id, `${address}.id`);
-    const imported = block("import", { attributes: { to: new Expression(address), id: importId } });
+    const imported = block("import", { attributes: { to: new HclExpression(address), id: importId } });
     const text = `${imported}\n${block(`resource ${quotedText(type)} ${quotedText(label)}`, body)}`;
     this.#texts.set(file, [...(this.#texts.get(file) ?? []), text]);
   }
 
   /** Writes the resource as a comment, for the reader to complete. */
-  suggest(file: string, type: string, name: string, why: string, { importId, body }: Resource): void {
+  suggest(file: string, type: string, name: string, why: string, { importId, body }: HclResource): void {
     const address = `${type}.${this.#labels.for(type, name)}`;
     const label = address.slice(type.length + 1);
-    const imported = block("import", { attributes: { to: new Expression(address), id: importId } });
+    const imported = block("import", { attributes: { to: new HclExpression(address), id: importId } });
     const text = `# ${why}\n${imported}\n${block(`resource ${quotedText(type)} ${quotedText(label)}`, body)}`;
     this.#texts.set(file, [
       ...(this.#texts.get(file) ?? []),
@@ -40,13 +40,13 @@ export class Writer {
   }
 
   /** A reference to an exported resource, or the plain id of any other. */
-  ref(id: string | undefined): Value | undefined {
+  ref(id: string | undefined): HclArgument | undefined {
     if (id === undefined) return undefined;
     const reference = this.#references.get(id);
-    return reference === undefined ? id : new Expression(reference);
+    return reference === undefined ? id : new HclExpression(reference);
   }
 
-  refs(ids: readonly string[]): Value[] {
+  refs(ids: readonly string[]): HclArgument[] {
     return ids.map((id) => this.ref(id) ?? id);
   }
 
@@ -55,22 +55,22 @@ export class Writer {
   }
 }
 
-export interface Resource {
+export interface HclResource {
   readonly importId: string;
   readonly id?: string;
-  readonly body: Body;
+  readonly body: HclBody;
 }
 
-export const ignoring = (...names: string[]): Body => ({
-  attributes: { ignore_changes: names.map((name) => new Expression(name)) },
+export const ignoring = (...names: string[]): HclBody => ({
+  attributes: { ignore_changes: names.map((name) => new HclExpression(name)) },
 });
 
 export function retentionResource(
-  writer: Writer,
-  policy: Thing | undefined,
+  writer: HclWriter,
+  policy: ResourceObject | undefined,
   name: string,
   importId: string,
-  attributes: Body["attributes"],
+  attributes: HclBody["attributes"],
 ): void {
   if (policy === undefined) return;
   const days = policy.attributes["delete-older-than-n-days"];
@@ -80,13 +80,13 @@ export function retentionResource(
 }
 
 /** The provider supports neither the expiry of an access record nor its reason. */
-export function noteTerms(writer: Writer, what: string, record: Thing): void {
+export function noteTerms(writer: HclWriter, what: string, record: ResourceObject): void {
   const [end, reason] = [textOf(record, "expires-at"), textOf(record, "reason")];
   if (end !== undefined) writer.beyond.push(`${what} (${record.id}) expires at ${end}`);
   if (reason) writer.beyond.push(`${what} (${record.id}) has a reason: ${reason}`);
 }
 
-export function tagsOf(bindings: readonly Thing[]): Value | undefined {
+export function tagsOf(bindings: readonly ResourceObject[]): HclArgument | undefined {
   if (bindings.length === 0) return undefined;
   return Object.fromEntries(bindings.map((each) => [textOf(each, "key") ?? "", textOf(each, "value") ?? ""]));
 }
@@ -94,10 +94,10 @@ export function tagsOf(bindings: readonly Thing[]): Value | undefined {
 export interface VariableOwner {
   readonly name: string;
   readonly importId: string;
-  readonly owner: Body["attributes"];
+  readonly owner: HclBody["attributes"];
 }
 
-export function variableResource(writer: Writer, variable: Thing, { name, importId, owner }: VariableOwner): void {
+export function variableResource(writer: HclWriter, variable: ResourceObject, { name, importId, owner }: VariableOwner): void {
   const key = textOf(variable, "key") ?? variable.id;
   const isSensitive = flagOf(variable, "sensitive");
   if (isSensitive) writer.writeOnly.push(`the value of the variable ${key} of ${name} (${variable.id})`);

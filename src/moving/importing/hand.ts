@@ -9,22 +9,22 @@ import type { ResourceDefinition } from "../../jsonapi/define.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { fold } from "../../kernel/text.ts";
 import type { Context } from "../../resources/shared/context.ts";
-import { Door } from "../door.ts";
-import type { Peer } from "../peer.ts";
-import type { Report } from "../report.ts";
-import { type Link, readLinks, writeLinks } from "../store.ts";
-import { all, bodyOf, type Json, Missing, textOf, type Thing } from "../wire.ts";
+import { LocalApi } from "../door.ts";
+import type { SourceServer } from "../peer.ts";
+import type { ImportReport } from "../report.ts";
+import { type ImportLink, readLinks, writeLinks } from "../store.ts";
+import { listAll, bodyOf, type JsonObject, MissingResource, textOf, type ResourceObject } from "../wire.ts";
 
 export interface ImportRequest {
   readonly context: Context;
-  readonly source: Peer;
+  readonly source: SourceServer;
   /** Name of the organization on the source server. */
   readonly from: string;
   /** Name of the organization here. */
   readonly to: string;
   readonly dry: boolean;
   readonly concurrency: number;
-  readonly report: Report;
+  readonly report: ImportReport;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -57,9 +57,9 @@ export interface ImportItem {
 const issueCapability = Capability.issuer("import");
 
 export class Importer {
-  readonly api: Door;
-  readonly source: Peer;
-  readonly report: Report;
+  readonly api: LocalApi;
+  readonly source: SourceServer;
+  readonly report: ImportReport;
   readonly request: ImportRequest;
   readonly dry: boolean;
   readonly #sourceKey: string;
@@ -69,7 +69,7 @@ export class Importer {
 
   constructor(request: ImportRequest) {
     this.request = request;
-    this.api = new Door(request.context);
+    this.api = new LocalApi(request.context);
     this.source = request.source;
     this.report = request.report;
     this.dry = request.dry;
@@ -96,7 +96,7 @@ export class Importer {
   wasImported = (kind: string, ourId: string): boolean => this.#imported.has(`${kind} ${ourId}`);
 
   /** Records links, in the given transaction or in a new one. */
-  async link(links: readonly Link[], tx?: Tx): Promise<void> {
+  async link(links: readonly ImportLink[], tx?: Tx): Promise<void> {
     for (const { kind, sourceId, ourId } of links) {
       this.#links.set(`${kind} ${sourceId}`, ourId);
       this.#imported.add(`${kind} ${ourId}`);
@@ -110,9 +110,9 @@ export class Importer {
   }
 
   /** The resources that exist here at this path, by name unless `keyOf` is given. */
-  async listExisting(path: string, keyOf: (thing: Thing) => string | undefined = nameKey): Promise<ExistingResources> {
+  async listExisting(path: string, keyOf: (thing: ResourceObject) => string | undefined = nameKey): Promise<ExistingResources> {
     if (this.#organizationId === undefined) return noResources;
-    const things = await all(this.api, path);
+    const things = await listAll(this.api, path);
     return {
       byKey: new Map(things.map((thing) => [keyOf(thing) ?? thing.id, thing.id])),
       ids: new Set(things.map(({ id }) => id)),
@@ -123,7 +123,7 @@ export class Importer {
   async listExistingOf(
     ourId: string,
     path: string,
-    keyOf?: (thing: Thing) => string | undefined,
+    keyOf?: (thing: ResourceObject) => string | undefined,
   ): Promise<ExistingResources> {
     return isPlaceholder(ourId) ? noResources : this.listExisting(path, keyOf);
   }
@@ -178,22 +178,22 @@ export class Importer {
   }
 
   /** Lists resources of the source; undefined if it doesn't provide the list, which is then in the report. */
-  async listSource(kind: string, label: string, path: string): Promise<Thing[] | undefined> {
+  async listSource(kind: string, label: string, path: string): Promise<ResourceObject[] | undefined> {
     try {
-      return await all(this.source, path);
+      return await listAll(this.source, path);
     } catch (error) {
-      if (!(error instanceof Missing)) throw error;
+      if (!(error instanceof MissingResource)) throw error;
       this.report.gap(kind, label, error.message);
       return undefined;
     }
   }
 
   /** Lists resources that a source may not support; empty if it doesn't. */
-  async listSourceIfAny(path: string): Promise<Thing[]> {
+  async listSourceIfAny(path: string): Promise<ResourceObject[]> {
     try {
-      return await all(this.source, path);
+      return await listAll(this.source, path);
     } catch (error) {
-      if (error instanceof Missing) return [];
+      if (error instanceof MissingResource) return [];
       throw error;
     }
   }
@@ -224,18 +224,18 @@ export class Importer {
 
 export interface ResourceBody {
   readonly type: string;
-  readonly attributes: Json;
-  readonly relationships?: Json;
+  readonly attributes: JsonObject;
+  readonly relationships?: JsonObject;
   /** Attributes without which the resource can't be created. */
   readonly required?: readonly string[];
 }
 
-const nameKey = (thing: Thing) => {
+const nameKey = (thing: ResourceObject) => {
   const name = textOf(thing, "name");
   return name === undefined ? undefined : fold(name);
 };
 
-function refusedAttributes(error: unknown, attributes: Json, required: readonly string[]) {
+function refusedAttributes(error: unknown, attributes: JsonObject, required: readonly string[]) {
   if (!(error instanceof AppError) || error.code !== "invalid") return [];
   const named = error.faults.flatMap(({ pointer = "", detail }) => {
     const name = /^\/data\/attributes\/([^/]+)/.exec(pointer)?.[1] ?? "";
@@ -246,7 +246,7 @@ function refusedAttributes(error: unknown, attributes: Json, required: readonly 
 
 /** Why one resource can't be imported; undefined for errors that end the whole import. */
 function reasonOf(error: unknown): string | undefined {
-  if (error instanceof Missing) return error.message;
+  if (error instanceof MissingResource) return error.message;
   if (!(error instanceof AppError)) return undefined;
   const fatal = ["unavailable", "internal", "unauthorized"].includes(error.code);
   return fatal ? undefined : error.faults.map(({ detail }) => detail).join("; ");
@@ -254,7 +254,7 @@ function reasonOf(error: unknown): string | undefined {
 
 /** The attributes that can be set on creation; null values are left out. */
 export function writableAttributes(
-  { attributes }: Thing,
+  { attributes }: ResourceObject,
   definition: ResourceDefinition,
   except: readonly string[] = [],
 ): Record<string, unknown> {

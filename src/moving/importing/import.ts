@@ -1,8 +1,8 @@
 /** Imports an organization: runs the steps in the order of their dependencies. */
 import { AppError } from "../../kernel/errors.ts";
-import { eachAtOnce } from "../at-once.ts";
+import { forEachConcurrently } from "../at-once.ts";
 import { listMissingSecrets } from "../report.ts";
-import { bodyOf, linkage, relatedId, type Thing } from "../wire.ts";
+import { bodyOf, linkage, relatedId, type ResourceObject } from "../wire.ts";
 import { importAgentPools, importSshKeys, findVcsTokens, restrictAgentPools } from "./connections.ts";
 import { Importer, type ImportRequest } from "./hand.ts";
 import { importOrganizationRecord, importRules, reportUnsupported, importDefaults } from "./organization.ts";
@@ -39,7 +39,7 @@ async function listSecrets({ context: { database, vault }, to, report }: ImportR
 
 /** Imports what links workspaces to each other: remote-state consumers and run triggers. Needs all workspaces to exist. */
 async function importWorkspaceLinks(importer: Importer, imported: readonly ImportedWorkspace[]): Promise<void> {
-  await eachAtOnce(imported, importer.request.concurrency, async (workspace) => {
+  await forEachConcurrently(imported, importer.request.concurrency, async (workspace) => {
     if (workspace.sharesOneByOne) await importConsumers(importer, workspace);
     await importTriggers(importer, workspace);
   });
@@ -63,7 +63,7 @@ async function importConsumers(importer: Importer, { sourceId, localId, label }:
 }
 
 /** The pairs that were not imported yet. */
-function pairs(importer: Importer, kind: string, sourceId: string, label: string, others: readonly Thing[]) {
+function pairs(importer: Importer, kind: string, sourceId: string, label: string, others: readonly ResourceObject[]) {
   return others.flatMap((other) => {
     const [ourId, pair] = [importer.localIdOf("workspaces", other.id), `${sourceId} ${other.id}`];
     if (importer.localIdOf(kind, pair) !== undefined) importer.report.count(kind, "here");

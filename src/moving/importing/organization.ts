@@ -4,13 +4,13 @@ import { quoted } from "../../kernel/text.ts";
 import { organizations } from "../../resources/identity/organizations/definition.ts";
 import { policyKinds } from "../../resources/register/data-retention-policies/definition.ts";
 import { reservedTagKeys } from "../../resources/register/reserved-tag-keys/definition.ts";
-import { bodyOf, Missing, textOf, type Thing } from "../wire.ts";
+import { bodyOf, MissingResource, textOf, type ResourceObject } from "../wire.ts";
 import { type Importer, writableAttributes } from "./hand.ts";
 
 const kind = "organizations";
 
 /** Returns the organization of the source. Throws `not-found`. */
-export async function importOrganizationRecord(importer: Importer): Promise<Thing> {
+export async function importOrganizationRecord(importer: Importer): Promise<ResourceObject> {
   const { from, to } = importer.request;
   const source = await findInSource(importer, from);
   const existing = await importer.api.find(importer.localPath(""));
@@ -28,11 +28,11 @@ export async function importOrganizationRecord(importer: Importer): Promise<Thin
   return source;
 }
 
-async function findInSource(importer: Importer, name: string): Promise<Thing> {
+async function findInSource(importer: Importer, name: string): Promise<ResourceObject> {
   try {
     return await importer.source.get(importer.sourcePath(""));
   } catch (error) {
-    if (!(error instanceof Missing)) throw error;
+    if (!(error instanceof MissingResource)) throw error;
     throw new AppError(
       "not-found",
       `There is no organization ${quoted(name)} at ${importer.source.base}, or the token has no access to it. Check the name, and use a token of one of its owners.`,
@@ -41,7 +41,7 @@ async function findInSource(importer: Importer, name: string): Promise<Thing> {
 }
 
 /** Returns its id. Never disables user tokens: nobody has another token here yet. */
-async function makeOrganization(importer: Importer, source: Thing): Promise<string> {
+async function makeOrganization(importer: Importer, source: ResourceObject): Promise<string> {
   const { to } = importer.request;
   const sent = writableAttributes(source, organizations, ["name", "user-tokens-enabled", "default-execution-mode"]);
   const mode = textOf(source, "default-execution-mode");
@@ -67,7 +67,7 @@ async function makeOrganization(importer: Importer, source: Thing): Promise<stri
 }
 
 /** Imports the reserved tag keys and the data retention policy. */
-export async function importRules(importer: Importer, source: Thing): Promise<void> {
+export async function importRules(importer: Importer, source: ResourceObject): Promise<void> {
   const kindOfKeys = "reserved-tag-keys";
   const keys = await importer.listSourceIfAny(importer.sourcePath("/reserved-tag-keys"));
   const existing =
@@ -92,7 +92,7 @@ export async function importRules(importer: Importer, source: Thing): Promise<vo
   await importRetention(importer, source.id, importer.sourcePath(""), importer.localPath(""), importer.request.to);
 }
 
-const keyOf = (thing: Thing) => textOf(thing, "key");
+const keyOf = (thing: ResourceObject) => textOf(thing, "key");
 
 /** Imports a data retention policy; not every server has them. */
 export async function importRetention(
@@ -104,7 +104,7 @@ export async function importRetention(
 ): Promise<void> {
   const path = "/relationships/data-retention-policy";
   const policy = await importer.source.get(sourcePath + path).catch((error: unknown) => {
-    if (error instanceof Missing) return undefined;
+    if (error instanceof MissingResource) return undefined;
     throw error;
   });
   if (policy === undefined || !(policyKinds as readonly string[]).includes(policy.type)) return;
@@ -123,7 +123,7 @@ export async function importRetention(
 /** Sets the default execution mode `agent` with its pool, once the pools exist. */
 export async function importDefaults(
   importer: Importer,
-  source: Thing,
+  source: ResourceObject,
   poolSourceId: string | undefined,
 ): Promise<void> {
   if (textOf(source, "default-execution-mode") !== "agent") return;

@@ -2,18 +2,18 @@
 import { projects as projectDefinition } from "../../resources/register/projects/definition.ts";
 import { teamProjects } from "../../resources/sharing/team-access/team-projects/definition.ts";
 import { teamWorkspaces } from "../../resources/sharing/team-access/team-workspaces/definition.ts";
-import { eachAtOnce } from "../at-once.ts";
-import { bodyOf, objectOf, relatedId, textOf, type Thing } from "../wire.ts";
+import { forEachConcurrently } from "../at-once.ts";
+import { bodyOf, objectOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
 import { type Importer, isPlaceholder, writableAttributes } from "./hand.ts";
 
 const kind = "projects";
 
-export async function importProjects(importer: Importer, organization: Thing): Promise<void> {
+export async function importProjects(importer: Importer, organization: ResourceObject): Promise<void> {
   const projects = (await importer.listSource(kind, "all", importer.sourcePath("/projects"))) ?? [];
   const existing = await importer.listExisting(importer.localPath("/projects"));
   const ourDefault = await defaultHere(importer);
   const theirDefault = relatedId(organization, "default-project") ?? projects.find(isDefault)?.id;
-  await eachAtOnce(projects, importer.request.concurrency, async (project) => {
+  await forEachConcurrently(projects, importer.request.concurrency, async (project) => {
     const label = textOf(project, "name") ?? project.id;
     const localId =
       project.id === theirDefault && ourDefault !== undefined
@@ -35,7 +35,7 @@ export async function importProjects(importer: Importer, organization: Thing): P
   });
 }
 
-const isDefault = (project: Thing) => textOf(project, "name") === "Default Project";
+const isDefault = (project: ResourceObject) => textOf(project, "name") === "Default Project";
 
 async function defaultHere(importer: Importer): Promise<string | undefined> {
   const organization = await importer.api.find(importer.localPath(""));
@@ -43,7 +43,7 @@ async function defaultHere(importer: Importer): Promise<string | undefined> {
 }
 
 /** The default project always exists here; it takes the settings of the source's default project, once. */
-async function importDefault(importer: Importer, project: Thing, localId: string): Promise<string> {
+async function importDefault(importer: Importer, project: ResourceObject, localId: string): Promise<string> {
   const label = textOf(project, "name") ?? project.id;
   const isNew = await importer.runOnce("default-projects", project.id, label, async () => {
     await importer.create({ kind, label }, "PATCH", `/projects/${localId}`, await settingsOf(importer, project));
@@ -53,7 +53,7 @@ async function importDefault(importer: Importer, project: Thing, localId: string
   return localId;
 }
 
-async function settingsOf(importer: Importer, project: Thing) {
+async function settingsOf(importer: Importer, project: ResourceObject) {
   const defaults = ["default-execution-mode", "default-agent-pool-id", "setting-overwrites"];
   const attributes = writableAttributes(project, projectDefinition, defaults);
   if (objectOf(project, "setting-overwrites")["default-execution-mode"] === true) {
@@ -84,7 +84,7 @@ export async function bindingsOf(importer: Importer, path: string): Promise<Reco
   return { "tag-bindings": { data } };
 }
 
-async function importProjectAccess(importer: Importer, project: Thing, label: string, localId: string): Promise<void> {
+async function importProjectAccess(importer: Importer, project: ResourceObject, label: string, localId: string): Promise<void> {
   const path = "/team-projects?filter[project][id]=";
   const found = (await importer.listSource("team-projects", label, path + project.id)) ?? [];
   if (found.length === 0) return;
@@ -107,7 +107,7 @@ const records = {
 export async function importRecord(
   importer: Importer,
   kindOfRecord: keyof typeof records,
-  record: Thing,
+  record: ResourceObject,
   { label, localId, existing }: AccessTarget,
 ): Promise<void> {
   const { target, type, definition } = records[kindOfRecord];

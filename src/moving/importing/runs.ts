@@ -1,10 +1,10 @@
 /** Imports the finished runs of a workspace as history. Nothing is executed, and logs are not imported. */
 import { AppError } from "../../kernel/errors.ts";
 import { counted } from "../../kernel/text.ts";
-import { bringRuns, type HistoricPhase, type HistoricRun } from "../../resources/runs/runs/history.ts";
+import { importRuns, type HistoricPhase, type HistoricRun } from "../../resources/runs/runs/history.ts";
 import { isFinal } from "../../resources/runs/runs/machine.ts";
 import { readLatestRun } from "../store.ts";
-import { flagOf, isObject, Missing, numberOf, objectOf, relatedId, textOf, type Thing } from "../wire.ts";
+import { flagOf, isObject, MissingResource, numberOf, objectOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
 import type { Importer } from "./hand.ts";
 import { type WorkspaceHistory, timestampOf } from "./states.ts";
 
@@ -12,8 +12,8 @@ const kind = "runs";
 const runsPerBatch = 50;
 
 interface SourceRun {
-  readonly run: Thing;
-  readonly included: readonly Thing[];
+  readonly run: ResourceObject;
+  readonly included: readonly ResourceObject[];
 }
 
 export async function importRunHistory(importer: Importer, history: WorkspaceHistory): Promise<void> {
@@ -48,7 +48,7 @@ async function importInOrder(
     const part = pending.slice(start, start + runsPerBatch);
     const historic = part.map((read) => historicOf(read, history));
     try {
-      const ids = await bringRuns(importer.request.context, localId, after, historic, (tx, created) =>
+      const ids = await importRuns(importer.request.context, localId, after, historic, (tx, created) =>
         importer.link(
           part.map(({ run }, index) => ({ kind, sourceId: run.id, ourId: created[index] ?? "" })),
           tx,
@@ -71,18 +71,18 @@ async function listSourceRuns(importer: Importer, { workspace, label }: Workspac
   for (const query of ["?include=plan,apply,created_by", ""]) {
     try {
       const runs: SourceRun[] = [];
-      for await (const { things, included } of importer.source.pages(path + query))
+      for await (const { resources: things, included } of importer.source.pages(path + query))
         for (const run of things) runs.push({ run, included: includedFor(run, included) });
       return runs.toReversed();
     } catch (error) {
-      if (!(error instanceof Missing)) throw error;
+      if (!(error instanceof MissingResource)) throw error;
       if (query === "") importer.report.gap(kind, label, error.message);
     }
   }
   return [];
 }
 
-function includedFor(run: Thing, included: readonly Thing[]): Thing[] {
+function includedFor(run: ResourceObject, included: readonly ResourceObject[]): ResourceObject[] {
   const ids = new Set(["plan", "apply", "created-by"].map((name) => relatedId(run, name)));
   return included.filter(({ id }) => ids.has(id));
 }
@@ -93,7 +93,7 @@ const equivalentStatuses: Readonly<Record<string, string>> = {
   policy_soft_failed: "errored",
 };
 
-const statusOf = (run: Thing): string => {
+const statusOf = (run: ResourceObject): string => {
   const status = textOf(run, "status") ?? "";
   return equivalentStatuses[status] ?? status;
 };
@@ -126,7 +126,7 @@ function historicOf({ run, included }: SourceRun, { people }: WorkspaceHistory):
     allowEmptyApply: flagOf(run, "allow-empty-apply"),
     hasChanges: flagOf(run, "has-changes"),
     engineVersion: textOf(run, "terraform-version") ?? textOf(run, "engine-version") ?? null,
-    maker: {
+    creator: {
       userId: people.userId(creatorId),
       name: people.name(creatorId) ?? (user && textOf(user, "username")) ?? null,
     },
@@ -135,7 +135,7 @@ function historicOf({ run, included }: SourceRun, { people }: WorkspaceHistory):
   };
 }
 
-const stampsOf = (thing: Thing): Record<string, string> =>
+const stampsOf = (thing: ResourceObject): Record<string, string> =>
   Object.fromEntries(
     Object.entries(objectOf(thing, "status-timestamps")).filter(
       (entry): entry is [string, string] => typeof entry[1] === "string",
@@ -154,7 +154,7 @@ function phasesAfter(status: HistoricRun["status"], wasPlanned: boolean): { plan
 
 const phaseEnds: readonly string[] = ["finished", "errored", "canceled", "unreachable"];
 
-function phaseOf(shown: Thing | undefined, otherwise: PhaseEnd): HistoricPhase {
+function phaseOf(shown: ResourceObject | undefined, otherwise: PhaseEnd): HistoricPhase {
   const phase = shown ?? { attributes: {}, id: "", type: "", relationships: {} };
   const status = textOf(phase, "status") ?? "";
   return {

@@ -1,12 +1,12 @@
 /** Imports every state version of a workspace with its content, oldest first, unless the workspace has a state of its own here. */
 import { AppError } from "../../kernel/errors.ts";
 import {
-  announceHistoricState,
-  discardHistoricState,
-  receiveHistoricState,
+  announceImportedState,
+  discardImportedState,
+  receiveImportedState,
 } from "../../resources/state/state-versions/arrival/history.ts";
 import { readStatuses } from "../store.ts";
-import { Missing, numberOf, relatedId, textOf, type Thing } from "../wire.ts";
+import { MissingResource, numberOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
 import type { Importer } from "./hand.ts";
 import type { MemberDirectory } from "./people.ts";
 
@@ -14,7 +14,7 @@ const kind = "state-versions";
 const attemptsMax = 3;
 
 export interface WorkspaceHistory {
-  readonly workspace: Thing;
+  readonly workspace: ResourceObject;
   readonly localId: string;
   readonly label: string;
   readonly people: MemberDirectory;
@@ -53,7 +53,7 @@ export async function importStates(importer: Importer, history: WorkspaceHistory
   }
 }
 
-function countOnly(importer: Importer, label: string, versions: readonly Thing[]): void {
+function countOnly(importer: Importer, label: string, versions: readonly ResourceObject[]): void {
   for (const version of versions) {
     if (importer.localIdOf(kind, version.id) !== undefined) importer.report.count(kind, "here");
     else if (obstacleOf(version) === undefined) importer.report.count(kind, "brought");
@@ -62,7 +62,7 @@ function countOnly(importer: Importer, label: string, versions: readonly Thing[]
 }
 
 /** Oldest first. Some servers have only one of the two lists. */
-async function listSourceVersions(importer: Importer, { workspace, label }: WorkspaceHistory): Promise<Thing[]> {
+async function listSourceVersions(importer: Importer, { workspace, label }: WorkspaceHistory): Promise<ResourceObject[]> {
   const query = new URLSearchParams({
     "filter[organization][name]": importer.request.from,
     "filter[workspace][name]": label,
@@ -70,11 +70,11 @@ async function listSourceVersions(importer: Importer, { workspace, label }: Work
   const paths = [`/state-versions?${query.toString()}`, `/workspaces/${workspace.id}/state-versions`];
   for (const [index, path] of paths.entries()) {
     try {
-      const versions: Thing[] = [];
-      for await (const page of importer.source.pages(path)) versions.push(...page.things);
+      const versions: ResourceObject[] = [];
+      for await (const page of importer.source.pages(path)) versions.push(...page.resources);
       return versions.toReversed();
     } catch (error) {
-      if (!(error instanceof Missing)) throw error;
+      if (!(error instanceof MissingResource)) throw error;
       if (index === paths.length - 1) importer.report.gap(kind, label, error.message);
     }
   }
@@ -82,7 +82,7 @@ async function listSourceVersions(importer: Importer, { workspace, label }: Work
 }
 
 /** Why a version can't be imported; undefined if it can. */
-function obstacleOf(version: Thing): string | undefined {
+function obstacleOf(version: ResourceObject): string | undefined {
   const status = textOf(version, "status");
   if (status === undefined || status === "finalized") return undefined;
   if (status === "pending") return "its content has not been uploaded to the source yet; import again later";
@@ -99,7 +99,7 @@ interface StateImportPosition {
 async function importState(
   importer: Importer,
   history: WorkspaceHistory,
-  version: Thing,
+  version: ResourceObject,
   { after, announced }: StateImportPosition,
 ): Promise<string | undefined> {
   const { context } = importer.request;
@@ -115,7 +115,7 @@ async function importState(
       const bytes = await contentOf(importer, version);
       id ??= await announce(importer, history, version, after);
       try {
-        await receiveHistoricState(context, history.localId, id, bytes);
+        await receiveImportedState(context, history.localId, id, bytes);
         break;
       } catch (error) {
         // The download was interrupted.
@@ -123,9 +123,9 @@ async function importState(
       }
     }
   } catch (error) {
-    const isOwn = error instanceof Missing || (error instanceof AppError && isAboutContent(error));
+    const isOwn = error instanceof MissingResource || (error instanceof AppError && isAboutContent(error));
     if (!isOwn) throw error;
-    if (id !== undefined) await discardHistoricState(context, history.localId, id);
+    if (id !== undefined) await discardImportedState(context, history.localId, id);
     importer.report.left(kind, label, error.message);
     return undefined;
   }
@@ -136,13 +136,13 @@ async function importState(
 const isAboutContent = ({ code }: AppError): boolean => ["bad-request", "invalid", "too-large"].includes(code);
 
 /** Uses the download URL of the document; fetches a new one if it has expired. Throws Missing. */
-async function contentOf(importer: Importer, version: Thing): Promise<AsyncIterable<Uint8Array>> {
-  const addressOf = (thing: Thing) =>
+async function contentOf(importer: Importer, version: ResourceObject): Promise<AsyncIterable<Uint8Array>> {
+  const addressOf = (thing: ResourceObject) =>
     textOf(thing, "hosted-state-download-url") ?? `${importer.source.base}/state-versions/${thing.id}/download`;
   try {
     return await importer.source.content(addressOf(version));
   } catch (error) {
-    if (!(error instanceof Missing)) throw error;
+    if (!(error instanceof MissingResource)) throw error;
     return importer.source.content(addressOf(await importer.source.get(`/state-versions/${version.id}`)));
   }
 }
@@ -150,7 +150,7 @@ async function contentOf(importer: Importer, version: Thing): Promise<AsyncItera
 async function announce(
   importer: Importer,
   { localId, people }: WorkspaceHistory,
-  version: Thing,
+  version: ResourceObject,
   after: string | undefined,
 ): Promise<string> {
   const creatorId = relatedId(version, "created-by");
@@ -162,7 +162,7 @@ async function announce(
     runId: importer.localIdOf("runs", relatedId(version, "run")) ?? null,
     after,
   };
-  return announceHistoricState(importer.request.context, localId, state, (tx, id) =>
+  return announceImportedState(importer.request.context, localId, state, (tx, id) =>
     importer.link([{ kind, sourceId: version.id, ourId: id }], tx),
   );
 }

@@ -1,9 +1,9 @@
 /** Imports variables and variable sets with their links. Sensitive variables are imported empty. */
 import { vars as varDefinition } from "../../resources/variables/vars/definition.ts";
 import { varsets as varsetDefinition } from "../../resources/variables/varsets/definition.ts";
-import { eachAtOnce } from "../at-once.ts";
+import { forEachConcurrently } from "../at-once.ts";
 import { variableReason } from "../report.ts";
-import { flagOf, linkage, relatedId, relatedIds, relatedType, textOf, type Thing } from "../wire.ts";
+import { flagOf, linkage, relatedId, relatedIds, relatedType, textOf, type ResourceObject } from "../wire.ts";
 import { type Importer, isPlaceholder, writableAttributes } from "./hand.ts";
 
 /** `sourcePath` and `localPath` are those of the owner: `/workspaces/ws-…`, or `/varsets/varset-…/relationships`. */
@@ -34,14 +34,14 @@ export async function importVariables(
   }
 }
 
-const keyOf = (variable: Thing) => `${textOf(variable, "category") ?? ""} ${textOf(variable, "key") ?? variable.id}`;
+const keyOf = (variable: ResourceObject) => `${textOf(variable, "category") ?? ""} ${textOf(variable, "key") ?? variable.id}`;
 
 /** Needs projects and workspaces to exist. */
 export async function importVarsets(importer: Importer): Promise<void> {
   const kind = "varsets";
   const sets = (await importer.listSource(kind, "all", importer.sourcePath("/varsets"))) ?? [];
   const existing = await importer.listExisting(importer.localPath("/varsets"));
-  await eachAtOnce(sets, importer.request.concurrency, async (set) => {
+  await forEachConcurrently(sets, importer.request.concurrency, async (set) => {
     const label = textOf(set, "name") ?? set.id;
     const parent = parentOf(importer, set);
     if (parent === "missing") {
@@ -71,14 +71,14 @@ export async function importVarsets(importer: Importer): Promise<void> {
   });
 }
 
-function parentOf(importer: Importer, set: Thing): Record<string, object> | "missing" {
+function parentOf(importer: Importer, set: ResourceObject): Record<string, object> | "missing" {
   if (relatedType(set, "parent") !== "projects") return {};
   const id = importer.localIdOf("projects", relatedId(set, "parent"));
   return id === undefined ? "missing" : { parent: { data: { type: "projects", id } } };
 }
 
 /** Each link is imported only once: a link that was removed here is not restored. */
-async function importLinks(importer: Importer, set: Thing, localId: string, label: string): Promise<void> {
+async function importLinks(importer: Importer, set: ResourceObject, localId: string, label: string): Promise<void> {
   for (const type of ["projects", "workspaces"] as const) {
     const kind = `varset-${type}`;
     const pending = relatedIds(set, type).flatMap((id) => {

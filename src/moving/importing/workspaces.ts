@@ -1,7 +1,7 @@
 /** Imports workspaces with their settings, variables, access, history and states, several in parallel. */
 import { workspaces as workspaceDefinition } from "../../resources/register/workspaces/definition.ts";
-import { eachAtOnce } from "../at-once.ts";
-import { bodyOf, flagOf, isObject, objectOf, relatedId, textOf, type Thing } from "../wire.ts";
+import { forEachConcurrently } from "../at-once.ts";
+import { bodyOf, flagOf, isObject, objectOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
 import type { VcsTokenMap } from "./connections.ts";
 import { type Importer, type ResourceBody, writableAttributes, type ExistingResources } from "./hand.ts";
 import { importRetention } from "./organization.ts";
@@ -34,7 +34,7 @@ export async function importWorkspaces(
     textOf(workspace, "name"),
   );
   const imported: ImportedWorkspace[] = [];
-  await eachAtOnce(listSourceWorkspaces(importer), importer.request.concurrency, async (workspace) => {
+  await forEachConcurrently(listSourceWorkspaces(importer), importer.request.concurrency, async (workspace) => {
     const localId = await importWorkspace(importer, workspace, existing, context);
     if (localId !== undefined)
       imported.push({
@@ -47,15 +47,15 @@ export async function importWorkspaces(
   return imported;
 }
 
-async function* listSourceWorkspaces(importer: Importer): AsyncGenerator<Thing> {
-  for await (const page of importer.source.pages(importer.sourcePath("/workspaces"))) yield* page.things;
+async function* listSourceWorkspaces(importer: Importer): AsyncGenerator<ResourceObject> {
+  for await (const page of importer.source.pages(importer.sourcePath("/workspaces"))) yield* page.resources;
 }
 
-const nameOf = (workspace: Thing) => textOf(workspace, "name") ?? workspace.id;
+const nameOf = (workspace: ResourceObject) => textOf(workspace, "name") ?? workspace.id;
 
 async function importWorkspace(
   importer: Importer,
-  workspace: Thing,
+  workspace: ResourceObject,
   existing: ExistingResources,
   { people, vcsTokens }: WorkspaceImportContext,
 ): Promise<string | undefined> {
@@ -104,7 +104,7 @@ const separateAttributes = [
   "inherits-project-auto-destroy",
 ];
 
-async function settingsOf(importer: Importer, workspace: Thing, project: string | undefined): Promise<ResourceBody> {
+async function settingsOf(importer: Importer, workspace: ResourceObject, project: string | undefined): Promise<ResourceBody> {
   const tags = workspace.attributes["tag-names"];
   const names = Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
   return {
@@ -123,7 +123,7 @@ async function settingsOf(importer: Importer, workspace: Thing, project: string 
 }
 
 /** Empty if the workspace uses the default mode. Without its agent pool it becomes `local`, so that no other agents execute its runs. */
-function executionOf(importer: Importer, workspace: Thing): Record<string, unknown> {
+function executionOf(importer: Importer, workspace: ResourceObject): Record<string, unknown> {
   const mode = textOf(workspace, "execution-mode");
   if (objectOf(workspace, "setting-overwrites")["execution-mode"] === false || mode === undefined) return {};
   if (mode !== "agent") return { "execution-mode": mode };
@@ -138,7 +138,7 @@ function executionOf(importer: Importer, workspace: Thing): Record<string, unkno
 }
 
 /** A duration or a time in the future; empty if inherited from the project. */
-function autoDestroyOf(workspace: Thing): Record<string, unknown> {
+function autoDestroyOf(workspace: ResourceObject): Record<string, unknown> {
   if (workspace.attributes["inherits-project-auto-destroy"] !== false) return {};
   const duration = textOf(workspace, "auto-destroy-activity-duration");
   if (duration !== undefined) return { "auto-destroy-activity-duration": duration };
@@ -147,7 +147,7 @@ function autoDestroyOf(workspace: Thing): Record<string, unknown> {
 }
 
 /** Sets the SSH key and the repository, each only once. */
-async function connect(importer: Importer, workspace: Thing, localId: string, vcsTokens: VcsTokenMap): Promise<void> {
+async function connect(importer: Importer, workspace: ResourceObject, localId: string, vcsTokens: VcsTokenMap): Promise<void> {
   const label = nameOf(workspace);
   const theirKey = relatedId(workspace, "ssh-key");
   const key = importer.localIdOf("ssh-keys", theirKey);
@@ -176,7 +176,7 @@ async function connect(importer: Importer, workspace: Thing, localId: string, vc
   });
 }
 
-async function importAccess(importer: Importer, workspace: Thing, localId: string): Promise<void> {
+async function importAccess(importer: Importer, workspace: ResourceObject, localId: string): Promise<void> {
   const path = "/team-workspaces?filter[workspace][id]=";
   const label = nameOf(workspace);
   const found = (await importer.listSource("team-workspaces", label, path + workspace.id)) ?? [];
@@ -186,7 +186,7 @@ async function importAccess(importer: Importer, workspace: Thing, localId: strin
 }
 
 /** Reports what is not imported: the lock and notification configurations. */
-async function reportUnsupported(importer: Importer, workspace: Thing): Promise<void> {
+async function reportUnsupported(importer: Importer, workspace: ResourceObject): Promise<void> {
   const label = nameOf(workspace);
   if (flagOf(workspace, "locked"))
     importer.report.notes.push(`The workspace ${label} is locked at the source, but not here.`);

@@ -19,12 +19,12 @@ export type ExecutionColumns = Pick<
 >;
 
 /** The names of the two settings in request bodies and in setting-overwrites. */
-export interface ExecutionNames {
+export interface ExecutionSettingNames {
   readonly mode: string;
   readonly pool: string;
 }
 
-const workspaceExecution: ExecutionNames = { mode: "execution-mode", pool: "agent-pool" };
+const workspaceExecution: ExecutionSettingNames = { mode: "execution-mode", pool: "agent-pool" };
 
 /** The columns of a workspace that uses the defaults. */
 export const followingDefaults: ExecutionColumns = {
@@ -63,7 +63,7 @@ export function executionFaults(input: ExecutionInput, names = workspaceExecutio
       ),
     );
   const isOtherMode = (executionMode !== undefined && executionMode !== "agent") || operations === true;
-  if (!usesDefaults && isOtherMode && agentPoolId) faults.push(poolWithoutAgentMode(names));
+  if (!usesDefaults && isOtherMode && agentPoolId) faults.push(poolWithoutAgentModeFault(names));
   return faults;
 }
 
@@ -101,7 +101,7 @@ export function agentPoolFaults(
   after: Pick<ExecutionColumns, "executionMode" | "agentPoolId">,
   names = workspaceExecution,
 ): Fault[] {
-  if (after.agentPoolId !== null && after.executionMode !== "agent") return [poolWithoutAgentMode(names)];
+  if (after.agentPoolId !== null && after.executionMode !== "agent") return [poolWithoutAgentModeFault(names)];
   if (after.agentPoolId === null && after.executionMode === "agent")
     return [
       attributeFault(`${names.pool}-id`, `${human(names.pool)} must be specified when using 'agent' execution mode`),
@@ -109,6 +109,6 @@ export function agentPoolFaults(
   return [];
 }
 
-function poolWithoutAgentMode({ pool }: ExecutionNames): Fault {
+function poolWithoutAgentModeFault({ pool }: ExecutionSettingNames): Fault {
   return attributeFault(`${pool}-id`, `${human(pool)} must not be specified unless using 'agent' execution mode`);
 }

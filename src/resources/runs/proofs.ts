@@ -6,7 +6,7 @@ import type { Granted } from "../../access/granted.ts";
 export type RunTransition = Capability<"run-transition">;
 
 /** A grant on a workspace or run that permits a transition: a permission, a job's capability or an agent's claim. */
-export type RunMover = Granted<
+export type RunTransitionGrant = Granted<
   object,
   | "can-queue-run"
   | "can-apply"

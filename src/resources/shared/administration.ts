@@ -3,13 +3,13 @@ import { type Actor, isSiteAdmin } from "../../access/actor.ts";
 import { grant, type Granted } from "../../access/granted.ts";
 
 /** Functions that write for site admins require it. */
-export type Administration = Granted<Actor, "can-administer">;
+export type SiteAdminProof = Granted<Actor, "can-administer">;
 
 /** To everybody else, site administration does not exist. Raises `not-found`. */
-export const requireSiteAdmin = (actor: Actor): Administration => administer(actor, actor);
+export const requireSiteAdmin = (actor: Actor): SiteAdminProof => administer(actor, actor);
 
 /** Site admins have this permission on every row. */
-export const administered = <Row extends object>(by: Administration, row: Row): Granted<Row, "can-administer"> =>
+export const withSiteAdminProof = <Row extends object>(by: SiteAdminProof, row: Row): Granted<Row, "can-administer"> =>
   administer(by, row);
 
 function administer<Row extends object>(actor: Actor, row: Row): Granted<Row, "can-administer"> {

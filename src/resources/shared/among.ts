@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
 import { fold } from "../../kernel/text.ts";
 
-export async function lookAmong(
+export async function checkNameAvailability(
   tx: Tx,
   table: "auditWebhooks" | "identityTrusts",
   organizationId: string,

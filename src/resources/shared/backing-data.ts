@@ -4,14 +4,14 @@ const softDeleted = "backing_data_soft_deleted";
 const deleted = "backing_data_permanently_deleted";
 
 /** The status before and after each action; `present` is the status of a version with its content. */
-export const backingDataMovesOf = <const Present extends string>(present: Present) =>
+export const backingDataTransitionsFor = <const Present extends string>(present: Present) =>
   ({
     "soft-delete": { from: present, to: softDeleted },
     restore: { from: softDeleted, to: present },
     "permanently-delete": { from: softDeleted, to: deleted },
   }) as const;
 
-export type BackingDataMove = keyof ReturnType<typeof backingDataMovesOf>;
+export type BackingDataAction = keyof ReturnType<typeof backingDataTransitionsFor>;
 
 /** `thing`: whose content it is; `noun`: what the content is called. */
 export const backingDataOperations = <const Path extends string, const Answer extends string>(

@@ -9,14 +9,14 @@ const firstMs = 5_000;
 const mostMs = 3_600_000;
 
 /** For calls to version control providers, which limit attempts by their own rule. `attempts`: how many were made. */
-export const backoffMs = (attempts: number): number =>
+export const providerBackoffMs = (attempts: number): number =>
   jittered(Math.min(mostMs, firstMs * 3 ** (attempts - 1)), Math.random());
 
 /** After the first attempt, the second, and so on; the attempt after the last pause is the final one. */
 const notificationPausesMs = [1_000, 10_000, 60_000, 600_000] as const;
 
 /** For notifications. Undefined: that was the final attempt. */
-export function pauseAfter(attempts: number, random: number = Math.random()): number | undefined {
+export function deliveryBackoffMs(attempts: number, random: number = Math.random()): number | undefined {
   const pauseMs = notificationPausesMs[attempts - 1];
   return pauseMs === undefined ? undefined : jittered(pauseMs, random);
 }

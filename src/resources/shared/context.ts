@@ -43,19 +43,19 @@ export const accessCheckMs = 2_000;
 export interface Browser {
   readonly name: string | null;
   /** Stores the session's secret in a cookie that scripts can't read. */
-  keep(secret: string, until: string): void;
-  forget(): void;
+  setSessionCookie(secret: string, until: string): void;
+  clearSessionCookie(): void;
 }
 
 /** Limits failed sign-ins, by address, and by name and address. */
-export interface SignIns {
+export interface SignInLimiter {
   /** For secrets that are too long to guess. Raises `too-many-requests`. */
   check(): void;
-  failed(): void;
+  recordFailure(): void;
   /** For a password: counts as a failure unless `isRight` resolves to true. Raises `too-many-requests`. */
   attempt(name: string, isRight: () => Promise<boolean>): Promise<boolean>;
   /** The user has authenticated in another way: earlier failures under this name no longer block them at this address. */
-  succeeded(name: string): void;
+  recordSuccess(name: string): void;
 }
 
 export interface Context {
@@ -73,7 +73,7 @@ export interface Context {
   readonly address?: string;
   /** Set if the request comes, or may come, from a browser. */
   readonly browser?: Browser;
-  readonly signIns?: SignIns;
+  readonly signIns?: SignInLimiter;
   /** For operations that wait: whether the client has disconnected, or the server is stopping. */
   readonly isGone?: () => boolean;
   /** The kind of client; workspaces that it creates have it as their `source`. */

@@ -7,9 +7,9 @@ import { sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
 import { readFact, setFact } from "../../database/meta.ts";
 import { nowMs } from "../../kernel/time.ts";
-import type { JobWork } from "./job-work.ts";
+import type { JobContext } from "./job-work.ts";
 
-export interface Figures {
+export interface SiteStatistics {
   readonly at: string;
   readonly databaseBytes: number;
   readonly organizations: number;
@@ -28,20 +28,20 @@ export const tokenKinds = ["user", "team", "organization", "audit-trails"] as co
 const factName = "figures";
 const dayMs = 24 * 3600 * 1000;
 
-export async function readFigures(tx: Tx): Promise<Figures | undefined> {
+export async function readSiteStatistics(tx: Tx): Promise<SiteStatistics | undefined> {
   const fact = await readFact(tx, factName);
-  return fact === undefined ? undefined : (JSON.parse(fact) as Figures);
+  return fact === undefined ? undefined : (JSON.parse(fact) as SiteStatistics);
 }
 
 /** Returns the number of contents. If aborted, it leaves the previous statistics in place. */
-export async function takeFigures({ context, signal, step }: JobWork): Promise<number> {
+export async function collectSiteStatistics({ context, signal, step }: JobContext): Promise<number> {
   const { reader } = context.database;
   const at = nowMs();
   const contents = await countContents(reader, signal);
   const totals = await readTotals(reader);
   const tokensExpiring = await countExpiring(reader, at);
   if (signal.aborted) return 0;
-  const figures: Figures = { at: new Date(at).toISOString(), ...totals, contents, tokensExpiring };
+  const figures: SiteStatistics = { at: new Date(at).toISOString(), ...totals, contents, tokensExpiring };
   await step((tx) => setFact(tx, factName, JSON.stringify(figures)));
   return Object.values(contents).reduce((sum, { count }) => sum + count, 0);
 }
@@ -49,7 +49,7 @@ export async function takeFigures({ context, signal, step }: JobWork): Promise<n
 /** Rows per statement: on SQLite, everything else waits for it. */
 const rowsPerStatement = 2_000;
 
-interface Piece {
+interface ContentCountRow {
   readonly kind: string;
   readonly looked: number;
   readonly count: number;
@@ -57,11 +57,11 @@ interface Piece {
   readonly last: string;
 }
 
-async function countContents(tx: Tx, signal: AbortSignal): Promise<Figures["contents"]> {
+async function countContents(tx: Tx, signal: AbortSignal): Promise<SiteStatistics["contents"]> {
   const sums: Record<string, { count: number; bytes: number }> = {};
   let after = "";
   while (!signal.aborted) {
-    const { rows } = await sql<Piece>`
+    const { rows } = await sql<ContentCountRow>`
       select kind, count(*) as looked, max(id) as last,
         sum(complete) as count, sum(case when complete = 1 then size else 0 end) as bytes
       from (select id, kind, size, complete from contents where id > ${after} order by id limit ${sql.lit(rowsPerStatement)}) as piece
@@ -78,15 +78,15 @@ async function countContents(tx: Tx, signal: AbortSignal): Promise<Figures["cont
   return sums;
 }
 
-type Totals = Pick<Figures, "databaseBytes" | "organizations" | "users" | "workspaces">;
+type SiteTotals = Pick<SiteStatistics, "databaseBytes" | "organizations" | "users" | "workspaces">;
 
-async function readTotals({ db, dialect }: Tx): Promise<Totals> {
-  const { rows } = await sql<Totals>`
+async function readTotals({ db, dialect }: Tx): Promise<SiteTotals> {
+  const { rows } = await sql<SiteTotals>`
     select ${dialect.databaseBytes} as database_bytes, (select count(*) from organizations) as organizations,
       (select count(*) from users) as users, (select coalesce(sum(workspace_count), 0) from projects) as workspaces`.execute(
     db,
   );
-  const [found] = rows as [Totals];
+  const [found] = rows as [SiteTotals];
   return {
     databaseBytes: Number(found.databaseBytes),
     organizations: Number(found.organizations),
@@ -96,7 +96,7 @@ async function readTotals({ db, dialect }: Tx): Promise<Totals> {
 }
 
 /** Leaves out sessions, and tokens that were created for about a day or less, which their users replace automatically. */
-async function countExpiring(tx: Tx, at: number): Promise<Figures["tokensExpiring"]> {
+async function countExpiring(tx: Tx, at: number): Promise<SiteStatistics["tokensExpiring"]> {
   const inDays = (days: number) => new Date(at + days * dayMs).toISOString();
   const within = (days: number) => sql<number>`sum(case when expired_at <= ${inDays(days)} then 1 else 0 end)`;
   const { rows } = await sql<{ kind: string; one: number; seven: number; thirty: number }>`

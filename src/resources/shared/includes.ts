@@ -3,7 +3,7 @@
  * loader for each related type.
  */
 import type { Tx } from "../../database/database.ts";
-import type { Included, ResourceDefinition } from "../../jsonapi/define.ts";
+import type { IncludedResource, ResourceDefinition } from "../../jsonapi/define.ts";
 import type { Relationship } from "../../jsonapi/relationships.ts";
 import type { Context } from "./context.ts";
 
@@ -18,13 +18,13 @@ export type LoadMany<Parent = never> = (
   parents: ReadonlyMap<string, Parent>,
 ) => Promise<readonly object[]>;
 
-export interface Loader {
+export interface IncludeLoader {
   readonly definition: ResourceDefinition;
   readonly loadMany: LoadMany;
 }
 
 /** Resources of one type to load, with the nested names requested for them. */
-interface Group {
+interface IncludeGroup {
   readonly type: string;
   readonly nested: ReadonlySet<string>;
   readonly parents: Map<string, unknown>;
@@ -38,9 +38,9 @@ export async function loadIncluded<View>(
   views: readonly View[],
   wanted: ReadonlySet<string>,
   canShow: (view: View, name: string) => boolean = () => true,
-): Promise<Included[] | undefined> {
+): Promise<IncludedResource[] | undefined> {
   if (wanted.size === 0) return undefined;
-  const included: Included[] = [];
+  const included: IncludedResource[] = [];
   for (const { type, nested, parents } of groupsOf(definition, views, wanted, canShow)) {
     const loader = context.hooks.loaders.get(type);
     if (loader === undefined) throw new Error(`${type} can't be included: add a loader for them in resources/index.ts`);
@@ -61,8 +61,8 @@ function groupsOf<View>(
   views: readonly View[],
   wanted: ReadonlySet<string>,
   canShow: (view: View, name: string) => boolean,
-): Iterable<Group> {
-  const groups = new Map<string, Group>();
+): Iterable<IncludeGroup> {
+  const groups = new Map<string, IncludeGroup>();
   for (const [key, relationship] of Object.entries(definition.relationships)) {
     const name = key.replaceAll("-", "_");
     const nested = nestedNames(name, wanted);

@@ -3,7 +3,7 @@ import type { Capability } from "../../access/capability.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Context } from "./context.ts";
 
-export interface JobWork {
+export interface JobContext {
   readonly context: Context;
   /** The proof for functions that write: a job makes the change, not a caller with permissions. */
   readonly capability: Capability<"job">;

@@ -17,24 +17,24 @@ import type { Schema } from "../../database/schema/schema.ts";
 export type Lock = boolean | "organization" | "removal" | "alone";
 
 /** The end of a statement that calls the organization `o`; empty if nothing is to be locked. */
-export function held({ lockRows }: Dialect, table: string, lock: Lock): RawBuilder<unknown> {
+export function lockClause({ lockRows }: Dialect, table: string, lock: Lock): RawBuilder<unknown> {
   if (lock === false) return sql``;
   if (lock === "organization") return lockRows("o", "reference");
   const own = lockRows(table, lock === true ? "change" : "removal");
   return table === "o" ? own : sql`${lockRows("o", lock === "alone" ? "change" : "reference")} ${own}`;
 }
 
-interface Endable<Row> extends Compilable<Row> {
+interface LockableQuery<Row> extends Compilable<Row> {
   modifyEnd(modifier: RawBuilder<unknown>): Compilable<Row>;
 }
 
 /** A frequent statement that can also lock a table's rows: compiled once for each kind of lock. */
-export function lockable<Parameters extends object, Row>(
+export function lockableStatement<Parameters extends object, Row>(
   table: string,
-  build: (db: Kysely<Schema>, parameters: Parameters) => Endable<Row>,
+  build: (db: Kysely<Schema>, parameters: Parameters) => LockableQuery<Row>,
 ): (tx: Tx, parameters: Parameters, lock: Lock) => Promise<Row[]> {
   const locking = (lock: Lock) =>
-    prepared<Parameters, Row>((db, parameters, dialect) => build(db, parameters).modifyEnd(held(dialect, table, lock)));
+    prepared<Parameters, Row>((db, parameters, dialect) => build(db, parameters).modifyEnd(lockClause(dialect, table, lock)));
   const variants = new Map(
     ([false, true, "organization", "removal", "alone"] as const).map((lock) => [lock, locking(lock)]),
   );

@@ -10,32 +10,32 @@ export interface EndedPhase {
 
 const phases = channel("cadastre.phase-ended");
 
-export const tellEndedPhase = (phase: EndedPhase): void => phases.publish(phase);
+export const publishEndedPhase = (phase: EndedPhase): void => phases.publish(phase);
 
 /** Returns the function that unsubscribes. */
-export function hearEndedPhases(listen: (phase: EndedPhase) => void): () => void {
+export function onEndedPhase(listen: (phase: EndedPhase) => void): () => void {
   const heard = (message: unknown) => listen(message as EndedPhase);
   phases.subscribe(heard);
   return () => phases.unsubscribe(heard);
 }
 
 /** A version control webhook arrived (`stored`, `repeated`, `unknown` or `refused`) or was processed (`started`, `ignored` or `failed`). */
-export interface CountedVcsEvent {
+export interface VcsEventMeasurement {
   readonly provider: string;
   readonly result: string;
 }
 
 const vcsEvents = channel("cadastre.vcs-event");
 
-export const tellVcsEvent = (event: CountedVcsEvent): void => vcsEvents.publish(event);
+export const publishVcsEvent = (event: VcsEventMeasurement): void => vcsEvents.publish(event);
 
-export function hearVcsEvents(listen: (event: CountedVcsEvent) => void): () => void {
-  const heard = (message: unknown) => listen(message as CountedVcsEvent);
+export function onVcsEvent(listen: (event: VcsEventMeasurement) => void): () => void {
+  const heard = (message: unknown) => listen(message as VcsEventMeasurement);
   vcsEvents.subscribe(heard);
   return () => vcsEvents.unsubscribe(heard);
 }
 
-export interface Attempt {
+export interface DeliveryAttempt {
   readonly kind: string;
   /** `retried`: another attempt will follow; `failed`: none will. */
   readonly result: "delivered" | "retried" | "failed";
@@ -43,10 +43,10 @@ export interface Attempt {
 
 const attempts = channel("cadastre.notice-attempted");
 
-export const tellAttempt = (attempt: Attempt): void => attempts.publish(attempt);
+export const publishDeliveryAttempt = (attempt: DeliveryAttempt): void => attempts.publish(attempt);
 
-export function hearAttempts(listen: (attempt: Attempt) => void): () => void {
-  const heard = (message: unknown) => listen(message as Attempt);
+export function onDeliveryAttempt(listen: (attempt: DeliveryAttempt) => void): () => void {
+  const heard = (message: unknown) => listen(message as DeliveryAttempt);
   attempts.subscribe(heard);
   return () => attempts.unsubscribe(heard);
 }

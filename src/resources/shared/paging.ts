@@ -6,7 +6,7 @@ import { type Expression, type RawBuilder, type SelectQueryBuilder, sql } from "
 import type { Tx } from "../../database/database.ts";
 import type { Page } from "../../jsonapi/query.ts";
 
-export interface Order {
+export interface SortColumn {
   /** A column of the selected rows, in camelCase; with its table's name (`k.id`) where more than one table has it. */
   readonly column: string;
   readonly descending?: boolean;
@@ -14,12 +14,12 @@ export interface Order {
   readonly nullsLast?: boolean;
 }
 
-type Rows<Row> = SelectQueryBuilder<any, any, Row>;
+type RowQuery<Row> = SelectQueryBuilder<any, any, Row>;
 
 interface PageRequest<Row, Total extends string> {
   /** All rows of the list, without order or limit. */
-  readonly rows: Rows<Row>;
-  readonly order: readonly Order[];
+  readonly rows: RowQuery<Row>;
+  readonly order: readonly SortColumn[];
   readonly page: Page;
   /** Each is either known, from a counter, or computed by the same statement. */
   readonly totals: Readonly<Record<Total, number | Expression<number>>>;
@@ -47,15 +47,15 @@ export async function fetchPage<Row extends { id: string }, Total extends string
   };
 }
 
-export function countOf(query: Rows<unknown>): Expression<number> {
+export function countOf(query: RowQuery<unknown>): Expression<number> {
   return sql<number>`(select count(*) from ${query} as counted)`;
 }
 
-function ordered<Row>(rows: Rows<Row>, order: readonly Order[]): Rows<Row> {
+function ordered<Row>(rows: RowQuery<Row>, order: readonly SortColumn[]): RowQuery<Row> {
   return order.reduce((query, { column, ...how }) => query.orderBy(term(column, how)), rows);
 }
 
-function term(column: string, { descending, nullsLast }: Omit<Order, "column">): RawBuilder<unknown> {
+function term(column: string, { descending, nullsLast }: Omit<SortColumn, "column">): RawBuilder<unknown> {
   return sql`${sql.ref(column)} ${sql.raw(descending ? "desc" : "asc")}${sql.raw(nullsLast ? " nulls last" : "")}`;
 }
 

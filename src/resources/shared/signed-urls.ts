@@ -1,10 +1,10 @@
 /** Signs and checks URLs that carry their own permission. They must never be logged. */
-import { type Checked, grant, type Granted } from "../../access/granted.ts";
+import { type CheckedPermission, grant, type Granted } from "../../access/granted.ts";
 import { forbidden } from "../../kernel/errors.ts";
 import { nowMs } from "../../kernel/time.ts";
 import type { Context } from "./context.ts";
 
-export interface Signed {
+export interface UrlSignature {
   readonly expires: string | undefined;
   readonly signature: string | undefined;
 }
@@ -13,7 +13,7 @@ export interface Signed {
 export const signUrl = ({ vault }: Pick<Context, "vault">, what: readonly string[], expires: string): string =>
   vault.sign([...what, expires].join("\n"));
 
-interface SignedRight<Right extends object, Permission extends Checked> {
+interface SignedUrlGrant<Right extends object, Permission extends CheckedPermission> {
   readonly right: Right;
   readonly permission: Permission;
   readonly thing: string;
@@ -24,11 +24,11 @@ interface SignedRight<Right extends object, Permission extends Checked> {
  * Returns the proof of the right. Raises `not-found` for a wrong signature, and `forbidden` with the sentence `expired` for a URL
  * that has expired.
  */
-export function checkSignedUrl<Right extends object, Permission extends Checked>(
+export function checkSignedUrl<Right extends object, Permission extends CheckedPermission>(
   { vault }: Pick<Context, "vault">,
   what: readonly string[],
-  { expires = "", signature = "" }: Signed,
-  { right, permission, thing, expired }: SignedRight<Right, Permission>,
+  { expires = "", signature = "" }: UrlSignature,
+  { right, permission, thing, expired }: SignedUrlGrant<Right, Permission>,
 ): Granted<Right, Permission> {
   const visible = vault.isSignature([...what, expires].join("\n"), signature);
   if (visible && Number(expires) < nowMs()) throw forbidden(expired);

@@ -9,27 +9,27 @@ import { placed, prepared, preparedFor } from "../../database/prepared.ts";
 import type { Schema } from "../../database/schema/schema.ts";
 
 /** For the `set` of an update: incremented by the database, never from a value that was read earlier. */
-export const raised: { readonly version: RawBuilder<number> } = { version: sql<number>`version + 1` };
+export const incrementedVersion: { readonly version: RawBuilder<number> } = { version: sql<number>`version + 1` };
 
-type Further = "factsVersion" | "defaultsVersion";
+type DependentVersion = "factsVersion" | "defaultsVersion";
 
 /** Also increments the dependent version if a column changes that other documents show. */
-export function raisedBy(
+export function incrementedWhenChanged(
   changes: object,
-  further: Further,
+  further: DependentVersion,
   shown: readonly string[],
-): { readonly [Name in Further]?: RawBuilder<number> } {
+): { readonly [Name in DependentVersion]?: RawBuilder<number> } {
   return shown.some((column) => column in changes) ? { [further]: sql<number>`${sql.ref(further)} + 1` } : {};
 }
 
-export const defaults = ["defaultExecutionMode", "defaultAgentPoolId"] as const;
+export const executionDefaultColumns = ["defaultExecutionMode", "defaultAgentPoolId"] as const;
 
-type Versioned = {
+type VersionedTable = {
   [Table in keyof Schema]: Schema[Table] extends { id: string; version: number } ? Table : never;
 }[keyof Schema];
 
 /** Updates a row by its id, and increments its version. */
-export async function updateRow<Table extends Versioned>(
+export async function updateRow<Table extends VersionedTable>(
   tx: Tx,
   table: Table,
   id: string,
@@ -43,14 +43,14 @@ export async function updateRow<Table extends Versioned>(
 /** The parameter for the row's id; no column has this name. */
 const rowId = "id of the row";
 
-const updatingColumns = preparedFor<Versioned>((table, columns) =>
+const updatingColumns = preparedFor<VersionedTable>((table, columns) =>
   prepared((db, values) => updating(db, table, placed(columns, values), values[rowId] as string) as never),
 );
 
-const updating = (db: Kysely<Schema>, table: Versioned, changes: object, id: string) =>
+const updating = (db: Kysely<Schema>, table: VersionedTable, changes: object, id: string) =>
   db
     .updateTable(table as "projects")
-    .set({ ...raised, ...changes })
+    .set({ ...incrementedVersion, ...changes })
     .where("id", "=", id);
 
 export interface ChangedRow {
@@ -59,7 +59,7 @@ export interface ChangedRow {
 }
 
 /** Updates rows that change in different ways in one statement; columns without a change keep their value. */
-export async function updateRows(tx: Tx, table: Versioned, rows: readonly ChangedRow[]): Promise<void> {
+export async function updateRows(tx: Tx, table: VersionedTable, rows: readonly ChangedRow[]): Promise<void> {
   const names = [...new Set(rows.flatMap(({ columns }) => Object.keys(columns)))];
   const columns = names.map((name) => {
     const changing = rows.filter((row) => row.columns[name] !== undefined);
@@ -68,7 +68,7 @@ export async function updateRows(tx: Tx, table: Versioned, rows: readonly Change
   });
   await tx.db
     .updateTable(table as "projects")
-    .set({ ...(Object.fromEntries(columns) as object), ...raised })
+    .set({ ...(Object.fromEntries(columns) as object), ...incrementedVersion })
     .where(
       tx.dialect.isOneOf(
         sql.ref("id"),

@@ -1,7 +1,7 @@
 /** The entitlement set resource: the features of an organization, which clients check before they use one. */
-import { defineResource, wordsFor } from "../../jsonapi/define.ts";
+import { defineResource, definitionBuilders } from "../../jsonapi/define.ts";
 import { flag } from "../../jsonapi/schemas.ts";
-import { loadOrganizationToUse } from "../identity/organizations/reads.ts";
+import { loadOrganizationForEntitlements } from "../identity/organizations/reads.ts";
 import { implement } from "../shared/context.ts";
 
 export interface EntitlementSetView {
@@ -11,7 +11,7 @@ export interface EntitlementSetView {
 }
 
 const always = (value: boolean, doc: string) =>
-  wordsFor<EntitlementSetView>().readOnly(flag(), doc, { from: () => value });
+  definitionBuilders<EntitlementSetView>().readOnly(flag(), doc, { from: () => value });
 
 const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly }) => ({
   type: "entitlement-sets",
@@ -52,7 +52,7 @@ const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly }) => (
 
 export const entitlementSetResource = implement(entitlementSets, {
   async showEntitlementSet({ context, params }) {
-    const organization = await loadOrganizationToUse(context.database.reader, context, params.organizationName);
+    const organization = await loadOrganizationForEntitlements(context.database.reader, context, params.organizationName);
     const operations = organization.operations === 1 || Number(organization.siteOperations ?? 0) > 0;
     return { view: { id: organization.id, organizationName: organization.name, operations } };
   },

@@ -3,7 +3,7 @@
  * nothing is audited either.
  */
 import { z } from "zod";
-import { defineResource, wordsFor } from "../../jsonapi/define.ts";
+import { defineResource, definitionBuilders } from "../../jsonapi/define.ts";
 import { searchParameter } from "../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
 import { refuseIfAny, relationshipFault } from "../../kernel/errors.ts";
@@ -67,7 +67,7 @@ export interface SubscriptionView {
 }
 
 /** Limits and dates are ignored, because nothing is limited. */
-const asked = z.object({
+const subscriptionBody = z.object({
   data: z.object({
     type: z.enum(["subscription", "subscriptions"]),
     relationships: z.object({
@@ -77,7 +77,7 @@ const asked = z.object({
 });
 
 const unlimited = (doc: string) =>
-  wordsFor<SubscriptionView>().readOnly(wholeNumber().nullable(), doc, { from: () => null });
+  definitionBuilders<SubscriptionView>().readOnly(wholeNumber().nullable(), doc, { from: () => null });
 
 const subscriptions = defineResource<SubscriptionView>()(({ readOnly, toOne }) => ({
   type: "subscriptions",
@@ -104,7 +104,7 @@ const subscriptions = defineResource<SubscriptionView>()(({ readOnly, toOne }) =
       path: "/admin/organizations/:organization_name/subscription",
       summary: "Subscribe an organization to a feature set; this has no effect",
       needs: "a site admin",
-      body: { custom: asked },
+      body: { custom: subscriptionBody },
       answer: "document",
       example: {
         data: {

@@ -1,19 +1,19 @@
 /** Opens a workspace's connection to its VCS provider: provider, credentials, API calls and the repository for git. */
 import type { Tx } from "../../database/database.ts";
 import { parseBounded } from "../../kernel/bounded-json.ts";
-import { callOut, ForbiddenAddress, OutgoingFault } from "../../outgoing/request.ts";
-import { type KnownConnection, knownConnection } from "../connections/oauth-clients/reads.ts";
-import { type OpenedToken, openToken } from "../connections/oauth-tokens/reads.ts";
+import { sendRequest, ForbiddenAddress, OutgoingError } from "../../outgoing/request.ts";
+import { type WebhookConnection, loadWebhookConnection } from "../connections/oauth-clients/reads.ts";
+import { type DecryptedOauthToken, decryptOauthToken } from "../connections/oauth-tokens/reads.ts";
 import type { Context } from "../shared/context.ts";
 import { FetchFault } from "./fetching/faults.ts";
-import type { Repository } from "./fetching/fetch.ts";
-import type { WorkshopOptions } from "./fetching/workshop.ts";
-import type { ApiCall, Provider } from "./providers/provider.ts";
+import type { GitRepository } from "./fetching/fetch.ts";
+import type { GitSandboxOptions } from "./fetching/workshop.ts";
+import type { ApiCall, VcsProvider } from "./providers/provider.ts";
 import { providerOf } from "./providers/providers.ts";
 
-export interface OpenConnection extends KnownConnection {
-  readonly provider: Provider;
-  readonly token: OpenedToken;
+export interface OpenConnection extends WebhookConnection {
+  readonly provider: VcsProvider;
+  readonly token: DecryptedOauthToken;
 }
 
 /** Undefined if the token, and with it the connection, was deleted. */
@@ -22,8 +22,8 @@ export async function openConnection(
   context: Context,
   oauthTokenId: string | null,
 ): Promise<OpenConnection | undefined> {
-  const token = oauthTokenId === null ? undefined : await openToken(tx, context, oauthTokenId);
-  const known = token && (await knownConnection(tx, context, token.oauthClientId));
+  const token = oauthTokenId === null ? undefined : await decryptOauthToken(tx, context, oauthTokenId);
+  const known = token && (await loadWebhookConnection(tx, context, token.oauthClientId));
   return known && { ...known, token, provider: providerOf(known.serviceProvider) };
 }
 
@@ -44,12 +44,12 @@ const apiTimeoutMs = 15_000;
 const apiBytesMax = 4 * 1024 * 1024;
 const retryableStatuses = [408, 425, 429];
 
-export type Callee = Pick<OpenConnection, "provider"> & { readonly token: Pick<OpenedToken, "secret"> };
+export type ApiTarget = Pick<OpenConnection, "provider"> & { readonly token: Pick<DecryptedOauthToken, "secret"> };
 
 /** Returns the response's JSON; undefined if it is not JSON. Raises ApiFault. */
 export async function callApi(
   context: Pick<Context, "options">,
-  { provider, token }: Callee,
+  { provider, token }: ApiTarget,
   call: ApiCall,
 ): Promise<unknown> {
   const { privateAddresses: allowed = [] } = context.options;
@@ -58,12 +58,12 @@ export async function callApi(
     ...(call.body !== undefined && { "content-type": "application/json" }),
   };
   const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) };
-  const response = await callOut(
+  const response = await sendRequest(
     call.url,
     { method: call.method, headers, ...body },
     { allowed, timeoutMs: apiTimeoutMs, bytesMax: apiBytesMax },
   ).catch((error: unknown) => {
-    if (error instanceof OutgoingFault) throw new ApiFault(error.message, error instanceof ForbiddenAddress);
+    if (error instanceof OutgoingError) throw new ApiFault(error.message, error instanceof ForbiddenAddress);
     throw error;
   });
   const { status, body: text } = response;
@@ -91,7 +91,7 @@ function reasonIn(text: string): string {
   return typeof message === "string" && message !== "" ? ` (${message.slice(0, 200)})` : "";
 }
 
-export const workshopOf = ({ options }: Context, signal: AbortSignal): WorkshopOptions => ({
+export const gitSandboxOptionsOf = ({ options }: Context, signal: AbortSignal): GitSandboxOptions => ({
   allowed: options.privateAddresses ?? [],
   knownHosts: options.knownHosts,
   sandbox: options.sandbox,
@@ -99,7 +99,7 @@ export const workshopOf = ({ options }: Context, signal: AbortSignal): WorkshopO
 });
 
 /** Over SSH if the provider supports it and the connection has a key, which is also used for submodules. Raises FetchFault. */
-export async function repositoryOf(context: Context, connection: OpenConnection, name: string): Promise<Repository> {
+export async function repositoryOf(context: Context, connection: OpenConnection, name: string): Promise<GitRepository> {
   const { provider, token } = connection;
   const over = token.sshKey === undefined ? undefined : provider.overSsh;
   const url = over === undefined ? provider.cloneUrl(connection, name) : await sshUrl(context, connection, name);
@@ -107,7 +107,7 @@ export async function repositoryOf(context: Context, connection: OpenConnection,
   const origin = URL.canParse(connection.httpUrl) ? new URL(connection.httpUrl).origin : "";
   return {
     url,
-    keys: {
+    credentials: {
       authorization: authorization && origin ? { origin, value: authorization } : undefined,
       sshKey: token.sshKey,
     },

@@ -1,13 +1,13 @@
 /** Processes items concurrently in a bounded number of slots, so that one slow provider does not block the others. */
 
-export interface Slots<Item> {
+export interface SlotOptions<Item> {
   readonly slots: number;
   next(inProgress: readonly Item[]): Promise<readonly Item[]>;
   work(item: Item): Promise<void>;
 }
 
 /** Until there are no more items, or `signal` is aborted. Returns the number of processed items; throws the first error at the end. */
-export async function inSlots<Item>({ slots, next, work }: Slots<Item>, signal: AbortSignal): Promise<number> {
+export async function runInSlots<Item>({ slots, next, work }: SlotOptions<Item>, signal: AbortSignal): Promise<number> {
   const inProgress = new Map<Item, Promise<void>>();
   let handled = 0;
   let failure: unknown;

@@ -8,9 +8,9 @@ import {
   organizationPermissionNames,
   ownersAccess,
 } from "../../../src/access/organization.ts";
-import { everything, maskOf } from "../../../src/access/permission-set.ts";
-import { fulfils, levelOf, reachPermissionNames, thingKinds, wantedOn } from "../../../src/access/reach.ts";
-import { everywhereIn, fulfilsIn, levelIn, wide } from "../../../src/resources/shared/grants/sums.ts";
+import { allPermissions, maskOf } from "../../../src/access/permission-set.ts";
+import { meetsRequirement, levelOf, reachPermissionNames, targetKinds, maskRequirementFor } from "../../../src/access/reach.ts";
+import { everywhereSql, meetsRequirementSql, levelSql, bigintMask } from "../../../src/resources/shared/grants/sums.ts";
 import { useApi } from "../../support/api.ts";
 
 const api = useApi();
@@ -18,10 +18,10 @@ const api = useApi();
 /** The value of an expression for each of some numbers, computed by the database. */
 async function told<Value>(
   numbers: readonly number[],
-  expression: (mask: ReturnType<typeof wide>) => unknown,
+  expression: (mask: ReturnType<typeof bigintMask>) => unknown,
 ): Promise<Value[]> {
   const rows = sql.join(
-    numbers.map((mask, at) => sql`select ${sql.lit(at)} as at, ${wide(mask)} as mask`),
+    numbers.map((mask, at) => sql`select ${sql.lit(at)} as at, ${bigintMask(mask)} as mask`),
     sql` union all `,
   );
   const found = await sql<{ value: Value }>`
@@ -34,7 +34,7 @@ async function told<Value>(
 const masks = [
   ...new Set([
     0,
-    everything,
+    allPermissions,
     ...(["read", "write", "maintain", "admin", "custom"] as const).map(projectLevelMask),
     ...(["read", "plan", "write", "admin", "custom"] as const).map(workspaceLevelMask),
     maskOf({ delete: true }),
@@ -47,19 +47,19 @@ describe("sums in the database", () => {
   it("what organization-level permissions give everywhere", async () => {
     const bits = [0, 1, ownersAccess, ...organizationPermissionNames.map(organizationBit)];
     const pairs = [...bits, organizationBit("read-projects") | organizationBit("manage-workspaces")];
-    expect((await told<number>(pairs, everywhereIn)).map(Number)).toEqual(pairs.map(everywhereOf));
+    expect((await told<number>(pairs, everywhereSql)).map(Number)).toEqual(pairs.map(everywhereOf));
   });
 
   it("levels, and whether a permission is reached", async () => {
-    for (const kind of thingKinds) {
-      expect(await told<string>(masks, (mask) => levelIn(kind, mask))).toEqual(
+    for (const kind of targetKinds) {
+      expect(await told<string>(masks, (mask) => levelSql(kind, mask))).toEqual(
         masks.map((mask) => levelOf(kind, mask)),
       );
       for (const name of [undefined, ...reachPermissionNames.slice(0, 4), "can-force-delete", "can-create-workspace"]) {
-        const wanted = wantedOn(kind, name, { owner: false, allowForceDeleteWorkspaces: 1 });
-        const asked = { sees: wide(wanted.sees), any: wide(wanted.any) };
-        const flags = await told<number>(masks, (mask) => sql`case when ${fulfilsIn(mask, asked)} then 1 else 0 end`);
-        expect(flags.map(Number)).toEqual(masks.map((mask) => Number(fulfils(mask, wanted))));
+        const wanted = maskRequirementFor(kind, name, { owner: false, allowForceDeleteWorkspaces: 1 });
+        const asked = { sees: bigintMask(wanted.sees), any: bigintMask(wanted.any) };
+        const flags = await told<number>(masks, (mask) => sql`case when ${meetsRequirementSql(mask, asked)} then 1 else 0 end`);
+        expect(flags.map(Number)).toEqual(masks.map((mask) => Number(meetsRequirement(mask, wanted))));
       }
     }
   });

@@ -2,9 +2,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { followRun } from "../../../src/resources/vcs/commit-statuses/writes.ts";
-import { tellStatuses } from "../../../src/resources/vcs/commit-statuses/telling.ts";
-import { keepWebhooks } from "../../../src/resources/vcs/webhooks/keeping.ts";
+import { trackRunStatus } from "../../../src/resources/vcs/commit-statuses/writes.ts";
+import { sendStatuses } from "../../../src/resources/vcs/commit-statuses/telling.ts";
+import { syncWebhooks } from "../../../src/resources/vcs/webhooks/keeping.ts";
 import { type Json, useApi } from "../../support/api.ts";
 import { data, makeOrganization, resource } from "../../support/builders.ts";
 import { makeRun, makeRunnable } from "../../support/runs.ts";
@@ -83,8 +83,8 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
   it("gets one request for a webhook, with URL and secret, and one to remove it with the last workspace", async () => {
     const { org, connection } = await connect(provider);
     const workspace = await makeConnected(api, org, connection, {}, { identifier: provider.repository });
-    await keepWebhooks(work());
-    await keepWebhooks(work());
+    await syncWebhooks(work());
+    await syncWebhooks(work());
     const expected = name === "azure devops" ? 3 : 1;
     expect(calls.map(({ method, path }) => `${method} ${path}`)).toEqual(
       Array.from({ length: expected }, () => `POST ${hookPaths[name]}`),
@@ -95,10 +95,10 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     expect(calls[0]?.authorization).toBeDefined();
     data(await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { "vcs-repo": null })));
     calls = [];
-    await keepWebhooks(work());
+    await syncWebhooks(work());
     expect(calls.map(({ method }) => method)).toEqual(Array.from({ length: expected }, () => "DELETE"));
     calls = [];
-    await keepWebhooks(work());
+    await syncWebhooks(work());
     expect(calls).toEqual([]);
   });
 
@@ -108,18 +108,18 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     const run = await makeRun(org.owner, workspace.id, {});
     const sha = newSha();
     const place = { repository: provider.repository, sha, oauthTokenId: connection.tokenId };
-    await api.database.write((tx) => followRun(tx, work().capability, { id: run.id, organizationId: org.id }, place));
+    await api.database.write((tx) => trackRunStatus(tx, work().capability, { id: run.id, organizationId: org.id }, place));
     const [path = "", pending, success] = statusPaths[name] ?? [];
-    await tellStatuses(work());
-    await tellStatuses(work());
+    await sendStatuses(work());
+    await sendStatuses(work());
     expect(calls.map(({ method, path: asked }) => `${method} ${asked}`)).toEqual([`POST ${path.replace("SHA", sha)}`]);
     expect(calls[0]?.body.state).toBe(pending);
     expect(JSON.stringify(calls[0]?.body)).toContain(`/app/${org.name}/${workspace.attributes.name}/runs/${run.id}`);
     await api.database.write((tx) =>
       tx.db.updateTable("runs").set({ status: "applied" }).where("id", "=", run.id).execute(),
     );
-    await tellStatuses(work());
-    await tellStatuses(work());
+    await sendStatuses(work());
+    await sendStatuses(work());
     expect(calls.map(({ body }) => body.state)).toEqual([pending, success]);
   });
 });
@@ -130,18 +130,18 @@ describe("a provider that refuses", () => {
     const { org, connection } = await connect(github);
     await makeConnected(api, org, connection);
     status = 403;
-    await keepWebhooks(work());
+    await syncWebhooks(work());
     const [event] = data(await org.owner.get(`/organizations/${org.name}/vcs-events?filter[levels]=error`));
     expect(event.attributes.detail).toMatch(
       /could not be created: .* responded with status 403 \(as asked\).*Create it at the provider/,
     );
     await api.database.write((tx) => tx.db.updateTable("vcsWebhooks").set({ dueMs: 0 }).execute());
     status = 201;
-    await keepWebhooks(work());
+    await syncWebhooks(work());
     calls = [];
     const rotated = resource("oauth-clients", { "webhook-secret": null });
     const made = data(await org.owner.patch(`/oauth-clients/${connection.id}`, rotated)).attributes["webhook-secret"];
-    await keepWebhooks(work());
+    await syncWebhooks(work());
     expect(calls.map(({ method }) => method)).toEqual(["POST", "DELETE"]);
     expect(calls[0]?.body.config.secret).toBe(made);
   });

@@ -89,7 +89,7 @@ export interface Outcome {
   readonly failures: string[];
 }
 
-export class Storm {
+export class StressRun {
   readonly world: World;
   readonly #servers: readonly Api[];
   readonly outcome: Outcome = { requests: 0, statuses: new Map(), failures: [] };
@@ -100,7 +100,7 @@ export class Storm {
   }
 
   /** So many callers at once, who send so many requests between them; beside them the servers do what they do by themselves. */
-  async rage(callers: number, requests: number): Promise<void> {
+  async run(callers: number, requests: number): Promise<void> {
     const end = this.outcome.requests + requests;
     const keepers = this.#servers.map(async (server) => {
       for (; this.outcome.requests < end; await sleep(20)) await this.#keepUp(server);
@@ -113,7 +113,7 @@ export class Storm {
   }
 
   /** Makes some of everything that can be made. */
-  async begin(): Promise<void> {
+  async prepare(): Promise<void> {
     const creations = sent.filter(isCreation);
     for (let round = 0; round < 3; round += 1)
       for (const route of creations) await this.#write(this.#servers[0] as Api, route);

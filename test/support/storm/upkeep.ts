@@ -1,12 +1,12 @@
 /** What servers do beside requests: the bodies of the jobs, and the notes of when tokens were used. */
-import { noteUses, removeExpiredTokens } from "../../../src/resources/identity/authentication-tokens/writes.ts";
+import { recordTokenUses, removeExpiredTokens } from "../../../src/resources/identity/authentication-tokens/writes.ts";
 import {
   enforceRetention,
   removeAbandonedUploads,
   removeSupersededResources,
 } from "../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
-import type { Happening } from "../../../src/resources/runs/runs/rules.ts";
+import type { TransitionInput } from "../../../src/resources/runs/runs/rules.ts";
 import type { Api } from "../api.ts";
 import { happen } from "../runs.ts";
 import { upkeepOf } from "../states.ts";
@@ -34,7 +34,7 @@ export async function keepUp(api: Api, world: World): Promise<void> {
 async function noteAllTokens({ database }: Api, world: World): Promise<void> {
   const rows = await database.reader.db.selectFrom("tokens").select("id").execute();
   const uses = world.some(rows, rows.length, rows.length).map(({ id }) => [id, new Date().toISOString()] as const);
-  await database.write((tx) => noteUses(tx, new Map(uses)));
+  await database.write((tx) => recordTokenUses(tx, new Map(uses)));
 }
 
 /** So that there is something for retention to remove. */
@@ -55,7 +55,7 @@ async function executeSome(api: Api, world: World): Promise<void> {
     .where("status", "in", ["plan_queued", "planning", "apply_queued", "applying"])
     .execute();
   for (const { id, status } of world.some(rows, 0, 3)) {
-    const ending: Happening = world.happens(0.8)
+    const ending: TransitionInput = world.happens(0.8)
       ? { event: "phase-finished", ...(status === "planning" && { hasChanges: world.happens(0.7) }) }
       : { event: "phase-errored" };
     await happen(api, id, status.endsWith("queued") ? { event: "claim" } : ending).catch((error: unknown) => {

@@ -1,29 +1,29 @@
 /** An agent pool: the agents that execute runs of workspaces in agent mode, and the workspaces that it serves. */
-import type { Standing } from "../../../access/organization.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { AgentPoolTable } from "../../../database/schema/connections.ts";
-import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
+import { defineResource, definitionBuilders } from "../../../jsonapi/define.ts";
 import { searchParameter, textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
 /** The lists that limit or extend what a pool serves; stored under these names. */
-export const scopeKinds = ["allowed-workspaces", "allowed-projects", "excluded-workspaces"] as const;
-export type ScopeKind = (typeof scopeKinds)[number];
+export const poolScopeKinds = ["allowed-workspaces", "allowed-projects", "excluded-workspaces"] as const;
+export type PoolScopeKind = (typeof poolScopeKinds)[number];
 /** Ids by list, sorted and without duplicates. */
-export type Scopes = Readonly<Record<ScopeKind, readonly string[]>>;
+export type PoolScopes = Readonly<Record<PoolScopeKind, readonly string[]>>;
 
 export interface AgentPoolView extends AgentPoolTable, OrganizationFacts {
-  readonly standing: Standing;
-  readonly scopes: Scopes;
-  readonly users: Users;
+  readonly standing: OrganizationStanding;
+  readonly scopes: PoolScopes;
+  readonly users: PoolUsers;
   readonly agentCount: number;
 }
 
-export interface Users {
+export interface PoolUsers {
   /** Those that the caller can read. */
   readonly workspaceIds: readonly string[];
   /** Differs for every set of workspaces; 0 for none. */
-  readonly mark: number;
+  readonly checksum: number;
 }
 
 export const agentPoolName = text({
@@ -39,8 +39,8 @@ const writers = "an owner, a team with 'manage-agent-pools', or the organization
 const readers = "a member of the organization, or a token of it or of one of its teams";
 const ofPool = "/agent-pools/:agent_pool_id";
 
-const scope = (type: "workspaces" | "projects", kind: ScopeKind, doc: string) =>
-  wordsFor<AgentPoolView>().toMany(type, doc, {
+const scope = (type: "workspaces" | "projects", kind: PoolScopeKind, doc: string) =>
+  definitionBuilders<AgentPoolView>().toMany(type, doc, {
     create: "optional",
     update: "optional",
     ids: (pool) => pool.scopes[kind],
@@ -50,7 +50,7 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
   type: "agent-pools",
   doc: "A group of agents that execute the runs of workspaces in agent mode.",
   id: (pool) => pool.id,
-  version: (pool) => [pool.version, pool.organizationFacts, pool.users.mark],
+  version: (pool) => [pool.version, pool.organizationFacts, pool.users.checksum],
   // The number of live agents changes with time alone.
   hasExpiring: true,
   attributes: {

@@ -2,7 +2,7 @@
 import type { Tx } from "../../../database/database.ts";
 import type { AgentPoolTable } from "../../../database/schema/connections.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { Included } from "../../../jsonapi/define.ts";
+import type { IncludedResource } from "../../../jsonapi/define.ts";
 import { pageSizeMax } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -26,8 +26,8 @@ import {
   noScopes,
   noUsers,
   scopeRows,
-  type SentScopes,
-  unknownFaults,
+  type PoolScopesInput,
+  unknownTargetFaults,
 } from "./rules.ts";
 import {
   deleteAgentPoolRow,
@@ -38,7 +38,7 @@ import {
   isAgentPoolNameTaken,
   listAgentPoolRows,
   updateAgentPoolRow,
-  useOf,
+  findPoolUse,
   usesOneOf,
 } from "./store.ts";
 
@@ -124,7 +124,7 @@ export const agentPoolResource = implement(agentPools, {
     return context.database.write(async (tx) => {
       const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: "alone" }));
       context.ifMatch.check(pool);
-      const obstacle = deletionObstacle(await useOf(tx, pool));
+      const obstacle = deletionObstacle(await findPoolUse(tx, pool));
       if (obstacle !== undefined) throw obstacle;
       await deleteAgentPoolRow(tx, pool);
       await record(tx, context, { before: pool });
@@ -133,11 +133,11 @@ export const agentPoolResource = implement(agentPools, {
 });
 
 /** Everything in the request must exist in the organization, even if it was listed before. */
-async function scopeFaults(tx: Tx, organizationId: string, sent: SentScopes) {
+async function scopeFaults(tx: Tx, organizationId: string, sent: PoolScopesInput) {
   const { allowedWorkspaces = [], allowedProjects = [], excludedWorkspaces = [] } = sent;
   const named = { workspaces: [...allowedWorkspaces, ...excludedWorkspaces], projects: allowedProjects };
   if (named.workspaces.length + named.projects.length === 0) return [];
-  return unknownFaults(sent, await findTargets(tx, organizationId, named));
+  return unknownTargetFaults(sent, await findTargets(tx, organizationId, named));
 }
 
 /** The audit log also records which targets the pool serves. */
@@ -158,7 +158,7 @@ async function workspacesUsing(
   context: Context,
   organization: OrganizationView,
   pools: readonly AgentPoolView[],
-): Promise<Included[]> {
+): Promise<IncludedResource[]> {
   const page = { number: 1, size: pageSizeMax };
   const { views } = await pageOfWorkspaces(tx, context, organization, usesOneOf(tx, pools), page);
   return views.map((view) => ({ definition: workspaces, view }));

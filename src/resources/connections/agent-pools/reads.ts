@@ -4,11 +4,11 @@ import { organizationPermissions } from "../../../access/permissions/organizatio
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
-import type { TakingPlace } from "../../shared/hooks.ts";
+import type { ScopeTarget } from "../../shared/hooks.ts";
 import type { AgentPoolView } from "./definition.ts";
-import { findAgentPool, isServing, type Loading } from "./store.ts";
+import { findAgentPool, isServingTarget, type PoolLoadOptions } from "./store.ts";
 
-export { livingAgents, serves as servesWorkspace, silentMs } from "./store.ts";
+export { liveAgentCount, serves as servesWorkspace, agentTimeoutMs } from "./store.ts";
 
 export const agentPoolsNeed = "the organization permission 'manage-agent-pools'";
 
@@ -17,7 +17,7 @@ export async function loadAgentPool(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
-  loading: Loading = {},
+  loading: PoolLoadOptions = {},
 ): Promise<AgentPoolView> {
   const pool = await findAgentPool(tx, context.actor, id, loading);
   if (pool === undefined || !pool.standing.member) throw notFound("agent pool");
@@ -38,8 +38,8 @@ export function grantAgentPool(pool: AgentPoolView): Granted<AgentPoolView, "can
 /** Whether a pool serves a workspace, or all of a project; also true without a pool, or if it does not exist. */
 export async function agentPoolServes(
   tx: Tx,
-  target: TakingPlace,
+  target: ScopeTarget,
   agentPoolId: string | null | undefined,
 ): Promise<boolean> {
-  return !agentPoolId || (await isServing(tx, target, agentPoolId));
+  return !agentPoolId || (await isServingTarget(tx, target, agentPoolId));
 }

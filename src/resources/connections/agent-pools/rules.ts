@@ -5,7 +5,7 @@ import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type AppError, conflict, type Fault } from "../../../kernel/errors.ts";
 import { camel, human } from "../../../kernel/names.ts";
 import { counted, quoted } from "../../../kernel/text.ts";
-import { agentPools, type ScopeKind, scopeKinds, type Scopes, type Users } from "./definition.ts";
+import { agentPools, type PoolScopeKind, poolScopeKinds, type PoolScopes, type PoolUsers } from "./definition.ts";
 
 export function newAgentPool(
   attributes: CreateAttributes<typeof agentPools>,
@@ -14,16 +14,16 @@ export function newAgentPool(
   return { ...createdColumns(agentPools, attributes), ...identity, version: 1 };
 }
 
-export const noUsers: Users = { workspaceIds: [], mark: 0 };
-export const noScopes: Scopes = { "allowed-workspaces": [], "allowed-projects": [], "excluded-workspaces": [] };
+export const noUsers: PoolUsers = { workspaceIds: [], checksum: 0 };
+export const noScopes: PoolScopes = { "allowed-workspaces": [], "allowed-projects": [], "excluded-workspaces": [] };
 
-export type SentScopes = {
+export type PoolScopesInput = {
   readonly [Name in "allowedWorkspaces" | "allowedProjects" | "excludedWorkspaces"]?: readonly string[];
 };
 
-export function changedScopes(before: Scopes, sent: SentScopes): Partial<Scopes> {
-  const changed: Partial<Record<ScopeKind, readonly string[]>> = {};
-  for (const kind of scopeKinds) {
+export function changedScopes(before: PoolScopes, sent: PoolScopesInput): Partial<PoolScopes> {
+  const changed: Partial<Record<PoolScopeKind, readonly string[]>> = {};
+  for (const kind of poolScopeKinds) {
     const ids = sent[camel(kind)];
     if (ids === undefined) continue;
     const wanted = [...new Set(ids)].sort();
@@ -34,9 +34,9 @@ export function changedScopes(before: Scopes, sent: SentScopes): Partial<Scopes>
 
 export function scopeRows(
   pool: Pick<AgentPoolTable, "id" | "organizationId">,
-  scopes: Partial<Scopes>,
+  scopes: Partial<PoolScopes>,
 ): AgentPoolScopeTable[] {
-  return scopeKinds.flatMap((kind) =>
+  return poolScopeKinds.flatMap((kind) =>
     (scopes[kind] ?? []).map((targetId) => ({
       organizationId: pool.organizationId,
       agentPoolId: pool.id,
@@ -47,11 +47,11 @@ export function scopeRows(
 }
 
 /** Reports ids that do not exist in the organization, with their position in the body. */
-export function unknownFaults(
-  sent: SentScopes,
+export function unknownTargetFaults(
+  sent: PoolScopesInput,
   known: { readonly workspaces: ReadonlySet<string>; readonly projects: ReadonlySet<string> },
 ): Fault[] {
-  return scopeKinds.flatMap((kind) =>
+  return poolScopeKinds.flatMap((kind) =>
     (sent[camel(kind)] ?? []).flatMap((id, position) =>
       known[kind === "allowed-projects" ? "projects" : "workspaces"].has(id)
         ? []

@@ -3,8 +3,8 @@ import { crc32 } from "node:zlib";
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type Standing, standingOf } from "../../../access/organization.ts";
-import { bitOf, holds } from "../../../access/permission-set.ts";
+import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { permissionBit, hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { containsWords, type Dialect } from "../../../database/dialect.ts";
 import type { AgentPoolScopeTable, AgentPoolTable } from "../../../database/schema/connections.ts";
@@ -12,16 +12,16 @@ import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { hasProjectGrant, hasWorkspaceGrant, standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
-import type { TakingPlace } from "../../shared/hooks.ts";
-import { held, type Lock } from "../../shared/locks.ts";
-import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
+import type { ScopeTarget } from "../../shared/hooks.ts";
+import { lockClause, type Lock } from "../../shared/locks.ts";
+import { countOf, fetchPage, type SortColumn } from "../../shared/paging.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
 import { updateRow } from "../../shared/versions.ts";
-import type { AgentPoolView, ScopeKind, Scopes, Users } from "./definition.ts";
+import type { AgentPoolView, PoolScopeKind, PoolScopes, PoolUsers } from "./definition.ts";
 import type { PoolUse } from "./rules.ts";
 
 /** A list as one text: ids contain no commas, and both engines join in the given order. */
-const listed = (kind: ScopeKind) => sql<string | null>`(
+const listed = (kind: PoolScopeKind) => sql<string | null>`(
   select string_agg(target_id, ',' order by target_id) from agent_pool_scopes
   where agent_pool_id = p.id and kind = ${kind})`;
 
@@ -29,7 +29,7 @@ const hidden = "-";
 
 /** The workspaces that use a pool, with `hidden` before each that the caller's teams can't read. */
 function usersOf(organizationId: Expression<string>, principal: string): RawBuilder<string | null> {
-  const bit = bitOf("runs", "read");
+  const bit = permissionBit("runs", "read");
   return sql<string | null>`(
     select string_agg(case when ${hasProjectGrant(organizationId, sql.ref("w.projectId"), principal, bit)}
       or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, bit)}
@@ -38,13 +38,13 @@ function usersOf(organizationId: Expression<string>, principal: string): RawBuil
 }
 
 /** An agent that has not sent a ping for this long is not live. */
-export const silentMs = 30_000;
+export const agentTimeoutMs = 30_000;
 
 /** The number of idle or busy agents `a` of a pool, by the database's clock. */
-export function livingAgents({ nowMs }: Dialect, ofPool: RawBuilder<unknown>): RawBuilder<number> {
+export function liveAgentCount({ nowMs }: Dialect, ofPool: RawBuilder<unknown>): RawBuilder<number> {
   return sql<number>`(
     select count(*) from agents as a
-    where ${ofPool} and a.status in ('idle', 'busy') and a.last_ping_ms > ${nowMs} - ${sql.lit(silentMs)})`;
+    where ${ofPool} and a.status in ('idle', 'busy') and a.last_ping_ms > ${nowMs} - ${sql.lit(agentTimeoutMs)})`;
 }
 
 function pools({ db, dialect }: Tx, organizationId: Expression<string>, principal: string) {
@@ -58,33 +58,33 @@ function pools({ db, dialect }: Tx, organizationId: Expression<string>, principa
       listed("allowed-projects").as("allowedProjects"),
       listed("excluded-workspaces").as("excludedWorkspaces"),
       usersOf(organizationId, principal).as("userList"),
-      livingAgents(dialect, sql`a.agent_pool_id = p.id`).as("agentCount"),
+      liveAgentCount(dialect, sql`a.agent_pool_id = p.id`).as("agentCount"),
     ]);
 }
 type PoolRow = Awaited<ReturnType<ReturnType<typeof pools>["executeTakeFirstOrThrow"]>>;
 
 const idsIn = (list: string | null): string[] => (list === null ? [] : list.split(","));
 
-function toPoolView(row: PoolRow, standing: Standing): AgentPoolView {
+function toPoolView(row: PoolRow, standing: OrganizationStanding): AgentPoolView {
   const { allowedWorkspaces, allowedProjects, excludedWorkspaces, userList, ...pool } = row;
-  const scopes: Scopes = {
+  const scopes: PoolScopes = {
     "allowed-workspaces": idsIn(allowedWorkspaces),
     "allowed-projects": idsIn(allowedProjects),
     "excluded-workspaces": idsIn(excludedWorkspaces),
   };
-  return { ...pool, standing, scopes, users: usersIn(idsIn(userList), holds(standing.everywhere, "runs", "read")) };
+  return { ...pool, standing, scopes, users: usersIn(idsIn(userList), hasPermission(standing.everywhere, "runs", "read")) };
 }
 
-function usersIn(marked: readonly string[], readsAll: boolean): Users {
+function usersIn(marked: readonly string[], readsAll: boolean): PoolUsers {
   const idOf = (id: string) => (id.startsWith(hidden) ? id.slice(hidden.length) : id);
   const readable = marked.filter((id) => readsAll || !id.startsWith(hidden));
   return {
     workspaceIds: readable.map(idOf).sort(),
-    mark: marked.length === 0 ? 0 : crc32(marked.map(idOf).sort().join()),
+    checksum: marked.length === 0 ? 0 : crc32(marked.map(idOf).sort().join()),
   };
 }
 
-export interface Loading {
+export interface PoolLoadOptions {
   readonly lock?: Lock;
 }
 
@@ -98,7 +98,7 @@ async function lockPool(tx: Tx, id: string, lock: Lock): Promise<void> {
     .innerJoin("organizations as o", "o.id", "p.organizationId")
     .select("p.id")
     .where("p.id", "=", id)
-    .modifyEnd(held(tx.dialect, "p", lock))
+    .modifyEnd(lockClause(tx.dialect, "p", lock))
     .execute();
 }
 
@@ -109,7 +109,7 @@ export async function findAgentPool(
   tx: Tx,
   actor: Actor,
   id: string,
-  { lock = false }: Loading = {},
+  { lock = false }: PoolLoadOptions = {},
 ): Promise<AgentPoolView | undefined> {
   if (lock !== false) await lockPool(tx, id, lock);
   const row = await pools(tx, organizationOf(id), principalOf(actor))
@@ -153,7 +153,7 @@ export async function listAgentPoolRows(
   };
 }
 
-function orderOf(sort: AgentPoolSearch["sort"]): Order[] {
+function orderOf(sort: AgentPoolSearch["sort"]): SortColumn[] {
   const descending = sort?.descending ?? false;
   return [
     { column: sort?.key === "created-at" ? "p.createdAt" : "p.nameKey", descending },
@@ -169,7 +169,7 @@ export function usesOneOf(tx: Tx, used: readonly AgentPoolView[]): RawBuilder<bo
 
 /** Whether a pool `p` serves a project's workspaces, or one of them, which can also be allowed or excluded itself. */
 export function serves(projectId: Expression<string>, workspaceId?: Expression<string>): RawBuilder<SqlBool> {
-  const lists = (kind: ScopeKind, id: Expression<string>) => sql<SqlBool>`exists (
+  const lists = (kind: PoolScopeKind, id: Expression<string>) => sql<SqlBool>`exists (
     select 1 from agent_pool_scopes as s where s.agent_pool_id = p.id and s.kind = ${kind} and s.target_id = ${id})`;
   const ofProject = sql<SqlBool>`p.organization_scoped = 1 or ${lists("allowed-projects", projectId)}`;
   if (workspaceId === undefined) return sql<SqlBool>`(${ofProject})`;
@@ -187,7 +187,7 @@ function servesWorkspace(actor: Actor, organization: OrganizationView, name: str
 }
 
 function servesProject(actor: Actor, { id, standing }: OrganizationView, name: string): RawBuilder<SqlBool> {
-  const bit = bitOf("settings", "read");
+  const bit = permissionBit("settings", "read");
   const readable =
     (standing.everywhere & bit) === bit
       ? sql<SqlBool>`1 = 1`
@@ -198,7 +198,7 @@ function servesProject(actor: Actor, { id, standing }: OrganizationView, name: s
 }
 
 /** Also true if the pool does not exist. */
-export async function isServing(tx: Tx, target: TakingPlace, agentPoolId: string): Promise<boolean> {
+export async function isServingTarget(tx: Tx, target: ScopeTarget, agentPoolId: string): Promise<boolean> {
   const { organizationId, projectId, workspaceId } = target;
   const workspace = workspaceId === undefined ? undefined : sql<string>`${workspaceId}`;
   const row = await tx.db
@@ -214,7 +214,7 @@ export async function isServing(tx: Tx, target: TakingPlace, agentPoolId: string
  * What prevents a pool's deletion. Making it an organization's default locks the organization, and making it a project's or
  * workspace's locks the pool; the caller holds both locks by now.
  */
-export async function useOf(tx: Tx, pool: Granted<AgentPoolView, "can-update-agent-pools">): Promise<PoolUse> {
+export async function findPoolUse(tx: Tx, pool: Granted<AgentPoolView, "can-update-agent-pools">): Promise<PoolUse> {
   const count = (table: string, column: string) =>
     sql<number>`(select count(*) from ${sql.table(table)} where organization_id = o.id and ${sql.ref(column)} = ${pool.id})`;
   const row = await tx.db

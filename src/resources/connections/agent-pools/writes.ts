@@ -2,13 +2,13 @@
 import type { Granted } from "../../../access/granted.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import { raised } from "../../shared/versions.ts";
+import { incrementedVersion } from "../../shared/versions.ts";
 
 /**
  * Removes a deleted workspace or project from all pools: one statement, and another if a pool listed it. Changes of such lists and
  * deletions of targets both lock the organization as `alone`, so none is added meanwhile.
  */
-export async function forgetScopeTarget(
+export async function removeScopeTarget(
   tx: Tx,
   {
     id: targetId,
@@ -22,7 +22,7 @@ export async function forgetScopeTarget(
   const ids = rows.map((row) => row.agentPoolId);
   await tx.db
     .updateTable("agentPools")
-    .set(raised)
+    .set(incrementedVersion)
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
 }

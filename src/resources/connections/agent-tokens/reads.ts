@@ -4,7 +4,7 @@ import { organizationPermissions } from "../../../access/permissions/organizatio
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
-import type { HeldToken } from "../../shared/hooks.ts";
+import type { AgentPoolToken } from "../../shared/hooks.ts";
 import { agentPoolsNeed } from "../agent-pools/reads.ts";
 import { toTokenView } from "./rules.ts";
 import { findAgentToken } from "./store.ts";
@@ -14,7 +14,7 @@ export async function loadAgentToken(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
-): Promise<Granted<HeldToken, "can-update-agent-pools">> {
+): Promise<Granted<AgentPoolToken, "can-update-agent-pools">> {
   const found = await findAgentToken(tx, context.actor, id);
   if (found === undefined) throw notFound("authentication token");
   return grant(toTokenView(found.row), {

@@ -1,8 +1,8 @@
 /** Pure rules of agent tokens. */
-import type { AgentToken } from "./store.ts";
+import type { AgentTokenRow } from "./store.ts";
 import type { TokenView } from "../../identity/authentication-tokens/definition.ts";
 
-export function toTokenView(row: AgentToken): TokenView & { readonly agentPoolId: string } {
+export function toTokenView(row: AgentTokenRow): TokenView & { readonly agentPoolId: string } {
   const { agentPoolId, siteAgentPoolId, ...token } = row;
   return {
     ...token,

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type Standing, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AgentTokenTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -14,7 +14,7 @@ import type { AgentPoolView } from "../agent-pools/definition.ts";
 import type { SiteAgentPoolView } from "../site-agent-pools/definition.ts";
 
 /** Of an organization's pool, or of a site pool. */
-export type AgentToken = Omit<AgentTokenTable, "hash">;
+export type AgentTokenRow = Omit<AgentTokenTable, "hash">;
 export type ManagedPool =
   | Granted<AgentPoolView, "can-update-agent-pools">
   | Granted<SiteAgentPoolView, "can-administer">;
@@ -31,7 +31,7 @@ export async function findAgentToken(
   tx: Tx,
   actor: Actor,
   id: string,
-): Promise<{ row: AgentToken; standing: Standing } | undefined> {
+): Promise<{ row: AgentTokenRow; standing: OrganizationStanding } | undefined> {
   const found = await tokens(tx.db)
     .select(standingColumns(sql.ref("k.organizationId"), principalOf(actor)))
     .where("k.id", "=", id)
@@ -43,7 +43,7 @@ export async function listAgentTokenRows(
   tx: Tx,
   { organizationId, id }: ManagedPool,
   page: Page,
-): Promise<{ rows: AgentToken[]; totalCount: number }> {
+): Promise<{ rows: AgentTokenRow[]; totalCount: number }> {
   const rows =
     organizationId === null
       ? tokens(tx.db).where("k.siteAgentPoolId", "=", id)
@@ -73,7 +73,7 @@ export async function deleteAgentTokenRow(
   await tx.db.deleteFrom("agentTokens").where("id", "=", token.id).execute();
 }
 
-export async function deleteAgentTokensNamed(tx: Tx, pool: ManagedPool, description: string): Promise<AgentToken[]> {
+export async function deleteAgentTokensNamed(tx: Tx, pool: ManagedPool, description: string): Promise<AgentTokenRow[]> {
   return tx.db
     .deleteFrom("agentTokens")
     .where(pool.organizationId === null ? "siteAgentPoolId" : "agentPoolId", "=", pool.id)
@@ -89,7 +89,7 @@ export async function lockFreeAgentTokens(tx: Tx, ids: readonly string[]): Promi
     .selectFrom("agentTokens as k")
     .select("k.id")
     .where(tx.dialect.isOneOf(sql.ref("k.id"), ids))
-    .modifyEnd(tx.dialect.lockFreeRows("k"))
+    .modifyEnd(tx.dialect.lockRowsSkipLocked("k"))
     .execute();
   return rows.map((row) => row.id);
 }

@@ -7,7 +7,7 @@ import { newId, newToken, tokenHash } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { HeldToken } from "../../shared/hooks.ts";
+import type { AgentPoolToken } from "../../shared/hooks.ts";
 import { toTokenView } from "./rules.ts";
 import {
   deleteAgentTokenRow,
@@ -20,7 +20,7 @@ import {
 export async function revokeAgentToken(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
-  token: Granted<HeldToken, "can-update-agent-pools">,
+  token: Granted<AgentPoolToken, "can-update-agent-pools">,
 ): Promise<void> {
   await deleteAgentTokenRow(tx, token);
   await recordAgentToken(tx, context, { before: token });
@@ -43,7 +43,7 @@ export async function issueAgentToken(
   context: Pick<Context, "actor" | "requestId">,
   pool: ManagedPool,
   description: string,
-): Promise<HeldToken & { readonly secret: string }> {
+): Promise<AgentPoolToken & { readonly secret: string }> {
   const term = credentialTerm(context.actor, { thing: "an agent token", endsAt: null });
   const secret = newToken();
   const ofSite = pool.organizationId === null;
@@ -67,11 +67,11 @@ export async function issueAgentToken(
 async function recordAgentToken(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
-  { before, after }: { before?: HeldToken; after?: HeldToken },
+  { before, after }: { before?: AgentPoolToken; after?: AgentPoolToken },
 ): Promise<void> {
   const token = after ?? before;
   if (token === undefined) return;
-  const audited = (each: HeldToken | undefined) => each && { holder: each.agentPoolId, description: each.description };
+  const audited = (each: AgentPoolToken | undefined) => each && { holder: each.agentPoolId, description: each.description };
   await recordEvent(tx, context, {
     organizationId: token.organizationId,
     verb: before === undefined ? "create" : "delete",
@@ -82,7 +82,7 @@ async function recordAgentToken(
 }
 
 /** Runs outside of requests, for many tokens at once. It never moves a time back, and skips rows that others have locked. */
-export async function noteAgentTokenUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
+export async function recordAgentTokenUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
   for (const id of await lockFreeAgentTokens(tx, [...uses.keys()])) {
     const usedAt = uses.get(id) ?? "";
     await tx.db

@@ -4,12 +4,12 @@ import type { Vault } from "../../../database/vault.ts";
 import { AppError, attributeFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Courier, type Verification, verificationEvent } from "../../shared/outbox/delivery.ts";
-import { refusalOf, sendWebhook } from "../../shared/outbox/webhook.ts";
+import { type NotificationSender, type Verification, verificationEvent } from "../../shared/outbox/delivery.ts";
+import { verificationErrorOf, sendWebhook } from "../../shared/outbox/webhook.ts";
 import { tokenOwner, urlOwner } from "./rules.ts";
-import { findWebhookToCall, noteDelivery } from "./store.ts";
+import { findWebhookToCall, recordLastDelivery } from "./store.ts";
 
-export const auditKind = "audit-webhook";
+export const auditWebhookKind = "audit-webhook";
 
 export const openedUrl = (vault: Vault, { id, url }: Pick<AuditWebhookTable, "id" | "url">): string =>
   Buffer.from(vault.open(urlOwner(id), url)).toString("utf8");
@@ -17,7 +17,7 @@ export const openedToken = (vault: Vault, { id, token }: Pick<AuditWebhookTable,
   token === null ? null : Buffer.from(vault.open(tokenOwner(id), token)).toString("utf8");
 
 /** The content was stored when the event happened. Nothing is sent for a webhook that was deleted meanwhile. */
-export const auditCourier: Courier = {
+export const auditWebhookSender: NotificationSender = {
   async deliver(context, notification) {
     const row = await findWebhookToCall(context.database.reader, notification.subjectId);
     if (row === undefined) return "gone";
@@ -25,10 +25,10 @@ export const auditCourier: Courier = {
     const body = { payload_version: 1, delivery_id: notification.id, ...(JSON.parse(notification.content) as object) };
     return sendWebhook(context.options, { url, token, id: notification.id, eventName: notification.eventName, body });
   },
-  noted: (tx, by, notification, response) => noteDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
+  onAttempt: (tx, by, notification, response) => recordLastDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
 };
 
-interface Asked {
+interface WebhookVerificationRequest {
   readonly id: string;
   readonly organizationName: string;
   readonly url: string;
@@ -36,7 +36,7 @@ interface Asked {
 }
 
 /** Sends a test event. Raises `bad-request` with the response, or with the reason for getting none. */
-export async function verify({ options }: Context, request: Asked): Promise<Verification> {
+export async function verify({ options }: Context, request: WebhookVerificationRequest): Promise<Verification> {
   const { id: webhookId, organizationName, url, token } = request;
   const [id, eventName] = [newId("deliveries"), verificationEvent];
   const body = {
@@ -48,5 +48,5 @@ export async function verify({ options }: Context, request: Asked): Promise<Veri
   };
   const response = await sendWebhook(options, { url, token, id, eventName, body });
   if (response.successful === "true") return { id, response };
-  throw new AppError("bad-request", [attributeFault("url", refusalOf(response))]);
+  throw new AppError("bad-request", [attributeFault("url", verificationErrorOf(response))]);
 }

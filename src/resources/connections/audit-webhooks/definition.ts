@@ -1,6 +1,6 @@
 /** An audit webhook: sends an organization's audit events, and locks that are held too long, to a system of its own. */
 import { z } from "zod";
-import type { Standing } from "../../../access/organization.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, nullIfBlank, text, timestamp } from "../../../jsonapi/schemas.ts";
@@ -10,7 +10,7 @@ import type { DeliveryResponse } from "../../shared/outbox/delivery.ts";
 import { listedDeliveries } from "../deliveries.ts";
 
 const accessChanged = "access.changed";
-export const lockHeld = "lock.held";
+export const lockHeldEvent = "lock.held";
 
 /** `*` for every audit event, `workspaces.*` for all of one type, `workspaces.lock` for one action. */
 const pattern = /^(\*|[a-z][a-z-]*\.(\*|[a-z][a-z-]*))$/;
@@ -19,7 +19,7 @@ const eventName = z
   .string()
   .max(100)
   .regex(pattern, {
-    error: `must be '${accessChanged}', '${lockHeld}', an action such as 'workspaces.lock', all of a type such as 'workspaces.*', or '*'`,
+    error: `must be '${accessChanged}', '${lockHeldEvent}', an action such as 'workspaces.lock', all of a type such as 'workspaces.*', or '*'`,
   });
 
 /**
@@ -38,7 +38,7 @@ const accessKinds: ReadonlySet<string> = new Set([
 const accessActions: ReadonlySet<string> = new Set(["projects.move-workspaces", "users.delete"]);
 
 /** The name of an audit event for a webhook with these subscriptions; undefined if it matches none. */
-export function nameFor(subscriptions: readonly string[], action: string): string | undefined {
+export function subscribedEventName(subscriptions: readonly string[], action: string): string | undefined {
   const [kind = ""] = action.split(".");
   if (subscriptions.includes(accessChanged) && (accessKinds.has(kind) || accessActions.has(action)))
     return accessChanged;
@@ -46,7 +46,7 @@ export function nameFor(subscriptions: readonly string[], action: string): strin
 }
 
 export interface AuditWebhookView extends Omit<AuditWebhookTable, "url" | "token">, OrganizationFacts {
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
   /** Decrypted. */
   readonly shownUrl: string;
 }

@@ -4,52 +4,52 @@
  */
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Notice, post } from "../../shared/outbox/writes.ts";
-import { auditKind } from "./courier.ts";
-import { lockHeld, nameFor } from "./definition.ts";
+import { type OutboxNotification, enqueueNotifications } from "../../shared/outbox/writes.ts";
+import { auditWebhookKind } from "./courier.ts";
+import { lockHeldEvent, subscribedEventName } from "./definition.ts";
 import {
-  deleteWaitingEvents,
-  findHeldLocks,
+  deletePendingEvents,
+  findLongHeldLocks,
   findSubscribers,
-  findWaitingEvents,
-  type HeldLock,
-  type Subscriber,
-  type WaitingEvent,
+  findPendingEvents,
+  type LongHeldLock,
+  type AuditWebhookSubscriber,
+  type PendingAuditEvent,
 } from "./store.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 
 const batch = 200;
 
-export async function postAuditNotices(job: JobWork): Promise<number> {
+export async function enqueueAuditNotifications(job: JobContext): Promise<number> {
   const { context, signal, step } = job;
   let enqueued = 0;
   while (!signal.aborted) {
-    const events = await findWaitingEvents(context.database.reader, batch);
+    const events = await findPendingEvents(context.database.reader, batch);
     if (events.length > 0) enqueued += await step((tx) => fanOut(tx, job, events));
     if (events.length < batch) break;
   }
-  const locks = signal.aborted ? [] : await findHeldLocks(context.database.reader, batch);
+  const locks = signal.aborted ? [] : await findLongHeldLocks(context.database.reader, batch);
   if (locks.length > 0) enqueued += await step((tx) => reportLocks(tx, context, locks));
   return enqueued;
 }
 
-async function fanOut(tx: Tx, { context, capability }: JobWork, events: readonly WaitingEvent[]): Promise<number> {
+async function fanOut(tx: Tx, { context, capability }: JobContext, events: readonly PendingAuditEvent[]): Promise<number> {
   const subscribers = await findSubscribers(tx, [...new Set(events.map(({ organizationId }) => organizationId))]);
   const notifications = events.flatMap((event) =>
     subscribers
       .filter(({ organizationId }) => organizationId === event.organizationId)
       .flatMap((subscriber) => notificationFor(event, subscriber)),
   );
-  await deleteWaitingEvents(
+  await deletePendingEvents(
     tx,
     capability,
     events.map(({ id }) => id),
   );
-  return notifications.length === 0 ? 0 : post(tx, context, notifications);
+  return notifications.length === 0 ? 0 : enqueueNotifications(tx, context, notifications);
 }
 
-function notificationFor(event: WaitingEvent, { id, organizationId, destination, events }: Subscriber): Notice[] {
-  const eventName = nameFor(JSON.parse(events) as string[], event.action);
+function notificationFor(event: PendingAuditEvent, { id, organizationId, destination, events }: AuditWebhookSubscriber): OutboxNotification[] {
+  const eventName = subscribedEventName(JSON.parse(events) as string[], event.action);
   if (eventName === undefined) return [];
   const content = {
     audit_webhook_id: id,
@@ -69,28 +69,28 @@ function notificationFor(event: WaitingEvent, { id, organizationId, destination,
   };
   // Two servers may run this at the same time: each webhook gets each event once.
   return [
-    { organizationId, kind: auditKind, subjectId: id, eventName, destination, content, onceKey: `${id} ${event.id}` },
+    { organizationId, kind: auditWebhookKind, subjectId: id, eventName, destination, content, onceKey: `${id} ${event.id}` },
   ];
 }
 
 const parsed = (json: string | null): unknown => (json === null ? null : JSON.parse(json));
 
-async function reportLocks(tx: Tx, context: Context, locks: readonly HeldLock[]): Promise<number> {
+async function reportLocks(tx: Tx, context: Context, locks: readonly LongHeldLock[]): Promise<number> {
   const subscribers = await findSubscribers(tx, [...new Set(locks.map(({ organizationId }) => organizationId))]);
   const known = new Set(subscribers.map(({ id }) => id));
   const notifications = locks
     .filter(({ webhookId }) => known.has(webhookId))
     .map((lock) => ({
       organizationId: lock.organizationId,
-      kind: auditKind,
+      kind: auditWebhookKind,
       subjectId: lock.webhookId,
-      eventName: lockHeld,
+      eventName: lockHeldEvent,
       destination: lock.destination,
       place: `${lock.organizationName}/${lock.workspaceName}`,
       content: {
         audit_webhook_id: lock.webhookId,
         organization_name: lock.organizationName,
-        event: lockHeld,
+        event: lockHeldEvent,
         lock: {
           workspace_id: lock.workspaceId,
           workspace_name: lock.workspaceName,
@@ -102,5 +102,5 @@ async function reportLocks(tx: Tx, context: Context, locks: readonly HeldLock[])
       },
       onceKey: `${lock.webhookId} ${lock.workspaceId} ${lock.lockedAt}`,
     }));
-  return post(tx, context, notifications);
+  return enqueueNotifications(tx, context, notifications);
 }

@@ -7,15 +7,15 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
-import { lookAmong } from "../../shared/among.ts";
+import { checkNameAvailability } from "../../shared/among.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import type { Verification } from "../../shared/outbox/delivery.ts";
-import { noteVerification, pageOfDeliveries } from "../../shared/outbox/writes.ts";
+import { recordVerification, listDeliveries } from "../../shared/outbox/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { auditKind, openedToken, openedUrl, verify } from "./courier.ts";
+import { auditWebhookKind, openedToken, openedUrl, verify } from "./courier.ts";
 import { auditWebhooks, type AuditWebhookView as View } from "./definition.ts";
 import {
   changedWebhook,
@@ -51,7 +51,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
     if (verified) row.lastDelivery = JSON.stringify(verified.response);
     return context.database.write(async (tx) => {
       const organization = await load(tx);
-      const { count, isTaken } = await lookAmong(tx, "auditWebhooks", organization.id, row.name);
+      const { count, isTaken } = await checkNameAvailability(tx, "auditWebhooks", organization.id, row.name);
       refuseIfAny([...(isTaken ? [nameTaken()] : []), ...(count >= webhooksMax ? [tooMany()] : [])]);
       const secrets = {
         url: sealed(context, urlOwner(row.id), url),
@@ -93,7 +93,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
       const extra = { updatedAt: now(), ...(verified && { lastDelivery: JSON.stringify(verified.response) }) };
       const after = afterUpdate<View>(before, { ...changes, ...extra });
       const isRenamed = after.nameKey !== before.nameKey;
-      const isTaken = isRenamed && (await lookAmong(tx, "auditWebhooks", before.organizationId, after.name)).isTaken;
+      const isTaken = isRenamed && (await checkNameAvailability(tx, "auditWebhooks", before.organizationId, after.name)).isTaken;
       refuseIfAny(isTaken ? [nameTaken()] : []);
       await write(tx, context, { before, after, changes: { ...changes, ...extra }, token });
       await recordVerified(tx, after, verified);
@@ -113,7 +113,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
   async listAuditWebhookDeliveries({ context, params, query }) {
     const tx = context.database.reader;
     const { view } = await load(tx, context, params.auditWebhookId);
-    return pageOfDeliveries(tx, view, query.page);
+    return listDeliveries(tx, view, query.page);
   },
 
   async verifyAuditWebhook({ context, params }) {
@@ -133,14 +133,14 @@ export const auditWebhookResource = implement(auditWebhooks, {
   },
 });
 
-interface Change {
+interface AuditWebhookChange {
   readonly before: Granted<View, typeof permission>;
   readonly after: View;
   readonly changes: Partial<View>;
   readonly token: string | null | undefined;
 }
 
-async function write(tx: Tx, context: Context, { before, after, changes, token }: Change): Promise<void> {
+async function write(tx: Tx, context: Context, { before, after, changes, token }: AuditWebhookChange): Promise<void> {
   const { shownUrl, ...columns } = changes;
   await store.updateWebhook(tx, before, {
     ...columns,
@@ -163,7 +163,7 @@ async function write(tx: Tx, context: Context, { before, after, changes, token }
 
 async function recordVerified(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
   const { id: subjectId, organizationId, destination } = view;
-  if (verified) await noteVerification(tx, { organizationId, kind: auditKind, subjectId, destination }, verified);
+  if (verified) await recordVerification(tx, { organizationId, kind: auditWebhookKind, subjectId, destination }, verified);
 }
 
 /** Raises `forbidden`, or `not-found` if the caller is no member. */
@@ -187,7 +187,7 @@ async function load(
 }
 
 /** Without the token. The address is visible to callers who can change it. */
-function toView(context: Context, row: store.WebhookRow): View {
+function toView(context: Context, row: store.AuditWebhookRow): View {
   const { url, token, ...shown } = row;
   void token;
   return { ...shown, shownUrl: openedUrl(context.vault, { id: row.id, url }) };

@@ -10,12 +10,12 @@ import { auditWebhooks, type AuditWebhookView } from "./definition.ts";
 export const urlOwner = (id: string): string => `audit_webhooks/${id}/url`;
 export const tokenOwner = (id: string): string => `audit_webhooks/${id}/token`;
 
-type Identity = Pick<AuditWebhookTable, "id" | "organizationId" | "createdAt">;
+type AuditWebhookIdentity = Pick<AuditWebhookTable, "id" | "organizationId" | "createdAt">;
 
 /** Without the encrypted columns. */
 export function newWebhook(
   attributes: CreateAttributes<typeof auditWebhooks>,
-  identity: Identity,
+  identity: AuditWebhookIdentity,
 ): Omit<AuditWebhookTable, "url" | "token"> {
   return {
     ...createdColumns(auditWebhooks, attributes),

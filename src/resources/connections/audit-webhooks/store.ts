@@ -3,7 +3,7 @@ import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type Standing, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow } from "../../../database/prepared.ts";
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
@@ -16,12 +16,12 @@ import {
   type OrganizationView,
 } from "../../identity/organizations/definition.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
-import { held, type Lock } from "../../shared/locks.ts";
+import { lockClause, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import { raised, updateRow } from "../../shared/versions.ts";
+import { incrementedVersion, updateRow } from "../../shared/versions.ts";
 
-export interface WebhookRow extends AuditWebhookTable, OrganizationFacts {
-  readonly standing: Standing;
+export interface AuditWebhookRow extends AuditWebhookTable, OrganizationFacts {
+  readonly standing: OrganizationStanding;
 }
 
 const webhooks = (db: Kysely<Schema>) =>
@@ -36,11 +36,11 @@ export async function findWebhook(
   actor: Actor,
   id: string,
   lock: Lock = false,
-): Promise<WebhookRow | undefined> {
+): Promise<AuditWebhookRow | undefined> {
   const row = await webhooks(tx.db)
     .select(standingColumns(sql.ref("a.organizationId"), principalOf(actor)))
     .where("a.id", "=", id)
-    .modifyEnd(held(tx.dialect, "a", lock))
+    .modifyEnd(lockClause(tx.dialect, "a", lock))
     .executeTakeFirst();
   return row && { ...row, standing: standingOf(actor, row) };
 }
@@ -53,7 +53,7 @@ export async function listWebhooks(
   tx: Tx,
   { id, standing }: OrganizationView,
   page: Page,
-): Promise<{ rows: WebhookRow[]; totalCount: number }> {
+): Promise<{ rows: AuditWebhookRow[]; totalCount: number }> {
   const rows = webhooks(tx.db).where("a.organizationId", "=", id);
   const found = await fetchPage(tx, {
     rows,
@@ -87,20 +87,20 @@ export async function deleteWebhook(tx: Tx, { id }: ManagedWebhook): Promise<voi
 }
 
 /** Stores the response to the last attempt, unless the webhook was deleted meanwhile. */
-export async function noteDelivery(tx: Tx, _by: Capability<"job">, id: string, lastDelivery: string): Promise<void> {
+export async function recordLastDelivery(tx: Tx, _by: Capability<"job">, id: string, lastDelivery: string): Promise<void> {
   await tx.db
     .updateTable("auditWebhooks")
-    .set({ ...raised, lastDelivery })
+    .set({ ...incrementedVersion, lastDelivery })
     .where("id", "=", id)
     .execute();
 }
 
 // --- pending events, which a database trigger queues
 
-export type WaitingEvent = AuditEventTable & { readonly organizationId: string; readonly organizationName: string };
+export type PendingAuditEvent = AuditEventTable & { readonly organizationId: string; readonly organizationName: string };
 
 /** Oldest first. Events of a deleted organization are deleted with it. */
-export async function findWaitingEvents(tx: Tx, limit: number): Promise<WaitingEvent[]> {
+export async function findPendingEvents(tx: Tx, limit: number): Promise<PendingAuditEvent[]> {
   const rows = await tx.db
     .selectFrom("auditNotices as n")
     .innerJoin("auditEvents as e", "e.id", "n.auditEventId")
@@ -114,16 +114,16 @@ export async function findWaitingEvents(tx: Tx, limit: number): Promise<WaitingE
   return rows.map((row) => ({ ...row, organizationName: row.organizationName ?? "" }));
 }
 
-export async function deleteWaitingEvents(tx: Tx, _by: Capability<"job">, ids: readonly string[]): Promise<void> {
+export async function deletePendingEvents(tx: Tx, _by: Capability<"job">, ids: readonly string[]): Promise<void> {
   await tx.db
     .deleteFrom("auditNotices")
     .where(tx.dialect.isOneOf(sql.ref("auditEventId"), ids))
     .execute();
 }
 
-export type Subscriber = Pick<AuditWebhookTable, "id" | "organizationId" | "destination" | "events">;
+export type AuditWebhookSubscriber = Pick<AuditWebhookTable, "id" | "organizationId" | "destination" | "events">;
 
-export async function findSubscribers(tx: Tx, organizationIds: readonly string[]): Promise<Subscriber[]> {
+export async function findSubscribers(tx: Tx, organizationIds: readonly string[]): Promise<AuditWebhookSubscriber[]> {
   return tx.db
     .selectFrom("auditWebhooks as a")
     .innerJoin("organizations as o", "o.id", "a.organizationId")
@@ -137,7 +137,7 @@ export async function findSubscribers(tx: Tx, organizationIds: readonly string[]
 
 // --- locks that are held too long
 
-export interface HeldLock {
+export interface LongHeldLock {
   readonly webhookId: string;
   readonly organizationId: string;
   readonly organizationName: string;
@@ -156,12 +156,12 @@ export interface HeldLock {
  * Locks of users and teams only, because a run's lock ends with the run. Locks that were reported are left out as long as the
  * notification is stored.
  */
-export async function findHeldLocks(tx: Tx, limit: number): Promise<HeldLock[]> {
+export async function findLongHeldLocks(tx: Tx, limit: number): Promise<LongHeldLock[]> {
   const { msOf, nowMs, contains } = tx.dialect;
   const longer = sql.ref<string>("a.lockHeldLongerThan");
   const longerMs = sql`cast(substr(${longer}, 1, length(${longer}) - 1) as bigint)
     * case when substr(${longer}, length(${longer}), 1) = 'd' then 86400000 else 3600000 end`;
-  const result = await sql<HeldLock>`
+  const result = await sql<LongHeldLock>`
     select a.id as webhook_id, a.organization_id, o.name as organization_name, a.destination,
       a.lock_held_longer_than as longer_than, w.id as workspace_id, w.name as workspace_name, w.locked_at,
       w.locked_by_type, w.locked_by_id, w.locked_by_name, w.locked_reason

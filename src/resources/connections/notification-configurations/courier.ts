@@ -5,20 +5,20 @@ import { AppError, attributeFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import type { Context } from "../../shared/context.ts";
 import {
-  type Courier,
+  type NotificationSender,
   type DeliveryResponse,
   type Verification,
   verificationEvent,
 } from "../../shared/outbox/delivery.ts";
-import { mailNotice } from "../../shared/outbox/mail.ts";
-import { refusalOf, sendWebhook } from "../../shared/outbox/webhook.ts";
-import { mailOf, payloadOf, type Sender, slackMessageOf, teamsMessageOf } from "./messages.ts";
+import { sendMailNotification } from "../../shared/outbox/mail.ts";
+import { verificationErrorOf, sendWebhook } from "../../shared/outbox/webhook.ts";
+import { mailOf, payloadOf, type NotificationOrigin, slackMessageOf, teamsMessageOf } from "./messages.ts";
 import { tokenOwner, urlOwner } from "./rules.ts";
-import { findConfiguration, findRecipients, noteDelivery } from "./store.ts";
-import type { Told } from "./triggers.ts";
+import { findConfiguration, findRecipients, recordLastDelivery } from "./store.ts";
+import type { NotificationEvent } from "./triggers.ts";
 
 /** Decrypted. */
-export interface Destination {
+export interface NotificationDestination {
   readonly id: string;
   readonly name: string;
   readonly destinationType: string;
@@ -27,25 +27,25 @@ export interface Destination {
   readonly recipients: readonly string[];
 }
 
-type Sending = Pick<Context, "options">;
+type SendContext = Pick<Context, "options">;
 
 /** Makes one attempt. Does not raise: an unreachable destination is a failed attempt. */
 async function send(
-  { options }: Sending,
-  destination: Destination,
-  event: Told,
+  { options }: SendContext,
+  destination: NotificationDestination,
+  event: NotificationEvent,
   deliveryId: string,
 ): Promise<DeliveryResponse> {
   const { id, name, destinationType, url } = destination;
   const sender = { configurationId: id, configurationName: name, publicUrl: options.publicUrl };
   if (destinationType === "email")
-    return mailNotice(options, { id: deliveryId, to: destination.recipients, ...mailOf(sender, event) });
+    return sendMailNotification(options, { id: deliveryId, to: destination.recipients, ...mailOf(sender, event) });
   const body = bodyOf(destinationType, sender, event);
   const token = destinationType === "generic" ? destination.token : null;
   return sendWebhook(options, { url: url ?? "", token, id: deliveryId, eventName: event.trigger, body });
 }
 
-function bodyOf(destinationType: string, sender: Sender, event: Told): object {
+function bodyOf(destinationType: string, sender: NotificationOrigin, event: NotificationEvent): object {
   if (destinationType === "slack") return slackMessageOf(sender, event);
   return destinationType === "microsoft-teams" ? teamsMessageOf(sender, event) : payloadOf(sender, event);
 }
@@ -59,7 +59,7 @@ export const openedToken = (vault: Vault, row: Pick<NotificationConfigurationTab
   opened(vault, tokenOwner(row.id), row.token);
 
 /** An event that happened while the configuration was enabled is sent even if it is disabled now, but not if it was deleted. */
-export const notificationCourier: Courier = {
+export const notificationSender: NotificationSender = {
   async deliver(context, notification) {
     const tx = context.database.reader;
     const row = await findConfiguration(tx, notification.subjectId);
@@ -75,19 +75,19 @@ export const notificationCourier: Courier = {
       recipients: isMail ? [...new Set([...addresses, ...(await findRecipients(tx, row.id))])] : [],
     };
     const [organizationName = "", workspaceName = ""] = (notification.place ?? "").split("/");
-    const event = { ...(JSON.parse(notification.content) as Told), organizationName, workspaceName };
+    const event = { ...(JSON.parse(notification.content) as NotificationEvent), organizationName, workspaceName };
     return send(context, destination, event, notification.id);
   },
-  noted: (tx, by, notification, response) => noteDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
+  onAttempt: (tx, by, notification, response) => recordLastDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
 };
 
 /** Raises `bad-request` with the response, or with the reason for getting none. */
-export async function verify(context: Context, destination: Destination): Promise<Verification> {
+export async function verify(context: Context, destination: NotificationDestination): Promise<Verification> {
   const event = { about: "verification", trigger: verificationEvent } as const;
   const id = newId("deliveries");
   const response = await send(context, destination, event, id);
   if (response.successful === "true") return { id, response };
-  const detail = refusalOf(response);
+  const detail = verificationErrorOf(response);
   throw new AppError("bad-request", [
     destination.destinationType === "email" ? { detail } : attributeFault("url", detail),
   ]);

@@ -2,13 +2,13 @@
  * The text of notifications: a heading, facts and a link for Slack, Microsoft Teams and mail, and the JSON of `generic` in the
  * public API's format. Pure.
  */
-import type { AssessmentFigures, AssessmentHappening, AutoDestroyHappening, RunHappening, Told } from "./triggers.ts";
+import type { AssessmentFigures, AssessmentTriggerEvent, AutoDestroyTriggerEvent, RunTriggerEvent, NotificationEvent } from "./triggers.ts";
 
-type Fact = readonly [label: string, value: string];
+type MessageFact = readonly [label: string, value: string];
 
-function factsOf(event: Told): readonly Fact[] {
+function factsOf(event: NotificationEvent): readonly MessageFact[] {
   if (event.about === "verification") return [];
-  const place: readonly Fact[] = [
+  const place: readonly MessageFact[] = [
     ["Workspace", `${event.organizationName}/${event.workspaceName}`],
     ["Event", event.trigger],
   ];
@@ -47,7 +47,7 @@ const short = (text: string): string => (text.length > valueMax ? `${text.slice(
 const slackText = (text: string): string =>
   short(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-export function slackMessageOf(sender: Sender, event: Told): object {
+export function slackMessageOf(sender: NotificationOrigin, event: NotificationEvent): object {
   const heading = slackText(headingOf(sender, event));
   const lines = factsOf(event).map(([label, value]) => `*${label}:* ${slackText(value)}`);
   const text = [`*<${linkOf(sender, event)}|${heading}>*`, ...lines].join("\n");
@@ -55,7 +55,7 @@ export function slackMessageOf(sender: Sender, event: Told): object {
 }
 
 /** An adaptive card, for an incoming webhook or a workflow of Microsoft Teams. */
-export function teamsMessageOf(sender: Sender, event: Told): object {
+export function teamsMessageOf(sender: NotificationOrigin, event: NotificationEvent): object {
   const facts = factsOf(event).map(([title, value]) => ({ title, value: short(value) }));
   const heading = { type: "TextBlock", text: headingOf(sender, event), weight: "bolder", size: "medium", wrap: true };
   const content = {
@@ -71,7 +71,7 @@ export function teamsMessageOf(sender: Sender, event: Told): object {
   };
 }
 
-export function mailOf(sender: Sender, event: Told): { subject: string; text: string } {
+export function mailOf(sender: NotificationOrigin, event: NotificationEvent): { subject: string; text: string } {
   const heading = headingOf(sender, event);
   const place = event.about === "verification" ? "" : `${event.organizationName}/${event.workspaceName}: `;
   const lines = factsOf(event).map(([label, value]) => `${label}: ${value}`);
@@ -81,7 +81,7 @@ export function mailOf(sender: Sender, event: Told): { subject: string; text: st
   };
 }
 
-function headingOf({ configurationName }: { readonly configurationName: string }, event: Told): string {
+function headingOf({ configurationName }: { readonly configurationName: string }, event: NotificationEvent): string {
   switch (event.about) {
     case "verification":
       return `Verification of ${configurationName}`;
@@ -116,35 +116,35 @@ const assessmentWords = {
   "assessment:failed": "The assessment failed",
 } as const;
 
-export interface Sender {
+export interface NotificationOrigin {
   readonly configurationId: string;
   readonly configurationName: string;
   readonly publicUrl: string;
 }
 
-interface Somewhere {
+interface WorkspaceNames {
   readonly organizationName: string;
   readonly workspaceName: string;
 }
 
 const part = encodeURIComponent;
 
-const workspaceUrlOf = (publicUrl: string, { organizationName, workspaceName }: Somewhere): string =>
+const workspaceUrlOf = (publicUrl: string, { organizationName, workspaceName }: WorkspaceNames): string =>
   `${publicUrl}/app/${part(organizationName)}/workspaces/${part(workspaceName)}`;
 
-const runUrlOf = ({ publicUrl }: Sender, place: Somewhere & { readonly runId: string }): string =>
+const runUrlOf = ({ publicUrl }: NotificationOrigin, place: WorkspaceNames & { readonly runId: string }): string =>
   `${workspaceUrlOf(publicUrl, place)}/runs/${place.runId}`;
 
-function linkOf(sender: Sender, event: Told): string {
+function linkOf(sender: NotificationOrigin, event: NotificationEvent): string {
   if (event.about === "verification") return sender.publicUrl;
   const url = workspaceUrlOf(sender.publicUrl, event);
   const runId = event.about === "assessment" ? null : event.runId;
   return runId === null ? url : `${url}/runs/${runId}`;
 }
 
-type About<H> = Extract<Told, H>;
+type EventOfKind<H> = Extract<NotificationEvent, H>;
 
-export function payloadOf(sender: Sender, event: Told): object {
+export function payloadOf(sender: NotificationOrigin, event: NotificationEvent): object {
   switch (event.about) {
     case "verification":
       return runPayload(sender, headingOf(sender, event), undefined);
@@ -168,7 +168,7 @@ export function payloadOf(sender: Sender, event: Told): object {
 }
 
 /** `event` is undefined for a verification, where everything else is null. */
-function runPayload(sender: Sender, message: string, event: About<RunHappening> | undefined): object {
+function runPayload(sender: NotificationOrigin, message: string, event: EventOfKind<RunTriggerEvent> | undefined): object {
   return {
     payload_version: 1,
     notification_configuration_id: sender.configurationId,
@@ -193,8 +193,8 @@ function runPayload(sender: Sender, message: string, event: About<RunHappening> 
 }
 
 function workspacePayload(
-  sender: Sender,
-  event: About<AssessmentHappening | AutoDestroyHappening>,
+  sender: NotificationOrigin,
+  event: EventOfKind<AssessmentTriggerEvent | AutoDestroyTriggerEvent>,
   scope: "assessment" | "workspace",
   details: object,
 ): object {
@@ -214,7 +214,7 @@ function workspacePayload(
   };
 }
 
-const figuresOf = ({ publicUrl }: Sender, figures: AssessmentFigures): object => ({
+const figuresOf = ({ publicUrl }: NotificationOrigin, figures: AssessmentFigures): object => ({
   id: figures.id,
   url: `${publicUrl}/api/v2/assessment-results/${figures.id}`,
   succeeded: figures.succeeded,

@@ -8,7 +8,7 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { grantTeam, loadTeam, refuseSeeingMore } from "../../identity/teams/reads.ts";
+import { grantTeam, loadTeam, refuseShowingUnreadableAccess } from "../../identity/teams/reads.ts";
 import { grantProject, loadProject } from "../../register/projects/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
@@ -16,23 +16,23 @@ import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import type { Verification } from "../../shared/outbox/delivery.ts";
-import { noteVerification, pageOfDeliveries } from "../../shared/outbox/writes.ts";
+import { recordVerification, listDeliveries } from "../../shared/outbox/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { type Destination, openedToken, verify } from "./courier.ts";
+import { type NotificationDestination, openedToken, verify } from "./courier.ts";
 import { notificationConfigurations, type NotificationConfigurationView as View } from "./definition.ts";
-import { grantNotifying, loadConfiguration, loadForNotifying, type TeamOfCaller, toView } from "./reads.ts";
+import { grantNotifying, loadConfiguration, loadForNotifying, type TeamWithStanding, toView } from "./reads.ts";
 import {
   changedConfiguration,
   configurationFaults,
   configurationsMax,
-  invitedAmong,
+  countInvited,
   needsVerification,
   newConfiguration,
-  strangers,
+  unknownUserFaults,
   tokenOwner,
   tooMany,
   urlOwner,
-  type WantedConfiguration,
+  type ConfigurationDraft,
 } from "./rules.ts";
 import * as store from "./store.ts";
 import type { SubscribableType } from "./triggers.ts";
@@ -93,8 +93,8 @@ export const notificationConfigurationResource = implement(notificationConfigura
     const tx = context.database.reader;
     const { view, team } = await loadConfiguration(tx, context, params.notificationConfigurationId);
     // They name the workspaces that the team was notified about.
-    if (team !== undefined) await refuseSeeingMore(tx, context, view.organizationId, team);
-    return pageOfDeliveries(tx, view, query.page);
+    if (team !== undefined) await refuseShowingUnreadableAccess(tx, context, view.organizationId, team);
+    return listDeliveries(tx, view, query.page);
   },
 
   async verifyNotificationConfiguration({ context, params }) {
@@ -119,61 +119,61 @@ export const notificationConfigurationResource = implement(notificationConfigura
 
 // --- the workspace, project or team of a configuration
 
-interface Subscribable {
+interface SubscribableTarget {
   readonly type: SubscribableType;
   readonly noun: string;
   /** Raises `not-found` or `forbidden`. */
-  load(tx: Tx, context: Context, lock: Lock): Promise<LoadedPlace>;
+  load(tx: Tx, context: Context, lock: Lock): Promise<LoadedSubscribable>;
 }
 
-interface LoadedPlace {
-  readonly place: store.Managed<{ readonly id: string; readonly organizationId: string }>;
-  readonly team: TeamOfCaller | undefined;
+interface LoadedSubscribable {
+  readonly target: store.ManagedRow<{ readonly id: string; readonly organizationId: string }>;
+  readonly team: TeamWithStanding | undefined;
 }
 
-const ofWorkspace = (workspaceId: string): Subscribable => ({
+const ofWorkspace = (workspaceId: string): SubscribableTarget => ({
   type: "workspaces",
   noun: "workspace",
   load: async (tx, context, lock) => ({
-    place: grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, lock), "can-update"),
+    target: grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, lock), "can-update"),
     team: undefined,
   }),
 });
-const ofProject = (id: string): Subscribable => ({
+const ofProject = (id: string): SubscribableTarget => ({
   type: "projects",
   noun: "project",
   load: async (tx, context, lock) => ({
-    place: grantProject(await loadProject(tx, context, id, lock), "can-update"),
+    target: grantProject(await loadProject(tx, context, id, lock), "can-update"),
     team: undefined,
   }),
 });
-const ofTeam = (id: string): Subscribable => ({
+const ofTeam = (id: string): SubscribableTarget => ({
   type: "teams",
   noun: "team",
   load: async (tx, context, lock) => {
     const team = grantTeam(await loadTeam(tx, context, id, lock), "can-update");
-    return { place: team, team };
+    return { target: team, team };
   },
 });
 
 async function list(
   context: Context,
-  { load }: Subscribable,
+  { load }: SubscribableTarget,
   query: { readonly page: Page; readonly pageAsked: boolean },
 ): Promise<ListAnswer<View>> {
   const page = query.pageAsked ? query.page : undefined;
   const tx = context.database.reader;
-  const { place } = await load(tx, context, false);
+  const { target: place } = await load(tx, context, false);
   const { rows, ...rest } = await store.listConfigurations(tx, place, page);
   return { views: rows.map((row) => toView(context, row)), ...rest };
 }
 
-interface NewBody {
+interface NewConfigurationBody {
   readonly attributes: CreateAttributes<typeof notificationConfigurations>;
   readonly relationships: { readonly users?: readonly string[] };
 }
 
-async function create(context: Context, on: Subscribable, body: NewBody): Promise<DocumentAnswer<View>> {
+async function create(context: Context, on: SubscribableTarget, body: NewConfigurationBody): Promise<DocumentAnswer<View>> {
   const seen = await loadToNotify(context.database.reader, context, on, false);
   const draft = newDraft(on.type, seen, body);
   refuseIfAny(configurationFaults(draft));
@@ -183,10 +183,10 @@ async function create(context: Context, on: Subscribable, body: NewBody): Promis
     const known = { organizationId: place.organizationId, id: place.id };
     const members = await store.findMembers(tx, place.organizationId, draft.userIds);
     const isFull = (await store.countConfigurations(tx, known)) >= configurationsMax;
-    refuseIfAny([...strangers(draft.userIds, members), ...(isFull ? [tooMany(on.noun)] : [])]);
+    refuseIfAny([...unknownUserFaults(draft.userIds, members), ...(isFull ? [tooMany(on.noun)] : [])]);
     const view = {
       ...draft.view,
-      invitedCount: invitedAmong(members),
+      invitedCount: countInvited(members),
       ...(verified && { lastDelivery: JSON.stringify(verified.response) }),
     };
     await store.insertConfiguration(tx, place, rowOf(context, view, draft.token ?? null));
@@ -200,18 +200,18 @@ async function create(context: Context, on: Subscribable, body: NewBody): Promis
 async function loadToNotify(
   tx: Tx,
   context: Context,
-  { load }: Subscribable,
+  { load }: SubscribableTarget,
   lock: Lock,
-): Promise<store.Notifying<{ readonly id: string; readonly organizationId: string }>> {
-  const { place, team } = await load(tx, context, lock);
+): Promise<store.NotifiableRow<{ readonly id: string; readonly organizationId: string }>> {
+  const { target: place, team } = await load(tx, context, lock);
   return grantNotifying(tx, context, place, team);
 }
 
 function newDraft(
   type: SubscribableType,
   target: { readonly id: string; organizationId: string },
-  body: NewBody,
-): WantedConfiguration {
+  body: NewConfigurationBody,
+): ConfigurationDraft {
   const { id: subscribableId, organizationId } = target;
   const only = (wanted: SubscribableType) => (type === wanted ? subscribableId : null);
   return newConfiguration(body.attributes, body.relationships.users ?? [], {
@@ -228,8 +228,8 @@ function newDraft(
 async function update(
   tx: Tx,
   context: Context,
-  before: store.Notifying<View>,
-  { view, token, userIds }: WantedConfiguration,
+  before: store.NotifiableRow<View>,
+  { view, token, userIds }: ConfigurationDraft,
   verified: Verification | undefined,
 ): Promise<View> {
   const areUsersNew = userIds.join() !== before.userIds.join();
@@ -239,7 +239,7 @@ async function update(
   if (changes === undefined && token === undefined && !areUsersNew && !isUrlNew && verified === undefined)
     return before;
   const members = areUsersNew ? await store.findMembers(tx, before.organizationId, userIds) : undefined;
-  if (members !== undefined) refuseIfAny(strangers(userIds, members));
+  if (members !== undefined) refuseIfAny(unknownUserFaults(userIds, members));
   const extra = { updatedAt: now(), ...(verified && { lastDelivery: JSON.stringify(verified.response) }) };
   await store.updateConfiguration(tx, before, {
     ...changes,
@@ -248,7 +248,7 @@ async function update(
     ...(token !== undefined && { token: sealed(context, tokenOwner(before.id), token) }),
   });
   if (members !== undefined) await store.replaceMembers(tx, before, members);
-  const people = members && { userIds, invitedCount: invitedAmong(members) };
+  const people = members && { userIds, invitedCount: countInvited(members) };
   const after = afterUpdate<View>(before, { ...changes, ...extra, shownUrl, ...people });
   // The audit log records that a secret was replaced, but neither the old nor the new one.
   const replaced = [...(isUrlNew ? ["url"] : []), ...(token === undefined ? [] : ["token"])];
@@ -269,7 +269,7 @@ async function update(
 async function recordVerified(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
   const { id: subjectId, organizationId, destination } = view;
   if (verified)
-    await noteVerification(tx, { organizationId, kind: notificationKind, subjectId, destination }, verified);
+    await recordVerification(tx, { organizationId, kind: notificationKind, subjectId, destination }, verified);
 }
 
 /** What the audit log records besides the attributes: nothing secret of the destination. */
@@ -292,7 +292,7 @@ const sealed = ({ vault }: Context, owner: string, value: string | null): Uint8A
   value === null ? null : vault.seal(owner, Buffer.from(value));
 
 /** `kept`: the stored token, which is used if none was sent. */
-function destinationOf({ view, token }: WantedConfiguration, kept: string | null): Destination {
+function destinationOf({ view, token }: ConfigurationDraft, kept: string | null): NotificationDestination {
   const { id, name, destinationType, shownUrl: url } = view;
   return { id, name, destinationType, url, token: token === undefined ? kept : token, recipients: [] };
 }

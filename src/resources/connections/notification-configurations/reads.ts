@@ -7,12 +7,12 @@ import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { TeamView } from "../../identity/teams/definition.ts";
-import { refuseExceeding } from "../../identity/teams/reads.ts";
+import { refuseExceedingOwnAccess } from "../../identity/teams/reads.ts";
 import { invitedUserId } from "../../identity/users/definition.ts";
 import type { Lock } from "../../shared/locks.ts";
 import { openedUrl } from "./courier.ts";
 import { type NotificationConfigurationView, subscribableTypeOf } from "./definition.ts";
-import { type ConfigurationRow, findConfigurationForActor, type Managed, type Notifying } from "./store.ts";
+import { type ConfigurationRow, findConfigurationForActor, type ManagedRow, type NotifiableRow } from "./store.ts";
 
 const needs = {
   workspaces: workspacePermissionNeeds["can-update"],
@@ -20,13 +20,13 @@ const needs = {
   teams: teamPermissionNeeds["can-update"],
 } as const;
 
-export type TeamOfCaller = Pick<TeamView, "id" | "standing">;
+export type TeamWithStanding = Pick<TeamView, "id" | "standing">;
 
 export interface LoadedConfiguration {
-  readonly view: Managed<NotificationConfigurationView>;
+  readonly view: ManagedRow<NotificationConfigurationView>;
   readonly token: Uint8Array | null;
   /** Undefined if it belongs to a workspace or a project. */
-  readonly team: TeamOfCaller | undefined;
+  readonly team: TeamWithStanding | undefined;
 }
 
 /** Raises `forbidden`, or `not-found` if the caller can't see what it belongs to. */
@@ -56,7 +56,7 @@ export async function loadForNotifying(
   context: Context,
   id: string,
   lock: Lock = false,
-): Promise<{ view: Notifying<NotificationConfigurationView>; token: Uint8Array | null }> {
+): Promise<{ view: NotifiableRow<NotificationConfigurationView>; token: Uint8Array | null }> {
   const { view, token, team } = await loadConfiguration(tx, context, id, lock);
   return { view: await grantNotifying(tx, context, view, team), token };
 }
@@ -68,10 +68,10 @@ export async function loadForNotifying(
 export async function grantNotifying<Row extends { readonly organizationId: string }>(
   tx: Tx,
   context: Context,
-  managed: Managed<Row>,
-  team: TeamOfCaller | undefined,
-): Promise<Notifying<Row>> {
-  if (team !== undefined) await refuseExceeding(tx, context, managed.organizationId, [team]);
+  managed: ManagedRow<Row>,
+  team: TeamWithStanding | undefined,
+): Promise<NotifiableRow<Row>> {
+  if (team !== undefined) await refuseExceedingOwnAccess(tx, context, managed.organizationId, [team]);
   return grant<Row, "can-notify">(managed, {
     thing: "notification configuration",
     permission: "can-notify",

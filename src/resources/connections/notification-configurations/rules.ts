@@ -5,10 +5,10 @@ import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define
 import { attributeFault, type Fault, relationshipFault } from "../../../kernel/errors.ts";
 import { hostOf } from "../../shared/outbox/webhook.ts";
 import { notificationConfigurations, type NotificationConfigurationView, subscribableTypeOf } from "./definition.ts";
-import { triggersOf } from "./triggers.ts";
+import { triggersFor } from "./triggers.ts";
 
-export type Sent = UpdateAttributes<typeof notificationConfigurations>;
-type New = CreateAttributes<typeof notificationConfigurations>;
+export type ConfigurationUpdateInput = UpdateAttributes<typeof notificationConfigurations>;
+type ConfigurationCreateInput = CreateAttributes<typeof notificationConfigurations>;
 
 /** What secrets are encrypted for, so that they can't be moved to another row. */
 export const urlOwner = (id: string): string => `notification_configurations/${id}/url`;
@@ -18,18 +18,18 @@ export const configurationsMax = 20;
 const usersMax = 100;
 
 /** The configuration after a request. `token` is the one that was sent; undefined if none was. */
-export interface WantedConfiguration {
+export interface ConfigurationDraft {
   readonly view: NotificationConfigurationView;
   readonly token: string | null | undefined;
   readonly userIds: readonly string[];
 }
 
-type Identity = Pick<
+type ConfigurationIdentity = Pick<
   NotificationConfigurationTable,
   "id" | "organizationId" | "workspaceId" | "projectId" | "teamId" | "subscribableId" | "createdAt"
 >;
 
-export function newConfiguration(attributes: New, userIds: readonly string[], identity: Identity): WantedConfiguration {
+export function newConfiguration(attributes: ConfigurationCreateInput, userIds: readonly string[], identity: ConfigurationIdentity): ConfigurationDraft {
   const { url = null, token = null, triggers = [], emailAddresses } = attributes;
   const view = {
     ...createdColumns(notificationConfigurations, attributes),
@@ -50,9 +50,9 @@ export function newConfiguration(attributes: New, userIds: readonly string[], id
 /** `userIds` undefined: none were sent, which removes all users from a mail configuration. */
 export function changedConfiguration(
   before: NotificationConfigurationView,
-  attributes: Sent,
+  attributes: ConfigurationUpdateInput,
   userIds: readonly string[] | undefined,
-): WantedConfiguration {
+): ConfigurationDraft {
   const { url = before.shownUrl, token, triggers, emailAddresses } = attributes;
   const view = {
     ...before,
@@ -72,7 +72,7 @@ const listOf = (items: readonly string[]): string => JSON.stringify(unique(items
 const destinationOf = (destinationType: string, url: string | null): string =>
   destinationType === "email" ? "email" : hostOf(url ?? "");
 
-export function configurationFaults({ view, token, userIds }: WantedConfiguration): Fault[] {
+export function configurationFaults({ view, token, userIds }: ConfigurationDraft): Fault[] {
   const { destinationType: type, shownUrl } = view;
   const faults: Fault[] = [];
   if (type === "email") {
@@ -100,7 +100,7 @@ export function configurationFaults({ view, token, userIds }: WantedConfiguratio
 
 function triggerFaults(view: NotificationConfigurationView): Fault[] {
   const type = subscribableTypeOf(view);
-  const known: readonly string[] = triggersOf(type);
+  const known: readonly string[] = triggersFor(type);
   const unsupported = (JSON.parse(view.triggers) as string[]).filter((trigger) => !known.includes(trigger));
   return unsupported.map((trigger) =>
     attributeFault("triggers", `Triggers can't include ${trigger}, which is only available for teams`),
@@ -118,20 +118,20 @@ export interface NamedMember {
   readonly isInvited: boolean;
 }
 
-export function strangers(userIds: readonly string[], members: readonly NamedMember[]): Fault[] {
+export function unknownUserFaults(userIds: readonly string[], members: readonly NamedMember[]): Fault[] {
   const known = new Set(members.map(({ userId }) => userId));
   return userIds
     .filter((id) => !known.has(id))
     .map((id) => relationshipFault("users", `There is no user '${id}' in this organization`));
 }
 
-export const invitedAmong = (members: readonly NamedMember[]): number =>
+export const countInvited = (members: readonly NamedMember[]): number =>
   members.filter(({ isInvited }) => isInvited).length;
 
 /** Whether the destination must be verified first: it is enabled, or its address or token changes. */
 export function needsVerification(
   before: NotificationConfigurationView | undefined,
-  draft: WantedConfiguration,
+  draft: ConfigurationDraft,
 ): boolean {
   const { view, token } = draft;
   if (view.enabled === 0 || view.destinationType === "email") return false;

@@ -2,13 +2,13 @@
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { effective } from "../../../access/effective.ts";
+import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type Standing, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
 import { teamPermissions } from "../../../access/permissions/organization.ts";
 import { projectPermissions } from "../../../access/permissions/project.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
-import { wantedOn } from "../../../access/reach.ts";
+import { maskRequirementFor } from "../../../access/reach.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Dialect } from "../../../database/dialect.ts";
 import { insertRow } from "../../../database/prepared.ts";
@@ -25,11 +25,11 @@ import {
 } from "../../shared/grants/reads.ts";
 import { includesActor } from "../../identity/teams/visibility.ts";
 import { invitedMembershipId, invitedUserId } from "../../identity/users/definition.ts";
-import { everywhereIn, fulfilsIn, wide } from "../../shared/grants/sums.ts";
-import { held, type Lock } from "../../shared/locks.ts";
+import { everywhereSql, meetsRequirementSql, bigintMask } from "../../shared/grants/sums.ts";
+import { lockClause, type Lock } from "../../shared/locks.ts";
 import type { SubscriberRow } from "../../shared/outbox/writes.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import { raised, updateRow } from "../../shared/versions.ts";
+import { incrementedVersion, updateRow } from "../../shared/versions.ts";
 import type { NamedMember } from "./rules.ts";
 
 /** With the ids of the named users, and of the memberships of invited ones, joined by commas. */
@@ -38,9 +38,9 @@ export interface ConfigurationRow extends NotificationConfigurationTable {
 }
 
 /** The caller can manage the workspace, project or team that it belongs to. */
-export type Managed<Row> = Granted<Row, "can-update">;
+export type ManagedRow<Row> = Granted<Row, "can-update">;
 /** The caller can decide where messages go, because they can read what the messages are about. */
-export type Notifying<Row> = Granted<Row, "can-notify">;
+export type NotifiableRow<Row> = Granted<Row, "can-notify">;
 
 const configurations = (db: Kysely<Schema>) =>
   db
@@ -59,7 +59,7 @@ export async function findConfiguration(tx: Tx, id: string): Promise<Configurati
 }
 
 export interface ConfigurationForActor extends ConfigurationRow {
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
   readonly isVisible: boolean;
   readonly isManaged: boolean;
 }
@@ -81,14 +81,14 @@ export async function findConfigurationForActor(
     .select(workspaceGrants(organizationId, sql.ref("c.workspaceId"), principal))
     .select(includesActor(principal).as("includesActor"))
     .where("c.id", "=", id)
-    .modifyEnd(held(tx.dialect, "c", lock))
+    .modifyEnd(lockClause(tx.dialect, "c", lock))
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const standing = standingOf(actor, row);
   return { ...row, standing, ...accessOf(actor, standing, row) };
 }
 
-interface HeldRow
+interface SubscribableAccessRow
   extends StandingFacts, Pick<NotificationConfigurationTable, "organizationId" | "teamId" | "projectId"> {
   readonly allowForceDeleteWorkspaces: number;
   readonly projectAccess: number | null;
@@ -101,8 +101,8 @@ interface HeldRow
 
 function accessOf(
   actor: Actor,
-  standing: Standing,
-  row: HeldRow,
+  standing: OrganizationStanding,
+  row: SubscribableAccessRow,
 ): Pick<ConfigurationForActor, "isVisible" | "isManaged"> {
   if (row.teamId !== null) {
     const held = teamPermissions(standing, {
@@ -114,14 +114,14 @@ function accessOf(
     return { isVisible: held["can-read"], isManaged: held["can-update"] };
   }
   if (row.projectId !== null) {
-    const held = projectPermissions(effective(standing.everywhere, row.projectAccess));
+    const held = projectPermissions(effectiveAccess(standing.everywhere, row.projectAccess));
     return { isVisible: held["can-read"], isManaged: held["can-update"] };
   }
   const held = workspacePermissions(workspaceFactsOf(actor, row));
   return { isVisible: held["can-read-settings"], isManaged: held["can-update"] };
 }
 
-interface Subscribable {
+interface SubscribableReference {
   readonly organizationId: string;
   readonly id: string;
 }
@@ -129,7 +129,7 @@ interface Subscribable {
 /** Without a page, returns all of them, which are never many. */
 export async function listConfigurations(
   tx: Tx,
-  { organizationId, id }: Subscribable,
+  { organizationId, id }: SubscribableReference,
   page: Page | undefined,
 ): Promise<{ rows: ConfigurationRow[]; totalCount?: number }> {
   const rows = configurations(tx.db).where("c.organizationId", "=", organizationId).where("c.subscribableId", "=", id);
@@ -140,7 +140,7 @@ export async function listConfigurations(
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
 
-export async function countConfigurations(tx: Tx, { organizationId, id }: Subscribable): Promise<number> {
+export async function countConfigurations(tx: Tx, { organizationId, id }: SubscribableReference): Promise<number> {
   const row = await tx.db
     .selectFrom("notificationConfigurations")
     .select((select) => select.fn.countAll().as("count"))
@@ -173,7 +173,7 @@ export async function findMembers(tx: Tx, organizationId: string, userIds: reado
 
 export async function insertConfiguration(
   tx: Tx,
-  _into: Notifying<object>,
+  _into: NotifiableRow<object>,
   row: NotificationConfigurationTable,
 ): Promise<void> {
   await insertRow(tx, "notificationConfigurations", row);
@@ -181,7 +181,7 @@ export async function insertConfiguration(
 
 export async function updateConfiguration(
   tx: Tx,
-  { id }: Notifying<Pick<NotificationConfigurationTable, "id">>,
+  { id }: NotifiableRow<Pick<NotificationConfigurationTable, "id">>,
   changes: Partial<NotificationConfigurationTable>,
 ): Promise<void> {
   await updateRow(tx, "notificationConfigurations", id, changes);
@@ -189,8 +189,8 @@ export async function updateConfiguration(
 
 export async function insertMembers(
   tx: Tx,
-  _into: Notifying<object>,
-  { id, organizationId }: Subscribable,
+  _into: NotifiableRow<object>,
+  { id, organizationId }: SubscribableReference,
   members: readonly NamedMember[],
 ): Promise<void> {
   if (members.length === 0) return;
@@ -205,7 +205,7 @@ export async function insertMembers(
 /** Inserts before it deletes: removing a membership locks it first and then these rows, so locking in the other order could deadlock. */
 export async function replaceMembers(
   tx: Tx,
-  configuration: Notifying<Subscribable>,
+  configuration: NotifiableRow<SubscribableReference>,
   members: readonly NamedMember[],
 ): Promise<void> {
   await insertMembers(tx, configuration, configuration, members);
@@ -220,29 +220,29 @@ export async function replaceMembers(
     .execute();
 }
 
-export async function deleteConfiguration(tx: Tx, { id }: Managed<Subscribable>): Promise<void> {
+export async function deleteConfiguration(tx: Tx, { id }: ManagedRow<SubscribableReference>): Promise<void> {
   await tx.db.deleteFrom("notificationConfigurations").where("id", "=", id).execute();
 }
 
 /** Stores the response to the last attempt, unless the configuration was deleted meanwhile. */
-export async function noteDelivery(tx: Tx, _by: Capability<"job">, id: string, lastDelivery: string): Promise<void> {
+export async function recordLastDelivery(tx: Tx, _by: Capability<"job">, id: string, lastDelivery: string): Promise<void> {
   await tx.db
     .updateTable("notificationConfigurations")
-    .set({ ...raised, lastDelivery })
+    .set({ ...incrementedVersion, lastDelivery })
     .where("id", "=", id)
     .execute();
 }
 
 // --- subscribers and recipients
 
-const reading = wantedOn("workspace", "can-read-run", { owner: false, allowForceDeleteWorkspaces: 0 });
+const reading = maskRequirementFor("workspace", "can-read-run", { owner: false, allowForceDeleteWorkspaces: 0 });
 
 /** The subscribers to events in these workspaces: of the workspace, of its project, and of teams that can read its runs. */
 export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly string[]): RawBuilder<SubscriberRow> {
   const isWorkspace = isOneOf(sql.ref("w.id"), workspaceIds);
   const columns = sql`c.id, c.organization_id, c.destination, c.triggers as wanted, w.id as thing_id,
     o.name || '/' || w.name as place`;
-  const mask = sql<number>`(${everywhereIn(sql.ref("t.organization_access"))}
+  const mask = sql<number>`(${everywhereSql(sql.ref("t.organization_access"))}
     | coalesce((select bit_or(g.permissions) from team_projects as g
         where g.team_id = t.id and g.project_id = w.project_id and ${inForce("g")}), 0)
     | coalesce((select bit_or(g.permissions) from team_workspaces as g
@@ -259,7 +259,7 @@ export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly strin
     inner join notification_configurations as c
       on c.organization_id = w.organization_id and c.team_id is not null and c.enabled = 1
     inner join teams as t on t.id = c.team_id
-    where ${isWorkspace} and ${fulfilsIn(mask, { sees: wide(reading.sees), any: wide(reading.any) })}`;
+    where ${isWorkspace} and ${meetsRequirementSql(mask, { sees: bigintMask(reading.sees), any: bigintMask(reading.any) })}`;
 }
 
 /** The email addresses of the named users, including invited ones; of all of a team's members if none is named. */

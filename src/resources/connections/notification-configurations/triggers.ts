@@ -28,14 +28,14 @@ export type TriggerName = (typeof triggerNames)[number];
 export type SubscribableType = "workspaces" | "projects" | "teams";
 
 /** Workspaces and projects have the events of workspaces; teams also accept what clients send for them. */
-export const triggersOf = (type: SubscribableType): readonly TriggerName[] =>
+export const triggersFor = (type: SubscribableType): readonly TriggerName[] =>
   type === "teams" ? triggerNames : workspaceTriggerNames;
 
 /**
  * The trigger for a run's new status: of several statuses in one transaction, only the last counts, so that runs which apply
  * automatically don't ask for attention. Undefined if there is none.
  */
-export function triggerOf(status: string): RunTriggerName | undefined {
+export function triggerForStatus(status: string): RunTriggerName | undefined {
   return byStatus[status];
 }
 
@@ -51,13 +51,13 @@ const byStatus: Readonly<Record<string, RunTriggerName>> = {
   discarded: "run:errored",
 };
 
-interface Place {
+interface EventWorkspace {
   readonly workspaceId: string;
   readonly workspaceName: string;
   readonly organizationName: string;
 }
 
-export interface RunHappening {
+export interface RunTriggerEvent {
   readonly about: "run";
   readonly trigger: RunTriggerName;
   readonly runId: string;
@@ -83,7 +83,7 @@ export interface AssessmentFigures {
   readonly createdAt: string;
 }
 
-export interface AssessmentHappening {
+export interface AssessmentTriggerEvent {
   readonly about: "assessment";
   readonly trigger: "assessment:drifted" | "assessment:check_failure" | "assessment:failed";
   readonly now: AssessmentFigures;
@@ -91,7 +91,7 @@ export interface AssessmentHappening {
 }
 
 /** A workspace will be destroyed, was destroyed, or could not be. */
-export interface AutoDestroyHappening {
+export interface AutoDestroyTriggerEvent {
   readonly about: "auto-destroy";
   readonly trigger: "workspace:auto_destroy_reminder" | "workspace:auto_destroy_run_results";
   readonly autoDestroyAt: string | null;
@@ -101,11 +101,11 @@ export interface AutoDestroyHappening {
   readonly error: string | null;
 }
 
-export interface VerificationHappening {
+export interface VerificationTriggerEvent {
   readonly about: "verification";
   readonly trigger: "verification";
 }
 
-export type Happening = RunHappening | AssessmentHappening | AutoDestroyHappening;
+export type TriggerEvent = RunTriggerEvent | AssessmentTriggerEvent | AutoDestroyTriggerEvent;
 
-export type Told = (Happening & Place) | VerificationHappening;
+export type NotificationEvent = (TriggerEvent & EventWorkspace) | VerificationTriggerEvent;

@@ -5,24 +5,24 @@
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
-import { postToSubscribers } from "../../shared/outbox/writes.ts";
-import type { Happening } from "./triggers.ts";
+import { enqueueForSubscribers } from "../../shared/outbox/writes.ts";
+import type { TriggerEvent } from "./triggers.ts";
 import { subscribersTo } from "./store.ts";
 
 export const notificationKind = "notification";
 
-export interface Announcement {
+export interface WorkspaceNotification {
   readonly workspaceId: string;
-  readonly happening: Happening;
+  readonly happening: TriggerEvent;
   /** For events that are detected repeatedly but reported once. */
   readonly onceKey?: string;
 }
 
 /** Notifies all subscribers in one statement. Returns how many notifications were enqueued. */
-export async function announce(
+export async function notifySubscribers(
   tx: Tx,
   context: Pick<Context, "wake">,
-  announcements: readonly Announcement[],
+  announcements: readonly WorkspaceNotification[],
 ): Promise<number> {
   if (announcements.length === 0) return 0;
   const ids = [...new Set(announcements.map(({ workspaceId }) => workspaceId))];
@@ -32,11 +32,11 @@ export async function announce(
     content: { ...happening, workspaceId },
     onceKey,
   }));
-  return postToSubscribers(tx, context, notificationKind, subscribersTo(tx.dialect, ids), occurrences);
+  return enqueueForSubscribers(tx, context, notificationKind, subscribersTo(tx.dialect, ids), occurrences);
 }
 
 /** Copies recipients that are named by an invitation to the user's own membership, which replaces the invitation. */
-export async function renameInvited(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void> {
+export async function mergeInvitedRecipients(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void> {
   await sql`
     insert into notification_configuration_members (organization_id, notification_configuration_id, membership_id)
     select named.organization_id, named.notification_configuration_id, own.id

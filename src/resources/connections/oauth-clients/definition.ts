@@ -2,7 +2,7 @@
  * An OAuth client: an organization's connection to a version control provider. This module only stores it; the `vcs` module uses
  * it. Its secrets are never returned, except for a generated webhook secret, once.
  */
-import type { Standing } from "../../../access/organization.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, nullIfBlank, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
@@ -17,12 +17,12 @@ export const sshKey = text({
 });
 
 /** Encrypted columns, which views don't have. */
-export type ClientSecrets = "secret" | "webhookSecret" | "formerWebhookSecret" | "formerWebhookSecretUntil";
+export type OauthClientSecretColumn = "secret" | "webhookSecret" | "formerWebhookSecret" | "formerWebhookSecretUntil";
 
-export interface OauthClientView extends Omit<OauthClientTable, ClientSecrets>, OrganizationFacts {
+export interface OauthClientView extends Omit<OauthClientTable, OauthClientSecretColumn>, OrganizationFacts {
   /** Only in the response to the request that generated it. */
-  readonly madeWebhookSecret?: string | undefined;
-  readonly standing: Standing;
+  readonly generatedWebhookSecret?: string | undefined;
+  readonly standing: OrganizationStanding;
   /** Oldest first. */
   readonly tokenIds: readonly string[];
   /** Sorted by id. */
@@ -90,7 +90,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
     "webhook-secret": optional(
       webhookSecret.nullable(),
       "The secret that authenticates the provider's webhooks. If it is absent at creation, or null, a secret is generated and shown once, in the response. After a change, the previous secret stays valid for one day.",
-      { from: ({ madeWebhookSecret }) => madeWebhookSecret, audited: false, column: false },
+      { from: ({ generatedWebhookSecret: madeWebhookSecret }) => madeWebhookSecret, audited: false, column: false },
     ),
     "organization-scoped": optional(
       flag(),

@@ -4,7 +4,7 @@
  */
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { Identifier } from "../../../jsonapi/define.ts";
+import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId, newSecret } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
@@ -15,8 +15,8 @@ import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { addOauthToken, holdTokensOf, replaceOauthToken } from "../oauth-tokens/writes.ts";
-import { type Connected, disconnect, holdConnected, touchConnected } from "../../register/workspaces/writes.ts";
+import { addOauthToken, lockTokensOfClient, replaceOauthToken } from "../oauth-tokens/writes.ts";
+import { type ConnectionFilter, disconnect, lockConnected, touchConnected } from "../../register/workspaces/writes.ts";
 import { oauthClients, type OauthClientView } from "./definition.ts";
 import { connectionsNeed, grantOauthClient, loadOauthClient, loadOrganizationForConnections } from "./reads.ts";
 import {
@@ -34,7 +34,7 @@ import {
 } from "./rules.ts";
 import {
   addProjects,
-  type Changeable,
+  type ManagedOauthClient,
   deleteOauthClientRow,
   insertOauthClient,
   knownProjects,
@@ -124,7 +124,7 @@ export const oauthClientResource = implement(oauthClients, {
       const changed = afterUpdate<OauthClientView>(client, { ...changes, tokenIds, projectIds });
       if (changes?.name !== undefined && showing !== undefined) await touchConnected(tx, client, ...showing);
       await record(tx, context, { before: client, after: changed }, replaced);
-      return { view: { ...changed, madeWebhookSecret: generated } };
+      return { view: { ...changed, generatedWebhookSecret: generated } };
     });
   },
 
@@ -133,7 +133,7 @@ export const oauthClientResource = implement(oauthClients, {
       const [connected, heldIds] = await holdShowing(tx, await loadFirst(tx, context, params.oauthClientId));
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, "removal"));
       context.ifMatch.check(client);
-      await holdTokensOf(tx, client, connected.ids);
+      await lockTokensOfClient(tx, client, connected.ids);
       await disconnect(tx, client, connected, heldIds);
       await deleteOauthClientRow(tx, client);
       await record(tx, context, { before: client });
@@ -150,14 +150,14 @@ export const oauthClientResource = implement(oauthClients, {
 });
 
 /** Locks only the organization, because other rows are locked before the client. Raises `forbidden` or `not-found`. */
-async function loadFirst(tx: Tx, context: Context, id: string): Promise<Changeable> {
+async function loadFirst(tx: Tx, context: Context, id: string): Promise<ManagedOauthClient> {
   return grantOauthClient(await loadOauthClient(tx, context, id, "organization"));
 }
 
 /** Locks the workspaces that are connected by the client's tokens: their documents show its name. */
-async function holdShowing(tx: Tx, { organizationId, tokenIds }: Changeable): Promise<[Connected, string[]]> {
+async function holdShowing(tx: Tx, { organizationId, tokenIds }: ManagedOauthClient): Promise<[ConnectionFilter, string[]]> {
   const connected = { organizationId, by: "vcsOauthTokenId", ids: tokenIds } as const;
-  return [connected, await holdConnected(tx, connected)];
+  return [connected, await lockConnected(tx, connected)];
 }
 
 /** Locks what an update must lock before the client: workspaces, then projects. */
@@ -165,8 +165,8 @@ async function holdBefore(
   tx: Tx,
   context: Context,
   id: string,
-  { attributes: { name }, relationships: { projects: sent } }: Body,
-): Promise<{ showing?: [Connected, string[]]; known: ReadonlySet<string> }> {
+  { attributes: { name }, relationships: { projects: sent } }: OauthClientUpdateBody,
+): Promise<{ showing?: [ConnectionFilter, string[]]; known: ReadonlySet<string> }> {
   if (name === undefined && sent === undefined) return { known: new Set() };
   const client = await loadFirst(tx, context, id);
   const showing = name === undefined ? undefined : await holdShowing(tx, client);
@@ -174,7 +174,7 @@ async function holdBefore(
   return { ...(showing && { showing }), known };
 }
 
-interface Body {
+interface OauthClientUpdateBody {
   readonly attributes: { readonly name?: string | null | undefined };
   readonly relationships: { readonly projects?: readonly string[] };
 }
@@ -195,7 +195,7 @@ function webhookSecretOf({ vault }: Context, id: string, sent: string | null | u
 async function rotate(
   tx: Tx,
   context: Context,
-  client: Changeable,
+  client: ManagedOauthClient,
   sent: string | null | undefined,
 ): Promise<string | undefined> {
   if (sent === undefined) return undefined;
@@ -205,7 +205,7 @@ async function rotate(
 }
 
 /** Workspaces are connected by a token's id, so a new secret replaces the old one under the same id. */
-async function keepToken(tx: Tx, context: Context, client: Changeable, secret: string): Promise<readonly string[]> {
+async function keepToken(tx: Tx, context: Context, client: ManagedOauthClient, secret: string): Promise<readonly string[]> {
   const [first] = client.tokenIds;
   if (first === undefined) {
     const owner = { organizationId: client.organizationId, oauthClientId: client.id };
@@ -216,7 +216,7 @@ async function keepToken(tx: Tx, context: Context, client: Changeable, secret: s
 }
 
 /** Returns by how many the list has grown. */
-async function replaceProjects(tx: Tx, client: Changeable, projectIds: readonly string[]): Promise<number> {
+async function replaceProjects(tx: Tx, client: ManagedOauthClient, projectIds: readonly string[]): Promise<number> {
   const [before, after] = [new Set(client.projectIds), new Set(projectIds)];
   const [gone, come] = [[...before.difference(after)], [...after.difference(before)]];
   const removed = await removeProjects(tx, client, gone);
@@ -224,13 +224,13 @@ async function replaceProjects(tx: Tx, client: Changeable, projectIds: readonly 
   return added.length - removed.length;
 }
 
-interface ProjectChange {
+interface ProjectListChange {
   readonly verb: "add" | "remove";
-  readonly body: readonly Identifier[];
+  readonly body: readonly ResourceIdentifier[];
 }
 
 /** The event records which projects were added or removed; there is none if nothing changed. */
-async function changeProjects(context: Context, id: string, { verb, body }: ProjectChange): Promise<void> {
+async function changeProjects(context: Context, id: string, { verb, body }: ProjectListChange): Promise<void> {
   await context.database.write(async (tx) => {
     const sent = body.map((item) => item.id);
     const known = await knownProjects(tx, (await loadFirst(tx, context, id)).organizationId, sent);

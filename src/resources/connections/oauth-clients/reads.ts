@@ -1,6 +1,6 @@
 /** Reads of OAuth clients for other modules, and the checks of permissions on them. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { mayReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
+import { canReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
@@ -8,10 +8,10 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
-import type { TakingPlace } from "../../shared/hooks.ts";
+import type { ScopeTarget } from "../../shared/hooks.ts";
 import type { OauthClientView } from "./definition.ts";
 import { webhookSecretOwner } from "./rules.ts";
-import { type ConnectionRow, findConnection, findOauthClient, isForProject } from "./store.ts";
+import { type ConnectionRow, findConnection, findOauthClient, isUsableByProject } from "./store.ts";
 
 export const connectionsNeed = "the organization permission 'manage-vcs-settings'";
 const readingNeeds = "the organization permission 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects'";
@@ -27,7 +27,7 @@ export async function loadOrganizationForConnections(
     thing: "organization",
     permission: "can-update-oauth",
     visible: organization.standing.member,
-    allowed: mayReadConnections(organization.standing),
+    allowed: canReadConnections(organization.standing),
     needs: readingNeeds,
   });
 }
@@ -40,7 +40,7 @@ export async function loadOauthClient(
   lock: Lock = false,
 ): Promise<OauthClientView> {
   const client = await findOauthClient(tx, context.actor, id, lock);
-  if (client === undefined || !mayReadConnections(client.standing)) throw notFound("OAuth client");
+  if (client === undefined || !canReadConnections(client.standing)) throw notFound("OAuth client");
   return client;
 }
 
@@ -49,7 +49,7 @@ export function grantOauthClient(client: OauthClientView): Granted<OauthClientVi
   return grant(client, {
     thing: "OAuth client",
     permission: "can-update-oauth",
-    visible: mayReadConnections(client.standing),
+    visible: canReadConnections(client.standing),
     allowed: organizationPermissions(client.standing)["can-update-oauth"],
     needs: connectionsNeed,
   });
@@ -58,14 +58,14 @@ export function grantOauthClient(client: OauthClientView): Granted<OauthClientVi
 /** Whether a project's workspaces can use the connection of a token; also true if the token does not exist. */
 export async function oauthTokenServes(
   tx: Tx,
-  { organizationId, projectId }: TakingPlace,
+  { organizationId, projectId }: ScopeTarget,
   oauthTokenId: string | null | undefined,
 ): Promise<boolean> {
-  return !oauthTokenId || (await isForProject(tx, organizationId, oauthTokenId, projectId));
+  return !oauthTokenId || (await isUsableByProject(tx, organizationId, oauthTokenId, projectId));
 }
 
 /** A connection with the secrets that authenticate its webhooks: the current one, and for a while the previous one. */
-export interface KnownConnection extends Pick<
+export interface WebhookConnection extends Pick<
   ConnectionRow,
   "id" | "organizationId" | "serviceProvider" | "apiUrl" | "httpUrl" | "webhookSecretNumber"
 > {
@@ -73,11 +73,11 @@ export interface KnownConnection extends Pick<
 }
 
 /** Without a permission check: webhooks have no caller. */
-export async function knownConnection(
+export async function loadWebhookConnection(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
   id: string,
-): Promise<KnownConnection | undefined> {
+): Promise<WebhookConnection | undefined> {
   const found = await findConnection(tx, id);
   if (found === undefined) return undefined;
   const { webhookSecret, formerWebhookSecret, formerWebhookSecretUntil, ...connection } = found;

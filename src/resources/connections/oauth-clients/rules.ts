@@ -4,11 +4,11 @@ import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { quoted } from "../../../kernel/text.ts";
-import { type ClientSecrets, oauthClients } from "./definition.ts";
+import { type OauthClientSecretColumn, oauthClients } from "./definition.ts";
 import { connectedByKeys } from "./providers.ts";
 
-type Created = CreateAttributes<typeof oauthClients>;
-type Changed = UpdateAttributes<typeof oauthClients>;
+type OauthClientCreateInput = CreateAttributes<typeof oauthClients>;
+type OauthClientUpdateInput = UpdateAttributes<typeof oauthClients>;
 
 /** What a client's secret is encrypted for, so that it can't be moved to another row. */
 export const secretOwner = (id: string): string => `oauth_clients/${id}/secret`;
@@ -20,13 +20,13 @@ export const formerSecretMs = 24 * 3600 * 1000;
 
 /** The row without its secrets, which are encrypted for the row's id. */
 export function newClient(
-  attributes: Created,
+  attributes: OauthClientCreateInput,
   identity: Pick<OauthClientTable, "id" | "organizationId" | "createdAt" | "linkedCount">,
-): Omit<OauthClientTable, ClientSecrets> {
+): Omit<OauthClientTable, OauthClientSecretColumn> {
   return { ...createdColumns(oauthClients, attributes), ...identity, webhookSecretNumber: 1, version: 1 };
 }
 
-export function creationFaults({ serviceProvider, oauthTokenString, privateKey }: Created): Fault[] {
+export function creationFaults({ serviceProvider, oauthTokenString, privateKey }: OauthClientCreateInput): Fault[] {
   const faults: Fault[] = [];
   if (oauthTokenString == null && !connectedByKeys.has(serviceProvider))
     faults.push(attributeFault("oauth-token-string", "Oauth token string can't be blank"));
@@ -40,12 +40,12 @@ export function creationFaults({ serviceProvider, oauthTokenString, privateKey }
 }
 
 /** Providers that are connected by keys need one: it can be replaced, but not removed. */
-export function changeFaults(before: Pick<OauthClientTable, "serviceProvider" | "key">, { key }: Changed): Fault[] {
+export function changeFaults(before: Pick<OauthClientTable, "serviceProvider" | "key">, { key }: OauthClientUpdateInput): Fault[] {
   if (key !== null || before.key === null || !connectedByKeys.has(before.serviceProvider)) return [];
   return [attributeFault("key", "Key can't be blank, because this service provider is connected by keys")];
 }
 
-export function replacedSecrets({ secret, oauthTokenString, webhookSecret }: Changed): string[] {
+export function replacedSecrets({ secret, oauthTokenString, webhookSecret }: OauthClientUpdateInput): string[] {
   return [
     ...(secret === undefined ? [] : ["secret"]),
     ...(oauthTokenString == null ? [] : ["oauth-token-string"]),
@@ -55,12 +55,12 @@ export function replacedSecrets({ secret, oauthTokenString, webhookSecret }: Cha
 
 export const inOrder = (ids: readonly string[]): string[] => [...new Set(ids)].sort();
 
-type Place = (position: number) => string;
-export const inRelationship: Place = (position) => `/data/relationships/projects/data/${position}/id`;
-export const inLinkage: Place = (position) => `/data/${position}/id`;
+type ProjectPointer = (position: number) => string;
+export const inRelationship: ProjectPointer = (position) => `/data/relationships/projects/data/${position}/id`;
+export const inLinkage: ProjectPointer = (position) => `/data/${position}/id`;
 
 /** Reports ids that do not exist in the organization, with their position in the body. */
-export function projectFaults(sent: readonly string[], known: ReadonlySet<string>, place: Place): Fault[] {
+export function projectFaults(sent: readonly string[], known: ReadonlySet<string>, place: ProjectPointer): Fault[] {
   return sent.flatMap((id, position) =>
     known.has(id)
       ? []

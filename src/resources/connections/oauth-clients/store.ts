@@ -2,19 +2,19 @@
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type Standing, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
-import { held, type Lock } from "../../shared/locks.ts";
+import { lockClause, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { OauthClientView } from "./definition.ts";
 
-export type Changeable = Granted<OauthClientView, "can-update-oauth">;
+export type ManagedOauthClient = Granted<OauthClientView, "can-update-oauth">;
 
 /** Without the secrets; the ids of tokens and projects as one text each, because ids contain no commas. */
 function clients(db: Kysely<Schema>) {
@@ -51,7 +51,7 @@ type ClientRow = Awaited<ReturnType<ReturnType<typeof clients>["executeTakeFirst
 const idsIn = (list: string | null): string[] => (list === null ? [] : list.split(","));
 
 /** Deleting a project removes it from the list without an update of this row, so the version counts missing projects too. */
-function toClientView({ tokens, projects, ...client }: ClientRow, standing: Standing): OauthClientView {
+function toClientView({ tokens, projects, ...client }: ClientRow, standing: OrganizationStanding): OauthClientView {
   const projectIds = idsIn(projects);
   const version = client.version + client.linkedCount - projectIds.length;
   return { ...client, version, standing, tokenIds: idsIn(tokens), projectIds };
@@ -67,7 +67,7 @@ async function lockClient(tx: Tx, id: string, lock: Lock): Promise<void> {
     .innerJoin("organizations as o", "o.id", "c.organizationId")
     .select("c.id")
     .where("c.id", "=", id)
-    .modifyEnd(held(tx.dialect, "c", lock))
+    .modifyEnd(lockClause(tx.dialect, "c", lock))
     .execute();
 }
 
@@ -82,7 +82,7 @@ export async function findOauthClient(
   const row = await clients(tx.db)
     .select(standingColumns(sql.ref("c.organizationId"), principalOf(actor)))
     .where("c.id", "=", id)
-    .modifyEnd(held(tx.dialect, "c", isFirst && lock))
+    .modifyEnd(lockClause(tx.dialect, "c", isFirst && lock))
     .executeTakeFirst();
   return row && toClientView(row, standingOf(actor, row));
 }
@@ -106,7 +106,7 @@ export async function listOauthClientRows(
 }
 
 /** Also true if the token does not exist. */
-export async function isForProject(
+export async function isUsableByProject(
   tx: Tx,
   organizationId: string,
   oauthTokenId: string,
@@ -154,7 +154,7 @@ export async function insertOauthClient(
 /** `linked`: by how many projects the list grows. */
 export async function updateOauthClientRow(
   tx: Tx,
-  client: Changeable,
+  client: ManagedOauthClient,
   changes: Partial<OauthClientTable>,
   linked = 0,
 ): Promise<void> {
@@ -163,7 +163,7 @@ export async function updateOauthClientRow(
 
 export async function replaceWebhookSecret(
   tx: Tx,
-  client: Changeable,
+  client: ManagedOauthClient,
   webhookSecret: Uint8Array,
   formerWebhookSecretUntil: string,
 ): Promise<void> {
@@ -203,7 +203,7 @@ export async function findConnection(tx: Tx, id: string): Promise<ConnectionRow 
 }
 
 /** Skips projects that are on the list already; returns the added ones, sorted by id. */
-export async function addProjects(tx: Tx, client: Changeable, ids: readonly string[]): Promise<string[]> {
+export async function addProjects(tx: Tx, client: ManagedOauthClient, ids: readonly string[]): Promise<string[]> {
   return link(tx, client, ids);
 }
 
@@ -222,7 +222,7 @@ async function link(
 }
 
 /** Skips projects that are not on the list; returns the removed ones, sorted by id. */
-export async function removeProjects(tx: Tx, client: Changeable, ids: readonly string[]): Promise<string[]> {
+export async function removeProjects(tx: Tx, client: ManagedOauthClient, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows = await tx.db
     .deleteFrom("oauthClientProjects")
@@ -234,6 +234,6 @@ export async function removeProjects(tx: Tx, client: Changeable, ids: readonly s
 }
 
 /** The foreign key deletes its tokens. */
-export async function deleteOauthClientRow(tx: Tx, client: Changeable): Promise<void> {
+export async function deleteOauthClientRow(tx: Tx, client: ManagedOauthClient): Promise<void> {
   await tx.db.deleteFrom("oauthClients").where("id", "=", client.id).execute();
 }

@@ -1,5 +1,5 @@
 /** An OAuth token, which connects workspaces to version control. Its secrets are never returned. */
-import type { Standing } from "../../../access/organization.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
@@ -8,7 +8,7 @@ import { sshKey } from "../oauth-clients/definition.ts";
 /** Without the encrypted columns; only the existence of an SSH key is shown. */
 export interface OauthTokenView extends Omit<OauthTokenTable, "secret" | "sshKey"> {
   readonly hasSshKey: number;
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
 }
 
 const readers =

@@ -3,7 +3,7 @@ import { recordChange } from "../../shared/audit-events/writes.ts";
 import { loadOauthClient, loadOrganizationForConnections } from "../oauth-clients/reads.ts";
 import { touchOauthClient } from "../oauth-clients/writes.ts";
 import { implement } from "../../shared/context.ts";
-import { disconnect, holdConnected } from "../../register/workspaces/writes.ts";
+import { disconnect, lockConnected } from "../../register/workspaces/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { oauthTokens, type OauthTokenView } from "./definition.ts";
 import { grantOauthToken, loadOauthToken } from "./reads.ts";
@@ -47,7 +47,7 @@ export const oauthTokenResource = implement(oauthTokens, {
       const found = grantOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, "organization"));
       const { organizationId, id, oauthClientId } = found;
       const connected = { organizationId, by: "vcsOauthTokenId", ids: [id] } as const;
-      const heldIds = await holdConnected(tx, connected);
+      const heldIds = await lockConnected(tx, connected);
       await touchOauthClient(tx, found);
       const token = grantOauthToken(await loadOauthToken(tx, context, id, "removal"));
       context.ifMatch.check(token);

@@ -1,6 +1,6 @@
 /** Reads of OAuth tokens for other modules, and the check of permissions on one. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { mayReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
+import { canReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { connectionsNeed } from "../oauth-clients/reads.ts";
@@ -18,7 +18,7 @@ export async function loadOauthToken(
   lock: Lock = false,
 ): Promise<OauthTokenView> {
   const token = await findOauthToken(tx, context.actor, id, lock);
-  if (token === undefined || !mayReadConnections(token.standing)) throw notFound("OAuth token");
+  if (token === undefined || !canReadConnections(token.standing)) throw notFound("OAuth token");
   return token;
 }
 
@@ -27,7 +27,7 @@ export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, 
   return grant(token, {
     thing: "OAuth token",
     permission: "can-update-oauth",
-    visible: mayReadConnections(token.standing),
+    visible: canReadConnections(token.standing),
     allowed: organizationPermissions(token.standing)["can-update-oauth"],
     needs: connectionsNeed,
   });
@@ -52,7 +52,7 @@ export async function tokensOfClients(
 }
 
 /** For the service itself, which fetches code and reports commit statuses without a caller. */
-export interface OpenedToken {
+export interface DecryptedOauthToken {
   readonly oauthClientId: string;
   readonly serviceProvider: string;
   readonly apiUrl: string;
@@ -61,11 +61,11 @@ export interface OpenedToken {
   readonly sshKey: string | undefined;
 }
 
-export async function openToken(
+export async function decryptOauthToken(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
   id: string,
-): Promise<OpenedToken | undefined> {
+): Promise<DecryptedOauthToken | undefined> {
   const row = await findSealed(tx, id);
   if (row === undefined) return undefined;
   const opened = (owner: string, sealed: Uint8Array | null) =>

@@ -8,7 +8,7 @@ import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
-import { held, type Lock } from "../../shared/locks.ts";
+import { lockClause, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { OauthTokenView } from "./definition.ts";
@@ -39,18 +39,18 @@ export async function findOauthToken(
     .innerJoin("organizations as o", "o.id", "t.organizationId")
     .select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)))
     .where("t.id", "=", id)
-    .modifyEnd(held(tx.dialect, "t", lock))
+    .modifyEnd(lockClause(tx.dialect, "t", lock))
     .executeTakeFirst();
   return row && { ...row, standing: standingOf(actor, row) };
 }
 
-export interface TokenHolder extends Pick<OauthTokenView, "organizationId" | "standing"> {
+export interface OauthTokenListScope extends Pick<OauthTokenView, "organizationId" | "standing"> {
   readonly oauthClientId?: string;
 }
 
 export async function listOauthTokenRows(
   tx: Tx,
-  { organizationId, standing, oauthClientId }: TokenHolder,
+  { organizationId, standing, oauthClientId }: OauthTokenListScope,
   page: Page,
 ): Promise<{ views: OauthTokenView[]; totalCount: number }> {
   let rows = tokens(tx.db).where("t.organizationId", "=", organizationId);

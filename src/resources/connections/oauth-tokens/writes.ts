@@ -9,12 +9,12 @@ import { newToken, secretOwner, sshKeyOwner } from "./rules.ts";
 import { insertOauthToken, lockTokensOf, updateSecret } from "./store.ts";
 
 /** On the client or, for a new client, on the organization. */
-type Proof = Granted<object, "can-update-oauth">;
+type OauthUpdateProof = Granted<object, "can-update-oauth">;
 
 export async function addOauthToken(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
-  into: Proof,
+  into: OauthUpdateProof,
   owner: Pick<OauthTokenTable, "organizationId" | "oauthClientId">,
   { secret, sshKey }: { readonly secret: string; readonly sshKey: string | null },
 ): Promise<string> {
@@ -30,7 +30,7 @@ export async function addOauthToken(
 export async function replaceOauthToken(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
-  client: Proof,
+  client: OauthUpdateProof,
   id: string,
   secret: string,
 ): Promise<void> {
@@ -38,7 +38,7 @@ export async function replaceOauthToken(
 }
 
 /** Locks a client's tokens before the client is deleted. Raises `Overtaken` if there are others than these. */
-export async function holdTokensOf(tx: Tx, { id }: { readonly id: string }, known: readonly string[]): Promise<void> {
+export async function lockTokensOfClient(tx: Tx, { id }: { readonly id: string }, known: readonly string[]): Promise<void> {
   const found = await lockTokensOf(tx, id);
   if (!found.every((token) => known.includes(token))) throw new Overtaken("a token was added to the client meanwhile");
 }

@@ -2,7 +2,7 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
-import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import type { SiteAgentPoolView } from "./definition.ts";
 import { findSiteAgentPool } from "./store.ts";
@@ -17,5 +17,5 @@ export async function loadSiteAgentPool(
   const administration = requireSiteAdmin(context.actor);
   const pool = await findSiteAgentPool(tx, id, lock);
   if (pool === undefined) throw notFound("agent pool");
-  return administered(administration, pool);
+  return withSiteAdminProof(administration, pool);
 }

@@ -7,10 +7,10 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import { containsWords } from "../../../database/dialect.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import type { Administration } from "../../shared/administration.ts";
+import type { SiteAdminProof } from "../../shared/administration.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
-import { livingAgents } from "../agent-pools/reads.ts";
+import { liveAgentCount } from "../agent-pools/reads.ts";
 import type { SiteAgentPoolView } from "./definition.ts";
 
 function pools(tx: Tx) {
@@ -18,7 +18,7 @@ function pools(tx: Tx) {
     .selectFrom("siteAgentPools as p")
     .selectAll("p")
     .select([
-      livingAgents(tx.dialect, sql`a.site_agent_pool_id = p.id`).as("agentCount"),
+      liveAgentCount(tx.dialect, sql`a.site_agent_pool_id = p.id`).as("agentCount"),
       sql<null>`null`.as("organizationId"),
     ]);
 }
@@ -48,7 +48,7 @@ export async function listSiteAgentPoolRows(
   return { views: found.rows, totalCount: found.totals.totalCount };
 }
 
-export async function insertSiteAgentPool(tx: Tx, _by: Administration, row: SiteAgentPoolTable): Promise<void> {
+export async function insertSiteAgentPool(tx: Tx, _by: SiteAdminProof, row: SiteAgentPoolTable): Promise<void> {
   await tx.db.insertInto("siteAgentPools").values(row).execute();
 }
 

@@ -5,7 +5,7 @@ import { createdColumns } from "../../../jsonapi/columns.ts";
 import { attributeFault, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { siteAgentPools, type SiteAgentPoolView } from "./definition.ts";
@@ -26,16 +26,16 @@ export async function addSiteAgentPool(
   await insertSiteAgentPool(tx, administration, row);
   const view: SiteAgentPoolView = { ...row, organizationId: null, agentCount: 0 };
   await recordChange(tx, context, siteAgentPools, { after: view });
-  return administered(administration, view);
+  return withSiteAdminProof(administration, view);
 }
 
 /** For the pool of the server's own workers. */
-export async function sitePoolNamed(
+export async function findOrCreateSitePool(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   name: string,
 ): Promise<Granted<SiteAgentPoolView, "can-administer">> {
   const administration = requireSiteAdmin(context.actor);
   const found = await findSiteAgentPoolNamed(tx, name);
-  return found === undefined ? addSiteAgentPool(tx, context, name) : administered(administration, found);
+  return found === undefined ? addSiteAgentPool(tx, context, name) : withSiteAdminProof(administration, found);
 }

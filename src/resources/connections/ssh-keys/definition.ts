@@ -1,5 +1,5 @@
 /** An SSH key of an organization, with which workspaces fetch modules. The private key is never returned. */
-import type { Standing } from "../../../access/organization.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { SshKeyTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
@@ -7,7 +7,7 @@ import type { OrganizationFacts } from "../../identity/organizations/definition.
 
 /** Without the encrypted value. */
 export interface SshKeyView extends Omit<SshKeyTable, "value">, OrganizationFacts {
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
 }
 
 const valueMax = 16_384;

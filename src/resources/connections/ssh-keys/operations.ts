@@ -11,7 +11,7 @@ import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { disconnect, holdConnected } from "../../register/workspaces/writes.ts";
+import { disconnect, lockConnected } from "../../register/workspaces/writes.ts";
 import { sshKeys, type SshKeyView } from "./definition.ts";
 import { grantSshKey, loadSshKey, sshKeysNeed } from "./reads.ts";
 import { nameTaken, newSshKey, valueOwner } from "./rules.ts";
@@ -70,7 +70,7 @@ export const sshKeyResource = implement(sshKeys, {
     return context.database.write(async (tx) => {
       const { organizationId, id } = grantSshKey(await loadSshKey(tx, context, params.sshKeyId, "organization"));
       const users = { organizationId, by: "sshKeyId", ids: [id] } as const;
-      const heldIds = await holdConnected(tx, users);
+      const heldIds = await lockConnected(tx, users);
       const key = grantSshKey(await loadSshKey(tx, context, id, "removal"));
       context.ifMatch.check(key);
       await disconnect(tx, key, users, heldIds);

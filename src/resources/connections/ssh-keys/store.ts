@@ -10,7 +10,7 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
-import { held, type Lock } from "../../shared/locks.ts";
+import { lockClause, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { SshKeyView } from "./definition.ts";
@@ -33,7 +33,7 @@ export async function findSshKey(
   const row = await keys(tx.db)
     .select(standingColumns(sql.ref("k.organizationId"), principalOf(actor)))
     .where("k.id", "=", id)
-    .modifyEnd(held(tx.dialect, "k", lock))
+    .modifyEnd(lockClause(tx.dialect, "k", lock))
     .executeTakeFirst();
   return row && { ...row, standing: standingOf(actor, row) };
 }

@@ -4,7 +4,7 @@
  */
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { choice, searchParameter } from "../../../jsonapi/query.ts";
+import { choiceParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { timeoutPattern } from "../../../kernel/time.ts";
 
@@ -21,10 +21,10 @@ const timeout = text({
   sentence: "must be a duration such as 24h or 1h30m",
 }).nullable();
 
-const one = "/admin/organizations/:organization_name";
-const moduleConsumers = `${one}/relationships/module-consumers` as const;
+const organizationPath = "/admin/organizations/:organization_name";
+const moduleConsumers = `${organizationPath}/relationships/module-consumers` as const;
 const include = ["owners"] as const;
-const isTrue = ["true", "false"] as const;
+const booleanChoices = ["true", "false"] as const;
 
 const pathOf = ({ name }: AdminOrganizationView) => `/api/v2/admin/organizations/${name}`;
 
@@ -94,12 +94,12 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
           q: searchParameter("the name or email address", " It takes precedence over the other two."),
           "q[name]": searchParameter("the name"),
           "q[email]": searchParameter("the email address"),
-          "filter[module_producer]": choice(
-            isTrue,
+          "filter[module_producer]": choiceParameter(
+            booleanChoices,
             "Only organizations that share modules (`true`) or don't (`false`).",
           ),
-          "filter[provider_producer]": choice(
-            isTrue,
+          "filter[provider_producer]": choiceParameter(
+            booleanChoices,
             "Only organizations that share providers (`true`) or don't (`false`).",
           ),
         },
@@ -108,7 +108,7 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
     },
     showAdminOrganization: {
       method: "GET",
-      path: one,
+      path: organizationPath,
       summary: "Show an organization as site admins see it",
       needs: "a site admin",
       query: { include },
@@ -116,7 +116,7 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
     },
     updateAdminOrganization: {
       method: "PATCH",
-      path: one,
+      path: organizationPath,
       summary: "Update the site admin settings of an organization",
       needs: "a site admin",
       body: "untyped-update",
@@ -125,7 +125,7 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
     },
     deleteAdminOrganization: {
       method: "DELETE",
-      path: one,
+      path: organizationPath,
       summary: "Delete an organization and everything in it",
       needs: "a site admin",
       answer: "nothing",

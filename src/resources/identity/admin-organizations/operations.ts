@@ -3,7 +3,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
-import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -15,8 +15,8 @@ import { consumerFaults } from "./rules.ts";
 import {
   deleteModuleConsumers,
   findAdminOrganization,
-  findNamed,
-  holdNamed,
+  findOrganizationsByName,
+  lockOrganizationsByName,
   insertModuleConsumers,
   listAdminOrganizationRows,
   listModuleConsumerRows,
@@ -43,13 +43,13 @@ export const adminOrganizationResource = implement(adminOrganizations, {
 
   async showAdminOrganization({ context, params, query }) {
     const tx = context.database.reader;
-    const view = await load(tx, context, params.organizationName);
+    const view = await loadAdminOrganization(tx, context, params.organizationName);
     return { view, included: (await loadIncluded(tx, context, adminOrganizations, [view], query.include)) ?? [] };
   },
 
   async updateAdminOrganization({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = await load(tx, context, params.organizationName, true);
+      const organization = await loadAdminOrganization(tx, context, params.organizationName, true);
       context.ifMatch.check(organization);
       const { changes, changed } = updateOf<AdminOrganizationView>(
         organization,
@@ -58,32 +58,32 @@ export const adminOrganizationResource = implement(adminOrganizations, {
       if (changes === undefined) return { view: organization };
       await administerOrganization(tx, organization, changes);
       if (changes.globalModuleSharing === 1) await deleteModuleConsumers(tx, organization);
-      await recordChange(tx, context, adminOrganizations, { before: inAudit(organization), after: inAudit(changed) });
+      await recordChange(tx, context, adminOrganizations, { before: toAuditedOrganization(organization), after: toAuditedOrganization(changed) });
       return { view: changed };
     });
   },
 
   async deleteAdminOrganization({ context, params }) {
     return context.database.write(async (tx) => {
-      const organization = await load(tx, context, params.organizationName, "alone");
+      const organization = await loadAdminOrganization(tx, context, params.organizationName, "alone");
       context.ifMatch.check(organization);
       await removeOrganization(tx, organization);
-      await recordChange(tx, context, adminOrganizations, { before: inAudit(organization) });
+      await recordChange(tx, context, adminOrganizations, { before: toAuditedOrganization(organization) });
     });
   },
 
   async listModuleConsumers({ context, params, query }) {
     const tx = context.database.reader;
-    const organization = await load(tx, context, params.organizationName);
+    const organization = await loadAdminOrganization(tx, context, params.organizationName);
     return listModuleConsumerRows(tx, query.page, organization.id);
   },
 
   async replaceModuleConsumers({ context, params, body }) {
     return context.database.write(async (tx) => {
       const names = body.map(({ id }) => id);
-      await holdNamed(tx, requireSiteAdmin(context.actor), [params.organizationName, ...names]);
-      const organization = await load(tx, context, params.organizationName, true);
-      const consumers = await findNamed(tx, names);
+      await lockOrganizationsByName(tx, requireSiteAdmin(context.actor), [params.organizationName, ...names]);
+      const organization = await loadAdminOrganization(tx, context, params.organizationName, true);
+      const consumers = await findOrganizationsByName(tx, names);
       refuseIfAny(consumerFaults(organization, body, consumers));
       const before = await deleteModuleConsumers(tx, organization);
       await insertModuleConsumers(tx, organization, consumers);
@@ -101,7 +101,7 @@ export const adminOrganizationResource = implement(adminOrganizations, {
 });
 
 /** Raises `not-found`, also if the caller is not a site admin. */
-async function load(
+async function loadAdminOrganization(
   tx: Tx,
   context: Context,
   name: string,
@@ -110,9 +110,9 @@ async function load(
   const administration = requireSiteAdmin(context.actor);
   const organization = await findAdminOrganization(tx, name, lock);
   if (organization === undefined) throw notFound("organization");
-  return administered(administration, organization);
+  return withSiteAdminProof(administration, organization);
 }
 
-function inAudit(view: AdminOrganizationView): AdminOrganizationView & { readonly organizationId: string } {
+function toAuditedOrganization(view: AdminOrganizationView): AdminOrganizationView & { readonly organizationId: string } {
   return { ...view, organizationId: view.id };
 }

@@ -1,14 +1,14 @@
 /** Pure rules of the site admin settings of organizations. */
-import type { Identifier } from "../../../jsonapi/define.ts";
+import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
 
-export interface Named {
+export interface OrganizationRef {
   readonly id: string;
   readonly nameKey: string;
 }
 
-export function consumerFaults(owner: Named, items: readonly Identifier[], found: readonly Named[]): Fault[] {
+export function consumerFaults(owner: OrganizationRef, items: readonly ResourceIdentifier[], found: readonly OrganizationRef[]): Fault[] {
   const known = new Set(found.map(({ nameKey }) => nameKey));
   return items.flatMap(({ id: name }, position) => {
     const pointer = `/data/${position}/id`;

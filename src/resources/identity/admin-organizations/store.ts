@@ -8,10 +8,10 @@ import { containsWords } from "../../../database/dialect.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
-import { held, type Lock } from "../../shared/locks.ts";
+import { lockClause, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { AdminOrganizationView } from "./definition.ts";
-import type { Named } from "./rules.ts";
+import type { OrganizationRef } from "./rules.ts";
 
 interface AdminOrganizationRow extends OrganizationTable {
   readonly owners: string | null;
@@ -19,7 +19,7 @@ interface AdminOrganizationRow extends OrganizationTable {
 }
 
 /** Includes organizations that are disabled or reject the caller's token. */
-function organizations(db: Kysely<Schema>) {
+function selectOrganizations(db: Kysely<Schema>) {
   return db
     .selectFrom("organizations as o")
     .selectAll("o")
@@ -45,22 +45,22 @@ export async function findAdminOrganization(
   name: string,
   lock: Lock = false,
 ): Promise<AdminOrganizationView | undefined> {
-  const row = await organizations(tx.db)
+  const row = await selectOrganizations(tx.db)
     .where("o.nameKey", "=", fold(name))
-    .modifyEnd(held(tx.dialect, "o", lock))
+    .modifyEnd(lockClause(tx.dialect, "o", lock))
     .executeTakeFirst();
   return row && toView(row);
 }
 
 export async function findAdminOrganizations(tx: Tx, ids: readonly string[]): Promise<AdminOrganizationView[]> {
-  const rows = await organizations(tx.db)
+  const rows = await selectOrganizations(tx.db)
     .where(tx.dialect.isOneOf(sql.ref("o.id"), ids))
     .orderBy("o.id")
     .execute();
   return rows.map(toView);
 }
 
-export interface AdminSearch {
+export interface AdminOrganizationSearch {
   readonly q: string | undefined;
   readonly name: string | undefined;
   readonly email: string | undefined;
@@ -68,10 +68,10 @@ export interface AdminSearch {
   readonly sharesProviders: boolean | undefined;
 }
 
-export async function listAdminOrganizationRows(tx: Tx, page: Page, search: AdminSearch) {
+export async function listAdminOrganizationRows(tx: Tx, page: Page, search: AdminOrganizationSearch) {
   const [names, addresses] = [sql.ref<string>("o.nameKey"), sql<string>`lower(o.email)`];
   const { q, name, email, sharesModules, sharesProviders } = search;
-  let rows = organizations(tx.db);
+  let rows = selectOrganizations(tx.db);
   if (q) rows = rows.where(containsWords(tx.dialect, [names, addresses], q));
   else {
     if (name) rows = rows.where(containsWords(tx.dialect, [names], name));
@@ -87,13 +87,13 @@ export async function listAdminOrganizationRows(tx: Tx, page: Page, search: Admi
 }
 
 export async function listModuleConsumerRows(tx: Tx, page: Page, organizationId: string) {
-  const rows = organizations(tx.db).where("o.id", "in", (query) =>
+  const rows = selectOrganizations(tx.db).where("o.id", "in", (query) =>
     query.selectFrom("moduleConsumers").select("consumerId").where("organizationId", "=", organizationId),
   );
   return pageOf(tx, page, rows);
 }
 
-async function pageOf(tx: Tx, page: Page, rows: ReturnType<typeof organizations>) {
+async function pageOf(tx: Tx, page: Page, rows: ReturnType<typeof selectOrganizations>) {
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "nameKey" }, { column: "id" }],
@@ -104,7 +104,7 @@ async function pageOf(tx: Tx, page: Page, rows: ReturnType<typeof organizations>
 }
 
 /** Locks organizations in the order of their ids. Writes that refer to other organizations must lock all of them first. */
-export async function holdNamed(
+export async function lockOrganizationsByName(
   tx: Tx,
   _by: Granted<unknown, "can-administer">,
   names: readonly string[],
@@ -118,7 +118,7 @@ export async function holdNamed(
     .execute();
 }
 
-export async function findNamed(tx: Tx, names: readonly string[]): Promise<Named[]> {
+export async function findOrganizationsByName(tx: Tx, names: readonly string[]): Promise<OrganizationRef[]> {
   return tx.db
     .selectFrom("organizations")
     .select(["id", "nameKey"])
@@ -127,9 +127,9 @@ export async function findNamed(tx: Tx, names: readonly string[]): Promise<Named
     .execute();
 }
 
-type Administered = Granted<AdminOrganizationView, "can-administer">;
+type AdministeredOrganization = Granted<AdminOrganizationView, "can-administer">;
 
-export async function deleteModuleConsumers(tx: Tx, organization: Administered): Promise<string[]> {
+export async function deleteModuleConsumers(tx: Tx, organization: AdministeredOrganization): Promise<string[]> {
   const removed = await tx.db
     .deleteFrom("moduleConsumers")
     .where("organizationId", "=", organization.id)
@@ -140,8 +140,8 @@ export async function deleteModuleConsumers(tx: Tx, organization: Administered):
 
 export async function insertModuleConsumers(
   tx: Tx,
-  organization: Administered,
-  consumers: readonly Named[],
+  organization: AdministeredOrganization,
+  consumers: readonly OrganizationRef[],
 ): Promise<void> {
   if (consumers.length === 0) return;
   await tx.db

@@ -1,21 +1,21 @@
 /** The audit event resource: who changed what, with which token, and the values before and after. Read-only. */
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { type Parameter, textParameter, Unusable } from "../../../jsonapi/query.ts";
+import { type Parameter, textParameter, InvalidParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
 import { z } from "zod";
-import { factsIn, type Related } from "./related.ts";
+import { parseFacts, type RelatedEntity } from "./related.ts";
 
 export interface AuditEventView extends AuditEventTable {
   readonly organizationName: string;
   readonly subjectName: string | null;
-  readonly related: readonly Related[];
+  readonly related: readonly RelatedEntity[];
 }
 
-export const instant = (doc: string): Parameter<string> => ({
+export const timestampParameter = (doc: string): Parameter<string> => ({
   doc,
-  parse: (value) => parseTimestamp(value) ?? new Unusable("must be a timestamp such as 2030-01-31T12:00:00Z"),
+  parse: (value) => parseTimestamp(value) ?? new InvalidParameter("must be a timestamp such as 2030-01-31T12:00:00Z"),
 });
 
 const anything = z.record(z.string(), z.unknown()).nullable();
@@ -60,10 +60,10 @@ export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }
       "The resources that the event refers to by id, such as the team and the project of a grant, and the resources they belong to, with their names. Deleted resources have `deleted` set and the last name in the log. The subject and its parents come first. Ids in free text are not resolved.",
     ),
     before: readOnly(anything, "The attributes before the change; null for a creation.", {
-      from: (event) => factsIn(event.before),
+      from: (event) => parseFacts(event.before),
     }),
     after: readOnly(anything, "The attributes after the change; null for a deletion.", {
-      from: (event) => factsIn(event.after),
+      from: (event) => parseFacts(event.after),
     }),
     "request-id": readOnly(text(), "The id of the request; the server's log has it too."),
     "created-at": readOnly(timestamp(), "When the change was made."),
@@ -86,8 +86,8 @@ export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }
           "filter[action]": textParameter("Only this action, such as `projects.update`."),
           "filter[subject][type]": textParameter("Only changes of resources of this type."),
           "filter[subject][id]": textParameter("Only changes of the resource with this id."),
-          "filter[since]": instant("Only changes at or after this time."),
-          "filter[until]": instant("Only changes before this time."),
+          "filter[since]": timestampParameter("Only changes at or after this time."),
+          "filter[until]": timestampParameter("Only changes before this time."),
         },
       },
       answer: "cursor-list",

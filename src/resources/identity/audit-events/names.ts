@@ -7,9 +7,9 @@ import type { Tx } from "../../../database/database.ts";
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import type { AuditEventView } from "./definition.ts";
 import {
-  factsIn,
+  parseFacts,
   firstNameIn,
-  type Known,
+  type NamedEntity,
   parsedEvent,
   parentsIn,
   relatedOf,
@@ -17,7 +17,7 @@ import {
   typeOfId,
 } from "./related.ts";
 
-interface Source {
+interface NameSource {
   readonly from: string;
   readonly name?: string;
   readonly parent?: string;
@@ -26,13 +26,13 @@ interface Source {
 }
 
 /** A phase has no name of its own, so it is shown with its run and workspace. */
-const phases: readonly Source[] = [
+const phases: readonly NameSource[] = [
   { from: "run_phases t", parent: "t.run_id" },
   { from: "run_phases t", parent: "t.workspace_id" },
 ];
 
 /** Where to find resources of each type; `t` is the table with the id. */
-const sources: Readonly<Record<string, readonly Source[]>> = {
+const sources: Readonly<Record<string, readonly NameSource[]>> = {
   users: [
     {
       from: "users t join organization_memberships m on m.user_id = t.id",
@@ -82,7 +82,7 @@ const sources: Readonly<Record<string, readonly Source[]>> = {
   "data-retention-policies": [{ from: "data_retention_policies t", parent: "t.workspace_id" }],
 };
 
-type Names = Map<string, Known>;
+type EntityNames = Map<string, NamedEntity>;
 
 export async function withNames(
   tx: Tx,
@@ -90,10 +90,10 @@ export async function withNames(
   events: readonly AuditEventTable[],
 ): Promise<AuditEventView[]> {
   if (events.length === 0) return [];
-  const known: Names = new Map([[organization.id, { name: organization.name, parents: [], deleted: false }]]);
+  const known: EntityNames = new Map([[organization.id, { name: organization.name, parents: [], deleted: false }]]);
   const parsed = events.map(parsedEvent);
-  await learn(tx, organization.id, new Set(parsed.flatMap(({ mentions }) => [...mentions])), known);
-  await learn(tx, organization.id, new Set([...known.values()].flatMap(({ parents }) => parents)), known);
+  await loadNames(tx, organization.id, new Set(parsed.flatMap(({ mentions }) => [...mentions])), known);
+  await loadNames(tx, organization.id, new Set([...known.values()].flatMap(({ parents }) => parents)), known);
   return parsed.map((event) => ({
     ...event.row,
     organizationName: organization.name,
@@ -102,37 +102,37 @@ export async function withNames(
   }));
 }
 
-type Found = Record<"name" | "parent" | "first" | "before" | "after" | "actor", string | null> & {
+type NameRow = Record<"name" | "parent" | "first" | "before" | "after" | "actor", string | null> & {
   readonly id: string;
   readonly isPresent: number;
 };
 
 /** One statement for all types: existing resources by primary key, deleted ones from the log. */
-async function learn(tx: Tx, organizationId: string, ids: ReadonlySet<string>, known: Names): Promise<void> {
+async function loadNames(tx: Tx, organizationId: string, ids: ReadonlySet<string>, known: EntityNames): Promise<void> {
   const unknown = [...ids].filter((id) => !known.has(id) && typeOfId(id) !== undefined);
   const byType = Map.groupBy(unknown, (id) => typeOfId(id) ?? "");
   const parts = Object.entries(sources).flatMap(([type, from]) =>
-    from.map((source) => partOf(tx, source, organizationId, byType.get(type) ?? [])),
+    from.map((source) => nameQuery(tx, source, organizationId, byType.get(type) ?? [])),
   );
   const none = sql`cast(null as text)`;
-  const found = await sql<Found>`with found (id, name, parent) as (${sql.join(parts, sql` union all `)})
+  const found = await sql<NameRow>`with found (id, name, parent) as (${sql.join(parts, sql` union all `)})
     select id, name, parent, ${none} as first, ${none} as before, ${none} as after, ${none} as actor, 1 as is_present
     from found
-    union all ${inLog(tx, organizationId, unknown)}`.execute(tx.db);
+    union all ${namesInLogQuery(tx, organizationId, unknown)}`.execute(tx.db);
   for (const { id, name, parent, first, before, after, actor, isPresent } of found.rows) {
     if (isPresent === 1) {
       const parents = [...(known.get(id)?.parents ?? []), ...(parent === null ? [] : [parent])];
       known.set(id, { name, parents, deleted: false });
       continue;
     }
-    const facts = [factsIn(after), factsIn(before), factsIn(first)];
+    const facts = [parseFacts(after), parseFacts(before), parseFacts(first)];
     const type = typeOfId(id) ?? "";
     known.set(id, { name: firstNameIn(type, facts) ?? actor, parents: parentsIn(type, facts), deleted: true });
   }
 }
 
 /** The first and last event of each deleted resource: the creation has its parent, the last event its last name. */
-function inLog(tx: Tx, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
+function namesInLogQuery(tx: Tx, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
   // Each subquery is one index lookup. A join could make the planner read the whole log.
   const edge = (
     column: string,
@@ -143,10 +143,10 @@ function inLog(tx: Tx, organizationId: string, ids: readonly string[]): RawBuild
     order by e.created_at ${sql.raw(order)}, e.id ${sql.raw(order)} limit 1)`;
   return sql`select ids.value, null, null, ${edge("after", "subject_id", "asc")}, ${edge("before", "subject_id", "desc")},
       ${edge("after", "subject_id", "desc")}, ${edge("actor_name", "actor_id", "desc")}, 0
-    from ${tx.dialect.listed(ids)} as ids where ids.value not in (select id from found)`;
+    from ${tx.dialect.valuesTable(ids)} as ids where ids.value not in (select id from found)`;
 }
 
-function partOf(tx: Tx, source: Source, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
+function nameQuery(tx: Tx, source: NameSource, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
   const {
     from,
     name = "cast(null as text)",

@@ -1,12 +1,12 @@
 /** Operations on the audit log. */
 import { AppError } from "../../../kernel/errors.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
-import { exported } from "../authentication-tokens/exports.ts";
+import { startExport } from "../authentication-tokens/exports.ts";
 import { loadOrganizationToAudit } from "../organizations/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { auditEvents } from "./definition.ts";
 import { withNames } from "./names.ts";
-import { type Cursor, findEvents } from "./store.ts";
+import { type AuditCursor, findEvents } from "./store.ts";
 import { tableOf } from "./table.ts";
 
 export const auditEventResource = implement(auditEvents, {
@@ -23,7 +23,7 @@ export const auditEventResource = implement(auditEvents, {
       until: query.filterUntil,
     };
     if (asTable)
-      return exported(context, organization.id, tableOf(tx, organization, filter), (actor) =>
+      return startExport(context, organization.id, tableOf(tx, organization, filter), (actor) =>
         loadOrganizationToAudit(tx, { actor }, params.organizationName),
       );
     const { size } = query.page;
@@ -37,11 +37,11 @@ export const auditEventResource = implement(auditEvents, {
   },
 });
 
-function formatCursor({ createdAt, id }: Cursor): string {
+function formatCursor({ createdAt, id }: AuditCursor): string {
   return Buffer.from(`${createdAt} ${id}`).toString("base64url");
 }
 
-function parseCursor(text: string): Cursor {
+function parseCursor(text: string): AuditCursor {
   const [createdAt = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt, id };
   if (parseTimestamp(createdAt) !== createdAt || !/^ae-[0-9A-Za-z]+$/.test(id) || formatCursor(cursor) !== text) {

@@ -2,7 +2,7 @@
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import { idPrefixes } from "../../../kernel/ids.ts";
 
-export interface Related {
+export interface RelatedEntity {
   readonly type: string;
   readonly id: string;
   readonly name: string;
@@ -10,7 +10,7 @@ export interface Related {
 }
 
 /** A resource's name and the ids of the resources it belongs to, such as a run's workspace. */
-export interface Known {
+export interface NamedEntity {
   readonly name: string | null;
   readonly parents: readonly string[];
   readonly deleted: boolean;
@@ -30,8 +30,8 @@ const idShape = /^([a-z]+)-[0-9A-Za-z]{16}$/;
 
 export const typeOfId = (text: string): string | undefined => typesByPrefix.get(idShape.exec(text)?.[1] ?? "");
 
-export type Facts = Readonly<Record<string, unknown>> | null;
-export const factsIn = (json: string | null): Facts => (json === null ? null : (JSON.parse(json) as Facts));
+export type AuditFacts = Readonly<Record<string, unknown>> | null;
+export const parseFacts = (json: string | null): AuditFacts => (json === null ? null : (JSON.parse(json) as AuditFacts));
 
 /** Attributes that contain ids. Ids in other attributes, such as descriptions or claims of foreign tokens, are free text. */
 const references = [
@@ -63,7 +63,7 @@ const references = [
 ];
 const listedReferences = ["id", "team", "project", "workspace", "membership"];
 
-function idsIn(facts: Facts, keys: readonly string[] = references, max = mentionsMax): string[] {
+function idsIn(facts: AuditFacts, keys: readonly string[] = references, max = mentionsMax): string[] {
   const values = keys.flatMap((key) => facts?.[key] ?? []).slice(0, max);
   const ids = values.flatMap((value) =>
     typeof value === "object" && value !== null
@@ -91,19 +91,19 @@ const parentReferences: Readonly<Record<string, readonly string[]>> = {
   "data-retention-policies": ["workspace"],
 };
 
-export const parentsIn = (type: string, facts: readonly Facts[]): string[] => [
+export const parentsIn = (type: string, facts: readonly AuditFacts[]): string[] => [
   ...new Set(facts.flatMap((each) => idsIn(each, parentReferences[type] ?? []))),
 ];
 
 /** Parses the facts only once, because those of a large move take megabytes. */
 export interface ParsedEvent {
   readonly row: AuditEventTable;
-  readonly facts: readonly Facts[];
+  readonly facts: readonly AuditFacts[];
   readonly mentions: ReadonlySet<string>;
 }
 
 export function parsedEvent(row: AuditEventTable): ParsedEvent {
-  const facts = [factsIn(row.after), factsIn(row.before)];
+  const facts = [parseFacts(row.after), parseFacts(row.before)];
   const token = row.tokenId === null ? [] : [row.tokenId];
   return { row, facts, mentions: new Set([row.subjectId, ...token, ...facts.flatMap((each) => idsIn(each))]) };
 }
@@ -122,19 +122,19 @@ const namingAttributes: Readonly<Record<string, readonly string[]>> = {
   "configuration-versions": [],
 };
 
-function nameIn(type: string, facts: Facts): string | null {
+function nameIn(type: string, facts: AuditFacts): string | null {
   const names = (namingAttributes[type] ?? ["name"]).map((attribute) => facts?.[attribute]);
   return (names.find((name) => typeof name === "string" && name !== "") as string | undefined) ?? null;
 }
 
-export const firstNameIn = (type: string, facts: readonly Facts[]): string | null =>
+export const firstNameIn = (type: string, facts: readonly AuditFacts[]): string | null =>
   facts.map((each) => nameIn(type, each)).find((name) => name !== null) ?? null;
 
 /** Prefers the name in the event itself, because that was the name at the time. */
-export const subjectNameOf = ({ row, facts }: ParsedEvent, known: ReadonlyMap<string, Known>): string | null =>
+export const subjectNameOf = ({ row, facts }: ParsedEvent, known: ReadonlyMap<string, NamedEntity>): string | null =>
   firstNameIn(row.subjectType, facts) ?? known.get(row.subjectId)?.name ?? null;
 
-export function relatedOf(event: ParsedEvent, known: ReadonlyMap<string, Known>): Related[] {
+export function relatedOf(event: ParsedEvent, known: ReadonlyMap<string, NamedEntity>): RelatedEntity[] {
   const { row, mentions } = event;
   const parentsOf = (id: string) => known.get(id)?.parents ?? [];
   // The owner of the token says nothing about the subject of the event.

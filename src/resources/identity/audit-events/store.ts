@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 
-export interface Cursor {
+export interface AuditCursor {
   readonly createdAt: string;
   readonly id: string;
 }
@@ -18,7 +18,7 @@ export interface AuditFilter {
 }
 
 /** Newest first, after the cursor. New events never appear on later pages. */
-function matching(tx: Tx, organizationId: string, filter: AuditFilter, after: Cursor | undefined) {
+function selectEvents(tx: Tx, organizationId: string, filter: AuditFilter, after: AuditCursor | undefined) {
   let query = tx.db.selectFrom("auditEvents").where("organizationId", "=", organizationId);
   if (filter.actorId !== undefined) query = query.where("actorId", "=", filter.actorId);
   if (filter.action !== undefined) query = query.where("action", "=", filter.action);
@@ -42,9 +42,9 @@ export async function findEvents(
   tx: Tx,
   organizationId: string,
   filter: AuditFilter,
-  { size, after }: { readonly size: number; readonly after: Cursor | undefined },
+  { size, after }: { readonly size: number; readonly after: AuditCursor | undefined },
 ): Promise<AuditEventTable[]> {
-  return matching(tx, organizationId, filter, after)
+  return selectEvents(tx, organizationId, filter, after)
     .selectAll()
     .limit(size + 1)
     .execute();
@@ -59,9 +59,9 @@ export async function findChunk(
   tx: Tx,
   organizationId: string,
   filter: AuditFilter,
-  after: Cursor | undefined,
+  after: AuditCursor | undefined,
 ): Promise<AuditEventTable[]> {
-  const sized = matching(tx, organizationId, filter, after)
+  const sized = selectEvents(tx, organizationId, filter, after)
     .select(["id", "createdAt"])
     .select(
       sql<number>`coalesce(octet_length(${sql.ref("before")}), 0) + coalesce(octet_length(${sql.ref("after")}), 0)`.as(

@@ -1,12 +1,12 @@
 /** Streams the audit log as a table, with at most one chunk in memory. */
 import type { Tx } from "../../../database/database.ts";
-import type { Cell, Table } from "../../../kernel/csv.ts";
+import type { CsvCell, CsvTable } from "../../../kernel/csv.ts";
 import { now } from "../../../kernel/time.ts";
 import { auditColumns, type AuditEventView } from "./definition.ts";
 import { withNames } from "./names.ts";
-import { type AuditFilter, type Cursor, findChunk } from "./store.ts";
+import { type AuditFilter, type AuditCursor, findChunk } from "./store.ts";
 
-const rowOf = (event: AuditEventView): Cell[] => [
+const rowOf = (event: AuditEventView): CsvCell[] => [
   event.id,
   event.createdAt,
   event.action,
@@ -23,14 +23,14 @@ const rowOf = (event: AuditEventView): Cell[] => [
   event.requestId,
 ];
 
-interface Audited {
+interface AuditedOrganization {
   readonly id: string;
   readonly name: string;
 }
 
 /** Goes backwards from the newest event, so that it ends even while events are added. */
-async function* chunks(tx: Tx, organization: Audited, filter: AuditFilter): AsyncGenerator<Cell[][]> {
-  let after: Cursor | undefined;
+async function* chunks(tx: Tx, organization: AuditedOrganization, filter: AuditFilter): AsyncGenerator<CsvCell[][]> {
+  let after: AuditCursor | undefined;
   for (;;) {
     const events = await findChunk(tx, organization.id, filter, after);
     if (events.length === 0) return;
@@ -39,7 +39,7 @@ async function* chunks(tx: Tx, organization: Audited, filter: AuditFilter): Asyn
   }
 }
 
-export const tableOf = (tx: Tx, organization: Audited, filter: AuditFilter): Omit<Table, "close"> => ({
+export const tableOf = (tx: Tx, organization: AuditedOrganization, filter: AuditFilter): Omit<CsvTable, "close"> => ({
   name: `audit-${organization.name}-${now().slice(0, 10)}`,
   columns: auditColumns,
   pieces: chunks(tx, organization, filter),

@@ -3,15 +3,15 @@
  * `audit-events/` has the full audit log with filters and cursors.
  */
 import { defineResource } from "../../../jsonapi/define.ts";
-import { type Parameter, Unusable } from "../../../jsonapi/query.ts";
-import { instant } from "../audit-events/definition.ts";
+import { type Parameter, InvalidParameter } from "../../../jsonapi/query.ts";
+import { timestampParameter } from "../audit-events/definition.ts";
 
-export const trailSizeMax = 1000;
+export const auditTrailPageSizeMax = 1000;
 
-const positive = (doc: string, max: number): Parameter<number> => ({
+const positiveParameter = (doc: string, max: number): Parameter<number> => ({
   doc,
   parse: (value) =>
-    /^0*[1-9][0-9]*$/.test(value) ? Math.min(Number(value), max) : new Unusable("must be a positive whole number"),
+    /^0*[1-9][0-9]*$/.test(value) ? Math.min(Number(value), max) : new InvalidParameter("must be a positive whole number"),
 });
 
 export const auditTrails = defineResource<never>()(() => ({
@@ -28,9 +28,9 @@ export const auditTrails = defineResource<never>()(() => ({
       needs: "the organization's token, or its audit trail token; the token selects the organization",
       query: {
         parameters: {
-          since: instant("Only events after this time."),
-          "page[number]": positive("The page number, starting at 1.", 1_000_000_000),
-          "page[size]": positive("The number of events per page; 1,000 is the maximum and the default.", trailSizeMax),
+          since: timestampParameter("Only events after this time."),
+          "page[number]": positiveParameter("The page number, starting at 1.", 1_000_000_000),
+          "page[size]": positiveParameter("The number of events per page; 1,000 is the maximum and the default.", auditTrailPageSizeMax),
         },
       },
       answer: "content",

@@ -4,7 +4,7 @@ import type { AuditEventTable } from "../../../database/schema/audit.ts";
 /** Actors without a token: the service itself, and the operator on the command line. */
 const systemKinds: readonly string[] = ["operator", "anonymous"];
 
-export function toldAsTrail(event: AuditEventTable): object {
+export function toAuditTrailEntry(event: AuditEventTable): object {
   return {
     id: event.id,
     version: "0",

@@ -5,7 +5,7 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 
 /** New events move older ones to later pages, so that a client that reads all pages misses none. */
-export async function pageOfTrail(
+export async function listAuditTrailPage(
   tx: Tx,
   organizationId: string,
   since: string | undefined,

@@ -1,7 +1,7 @@
 /** The API token resource: a secret that authenticates a user, a team or an organization. The secret is shown only once. */
 import type { ShownToken } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { choice, searchParameter } from "../../../jsonapi/query.ts";
+import { choiceParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface TokenView extends ShownToken {
@@ -13,11 +13,11 @@ export interface TokenView extends ShownToken {
 }
 
 /** Organizations have two tokens: the ordinary one, and one that can only read the audit log. */
-const isOrganizations = (kind: string) => kind === "organization" || kind === "audit-trails";
+const isOrganizationToken = (kind: string) => kind === "organization" || kind === "audit-trails";
 
 const organizationQuery = {
   parameters: {
-    token: choice(
+    token: choiceParameter(
       ["audit-trails"],
       "Set it to `audit-trails` to select the token that can only read the audit log, instead of the organization's ordinary token.",
     ),
@@ -64,7 +64,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
     user: toOne("users", "The user that the token belongs to.", { id: ({ userId }) => userId ?? undefined }),
     team: toOne("teams", "The team that the token belongs to.", { id: ({ teamId }) => teamId ?? undefined }),
     organization: toOne("organizations", "The organization that the token belongs to.", {
-      id: ({ kind, organizationName }) => (isOrganizations(kind) ? organizationName : undefined),
+      id: ({ kind, organizationName }) => (isOrganizationToken(kind) ? organizationName : undefined),
     }),
     "agent-pool": toOne("agent-pools", "The agent pool that the token belongs to.", {
       id: ({ agentPoolId }) => agentPoolId,

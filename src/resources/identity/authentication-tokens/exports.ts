@@ -1,13 +1,13 @@
 /** Limits concurrent CSV exports, and stops an export when its caller loses access. */
 import type { Actor } from "../../../access/actor.ts";
-import type { Table } from "../../../kernel/csv.ts";
-import { Crowd } from "../../shared/contents/crowd.ts";
+import type { CsvTable } from "../../../kernel/csv.ts";
+import { ConcurrencyLimit } from "../../shared/contents/crowd.ts";
 import { accessCheckMs, type Context } from "../../shared/context.ts";
 import { recheckAccess } from "./reads.ts";
 
 /** Each export uses a few MiB until its client has read it. */
 const max = { all: 4, organization: 2 };
-const running = new Crowd(
+const runningExports = new ConcurrencyLimit(
   `Too many CSV exports are running: the limit is ${max.organization} per organization and ${max.all} per server. Try again when one of them has finished.`,
   max,
 );
@@ -16,13 +16,13 @@ const running = new Crowd(
  * Counts the export until its table is closed. `check` must raise if the caller can no longer read the table; that aborts the export.
  * Raises `too-many-requests`.
  */
-export function exported(
+export function startExport(
   context: Context,
   organizationId: string,
-  table: Omit<Table, "close">,
+  table: Omit<CsvTable, "close">,
   check: (actor: Actor) => Promise<unknown>,
-): Table {
-  const close = running.take({ organization: organizationId });
+): CsvTable {
+  const close = runningExports.acquire({ organization: organizationId });
   return { ...table, pieces: whileAllowed(context, table.pieces, check), close };
 }
 

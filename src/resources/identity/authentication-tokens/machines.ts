@@ -2,10 +2,10 @@
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
-import { between, type TokenTold } from "./store.ts";
+import { fieldSeparator, type TokenLookup } from "./store.ts";
 
 /** The columns of both kinds, in the order of the encoded text. */
-const machineTold = {
+const machineColumns = {
   kind: { agent: sql`'agent'`, run: sql`'run'` },
   id: { agent: sql`k.id`, run: sql`f.id` },
   hash: { agent: sql`k.hash`, run: sql`f.token_hash` },
@@ -15,51 +15,51 @@ const machineTold = {
   runId: { agent: sql`''`, run: sql`f.run_id` },
   workspaceId: { agent: sql`''`, run: sql`f.workspace_id` },
 } as const;
-type MachineFact = keyof typeof machineTold;
+type MachineFact = keyof typeof machineColumns;
 
 /** All values are text; missing ones are empty. */
 export type MachineHolder = Readonly<Record<MachineFact, string>>;
 
-const facts = (kind: "agent" | "run") =>
+const machineText = (kind: "agent" | "run") =>
   sql.join(
-    Object.values(machineTold).map((fact) => sql`coalesce(cast(${fact[kind]} as text), '')`),
-    sql.raw(`|| '${between}' ||`),
+    Object.values(machineColumns).map((fact) => sql`coalesce(cast(${fact[kind]} as text), '')`),
+    sql.raw(`|| '${fieldSeparator}' ||`),
   );
 
 const findMachine = prepared<{ hash: string }, { holder: string; snapshot: string | null }>((db, { hash }, dialect) => {
   // The hash of a phase is removed when it ends and replaced when another agent takes over.
   const found = sql<{ holder: string; snapshot: string | null }>`
-    select ${facts("agent")} as holder, ${dialect.moment} as snapshot from agent_tokens as k
+    select ${machineText("agent")} as holder, ${dialect.snapshotId} as snapshot from agent_tokens as k
     left join agent_pools as p on p.id = k.agent_pool_id
     left join site_agent_pools as s on s.id = k.site_agent_pool_id
     where k.hash = ${hash}
     union all
-    select ${facts("run")} as holder, ${dialect.moment} as snapshot from run_phases as f
+    select ${machineText("run")} as holder, ${dialect.snapshotId} as snapshot from run_phases as f
     where f.token_hash = ${hash} and f.status = 'running'`;
   return { compile: () => found.compile(db) };
 });
 
-export async function machineWith(tx: Tx, hash: string): Promise<TokenTold | undefined> {
+export async function findMachineToken(tx: Tx, hash: string): Promise<TokenLookup | undefined> {
   const [row] = await findMachine(tx, { hash });
   // Responses to agents and runs don't depend on team grants, so nothing expires.
   return row && { holder: row.holder, moment: row.snapshot, nextEnd: null, says: null };
 }
 
-const findRunning = prepared<{ id: string }, { holder: string; snapshot: string | null }>((db, { id }, dialect) => {
+const findRunningPhase = prepared<{ id: string }, { holder: string; snapshot: string | null }>((db, { id }, dialect) => {
   const found = sql<{ holder: string; snapshot: string | null }>`
-    select ${facts("run")} as holder, ${dialect.moment} as snapshot from run_phases as f
+    select ${machineText("run")} as holder, ${dialect.snapshotId} as snapshot from run_phases as f
     where f.id = ${id} and f.status = 'running' and f.token_hash is not null`;
   return { compile: () => found.compile(db) };
 });
 
-export async function runningPhase(tx: Tx, id: string): Promise<Pick<TokenTold, "holder"> | undefined> {
-  const [row] = await findRunning(tx, { id });
+export async function runningPhase(tx: Tx, id: string): Promise<Pick<TokenLookup, "holder"> | undefined> {
+  const [row] = await findRunningPhase(tx, { id });
   return row && { holder: row.holder };
 }
 
-export function machineIn(text: string): MachineHolder {
-  const values = text.split(between);
+export function parseMachineHolder(text: string): MachineHolder {
+  const values = text.split(fieldSeparator);
   return Object.fromEntries(
-    Object.keys(machineTold).map((name, index) => [name, values[index] ?? ""]),
+    Object.keys(machineColumns).map((name, index) => [name, values[index] ?? ""]),
   ) as MachineHolder;
 }

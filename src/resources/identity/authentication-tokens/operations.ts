@@ -1,16 +1,16 @@
 /** Operations on API tokens. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { mayManageToken, organizationPermissions } from "../../../access/permissions/organization.ts";
+import { canManageToken, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError, attributeFault, forbidden, notFound } from "../../../kernel/errors.ts";
 import { isIdOf } from "../../../kernel/ids.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
-import { forEver } from "../../shared/grants/in-force.ts";
-import { standingThrough } from "../../shared/grants/reads.ts";
+import { neverExpires } from "../../shared/grants/in-force.ts";
+import { standingUntil } from "../../shared/grants/reads.ts";
 import { now } from "../../../kernel/time.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { grantTeam, loadTeam, refuseExceeding } from "../teams/reads.ts";
-import { loadTokenHolder } from "../users/reads.ts";
+import { grantTeam, loadTeam, refuseExceedingOwnAccess } from "../teams/reads.ts";
+import { loadTokenUser } from "../users/reads.ts";
 import { factsOf, type OrganizationView } from "../organizations/definition.ts";
 import { authenticationTokens, type TokenView } from "./definition.ts";
 import { expiryOf, type OrganizationTokenKind } from "./rules.ts";
@@ -21,16 +21,16 @@ import {
   isDescriptionTaken,
   listTeamTokens,
   listTokens,
-  type ManagedToken,
+  type ManagedTokenView,
 } from "./store.ts";
 import { issueToken, type NewToken, recordRevoked, revokeToken } from "./writes.ts";
 
-type Wanted = Pick<NewToken, "isLegacy" | "description" | "expiredAt">;
+type TeamTokenInput = Pick<NewToken, "isLegacy" | "description" | "expiredAt">;
 
 export const authenticationTokenResource = implement(authenticationTokens, {
   async createUserToken({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const user = await loadTokenHolder(tx, context, params.userId);
+      const user = await loadTokenUser(tx, context, params.userId);
       return {
         view: await issueToken(tx, context, user, {
           holder: { kind: "user", userId: user.id },
@@ -43,25 +43,25 @@ export const authenticationTokenResource = implement(authenticationTokens, {
 
   async listUserTokens({ context, params, query }) {
     const tx = context.database.reader;
-    const user = await loadTokenHolder(tx, context, params.userId);
+    const user = await loadTokenUser(tx, context, params.userId);
     return listTokens(tx, { userId: user.id }, query.page);
   },
 
   async showToken({ context, params }) {
     const { reader } = context.database;
     if (isIdOf("agent-tokens", params.tokenId))
-      return { view: await context.hooks.agentTokens.load(reader, context, params.tokenId) };
-    return { view: shownTo(context, await findToken(reader, context.actor, params.tokenId)) };
+      return { view: await context.hooks.agentTokens.loadAgentToken(reader, context, params.tokenId) };
+    return { view: grantToken(context, await findToken(reader, context.actor, params.tokenId)) };
   },
 
   async deleteToken({ context, params }) {
     return context.database.write(async (tx) => {
       if (isIdOf("agent-tokens", params.tokenId)) {
-        const agentToken = await context.hooks.agentTokens.load(tx, context, params.tokenId);
+        const agentToken = await context.hooks.agentTokens.loadAgentToken(tx, context, params.tokenId);
         context.ifMatch.check(agentToken);
-        return context.hooks.agentTokens.revoke(tx, context, agentToken);
+        return context.hooks.agentTokens.revokeAgentToken(tx, context, agentToken);
       }
-      const token = shownTo(context, await findToken(tx, context.actor, params.tokenId));
+      const token = grantToken(context, await findToken(tx, context.actor, params.tokenId));
       context.ifMatch.check(token);
       await revokeToken(tx, context, token);
     });
@@ -76,12 +76,12 @@ export const authenticationTokenResource = implement(authenticationTokens, {
   },
 
   async showTeamToken({ context, params }) {
-    return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, params)) };
+    return { view: grantToken(context, await findLegacyToken(context.database.reader, context.actor, params)) };
   },
 
   async deleteTeamToken({ context, params }) {
     return context.database.write(async (tx) => {
-      const token = shownTo(context, await findLegacyToken(tx, context.actor, params));
+      const token = grantToken(context, await findLegacyToken(tx, context.actor, params));
       context.ifMatch.check(token);
       await revokeToken(tx, context, token);
     });
@@ -127,11 +127,11 @@ export const authenticationTokenResource = implement(authenticationTokens, {
         "can-update-api-token",
       );
       const selected = organizationToken(params, query);
-      await refuseOutlasting(tx, context, organization, workingUntil(body.attributes));
+      await refuseOutlastingOwnership(tx, context, organization, latestUseOf(body.attributes));
       const before = await findLegacyToken(tx, context.actor, selected);
       const holder = { kind: selected.kind, organizationId: organization.id, ...factsOf(organization) };
       const token = { holder, isLegacy: true, ...body.attributes };
-      return { view: await issueToken(tx, context, organization, token, before && shownTo(context, before)) };
+      return { view: await issueToken(tx, context, organization, token, before && grantToken(context, before)) };
     });
   },
 
@@ -143,12 +143,12 @@ export const authenticationTokenResource = implement(authenticationTokens, {
 
   async showOrganizationToken({ context, params, query }) {
     const selected = organizationToken(params, query);
-    return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, selected)) };
+    return { view: grantToken(context, await findLegacyToken(context.database.reader, context.actor, selected)) };
   },
 
   async deleteOrganizationToken({ context, params, query }) {
     return context.database.write(async (tx) => {
-      const token = shownTo(context, await findLegacyToken(tx, context.actor, organizationToken(params, query)));
+      const token = grantToken(context, await findLegacyToken(tx, context.actor, organizationToken(params, query)));
       context.ifMatch.check(token);
       await revokeToken(tx, context, token);
     });
@@ -175,35 +175,35 @@ async function addTeamToken(
   tx: Tx,
   context: Context,
   team: TokenTeam,
-  input: Wanted,
-  before?: ManagedToken,
+  input: TeamTokenInput,
+  before?: ManagedTokenView,
 ): Promise<TokenView> {
-  await refuseExceeding(tx, context, team.organizationId, [team], workingUntil(input));
+  await refuseExceedingOwnAccess(tx, context, team.organizationId, [team], latestUseOf(input));
   if (input.description && (await isDescriptionTaken(tx, team.id, input.description, before?.id)))
     throw new AppError("invalid-record", [descriptionTaken]);
   const { id: teamId, organizationId, organizationName, organizationFacts } = team;
   const holder = { kind: "team", teamId, organizationId, organizationName, organizationFacts } as const;
-  return issueToken(tx, context, team, { holder, ...input }, before && shownTo(context, before));
+  return issueToken(tx, context, team, { holder, ...input }, before && grantToken(context, before));
 }
 
-const workingUntil = ({ expiredAt }: Pick<NewToken, "expiredAt">): string =>
-  expiryOf(expiredAt, now(), undefined) ?? forEver;
+const latestUseOf = ({ expiredAt }: Pick<NewToken, "expiredAt">): string =>
+  expiryOf(expiredAt, now(), undefined) ?? neverExpires;
 
 /** An owner with an expiry can't create an organization token that works for longer. Raises `forbidden`. */
-async function refuseOutlasting(
+async function refuseOutlastingOwnership(
   tx: Tx,
   { actor }: Context,
   { id, standing }: OrganizationView,
   through: string,
 ): Promise<void> {
-  const lasting = await standingThrough(tx, actor, standing, id, through);
+  const lasting = await standingUntil(tx, actor, standing, id, through);
   if (!organizationPermissions(lasting)["can-update-api-token"])
     throw forbidden("The token would outlast your ownership of the organization. Set an earlier expired-at.");
 }
 
-function shownTo(context: Context, token: ManagedToken | undefined): Granted<ManagedToken, "can-manage"> {
+function grantToken(context: Context, token: ManagedTokenView | undefined): Granted<ManagedTokenView, "can-manage"> {
   const thing = "authentication token";
   if (token === undefined) throw notFound(thing);
-  const allowed = mayManageToken(context.actor, token);
+  const allowed = canManageToken(context.actor, token);
   return grant(token, { thing, permission: "can-manage", visible: allowed, allowed, needs: "to manage its tokens" });
 }

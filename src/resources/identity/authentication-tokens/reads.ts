@@ -2,15 +2,15 @@
 import { timingSafeEqual } from "node:crypto";
 import { type RawBuilder, sql } from "kysely";
 import { nowMs } from "../../../kernel/time.ts";
-import { type Actor, ageInPerson, tokenIdOf } from "../../../access/actor.ts";
+import { type Actor, interactiveSessionAge, tokenIdOf } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
-import { machineIn, type MachineHolder, machineWith, runningPhase } from "./machines.ts";
-import { holderIn, type TokenHolder, type TokenTold, tokenWith } from "./store.ts";
+import { parseMachineHolder, type MachineHolder, findMachineToken, runningPhase } from "./machines.ts";
+import { parseHolder, type TokenHolderFacts, type TokenLookup, tokenLookup } from "./store.ts";
 
 /** An authenticated token, as read at one snapshot of the database. */
-export interface Session {
+export interface AuthenticatedToken {
   readonly tokenHash: string;
   readonly actor: TokenActor;
   /** In milliseconds: the token expires then, or becomes too old for an organization's policy. */
@@ -22,30 +22,30 @@ export interface Session {
   readonly moment: string | null;
 }
 
-export type KnownBefore = Omit<Session, "moment">;
+export type KnownToken = Omit<AuthenticatedToken, "moment">;
 
 export type TokenActor = Actor & { readonly tokenId: string };
 
-const noWarrant = sessionWith(() => sql<string | null>`null`);
+const withoutVersion = tokenAuthenticator(() => sql<string | null>`null`);
 
 /**
  * Undefined if the token is unknown, expired, too old or revoked; callers don't learn which. `known` is the result of an earlier lookup.
  */
-export async function sessionOf(tx: Tx, hash: string, known?: KnownBefore): Promise<Session | undefined> {
-  return (await noWarrant(tx, hash, known, {})).session;
+export async function authenticateToken(tx: Tx, hash: string, known?: KnownToken): Promise<AuthenticatedToken | undefined> {
+  return (await withoutVersion(tx, hash, known, {})).session;
 }
 
 /** Also selects `version` in the same statement: the version string of a cached response. It is built with the given parameters. */
-export function sessionWith<Parameters extends object>(version: (parameters: Parameters) => RawBuilder<string | null>) {
-  const find = tokenWith(version);
-  return async (tx: Tx, hash: string, known: KnownBefore | undefined, parameters: Parameters) => {
+export function tokenAuthenticator<Parameters extends object>(version: (parameters: Parameters) => RawBuilder<string | null>) {
+  const find = tokenLookup(version);
+  return async (tx: Tx, hash: string, known: KnownToken | undefined, parameters: Parameters) => {
     const found = await find(tx, { ...parameters, token: hash, nowMs: nowMs() });
-    if (found === undefined) return { session: await machineOf(tx, hash, known), says: null };
-    return { session: sessionIn(found, hash, known), says: found.says };
+    if (found === undefined) return { session: await authenticateMachine(tx, hash, known), says: null };
+    return { session: toAuthenticatedToken(found, hash, known), says: found.says };
   };
 }
 
-const byId = tokenWith(() => sql<string | null>`null`, "id");
+const byId = tokenLookup(() => sql<string | null>`null`, "id");
 
 /**
  * Looks up a token by id, for URLs that were signed for it and work without the secret. Undefined if the token was revoked, has expired or
@@ -53,9 +53,9 @@ const byId = tokenWith(() => sql<string | null>`null`, "id");
  */
 export async function actorOfToken(tx: Tx, id: string): Promise<TokenActor | undefined> {
   const found = await byId(tx, { token: id, nowMs: nowMs() });
-  if (found !== undefined) return toToken(found.holder)?.actor;
+  if (found !== undefined) return parseToken(found.holder)?.actor;
   const machine = await runningPhase(tx, id);
-  return machine && machineActor(machineIn(machine.holder));
+  return machine && machineActor(parseMachineHolder(machine.holder));
 }
 
 /**
@@ -75,11 +75,11 @@ export async function recheckAccess<T>(
   return check(current);
 }
 
-async function machineOf(tx: Tx, hash: string, known: KnownBefore | undefined): Promise<Session | undefined> {
-  const found = await machineWith(tx, hash);
+async function authenticateMachine(tx: Tx, hash: string, known: KnownToken | undefined): Promise<AuthenticatedToken | undefined> {
+  const found = await findMachineToken(tx, hash);
   if (found === undefined) return undefined;
   if (known?.text === found.holder) return { ...known, moment: found.moment };
-  const holder = machineIn(found.holder);
+  const holder = parseMachineHolder(found.holder);
   if (!timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
   const until = Number.POSITIVE_INFINITY;
   const actor = machineActor(holder);
@@ -103,16 +103,16 @@ function machineActor({ kind, id, organizationId, ...holder }: MachineHolder): T
   };
 }
 
-function sessionIn(found: TokenTold, hash: string, known: KnownBefore | undefined): Session | undefined {
+function toAuthenticatedToken(found: TokenLookup, hash: string, known: KnownToken | undefined): AuthenticatedToken | undefined {
   const { holder, nextEnd, moment } = found;
-  const token = known?.text === holder && known.tokenUntil > nowMs() ? known : toToken(holder, hash);
+  const token = known?.text === holder && known.tokenUntil > nowMs() ? known : parseToken(holder, hash);
   if (token === undefined) return undefined;
   const until = nextEnd === null ? token.tokenUntil : Math.min(token.tokenUntil, Date.parse(nextEnd));
   return { ...token, until, moment };
 }
 
-function toToken(text: string, hash?: string): Omit<KnownBefore, "until"> | undefined {
-  const holder = holderIn(text);
+function parseToken(text: string, hash?: string): Omit<KnownToken, "until"> | undefined {
+  const holder = parseHolder(text);
   if (hash !== undefined && !timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
   const createdMs = Date.parse(holder.createdAt);
   const expiresAt = holder.expiredAt === "" ? Number.POSITIVE_INFINITY : Date.parse(holder.expiredAt);
@@ -127,7 +127,7 @@ function toToken(text: string, hash?: string): Omit<KnownBefore, "until"> | unde
 const after = (ms: number, delay: string): number => (delay === "" ? Number.POSITIVE_INFINITY : ms + Number(delay));
 
 function toActor(
-  { id, kind, ...holder }: TokenHolder,
+  { id, kind, ...holder }: TokenHolderFacts,
   { bornMs, end }: { readonly bornMs: number; readonly end: number },
 ): TokenActor | undefined {
   if ((kind === "user" || kind === "session") && holder.userId !== "") {
@@ -139,7 +139,7 @@ function toActor(
       tokenId: id,
       get tokenAgeMs() {
         const isInteractive = kind === "session" && holder.begunAt === "";
-        return isInteractive ? ageInPerson : Math.max(0, nowMs() - bornMs);
+        return isInteractive ? interactiveSessionAge : Math.max(0, nowMs() - bornMs);
       },
     };
   }

@@ -8,7 +8,7 @@ import { authenticationTokens } from "./definition.ts";
 
 export type OrganizationTokenKind = "organization" | "audit-trails";
 
-interface OfOrganization {
+interface TokenOrganization {
   readonly organizationId: string;
   readonly organizationName: string;
   /** Needed only for the ETag. */
@@ -17,10 +17,10 @@ interface OfOrganization {
 
 export type TokenOwner =
   | { readonly kind: "user" | "session"; readonly userId: string }
-  | (OfOrganization & { readonly kind: "team"; readonly teamId: string })
-  | (OfOrganization & { readonly kind: OrganizationTokenKind });
+  | (TokenOrganization & { readonly kind: "team"; readonly teamId: string })
+  | (TokenOrganization & { readonly kind: OrganizationTokenKind });
 
-export interface WantedToken {
+export interface TokenSpec {
   readonly id?: string;
   readonly holder: TokenOwner;
   readonly isLegacy: boolean;
@@ -29,15 +29,15 @@ export interface WantedToken {
   readonly identityTrustId?: string | undefined;
 }
 
-interface Identity {
+interface TokenOrigin {
   readonly createdById: string;
   readonly createdAt: Timestamp;
   readonly expiredAt: Timestamp | null;
 }
 
 export function newTokenRow(
-  { id, holder, isLegacy, description, begunById, identityTrustId }: WantedToken,
-  { expiredAt, ...identity }: Identity,
+  { id, holder, isLegacy, description, begunById, identityTrustId }: TokenSpec,
+  { expiredAt, ...identity }: TokenOrigin,
 ): Omit<TokenTable, "hash"> {
   return {
     id: id ?? newId("authentication-tokens"),
@@ -55,12 +55,12 @@ export function newTokenRow(
   };
 }
 
-const yearsByDefault = 2;
+const defaultYears = 2;
 
 /** Two years later on the same date; from 29 February, on 1 March. */
-function expiryByDefault(createdAt: Timestamp): Timestamp {
+function defaultExpiry(createdAt: Timestamp): Timestamp {
   const expiry = new Date(createdAt);
-  expiry.setUTCFullYear(expiry.getUTCFullYear() + yearsByDefault);
+  expiry.setUTCFullYear(expiry.getUTCFullYear() + defaultYears);
   return expiry.toISOString();
 }
 
@@ -73,7 +73,7 @@ export function expiryOf(
   createdAt: Timestamp,
   latest: Timestamp | undefined,
 ): Timestamp | null {
-  return requested === undefined ? earlier(expiryByDefault(createdAt), latest) : requested;
+  return requested === undefined ? earlier(defaultExpiry(createdAt), latest) : requested;
 }
 
 /** Timestamps sort as text; null means never. */

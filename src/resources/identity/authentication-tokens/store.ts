@@ -4,7 +4,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type Standing, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
 import type { TeamFacts } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -13,16 +13,16 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import { containsWords } from "../../../database/dialect.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import { inForce, nextEnd } from "../../shared/grants/in-force.ts";
+import { inForce, nextExpiry } from "../../shared/grants/in-force.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
-import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
+import { countOf, fetchPage, type SortColumn } from "../../shared/paging.ts";
 import { teamIsVisible } from "../teams/visibility.ts";
 import type { TokenView } from "./definition.ts";
 import type { OrganizationTokenKind } from "./rules.ts";
 
 /** Exactly one owner. Organizations are identified by name, as in the API. */
-export type Holder =
+export type TokenHolderRef =
   | { readonly userId: string }
   | { readonly teamId: string }
   | { readonly organizationName: string; readonly kind: OrganizationTokenKind };
@@ -42,7 +42,7 @@ const columns = [
   "k.version",
 ] as const;
 
-function tokens(db: Kysely<Schema>) {
+function selectTokens(db: Kysely<Schema>) {
   return db
     .selectFrom("tokens as k")
     .leftJoin("organizations as o", "o.id", "k.organizationId")
@@ -50,11 +50,11 @@ function tokens(db: Kysely<Schema>) {
     .select(factsColumns);
 }
 
-export interface ManagedToken extends TokenView, TeamFacts {
-  readonly standing: Standing;
+export interface ManagedTokenView extends TokenView, TeamFacts {
+  readonly standing: OrganizationStanding;
 }
 
-async function findForActor(tx: Tx, actor: Actor, query: ReturnType<typeof tokens>): Promise<ManagedToken | undefined> {
+async function findForActor(tx: Tx, actor: Actor, query: ReturnType<typeof selectTokens>): Promise<ManagedTokenView | undefined> {
   const principal = principalOf(actor);
   const row = await query
     .leftJoin("teams as t", "t.id", "k.teamId")
@@ -77,29 +77,29 @@ async function findForActor(tx: Tx, actor: Actor, query: ReturnType<typeof token
   };
 }
 
-export async function findToken(tx: Tx, actor: Actor, id: string): Promise<ManagedToken | undefined> {
-  return findForActor(tx, actor, tokens(tx.db).where("k.id", "=", id).where("k.kind", "<>", "session"));
+export async function findToken(tx: Tx, actor: Actor, id: string): Promise<ManagedTokenView | undefined> {
+  return findForActor(tx, actor, selectTokens(tx.db).where("k.id", "=", id).where("k.kind", "<>", "session"));
 }
 
 /** A team or organization has at most one legacy token; a new one replaces it. */
-export async function findLegacyToken(tx: Tx, actor: Actor, holder: Holder): Promise<ManagedToken | undefined> {
-  return findForActor(tx, actor, heldBy(tx.db, holder).where("k.isLegacy", "=", 1));
+export async function findLegacyToken(tx: Tx, actor: Actor, holder: TokenHolderRef): Promise<ManagedTokenView | undefined> {
+  return findForActor(tx, actor, selectTokensOf(tx.db, holder).where("k.isLegacy", "=", 1));
 }
 
-function heldBy(db: Kysely<Schema>, holder: Holder) {
-  if ("userId" in holder) return tokens(db).where("k.userId", "=", holder.userId).where("k.kind", "=", "user");
-  if ("teamId" in holder) return tokens(db).where("k.teamId", "=", holder.teamId);
-  return tokens(db).where("o.nameKey", "=", fold(holder.organizationName)).where("k.kind", "=", holder.kind);
+function selectTokensOf(db: Kysely<Schema>, holder: TokenHolderRef) {
+  if ("userId" in holder) return selectTokens(db).where("k.userId", "=", holder.userId).where("k.kind", "=", "user");
+  if ("teamId" in holder) return selectTokens(db).where("k.teamId", "=", holder.teamId);
+  return selectTokens(db).where("o.nameKey", "=", fold(holder.organizationName)).where("k.kind", "=", holder.kind);
 }
 
-const newestFirst: readonly Order[] = [{ column: "k.createdAt", descending: true }, { column: "k.id" }];
+const newestFirst: readonly SortColumn[] = [{ column: "k.createdAt", descending: true }, { column: "k.id" }];
 
 export async function listTokens(
   tx: Tx,
-  holder: Holder,
+  holder: TokenHolderRef,
   page: Page,
 ): Promise<{ views: TokenView[]; totalCount: number }> {
-  const rows = heldBy(tx.db, holder);
+  const rows = selectTokensOf(tx.db, holder);
   const found = await fetchPage(tx, {
     rows,
     order: newestFirst,
@@ -126,7 +126,7 @@ export async function listTeamTokens(
   search: { page: Page; part: string | undefined; sort: TeamTokenSort | undefined },
 ): Promise<{ views: TokenView[]; totalCount: number }> {
   const { standing } = organization;
-  let rows = tokens(tx.db)
+  let rows = selectTokens(tx.db)
     .innerJoin("teams as t", "t.id", "k.teamId")
     .select([
       "t.nameKey as teamName",
@@ -138,9 +138,9 @@ export async function listTeamTokens(
     .where("k.organizationId", "=", organization.id)
     .where("k.kind", "=", "team")
     .where(teamIsVisible(actor, standing));
-  if (!standing.ownerInPerson) rows = rows.where("t.isOwners", "=", 0);
+  if (!standing.managesOwnersTeam) rows = rows.where("t.isOwners", "=", 0);
   if (search.part) rows = rows.where(containsWords(tx.dialect, [sql.ref("t.nameKey")], search.part));
-  const order: Order[] =
+  const order: SortColumn[] =
     search.sort === undefined
       ? [...newestFirst]
       : [{ column: sortColumns[search.sort.key], descending: search.sort.descending }, { column: "k.id" }];
@@ -170,11 +170,11 @@ export async function isDescriptionTaken(
   return found !== undefined;
 }
 
-export type TokenGiver = Granted<object, "can-manage-user-tokens" | "can-update-api-token" | "can-administer">;
+export type TokenIssuer = Granted<object, "can-manage-user-tokens" | "can-update-api-token" | "can-administer">;
 
 export async function insertToken(
   tx: Tx,
-  _by: TokenGiver | Granted<object, "can-sign-in">,
+  _by: TokenIssuer | Granted<object, "can-sign-in">,
   { endsAt: expiredAt }: CredentialTerm,
   row: Omit<TokenTable, "expiredAt">,
 ): Promise<void> {
@@ -184,7 +184,7 @@ export async function insertToken(
     .execute();
 }
 
-const toldOfRemoved = ["id", "kind", "userId", "teamId", "organizationId", "description", "expiredAt"] as const;
+const auditedTokenColumns = ["id", "kind", "userId", "teamId", "organizationId", "description", "expiredAt"] as const;
 
 export async function deleteTokenRow(
   tx: Tx,
@@ -193,7 +193,7 @@ export async function deleteTokenRow(
   return tx.db
     .deleteFrom("tokens")
     .where((where) => where.or([where("id", "=", id), where("begunById", "=", id)]))
-    .returning(toldOfRemoved)
+    .returning(auditedTokenColumns)
     .execute();
 }
 
@@ -213,13 +213,13 @@ export type SessionEnder = Granted<
   "can-manage" | "can-update" | "can-administer" | "can-accept" | "can-sign-in"
 >;
 
-export async function deleteUsersRows(tx: Tx, user: SessionEnder, kind: "session" | "user", id?: string) {
+export async function deleteUserTokenRows(tx: Tx, user: SessionEnder, kind: "session" | "user", id?: string) {
   return tx.db
     .deleteFrom("tokens")
     .where("userId", "=", user.id)
     .where("kind", "=", kind)
     .$if(id !== undefined, (query) => query.where("id", "=", id ?? ""))
-    .returning(toldOfRemoved)
+    .returning(auditedTokenColumns)
     .execute();
 }
 
@@ -232,7 +232,7 @@ export async function deleteSessionRowsOfProvider(
     .where("id", "in", (query) =>
       query.selectFrom("ssoSessions").select("tokenId").where("ssoProviderId", "=", provider.id),
     )
-    .returning(toldOfRemoved)
+    .returning(auditedTokenColumns)
     .execute();
 }
 
@@ -252,9 +252,9 @@ export async function deleteTeamTokenRows(
         .select("t.id")
         .where("t.organizationId", "=", id)
         .where(teamIsVisible(actor, standing))
-        .$if(!standing.ownerInPerson, (teams) => teams.where("t.isOwners", "=", 0)),
+        .$if(!standing.managesOwnersTeam, (teams) => teams.where("t.isOwners", "=", 0)),
     )
-    .returning(toldOfRemoved)
+    .returning(auditedTokenColumns)
     .execute();
 }
 
@@ -271,18 +271,18 @@ export async function deleteExpiredTokenRows(tx: Tx, _by: Capability<"job">, lim
         .where("k.expiredAt", "<=", now)
         .orderBy("k.expiredAt")
         .limit(limit)
-        .modifyEnd(tx.dialect.lockFreeRows("k", "removal")),
+        .modifyEnd(tx.dialect.lockRowsSkipLocked("k", "removal")),
     )
-    .returning(toldOfRemoved)
+    .returning(auditedTokenColumns)
     .execute();
 }
 
-export async function lockFreeTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
+export async function lockAvailableTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("tokens as k")
     .select("k.id")
     .where(tx.dialect.isOneOf(sql.ref("k.id"), ids))
-    .modifyEnd(tx.dialect.lockFreeRows("k"))
+    .modifyEnd(tx.dialect.lockRowsSkipLocked("k"))
     .execute();
   return rows.map((row) => row.id);
 }
@@ -290,7 +290,7 @@ export async function lockFreeTokens(tx: Tx, ids: readonly string[]): Promise<st
 // --- authentication
 
 /** Everything about a token that decides its actor and validity, in the order of the encoded text. */
-const told = {
+const tokenColumns = {
   id: sql`k.id`,
   kind: sql`k.kind`,
   hash: sql`k.hash`,
@@ -311,13 +311,13 @@ const told = {
 };
 
 /** All values are text; missing ones are empty. `nextTtlMs` is the next age at which an organization can reject a user's token. */
-export type TokenHolder = Readonly<Record<keyof typeof told | "nextTtlMs", string>>;
+export type TokenHolderFacts = Readonly<Record<keyof typeof tokenColumns | "nextTtlMs", string>>;
 
 /** Names, ids and timestamps never contain these characters. */
-export const between = "\u001f";
-const betweenParts = "\u001e";
+export const fieldSeparator = "\u001f";
+const recordSeparator = "\u001e";
 
-export interface TokenTold {
+export interface TokenLookup {
   /** Encoded text for `parseHolder`; equal texts mean equal holders. */
   readonly holder: string;
   readonly moment: string | null;
@@ -330,7 +330,7 @@ export interface TokenTold {
  * The lookup that every request starts with. It selects one encoded text instead of many columns, because drivers are slower with more
  * columns and the text is usually the same as before.
  */
-export function tokenWith<Parameters extends object>(
+export function tokenLookup<Parameters extends object>(
   version: (parameters: Parameters) => RawBuilder<string | null>,
   by: "hash" | "id" = "hash",
 ) {
@@ -339,8 +339,8 @@ export function tokenWith<Parameters extends object>(
     const nextTtlMs = sql`case when k.kind = 'user' or b.id is not null then (
       select min(max_ttl_ms) from organization_token_ttl_policies where token_type = 'user' and max_ttl_ms > ${age}) end`;
     const asText = (value: RawBuilder<unknown>) => sql`coalesce(cast(${value} as text), '')`;
-    const holder = sql.join([...Object.values(told), nextTtlMs].map(asText), sql.raw(`|| '${between}' ||`));
-    const parts = [sql`${holder}`, asText(dialect.moment), asText(nextEnd), asText(version(parameters))];
+    const holder = sql.join([...Object.values(tokenColumns), nextTtlMs].map(asText), sql.raw(`|| '${fieldSeparator}' ||`));
+    const parts = [sql`${holder}`, asText(dialect.snapshotId), asText(nextExpiry), asText(version(parameters))];
     return (
       db
         .selectFrom("tokens as k")
@@ -348,23 +348,23 @@ export function tokenWith<Parameters extends object>(
         .leftJoin("teams as t", "t.id", "k.teamId")
         .leftJoin("organizations as o", "o.id", "k.organizationId")
         .leftJoin("tokens as b", "b.id", "k.begunById")
-        .select(sql<string>`${sql.join(parts, sql.raw(`|| '${betweenParts}' ||`))}`.as("parts"))
+        .select(sql<string>`${sql.join(parts, sql.raw(`|| '${recordSeparator}' ||`))}`.as("parts"))
         .where(`k.${by}`, "=", parameters.token)
         // A session ends with the token that started it, however that token was removed.
         .where((where) => where.or([where("k.begunById", "is", null), where("b.id", "is not", null)]))
     );
   });
-  return async (tx: Tx, parameters: Parameters & { token: string; nowMs: number }): Promise<TokenTold | undefined> => {
+  return async (tx: Tx, parameters: Parameters & { token: string; nowMs: number }): Promise<TokenLookup | undefined> => {
     const [row] = await find(tx, parameters);
     if (row === undefined) return undefined;
-    const [holder = "", moment, ends, versionText] = row.parts.split(betweenParts);
+    const [holder = "", moment, ends, versionText] = row.parts.split(recordSeparator);
     return { holder, moment: moment || null, nextEnd: ends || null, says: versionText || null };
   };
 }
 
-export function holderIn(text: string): TokenHolder {
-  const values = text.split(between);
+export function parseHolder(text: string): TokenHolderFacts {
+  const values = text.split(fieldSeparator);
   return Object.fromEntries(
-    [...Object.keys(told), "nextTtlMs"].map((name, index) => [name, values[index] ?? ""]),
-  ) as TokenHolder;
+    [...Object.keys(tokenColumns), "nextTtlMs"].map((name, index) => [name, values[index] ?? ""]),
+  ) as TokenHolderFacts;
 }

@@ -8,35 +8,35 @@ import type { TokenTable } from "../../../database/schema/identity.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newToken, sessionHash, tokenHash } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { type AuditEvent, recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
 import type { TokenView } from "./definition.ts";
-import { earlier, expiryFaults, expiryOf, latestExpiry, newTokenRow, type WantedToken } from "./rules.ts";
+import { earlier, expiryFaults, expiryOf, latestExpiry, newTokenRow, type TokenSpec } from "./rules.ts";
 import {
   deleteExpiredTokenRows,
   deleteSessionRowsOfProvider,
   deleteTokenRow,
   holdToken,
-  deleteUsersRows,
+  deleteUserTokenRows,
   insertToken,
-  lockFreeTokens,
+  lockAvailableTokens,
   type SessionEnder,
-  type TokenGiver,
+  type TokenIssuer,
 } from "./store.ts";
 
 export { holdToken };
 
-export interface NewToken extends WantedToken {
+export interface NewToken extends TokenSpec {
   readonly expiredAt?: string | null | undefined;
   readonly secret?: string | undefined;
 }
 
-type Maker = Pick<Context, "actor" | "requestId">;
-type Issued = TokenView & { readonly secret: string };
+type TokenChangeContext = Pick<Context, "actor" | "requestId">;
+type IssuedToken = TokenView & { readonly secret: string };
 
-export async function addToken(tx: Tx, context: Maker, input: NewToken): Promise<Issued> {
+export async function addToken(tx: Tx, context: TokenChangeContext, input: NewToken): Promise<IssuedToken> {
   return issueToken(tx, context, requireSiteAdmin(context.actor), input);
 }
 
@@ -47,11 +47,11 @@ export async function addToken(tx: Tx, context: Maker, input: NewToken): Promise
  */
 export async function issueToken(
   tx: Tx,
-  context: Maker,
-  by: TokenGiver,
+  context: TokenChangeContext,
+  by: TokenIssuer,
   input: NewToken,
   replaced?: Granted<TokenView, "can-manage">,
-): Promise<Issued> {
+): Promise<IssuedToken> {
   const term = (endsAt: string | null) =>
     credentialTerm(context.actor, { thing: "a token", endsAt, attribute: "expired-at" });
   return storeToken(tx, context, { by, term, replaced }, input);
@@ -60,21 +60,21 @@ export async function issueToken(
 /** For a user or pipeline that was authenticated by other means than a token. Raises `invalid`. */
 export async function issueSignInToken(
   tx: Tx,
-  context: Maker,
+  context: TokenChangeContext,
   by: Granted<object, "can-sign-in">,
   input: NewToken,
-): Promise<Issued> {
+): Promise<IssuedToken> {
   return storeToken(tx, context, { by, term: (endsAt) => signInTerm(by, endsAt) }, input);
 }
 
-interface Issuance {
+interface TokenIssuance {
   readonly by: Parameters<typeof insertToken>[1];
   readonly term: (endsAt: string | null) => CredentialTerm;
   readonly replaced?: Granted<TokenView, "can-manage"> | undefined;
 }
 
 /** The returned secret is not stored and can't be read again. */
-async function storeToken(tx: Tx, context: Maker, { by, term, replaced }: Issuance, input: NewToken): Promise<Issued> {
+async function storeToken(tx: Tx, context: TokenChangeContext, { by, term, replaced }: TokenIssuance, input: NewToken): Promise<IssuedToken> {
   const { holder } = input;
   const createdAt = now();
   const latest = latestExpiry(
@@ -90,7 +90,7 @@ async function storeToken(tx: Tx, context: Maker, { by, term, replaced }: Issuan
   const deleted = replaced === undefined ? [] : await deleteTokenRow(tx, replaced);
   const hash = holder.kind === "session" ? sessionHash(secret) : tokenHash(secret);
   await insertToken(tx, by, until, { ...token, hash });
-  const events = [...deleted.map((each) => eventOf(each, "delete")), eventOf(token, "create")];
+  const events = [...deleted.map((each) => tokenEvent(each, "delete")), tokenEvent(token, "create")];
   await recordEvents(tx, context, events);
   const { organizationName = null, organizationFacts = null } = "userId" in holder ? {} : holder;
   return { ...token, secret, organizationName, organizationFacts };
@@ -98,33 +98,33 @@ async function storeToken(tx: Tx, context: Maker, { by, term, replaced }: Issuan
 
 export async function revokeToken(
   tx: Tx,
-  context: Maker,
-  token: Granted<ToldOfToken, "can-manage" | "can-administer">,
+  context: TokenChangeContext,
+  token: Granted<AuditedToken, "can-manage" | "can-administer">,
 ): Promise<void> {
   await recordRevoked(tx, context, await deleteTokenRow(tx, token));
 }
 
-export async function removeToken(tx: Tx, context: Maker, token: ToldOfToken): Promise<void> {
-  await revokeToken(tx, context, administered(requireSiteAdmin(context.actor), token));
+export async function removeToken(tx: Tx, context: TokenChangeContext, token: AuditedToken): Promise<void> {
+  await revokeToken(tx, context, withSiteAdminProof(requireSiteAdmin(context.actor), token));
 }
 
-export async function endSession(tx: Tx, context: Maker, user: SessionEnder, id: string): Promise<boolean> {
-  const removed = await deleteUsersRows(tx, user, "session", id);
+export async function endSession(tx: Tx, context: TokenChangeContext, user: SessionEnder, id: string): Promise<boolean> {
+  const removed = await deleteUserTokenRows(tx, user, "session", id);
   await recordRevoked(tx, context, removed);
   return removed.length > 0;
 }
 
-export async function endSessions(tx: Tx, context: Maker, user: SessionEnder): Promise<void> {
-  await recordRevoked(tx, context, await deleteUsersRows(tx, user, "session"));
+export async function endSessions(tx: Tx, context: TokenChangeContext, user: SessionEnder): Promise<void> {
+  await recordRevoked(tx, context, await deleteUserTokenRows(tx, user, "session"));
 }
 
-export async function takeTokenBack(tx: Tx, context: Maker, user: SessionEnder, id: string): Promise<void> {
-  await recordRevoked(tx, context, await deleteUsersRows(tx, user, "user", id));
+export async function revokeUserToken(tx: Tx, context: TokenChangeContext, user: SessionEnder, id: string): Promise<void> {
+  await recordRevoked(tx, context, await deleteUserTokenRows(tx, user, "user", id));
 }
 
 export async function endSessionsOfProvider(
   tx: Tx,
-  context: Maker,
+  context: TokenChangeContext,
   provider: Granted<{ readonly id: string }, "can-administer">,
 ): Promise<void> {
   await recordRevoked(tx, context, await deleteSessionRowsOfProvider(tx, provider));
@@ -136,7 +136,7 @@ export async function endSessionsOfProvider(
  */
 export async function removeExpiredTokens(
   tx: Tx,
-  context: Maker,
+  context: TokenChangeContext,
   by: Capability<"job">,
   limit: number,
 ): Promise<number> {
@@ -148,23 +148,23 @@ export async function removeExpiredTokens(
 /** Bounds the number of parameters of a statement. */
 const eventsPerStatement = 1000;
 
-export async function recordRevoked(tx: Tx, context: Maker, removed: readonly ToldOfToken[]): Promise<void> {
+export async function recordRevoked(tx: Tx, context: TokenChangeContext, removed: readonly AuditedToken[]): Promise<void> {
   for (let offset = 0; offset < removed.length; offset += eventsPerStatement) {
     const some = removed.slice(offset, offset + eventsPerStatement);
     await recordEvents(
       tx,
       context,
-      some.map((token) => eventOf(token, "delete")),
+      some.map((token) => tokenEvent(token, "delete")),
     );
   }
 }
 
-export type ToldOfToken = Pick<
+export type AuditedToken = Pick<
   TokenTable,
   "id" | "kind" | "userId" | "teamId" | "organizationId" | "description" | "expiredAt"
 >;
 
-function eventOf(token: ToldOfToken, verb: "create" | "delete"): AuditEvent {
+function tokenEvent(token: AuditedToken, verb: "create" | "delete"): AuditEvent {
   const audited = {
     holder: token.teamId ?? token.userId ?? token.organizationId,
     description: token.description,
@@ -182,8 +182,8 @@ function eventOf(token: ToldOfToken, verb: "create" | "delete"): AuditEvent {
  * Runs outside of requests, for many tokens at a time. `lastUsedAt` never goes back. Skips tokens that are locked: another server is
  * updating or revoking them, and waiting would delay the others.
  */
-export async function noteUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
-  for (const id of await lockFreeTokens(tx, [...uses.keys()])) {
+export async function recordTokenUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
+  for (const id of await lockAvailableTokens(tx, [...uses.keys()])) {
     const usedAt = uses.get(id) ?? "";
     await tx.db
       .updateTable("tokens")

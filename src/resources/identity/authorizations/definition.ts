@@ -3,17 +3,17 @@ import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { kebab } from "../../../kernel/names.ts";
-import { type Asked, askedFaults } from "./reads.ts";
+import { type AuthorizationRequest, authorizationRequestFaults } from "./reads.ts";
 
 export interface AuthorizationView {
   readonly id: string;
   readonly redirectUrl: string;
 }
 
-const asked = (doc: string) => [text({ min: 1, max: 2048 }), doc, { column: false, shown: false }] as const;
+const requestParameter = (doc: string) => [text({ min: 1, max: 2048 }), doc, { column: false, shown: false }] as const;
 
-const bodyFaults = (attributes: Partial<Asked>): Fault[] =>
-  askedFaults(attributes).map(({ parameter, sentence }) => attributeFault(kebab(parameter), sentence));
+const bodyFaults = (attributes: Partial<AuthorizationRequest>): Fault[] =>
+  authorizationRequestFaults(attributes).map(({ parameter, sentence }) => attributeFault(kebab(parameter), sentence));
 
 export const authorizations = defineResource<AuthorizationView>()(({ once, fixed, readOnly }) => ({
   type: "authorizations",
@@ -21,12 +21,12 @@ export const authorizations = defineResource<AuthorizationView>()(({ once, fixed
   id: (authorization) => authorization.id,
   bodyFaults,
   attributes: {
-    "client-id": once(...asked("The program that requests the token: `terraform-cli`.")),
-    "redirect-uri": once(...asked("Where the program waits for the response, on the user's own machine.")),
-    "response-type": once(...asked("Always `code`.")),
-    "code-challenge": once(...asked("The PKCE code challenge.")),
-    "code-challenge-method": once(...asked("Always `S256`.")),
-    state: once(...asked("An opaque value that is returned to the program unchanged.")),
+    "client-id": once(...requestParameter("The program that requests the token: `terraform-cli`.")),
+    "redirect-uri": once(...requestParameter("Where the program waits for the response, on the user's own machine.")),
+    "response-type": once(...requestParameter("Always `code`.")),
+    "code-challenge": once(...requestParameter("The PKCE code challenge.")),
+    "code-challenge-method": once(...requestParameter("Always `S256`.")),
+    state: once(...requestParameter("An opaque value that is returned to the program unchanged.")),
     approve: once(flag(), "Whether the program gets a token. If false, it is informed that the user refused.", {
       column: false,
       shown: false,

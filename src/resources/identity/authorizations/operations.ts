@@ -4,16 +4,16 @@ import { newId, newToken } from "../../../kernel/ids.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { implement } from "../../shared/context.ts";
 import { authorizations } from "./definition.ts";
-import { answerUrl } from "./reads.ts";
-import { inPerson, newAuthorization, tokenFaults } from "./rules.ts";
+import { redirectUrlOf } from "./reads.ts";
+import { requireInteractiveUser, newAuthorization, tokenFaults } from "./rules.ts";
 import { insertAuthorization } from "./store.ts";
 
 export const authorizationResource = implement(authorizations, {
   async createAuthorization({ context, body }) {
     const { attributes } = body;
-    const user = inPerson(context.actor);
+    const user = requireInteractiveUser(context.actor);
     const respond = (id: string, answer: Record<string, string>) => ({
-      view: { id, redirectUrl: answerUrl(attributes, answer) },
+      view: { id, redirectUrl: redirectUrlOf(attributes, answer) },
     });
     if (!attributes.approve) return respond(newId("authorizations"), { error: "access_denied" });
     const code = newToken();

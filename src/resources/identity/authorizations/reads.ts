@@ -3,7 +3,7 @@
 /** The only supported program, and the ports on which it waits for the response. */
 export const loginClient = { id: "terraform-cli", ports: [10_000, 10_010] } as const;
 
-export interface Asked {
+export interface AuthorizationRequest {
   readonly clientId: string;
   readonly redirectUri: string;
   readonly responseType: string;
@@ -12,18 +12,18 @@ export interface Asked {
   readonly state: string;
 }
 
-export interface AskedFault {
-  readonly parameter: keyof Asked;
+export interface AuthorizationRequestFault {
+  readonly parameter: keyof AuthorizationRequest;
   /** Starts with a capital letter and has no full stop. */
   readonly sentence: string;
 }
 
 const challenge = /^[A-Za-z0-9_-]{43}$/;
 
-const checks: Readonly<Record<keyof Asked, (value: string) => string | undefined>> = {
+const checks: Readonly<Record<keyof AuthorizationRequest, (value: string) => string | undefined>> = {
   clientId: (value) => (value === loginClient.id ? undefined : `Client id must be ${loginClient.id}`),
   redirectUri: (value) =>
-    isOwnMachine(value)
+    isLoopbackUri(value)
       ? undefined
       : `Redirect uri must be http://localhost or http://127.0.0.1 with a port from ${loginClient.ports[0]} to ${loginClient.ports[1]}, and have no fragment`,
   responseType: (value) => (value === "code" ? undefined : "Response type must be code"),
@@ -33,10 +33,10 @@ const checks: Readonly<Record<keyof Asked, (value: string) => string | undefined
   state: (value) => (value.length > 0 && value.length <= 1024 ? undefined : "State must have 1 to 1024 characters"),
 };
 
-export const askedNames = Object.keys(checks) as readonly (keyof Asked)[];
+export const authorizationRequestNames = Object.keys(checks) as readonly (keyof AuthorizationRequest)[];
 
-export function askedFaults(request: Partial<Asked>): AskedFault[] {
-  return askedNames.flatMap((parameter) => {
+export function authorizationRequestFaults(request: Partial<AuthorizationRequest>): AuthorizationRequestFault[] {
+  return authorizationRequestNames.flatMap((parameter) => {
     const value = request[parameter];
     const sentence = value === undefined ? undefined : checks[parameter](value);
     return sentence === undefined ? [] : [{ parameter, sentence }];
@@ -44,7 +44,7 @@ export function askedFaults(request: Partial<Asked>): AskedFault[] {
 }
 
 /** A code must not be sent to another machine, where only PKCE would protect it. */
-function isOwnMachine(uri: string): boolean {
+function isLoopbackUri(uri: string): boolean {
   // Matches the text itself, because URL parsers repair malformed URLs differently.
   const match =
     /^http:\/\/(?:localhost|127\.0\.0\.1):(\d{5})(?:[/?][\x21\x24-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7e]*)?$/.exec(uri);
@@ -52,7 +52,7 @@ function isOwnMachine(uri: string): boolean {
   return match !== null && URL.canParse(uri) && port >= loginClient.ports[0] && port <= loginClient.ports[1];
 }
 
-export function answerUrl({ redirectUri, state }: Asked, answer: Readonly<Record<string, string>>): string {
+export function redirectUrlOf({ redirectUri, state }: AuthorizationRequest, answer: Readonly<Record<string, string>>): string {
   const url = new URL(redirectUri);
   for (const [name, value] of Object.entries({ ...answer, state })) url.searchParams.set(name, value);
   return url.href;

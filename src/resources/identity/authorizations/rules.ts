@@ -1,6 +1,6 @@
 /** Pure rules of authorizations: how long a code works, who can authorize a program, and PKCE. */
 import { hash } from "node:crypto";
-import { type Actor, isInPerson } from "../../../access/actor.ts";
+import { type Actor, isInteractiveSession } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { AuthorizationTable } from "../../../database/schema/identity.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
@@ -12,21 +12,21 @@ import { authorizations } from "./definition.ts";
 
 const codeMs = 90_000;
 const dayMs = 86_400_000;
-const daysByDefault = 30;
+const defaultDays = 30;
 
-type Wanted = CreateAttributes<typeof authorizations>;
-export type SignedIn = Granted<Actor & { readonly kind: "user" }, "can-sign-in">;
+type AuthorizationInput = CreateAttributes<typeof authorizations>;
+export type InteractiveUser = Granted<Actor & { readonly kind: "user" }, "can-sign-in">;
 
 /** A stolen token must not be able to create tokens that outlive it. Raises `forbidden`. */
-export function inPerson(actor: Actor): SignedIn {
-  if (actor.kind !== "user" || !isInPerson(actor))
+export function requireInteractiveUser(actor: Actor): InteractiveUser {
+  if (actor.kind !== "user" || !isInteractiveSession(actor))
     throw forbidden(
       "Only a user who has signed in with a password or through an SSO provider can authorize a program. A token, or a session started with one, can't. Sign in again.",
     );
   return grant(actor, { thing: "user", permission: "can-sign-in", visible: true, allowed: true, needs: "a session" });
 }
 
-export function newAuthorization(input: Wanted, userId: string, code: string): AuthorizationTable {
+export function newAuthorization(input: AuthorizationInput, userId: string, code: string): AuthorizationTable {
   const createdAt = now();
   const { clientId, redirectUri, codeChallenge, expiresAt } = input;
   const after = (ms: number) => new Date(Date.parse(createdAt) + ms).toISOString();
@@ -38,7 +38,7 @@ export function newAuthorization(input: Wanted, userId: string, code: string): A
     redirectUri,
     codeChallenge,
     ...createdColumns(authorizations, input),
-    tokenExpiresAt: expiresAt === undefined ? after(daysByDefault * dayMs) : expiresAt,
+    tokenExpiresAt: expiresAt === undefined ? after(defaultDays * dayMs) : expiresAt,
     tokenId: null,
     createdAt,
     expiresAt: after(codeMs),

@@ -4,9 +4,9 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow } from "../../../database/prepared.ts";
 import type { AuthorizationTable, UserTable } from "../../../database/schema/identity.ts";
-import type { SignedIn } from "./rules.ts";
+import type { InteractiveUser } from "./rules.ts";
 
-export async function insertAuthorization(tx: Tx, _by: SignedIn, row: AuthorizationTable): Promise<void> {
+export async function insertAuthorization(tx: Tx, _by: InteractiveUser, row: AuthorizationTable): Promise<void> {
   await insertRow(tx, "authorizations", row);
 }
 
@@ -14,7 +14,7 @@ export async function findAuthorization(tx: Tx, hash: string): Promise<Authoriza
   return tx.db.selectFrom("authorizations").selectAll().where("hash", "=", hash).executeTakeFirst();
 }
 
-export async function holdHolder(tx: Tx, userId: string): Promise<UserTable | undefined> {
+export async function lockTokenUser(tx: Tx, userId: string): Promise<UserTable | undefined> {
   return tx.db
     .selectFrom("users as u")
     .selectAll("u")
@@ -54,7 +54,7 @@ export async function deleteOldAuthorizations(
         .where("a.createdAt", "<", before)
         .orderBy("a.createdAt")
         .limit(limit)
-        .modifyEnd(tx.dialect.lockFreeRows("a", "removal")),
+        .modifyEnd(tx.dialect.lockRowsSkipLocked("a", "removal")),
     )
     .executeTakeFirst();
   return Number(removed.numDeletedRows);

@@ -7,62 +7,62 @@ import { now, nowMs } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { GrantFault } from "../authentication-tokens/rules.ts";
-import { issueSignInToken, takeTokenBack } from "../authentication-tokens/writes.ts";
-import { signedIn } from "../sessions/rules.ts";
+import { issueSignInToken, revokeUserToken } from "../authentication-tokens/writes.ts";
+import { grantSignIn } from "../sessions/rules.ts";
 import { authorizations } from "./definition.ts";
 import { isVerified } from "./rules.ts";
-import { deleteOldAuthorizations, findAuthorization, holdHolder, markUsed } from "./store.ts";
+import { deleteOldAuthorizations, findAuthorization, lockTokenUser, markUsed } from "./store.ts";
 import { sessionActor } from "../sessions/writes.ts";
 
 /** While a used code is kept, sending it again revokes its token. */
-const keptMs = 86_400_000;
+const retentionMs = 86_400_000;
 
 export const removeOldAuthorizations = (tx: Tx, by: Capability<"job">, limit: number): Promise<number> =>
-  deleteOldAuthorizations(tx, by, new Date(nowMs() - keptMs).toISOString(), limit);
+  deleteOldAuthorizations(tx, by, new Date(nowMs() - retentionMs).toISOString(), limit);
 
-export interface Redemption {
+export interface CodeRedemption {
   readonly code: string;
   readonly clientId: string;
   readonly redirectUri: string;
   readonly verifier: string;
 }
 
-export interface Redeemed {
+export interface RedeemedToken {
   readonly token: string;
   readonly expiresInSeconds: number | undefined;
 }
 
-const refused = () =>
+const invalidGrant = () =>
   new GrantFault(
     "invalid_grant",
     "The code is invalid, has expired or was already used, or the client_id, redirect_uri or code_verifier doesn't match. Run terraform login again.",
   );
 
-export async function redeemCode(context: Context, request: Redemption): Promise<Redeemed> {
+export async function redeemCode(context: Context, request: CodeRedemption): Promise<RedeemedToken> {
   const authorization = await findAuthorization(context.database.reader, codeHash(request.code));
-  if (authorization === undefined) throw refused();
+  if (authorization === undefined) throw invalidGrant();
   // A code that is sent twice was intercepted, so its token is revoked.
-  if (authorization.tokenId === null && !fits(authorization, request)) throw refused();
+  if (authorization.tokenId === null && !isRedeemable(authorization, request)) throw invalidGrant();
   const redeemed = await context.database.write((tx) => redeem(tx, context, authorization));
-  if (redeemed === undefined) throw refused();
+  if (redeemed === undefined) throw invalidGrant();
   return redeemed;
 }
 
-const fits = (authorization: AuthorizationTable, { clientId, redirectUri, verifier }: Redemption): boolean =>
+const isRedeemable = (authorization: AuthorizationTable, { clientId, redirectUri, verifier }: CodeRedemption): boolean =>
   authorization.expiresAt > now() &&
   authorization.clientId === clientId &&
   authorization.redirectUri === redirectUri &&
   isVerified(verifier, authorization.codeChallenge);
 
-async function redeem(tx: Tx, context: Context, authorization: AuthorizationTable): Promise<Redeemed | undefined> {
-  const holder = await holdHolder(tx, authorization.userId);
+async function redeem(tx: Tx, context: Context, authorization: AuthorizationTable): Promise<RedeemedToken | undefined> {
+  const holder = await lockTokenUser(tx, authorization.userId);
   if (holder === undefined) return undefined;
-  const user = signedIn(holder, true);
+  const user = grantSignIn(holder, true);
   const id = newId("authentication-tokens");
   const asUser = { ...context, actor: sessionActor(user, id) };
   if (!(await markUsed(tx, user, authorization.id, id))) {
     const again = await findAuthorization(tx, authorization.hash);
-    if (again?.tokenId != null) await takeTokenBack(tx, asUser, user, again.tokenId);
+    if (again?.tokenId != null) await revokeUserToken(tx, asUser, user, again.tokenId);
     return undefined;
   }
   const { secret, createdAt, expiredAt } = await issueSignInToken(tx, asUser, user, {

@@ -1,13 +1,13 @@
 /** The identity trust resource: which OpenID Connect tokens of pipelines can be exchanged for a token of a team. */
 import { z } from "zod";
-import type { Standing } from "../../../access/organization.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { IdentityTrustTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../organizations/definition.ts";
 
 export interface IdentityTrustView extends IdentityTrustTable, OrganizationFacts {
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
 }
 
 const tokenSecondsMax = 3600;

@@ -6,16 +6,16 @@ import type { Tx } from "../../../database/database.ts";
 import { invalid, notFound, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { lookAmong } from "../../shared/among.ts";
+import { checkNameAvailability } from "../../shared/among.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
-import { grantTeam, refuseExceeding, teamsByIds } from "../teams/reads.ts";
+import { grantTeam, refuseExceedingOwnAccess, teamsByIds } from "../teams/reads.ts";
 import { identityTrusts, type IdentityTrustView } from "./definition.ts";
-import { changedIdentityTrust, nameTaken, newIdentityTrust, tooMany, trustsMax } from "./rules.ts";
+import { changedIdentityTrust, nameTaken, newIdentityTrust, tooManyTrusts, trustsMax } from "./rules.ts";
 import {
   deleteIdentityTrustRow,
   findIdentityTrust,
@@ -40,8 +40,8 @@ export const identityTrustResource = implement(identityTrusts, {
       const term = await checkTeam(tx, context, organization.id, teamId);
       const identity = { id: newId("identity-trusts"), organizationId: organization.id, teamId, createdAt: now() };
       const row = newIdentityTrust(body.attributes, identity);
-      const { count, isTaken } = await lookAmong(tx, "identityTrusts", organization.id, row.name);
-      refuseIfAny([...(isTaken ? [nameTaken()] : []), ...(count >= trustsMax ? [tooMany()] : [])]);
+      const { count, isTaken } = await checkNameAvailability(tx, "identityTrusts", organization.id, row.name);
+      refuseIfAny([...(isTaken ? [nameTaken()] : []), ...(count >= trustsMax ? [tooManyTrusts()] : [])]);
       await insertIdentityTrust(tx, organization, term, row);
       const view = { ...row, ...factsOf(organization), standing: organization.standing };
       await recordChange(tx, context, identityTrusts, { after: view }, { after: { team: teamId } });
@@ -61,7 +61,7 @@ export const identityTrustResource = implement(identityTrusts, {
       const { changes, changed } = updateOf<IdentityTrustView>(trust, changedIdentityTrust(body.attributes));
       if (changes === undefined) return { view: trust };
       const isRenamed = changed.nameKey !== trust.nameKey;
-      const isTaken = isRenamed && (await lookAmong(tx, "identityTrusts", trust.organizationId, changed.name)).isTaken;
+      const isTaken = isRenamed && (await checkNameAvailability(tx, "identityTrusts", trust.organizationId, changed.name)).isTaken;
       refuseIfAny(isTaken ? [nameTaken()] : []);
       await updateIdentityTrustRow(tx, trust, term, changes);
       await recordChange(tx, context, identityTrusts, { before: trust, after: changed });
@@ -107,6 +107,6 @@ async function checkTeam(
   const [team] = await teamsByIds(tx, context.actor, [teamId]);
   if (team === undefined || team.organizationId !== organizationId)
     throw invalid([relationshipFault("team", `Team '${teamId}' does not exist in this organization`)]);
-  await refuseExceeding(tx, context, organizationId, [grantTeam(team, "can-update-api-token")]);
+  await refuseExceedingOwnAccess(tx, context, organizationId, [grantTeam(team, "can-update-api-token")]);
   return credentialTerm(context.actor, { thing: "an identity trust, or change one", endsAt: null });
 }

@@ -25,19 +25,19 @@ export function changedIdentityTrust(attributes: UpdateAttributes<typeof identit
 /** Each exchange evaluates all of an organization's trusts for the issuer. */
 export const trustsMax = 500;
 export const nameTaken = (): Fault => attributeFault("name", "Name has already been taken");
-export const tooMany = (): Fault => ({
+export const tooManyTrusts = (): Fault => ({
   detail: `The organization has reached its limit of ${trustsMax} identity trusts. Delete one first.`,
   pointer: "/data",
 });
 
-export type Claims = Readonly<Record<string, unknown>>;
+export type PipelineClaims = Readonly<Record<string, unknown>>;
 
 /** Longer values never match. OpenID Connect limits the longest identifying claim to 255 characters. */
 const claimLengthMax = 1024;
 /** Further items of a list are ignored. */
 const claimItemsMax = 256;
 
-export function claimsFit(patterns: Readonly<Record<string, string>>, claims: Claims): boolean {
+export function claimsMatch(patterns: Readonly<Record<string, string>>, claims: PipelineClaims): boolean {
   return Object.entries(patterns).every(([name, pattern]) => {
     const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
     const matches = wildcard(pattern);

@@ -10,13 +10,13 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
-import { held, type Lock } from "../../shared/locks.ts";
+import { lockClause, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
 import type { IdentityTrustView } from "./definition.ts";
 
-function trusts(db: Kysely<Schema>) {
+function selectTrusts(db: Kysely<Schema>) {
   return db
     .selectFrom("identityTrusts as i")
     .innerJoin("organizations as o", "o.id", "i.organizationId")
@@ -30,10 +30,10 @@ export async function findIdentityTrust(
   id: string,
   lock: Lock = false,
 ): Promise<IdentityTrustView | undefined> {
-  const row = await trusts(tx.db)
+  const row = await selectTrusts(tx.db)
     .select(standingColumns(sql.ref("i.organizationId"), principalOf(actor)))
     .where("i.id", "=", id)
-    .modifyEnd(held(tx.dialect, "i", lock))
+    .modifyEnd(lockClause(tx.dialect, "i", lock))
     .executeTakeFirst();
   return row && { ...row, standing: standingOf(actor, row) };
 }
@@ -43,7 +43,7 @@ export async function listIdentityTrustRows(
   { id, standing }: OrganizationView,
   page: Page,
 ): Promise<{ views: IdentityTrustView[]; totalCount: number }> {
-  const rows = trusts(tx.db).where("i.organizationId", "=", id);
+  const rows = selectTrusts(tx.db).where("i.organizationId", "=", id);
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "i.nameKey" }, { column: "i.id" }],
@@ -76,7 +76,7 @@ export async function findTrustsOfIssuer(
     .execute();
 }
 
-type Managed = Granted<IdentityTrustView, "can-create-team">;
+type ManagedTrust = Granted<IdentityTrustView, "can-create-team">;
 
 export async function insertIdentityTrust(
   tx: Tx,
@@ -89,13 +89,13 @@ export async function insertIdentityTrust(
 
 export async function updateIdentityTrustRow(
   tx: Tx,
-  trust: Managed,
+  trust: ManagedTrust,
   _term: CredentialTerm<null>,
   changes: Partial<IdentityTrustTable>,
 ): Promise<void> {
   await updateRow(tx, "identityTrusts", trust.id, changes);
 }
 
-export async function deleteIdentityTrustRow(tx: Tx, trust: Managed): Promise<void> {
+export async function deleteIdentityTrustRow(tx: Tx, trust: ManagedTrust): Promise<void> {
   await tx.db.deleteFrom("identityTrusts").where("id", "=", trust.id).execute();
 }

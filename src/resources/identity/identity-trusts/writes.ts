@@ -5,23 +5,23 @@ import { grant } from "../../../access/granted.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
-import { fetchJson, OutgoingFault, type OutgoingOptions } from "../../../outgoing/request.ts";
+import { fetchJson, OutgoingError, type OutgoingOptions } from "../../../outgoing/request.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { earlier, GrantFault, latestExpiry } from "../authentication-tokens/rules.ts";
 import { issueSignInToken } from "../authentication-tokens/writes.ts";
 import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
 import { restrictsPipelines } from "./definition.ts";
-import { type Claims, claimsFit } from "./rules.ts";
+import { type PipelineClaims, claimsMatch } from "./rules.ts";
 import { findTrustsOfIssuer, type TrustOfIssuer } from "./store.ts";
 
-export interface Exchange {
+export interface TokenExchangeRequest {
   readonly organization: string;
   readonly subjectToken: string;
   readonly trust: string | undefined;
 }
 
-export interface Exchanged {
+export interface ExchangedToken {
   readonly token: string;
   readonly expiresInSeconds: number;
 }
@@ -30,24 +30,24 @@ export interface Exchanged {
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
 const clockToleranceSeconds = 60;
 
-export async function exchangeIdentity(context: Context, request: Exchange): Promise<Exchanged> {
+export async function exchangeIdentity(context: Context, request: TokenExchangeRequest): Promise<ExchangedToken> {
   const issuer = issuerIn(request.subjectToken, nowMs() / 1000 - clockToleranceSeconds);
   const trusts = await findTrustsOfIssuer(context.database.reader, request.organization, issuer);
-  if (trusts.length === 0) throw nobody;
-  const claims = await verified(context, request.subjectToken, issuer);
-  const trust = fitting(trusts, claims, request.trust);
-  return give(context, trust, claims);
+  if (trusts.length === 0) throw noMatchingTrust;
+  const claims = await verifyToken(context, request.subjectToken, issuer);
+  const trust = findMatchingTrust(trusts, claims, request.trust);
+  return issueTeamToken(context, trust, claims);
 }
 
 /** The same error in all cases, so that it doesn't reveal which organizations exist and whom they trust. */
-const nobody = new GrantFault(
+const noMatchingTrust = new GrantFault(
   "invalid_grant",
   "No identity trust of this organization matches the token, or the token's signature is invalid. Compare the token's issuer, audience and claims with the organization's identity trusts.",
 );
 
 /** Reads unverified claims. Raises `GrantFault`. */
 function issuerIn(token: string, expiredBefore: number): string {
-  const { iss, exp } = decoded(token);
+  const { iss, exp } = decodeToken(token);
   if (typeof iss !== "string" || iss.includes("\0") || !iss.isWellFormed())
     throw new GrantFault("invalid_request", "The subject_token is not a JSON Web Token with an issuer.");
   // Checked before any trust is looked up, so that the response is the same for everybody.
@@ -56,7 +56,7 @@ function issuerIn(token: string, expiredBefore: number): string {
   return iss;
 }
 
-function decoded(token: string): Readonly<Record<string, unknown>> {
+function decodeToken(token: string): Readonly<Record<string, unknown>> {
   try {
     return decodeJwt(token);
   } catch {
@@ -65,7 +65,7 @@ function decoded(token: string): Readonly<Record<string, unknown>> {
 }
 
 /** Fetches keys only from issuers that the organization trusts. */
-async function verified({ options }: Context, token: string, issuer: string): Promise<Claims> {
+async function verifyToken({ options }: Context, token: string, issuer: string): Promise<PipelineClaims> {
   const outgoing = { allowed: options.privateAddresses ?? [] };
   const currentDate = new Date(nowMs());
   const checks = { issuer, algorithms, currentDate, clockTolerance: clockToleranceSeconds, requiredClaims: ["exp"] };
@@ -82,22 +82,22 @@ async function verified({ options }: Context, token: string, issuer: string): Pr
 }
 
 function faultOf(error: unknown): unknown {
-  if (error instanceof OutgoingFault)
+  if (error instanceof OutgoingError)
     return new GrantFault("invalid_grant", `The issuer's keys can't be fetched: ${error.message}`);
-  return error instanceof errors.JOSEError || error instanceof TypeError ? nobody : error;
+  return error instanceof errors.JOSEError || error instanceof TypeError ? noMatchingTrust : error;
 }
 
-function fitting(trusts: readonly TrustOfIssuer[], claims: Claims, name: string | undefined): TrustOfIssuer {
+function findMatchingTrust(trusts: readonly TrustOfIssuer[], claims: PipelineClaims, name: string | undefined): TrustOfIssuer {
   const audiences = new Set([claims["aud"]].flat());
   const nameKey = name === undefined ? undefined : fold(name);
   const matches = trusts.filter((trust) => {
     if (!audiences.has(trust.audience) || (nameKey !== undefined && trust.nameKey !== nameKey)) return false;
     const patterns = JSON.parse(trust.claims) as Record<string, string>;
     // Older trusts may have been stored before this rule existed.
-    return restrictsPipelines(patterns) && claimsFit(patterns, claims);
+    return restrictsPipelines(patterns) && claimsMatch(patterns, claims);
   });
   const [first, ...others] = matches;
-  if (first === undefined) throw nobody;
+  if (first === undefined) throw noMatchingTrust;
   if (others.length > 0)
     throw new GrantFault(
       "invalid_request",
@@ -106,7 +106,7 @@ function fitting(trusts: readonly TrustOfIssuer[], claims: Claims, name: string 
   return first;
 }
 
-async function give(context: Context, trust: TrustOfIssuer, claims: Claims): Promise<Exchanged> {
+async function issueTeamToken(context: Context, trust: TrustOfIssuer, claims: PipelineClaims): Promise<ExchangedToken> {
   const id = newId("authentication-tokens");
   const { teamId, organizationId, organizationName, teamName } = trust;
   const actor = { kind: "team", teamId, name: teamName, organizationId, tokenId: id } as const;
@@ -122,7 +122,7 @@ async function give(context: Context, trust: TrustOfIssuer, claims: Claims): Pro
     const requested = new Date(Date.parse(createdAt) + trust.tokenSeconds * 1000).toISOString();
     const latest = latestExpiry(createdAt, await tokenMaxMs(tx, organizationId, "team"));
     const expiredAt = earlier(requested, latest) ?? requested;
-    const audited = toldOf(trust, claims);
+    const audited = auditedClaims(trust, claims);
     const { secret } = await issueSignInToken(tx, { ...context, actor }, shown, {
       id,
       holder: { kind: "team", teamId, organizationId, organizationName },
@@ -145,17 +145,17 @@ async function give(context: Context, trust: TrustOfIssuer, claims: Claims): Pro
   });
 }
 
-const toldLengthMax = 512;
+const auditedClaimLengthMax = 512;
 
 /** Identifies the pipeline in the audit log: the claims that the trust requires, and the standard ones. */
-function toldOf(trust: TrustOfIssuer, claims: Claims): Record<string, string> {
+function auditedClaims(trust: TrustOfIssuer, claims: PipelineClaims): Record<string, string> {
   const names = new Set(["iss", "sub", "aud", "jti", ...Object.keys(JSON.parse(trust.claims) as object)]);
   const present = [...names].filter((name) => claims[name] !== undefined);
   return Object.fromEntries(
     present.map((name) => {
       const value = claims[name];
       const text = typeof value === "string" ? value.replaceAll("\0", "") : JSON.stringify(value);
-      return [name, text.slice(0, toldLengthMax).toWellFormed()];
+      return [name, text.slice(0, auditedClaimLengthMax).toWellFormed()];
     }),
   );
 }
@@ -163,27 +163,27 @@ function toldOf(trust: TrustOfIssuer, claims: Claims): Record<string, string> {
 const discovery = z.object({ issuer: z.string(), jwks_uri: z.string() });
 const keySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
 
-interface Kept {
+interface CachedKeys {
   readonly keys: Promise<JWTVerifyGetKey>;
-  readonly at: number;
+  readonly fetchedAtMs: number;
 }
 
-const keptMs = 10 * 60_000;
+const cacheMs = 10 * 60_000;
 /** An unknown key may be new or made up. Limits how often made-up keys make the service fetch the keys again. */
-const againMs = 30_000;
+const refetchMs = 30_000;
 const issuersMax = 1000;
 
-const kept = new Map<string, Kept>();
+const keysByIssuer = new Map<string, CachedKeys>();
 
 function keysOf(issuer: string, options: OutgoingOptions, isUnknownKey = false): Promise<JWTVerifyGetKey> {
-  const cached = kept.get(issuer);
-  const age = nowMs() - (cached?.at ?? -Infinity);
-  if (cached !== undefined && age < (isUnknownKey ? againMs : keptMs)) return cached.keys;
-  if (kept.size >= issuersMax) kept.clear();
+  const cached = keysByIssuer.get(issuer);
+  const age = nowMs() - (cached?.fetchedAtMs ?? -Infinity);
+  if (cached !== undefined && age < (isUnknownKey ? refetchMs : cacheMs)) return cached.keys;
+  if (keysByIssuer.size >= issuersMax) keysByIssuer.clear();
   const keys = fetchKeys(issuer, options);
-  kept.set(issuer, { keys, at: nowMs() });
+  keysByIssuer.set(issuer, { keys, fetchedAtMs: nowMs() });
   // Failures are not cached.
-  keys.catch(() => kept.delete(issuer));
+  keys.catch(() => keysByIssuer.delete(issuer));
   return keys;
 }
 
@@ -191,8 +191,8 @@ async function fetchKeys(issuer: string, options: OutgoingOptions): Promise<JWTV
   const address = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const found = discovery.safeParse(await fetchJson(address, options));
   if (!found.success || found.data.issuer !== issuer)
-    throw new OutgoingFault(`${address} does not describe the issuer ${issuer}.`);
+    throw new OutgoingError(`${address} does not describe the issuer ${issuer}.`);
   const keys = keySet.safeParse(await fetchJson(found.data.jwks_uri, options));
-  if (!keys.success) throw new OutgoingFault(`${found.data.jwks_uri} is not a JSON Web Key Set.`);
+  if (!keys.success) throw new OutgoingError(`${found.data.jwks_uri} is not a JSON Web Key Set.`);
   return createLocalJWKSet(keys.data as JSONWebKeySet);
 }

@@ -2,9 +2,9 @@
 import type { Tx } from "../../../database/database.ts";
 import type { InvitationTable } from "../../../database/schema/identity.ts";
 import type { Context } from "../../shared/context.ts";
-import type { Courier } from "../../shared/outbox/delivery.ts";
-import { mailNotice } from "../../shared/outbox/mail.ts";
-import { openedSecret, post } from "../../shared/outbox/writes.ts";
+import type { NotificationSender } from "../../shared/outbox/delivery.ts";
+import { sendMailNotification } from "../../shared/outbox/mail.ts";
+import { openedSecret, enqueueNotifications } from "../../shared/outbox/writes.ts";
 import type { OpenInvitation } from "./rules.ts";
 import { findInvitationById } from "./store.ts";
 
@@ -18,7 +18,7 @@ export async function mailInvitation(
   url: string,
 ): Promise<void> {
   if (context.options.mail === undefined) return;
-  const content: Written = { by: context.actor.kind === "user" ? context.actor.name : null };
+  const content: InvitationMailContent = { by: context.actor.kind === "user" ? context.actor.name : null };
   const delivery = {
     organizationId,
     kind: invitationKind,
@@ -26,33 +26,33 @@ export async function mailInvitation(
     eventName: "invitation",
     destination: "email",
   };
-  await post(tx, context, [{ ...delivery, content, secret: url }]);
+  await enqueueNotifications(tx, context, [{ ...delivery, content, secret: url }]);
 }
 
-export const invitationCourier: Courier = {
+export const invitationCourier: NotificationSender = {
   async deliver({ database, options, vault }, notice) {
     const invitation = await findInvitationById(database.reader, notice.subjectId);
     const url = openedSecret(vault, notice);
     if (invitation === undefined || url === undefined) return "gone";
-    const { by } = JSON.parse(notice.content) as Written;
+    const { by } = JSON.parse(notice.content) as InvitationMailContent;
     const mail = invitationMail(invitation, { by, url, publicUrl: options.publicUrl });
-    return mailNotice(options, { id: notice.id, to: [invitation.email], ...mail });
+    return sendMailNotification(options, { id: notice.id, to: [invitation.email], ...mail });
   },
 };
 
 /** Recorded when the link is created; everything else is read when the mail is sent. */
-export interface Written {
+export interface InvitationMailContent {
   readonly by: string | null;
 }
 
-interface Link extends Written {
+interface InvitationMailInput extends InvitationMailContent {
   readonly url: string;
   readonly publicUrl: string;
 }
 
 function invitationMail(
   { organizationName, username, userId, expiresAt }: OpenInvitation,
-  { by, url, publicUrl }: Link,
+  { by, url, publicUrl }: InvitationMailInput,
 ): { subject: string; text: string } {
   const setsPassword = userId !== null;
   const subject = setsPassword ? "Set your password on Cadastre" : `Invitation to ${organizationName} on Cadastre`;

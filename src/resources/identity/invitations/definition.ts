@@ -16,7 +16,7 @@ export interface InvitationView {
   readonly url?: string;
 }
 
-const taken = { column: false, audited: false } as const;
+const notStored = { column: false, audited: false } as const;
 const linkHolder = "anyone who has the link";
 
 export const invitations = defineResource<InvitationView>()(({ fixed, once, readOnly, toOne }) => ({
@@ -28,9 +28,9 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
     username: fixed(
       username.nullable(),
       "The username of a new user, unique across the site, ignoring case. If the link sets an existing user's password, it is that user's name.",
-      { ...taken, from: (invitation) => invitation.username },
+      { ...notStored, from: (invitation) => invitation.username },
     ),
-    password: once(text({ min: 1, max: passwordLengthMax }), "The user's password.", { ...taken, shown: false }),
+    password: once(text({ min: 1, max: passwordLengthMax }), "The user's password.", { ...notStored, shown: false }),
     email: readOnly(text(), "The email address that the link was created for."),
     "has-password": readOnly(
       flag(),

@@ -5,55 +5,55 @@ import type { UserTable } from "../../../database/schema/identity.ts";
 import { attributeFault, conflict, type Fault, forbidden, notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { invitationHash } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
-import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { activateInvitations, holdOrganizations, takeInvitation } from "../organization-memberships/writes.ts";
-import { signedIn } from "../sessions/rules.ts";
+import { activateInvitations, lockOrganizations, acceptMembershipInvitation } from "../organization-memberships/writes.ts";
+import { grantSignIn } from "../sessions/rules.ts";
 import { passwordFaults } from "../sessions/strength.ts";
-import { beginSession, type NewPassword, newPasswordOf, setPassword } from "../sessions/writes.ts";
-import { holdUser } from "../users/reads.ts";
+import { startSession, type NewPassword, hashNewPassword, setPassword } from "../sessions/writes.ts";
+import { findUserForUpdate } from "../users/reads.ts";
 import { addInvitedUser, newInvitedUser } from "../users/writes.ts";
 import { invitations } from "./definition.ts";
-import { type Accepted, accepted, invitedUser, shownInvitation } from "./rules.ts";
+import { type AcceptedInvitation, grantInvitation, grantInvitedUser, toInvitationView } from "./rules.ts";
 import { deleteInvitation, findInvitation } from "./store.ts";
-import { makeInvitation } from "./writes.ts";
+import { createInvitation } from "./writes.ts";
 
 export const invitationResource = implement(invitations, {
   async showInvitation({ context, params }) {
-    return { view: shownInvitation(await opened(context, params.invitationSecret)) };
+    return { view: toInvitationView(await loadInvitation(context, params.invitationSecret)) };
   },
 
   async registerByInvitation({ context, params, body }) {
     const { username, password: chosen } = body.attributes;
-    const invitation = await opened(context, params.invitationSecret);
+    const invitation = await loadInvitation(context, params.invitationSecret);
     const hash = invitationHash(params.invitationSecret);
     refuseIfAny(usernameFaults(invitation, username));
     // Hashed only after the link was checked, because hashing is expensive.
-    const password = await newPasswordOf(chosen);
+    const password = await hashNewPassword(chosen);
     const user = await context.database.write((tx) =>
       invitation.userId === null
         ? register(tx, context, { invitation, hash, username: username ?? "", password })
         : setPasswordByLink(tx, context, { invitation, hash, userId: invitation.userId, password }),
     );
-    context.signIns?.succeeded(user.username);
-    return { view: await beginSession(context, signedIn(user, true)) };
+    context.signIns?.recordSuccess(user.username);
+    return { view: await startSession(context, grantSignIn(user, true)) };
   },
 
   async acceptInvitation({ context, params }) {
     const { actor, database } = context;
-    const { membershipId } = await opened(context, params.invitationSecret);
+    const { membershipId } = await loadInvitation(context, params.invitationSecret);
     if (actor.kind !== "user") throw forbidden("Only users can accept an invitation. Sign in, or use a user's token.");
     if (membershipId === null)
       throw conflict(
         "This link sets a user's password and can't be accepted. Send the password to its 'register' action instead.",
       );
     return database.write(async (tx) => {
-      const locked = await holdOrganizations(tx, { membershipId });
-      const user = await holdUser(tx, actor.userId);
+      const locked = await lockOrganizations(tx, { membershipId });
+      const user = await findUserForUpdate(tx, actor.userId);
       if (user === undefined) throw notFound("user");
-      const invitation = accepted(await findInvitation(tx, invitationHash(params.invitationSecret)));
-      const view = await takeInvitation(tx, context, invitation, user, locked);
+      const invitation = grantInvitation(await findInvitation(tx, invitationHash(params.invitationSecret)));
+      const view = await acceptMembershipInvitation(tx, context, invitation, user, locked);
       await deleteInvitation(tx, invitation);
       return { view };
     });
@@ -62,10 +62,10 @@ export const invitationResource = implement(invitations, {
   async createUserInvitation({ context, params }) {
     const administration = requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
-      const user = await holdUser(tx, params.userId);
+      const user = await findUserForUpdate(tx, params.userId);
       if (user === undefined) throw notFound("user");
       const destination = { organizationId: null, membershipId: null, userId: user.id };
-      const created = await makeInvitation(tx, context, administered(administration, user), destination);
+      const created = await createInvitation(tx, context, withSiteAdminProof(administration, user), destination);
       const { id, url, expiresAt } = created;
       const subject = { type: invitations.type, id };
       const after = { user: user.id, "expires-at": expiresAt };
@@ -76,22 +76,22 @@ export const invitationResource = implement(invitations, {
   },
 });
 
-function usernameFaults({ userId, username }: Accepted, chosen: string | null | undefined): Fault[] {
+function usernameFaults({ userId, username }: AcceptedInvitation, chosen: string | null | undefined): Fault[] {
   if (userId === null) return chosen == null ? [attributeFault("username", "Username can't be blank")] : [];
   return chosen == null || fold(chosen) === fold(username ?? "")
     ? []
     : [attributeFault("username", `Username can't be changed: this link only sets the password of '${username}'`)];
 }
 
-async function opened({ database, signIns }: Context, secret: string): Promise<Accepted> {
+async function loadInvitation({ database, signIns }: Context, secret: string): Promise<AcceptedInvitation> {
   signIns?.check();
   const found = await findInvitation(database.reader, invitationHash(secret));
-  if (found === undefined) signIns?.failed();
-  return accepted(found);
+  if (found === undefined) signIns?.recordFailure();
+  return grantInvitation(found);
 }
 
 /** The audit log identifies the caller by the invitation. */
-const comingBy = ({ id }: Accepted, user: UserTable): Actor => ({
+const invitedActor = ({ id }: AcceptedInvitation, user: UserTable): Actor => ({
   kind: "user",
   userId: user.id,
   name: user.username,
@@ -100,8 +100,8 @@ const comingBy = ({ id }: Accepted, user: UserTable): Actor => ({
   tokenAgeMs: 0,
 });
 
-interface Coming {
-  readonly invitation: Accepted;
+interface InvitationUse {
+  readonly invitation: AcceptedInvitation;
   readonly hash: string;
   readonly password: NewPassword;
 }
@@ -114,23 +114,23 @@ async function register(
     hash,
     username,
     password,
-  }: Coming & { readonly username: string },
+  }: InvitationUse & { readonly username: string },
 ): Promise<UserTable> {
   const isConfirmed = confirmsEmail === 1;
-  const locked = await holdOrganizations(
+  const locked = await lockOrganizations(
     tx,
     isConfirmed ? { emailKey: fold(email) } : { membershipId: membershipId ?? "" },
   );
   // Read again, now that no concurrent request can use it.
-  const invitation = accepted(await findInvitation(tx, hash));
+  const invitation = grantInvitation(await findInvitation(tx, hash));
   if (invitation.holderId !== null)
     throw conflict("A user with this email address already exists. Sign in as that user, then accept the invitation.");
   const user = newInvitedUser({ username, email: invitation.email }, isConfirmed ? null : invitation.organizationId);
-  const asUser = { ...context, actor: comingBy(invitation, user) };
+  const asUser = { ...context, actor: invitedActor(invitation, user) };
   await addInvitedUser(tx, asUser, invitation, user, passwordFaults(password.password, user));
   if (isConfirmed) await activateInvitations(tx, asUser, user, locked);
-  else await takeInvitation(tx, asUser, invitation, user, locked);
-  await setPassword(tx, asUser, invitedUser(invitation, user), password);
+  else await acceptMembershipInvitation(tx, asUser, invitation, user, locked);
+  await setPassword(tx, asUser, grantInvitedUser(invitation, user), password);
   await deleteInvitation(tx, invitation);
   return user;
 }
@@ -138,12 +138,12 @@ async function register(
 async function setPasswordByLink(
   tx: Tx,
   context: Context,
-  { hash, userId, password }: Coming & { readonly userId: string },
+  { hash, userId, password }: InvitationUse & { readonly userId: string },
 ): Promise<UserTable> {
-  const user = await holdUser(tx, userId);
-  const invitation = accepted(await findInvitation(tx, hash));
+  const user = await findUserForUpdate(tx, userId);
+  const invitation = grantInvitation(await findInvitation(tx, hash));
   if (user === undefined) throw notFound("user");
-  await setPassword(tx, { ...context, actor: comingBy(invitation, user) }, invitedUser(invitation, user), password);
+  await setPassword(tx, { ...context, actor: invitedActor(invitation, user) }, grantInvitedUser(invitation, user), password);
   await deleteInvitation(tx, invitation);
   return user;
 }

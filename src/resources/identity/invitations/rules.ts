@@ -7,14 +7,14 @@ import { now } from "../../../kernel/time.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 import type { InvitationView } from "./definition.ts";
 
-const daysOpen = 7;
+const validDays = 7;
 const dayMs = 86_400_000;
 
 /** What the link is for: accepting a membership, or setting a user's password. */
-export type Destination = Pick<InvitationTable, "organizationId" | "membershipId" | "userId">;
+export type InvitationTarget = Pick<InvitationTable, "organizationId" | "membershipId" | "userId">;
 
 export function newInvitation(
-  destination: Destination,
+  destination: InvitationTarget,
   secret: string,
   { confirmsEmail, madeById }: { readonly confirmsEmail: boolean; readonly madeById: string },
 ): InvitationTable {
@@ -26,14 +26,14 @@ export function newInvitation(
     confirmsEmail: Number(confirmsEmail),
     madeById,
     createdAt,
-    expiresAt: new Date(Date.parse(createdAt) + daysOpen * dayMs).toISOString(),
+    expiresAt: new Date(Date.parse(createdAt) + validDays * dayMs).toISOString(),
   };
 }
 
 export const invitationUrl = ({ publicUrl }: Pick<ServiceOptions, "publicUrl">, secret: string): string =>
   `${publicUrl}/app/invitations/${secret}`;
 
-export interface OpenInvitation extends Destination {
+export interface OpenInvitation extends InvitationTarget {
   readonly id: string;
   readonly organizationName: string | null;
   readonly email: string;
@@ -45,10 +45,10 @@ export interface OpenInvitation extends Destination {
   readonly expiresAt: string;
 }
 
-export type Accepted = Granted<OpenInvitation, "can-accept">;
+export type AcceptedInvitation = Granted<OpenInvitation, "can-accept">;
 
 /** Having the link is the permission. The error doesn't reveal why a link doesn't work. Raises `not-found`. */
-export function accepted(found: OpenInvitation | undefined): Accepted {
+export function grantInvitation(found: OpenInvitation | undefined): AcceptedInvitation {
   if (found === undefined)
     throw new AppError(
       "not-found",
@@ -58,13 +58,13 @@ export function accepted(found: OpenInvitation | undefined): Accepted {
 }
 
 /** Proof that the link is for this user, by id or, if the user was created with the link, by email address. Raises `forbidden`. */
-export function invitedUser(invitation: Accepted, user: UserTable): Granted<UserTable, "can-accept"> {
+export function grantInvitedUser(invitation: AcceptedInvitation, user: UserTable): Granted<UserTable, "can-accept"> {
   const { userId, email } = invitation;
   const allowed = userId === null ? user.email === email : user.id === userId;
   return grant(user, { thing: "user", permission: "can-accept", visible: true, allowed, needs: "a link to this user" });
 }
 
-export function shownInvitation(
+export function toInvitationView(
   { userId, username, hasPassword, organizationName, ...invitation }: OpenInvitation,
   url?: string,
 ): InvitationView {

@@ -9,20 +9,20 @@ import type { InvitationTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { now } from "../../../kernel/time.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
-import type { Accepted, Destination, OpenInvitation } from "./rules.ts";
+import type { AcceptedInvitation, InvitationTarget, OpenInvitation } from "./rules.ts";
 
 export type Inviter = Granted<object, "can-manage-memberships" | "can-administer">;
 
 /** Finds an invitation whose link still works. Its membership may have been activated or its password set since. */
 export async function findInvitation(tx: Tx, hash: string): Promise<OpenInvitation | undefined> {
-  return openInvitations(tx.db).where("i.hash", "=", hash).executeTakeFirst();
+  return selectOpenInvitations(tx.db).where("i.hash", "=", hash).executeTakeFirst();
 }
 
 export async function findInvitationById(tx: Tx, id: string): Promise<OpenInvitation | undefined> {
-  return openInvitations(tx.db).where("i.id", "=", id).executeTakeFirst();
+  return selectOpenInvitations(tx.db).where("i.id", "=", id).executeTakeFirst();
 }
 
-const openInvitations = (db: Kysely<Schema>) =>
+const selectOpenInvitations = (db: Kysely<Schema>) =>
   db
     .selectFrom("invitations as i")
     .leftJoin("organizationMemberships as m", "m.id", "i.membershipId")
@@ -61,7 +61,7 @@ export async function insertInvitation(
 export async function deleteInvitationTo(
   tx: Tx,
   _by: Inviter,
-  { membershipId, userId }: Pick<Destination, "membershipId" | "userId">,
+  { membershipId, userId }: Pick<InvitationTarget, "membershipId" | "userId">,
 ): Promise<void> {
   await tx.db
     .deleteFrom("invitations")
@@ -72,7 +72,7 @@ export async function deleteInvitationTo(
 }
 
 /** Deletes the links to these memberships unless the caller or an owner created them. Returns the memberships whose links were deleted. */
-export async function deleteLinksOfOthers(
+export async function deleteInvitationsByOthers(
   tx: Tx,
   { organizationId }: Granted<{ readonly organizationId: string }, "can-update-membership">,
   membershipIds: readonly string[],
@@ -94,12 +94,12 @@ export async function deleteLinksOfOthers(
   return deleted.flatMap(({ membershipId }) => membershipId ?? []);
 }
 
-export async function deleteInvitation(tx: Tx, { id }: Accepted): Promise<void> {
+export async function deleteInvitation(tx: Tx, { id }: AcceptedInvitation): Promise<void> {
   await tx.db.deleteFrom("invitations").where("id", "=", id).execute();
 }
 
 /** Deletes at most `limit` invitations, those that expired first. Skips rows that are locked. */
-export async function deleteEndedInvitations(tx: Tx, _by: Capability<"job">, limit: number): Promise<number> {
+export async function deleteExpiredInvitations(tx: Tx, _by: Capability<"job">, limit: number): Promise<number> {
   const deleted = await tx.db
     .deleteFrom("invitations")
     .where("id", "in", (rows) =>
@@ -109,7 +109,7 @@ export async function deleteEndedInvitations(tx: Tx, _by: Capability<"job">, lim
         .where("i.expiresAt", "<=", now())
         .orderBy("i.expiresAt")
         .limit(limit)
-        .modifyEnd(tx.dialect.lockFreeRows("i", "removal")),
+        .modifyEnd(tx.dialect.lockRowsSkipLocked("i", "removal")),
     )
     .executeTakeFirst();
   return Number(deleted.numDeletedRows);

@@ -7,12 +7,12 @@ import { newToken } from "../../../kernel/ids.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { mailInvitation } from "./courier.ts";
-import { type Destination, invitationUrl, newInvitation } from "./rules.ts";
-import { deleteInvitationTo, deleteLinksOfOthers, insertInvitation, type Inviter } from "./store.ts";
+import { type InvitationTarget, invitationUrl, newInvitation } from "./rules.ts";
+import { deleteInvitationTo, deleteInvitationsByOthers, insertInvitation, type Inviter } from "./store.ts";
 
-export { deleteEndedInvitations as removeEndedInvitations } from "./store.ts";
+export { deleteExpiredInvitations as removeEndedInvitations } from "./store.ts";
 
-export interface MadeInvitation {
+export interface CreatedInvitation {
   readonly id: string;
   readonly url: string;
   readonly createdAt: string;
@@ -23,13 +23,13 @@ export interface MadeInvitation {
  * The link is only in this response, and in a mail if mail is configured. A new link replaces the previous one. Raises `forbidden` if the
  * caller's own token expires before the link.
  */
-export async function makeInvitation(
+export async function createInvitation(
   tx: Tx,
   context: Pick<Context, "actor" | "options" | "vault" | "wake">,
   by: Inviter,
-  destination: Destination,
+  destination: InvitationTarget,
   { isFirst = false } = {},
-): Promise<MadeInvitation> {
+): Promise<CreatedInvitation> {
   const secret = newToken();
   // Addresses that a site admin invites count as verified everywhere (decision 0125), those that an organization invites only there.
   const { actor } = context;
@@ -46,13 +46,13 @@ export async function makeInvitation(
  * Call after invited people were added to a team. The creators of their links could use them to get into a team that they can't grant, so
  * these links stop working, unless the caller or an owner created them. See docs/decisions/0126-what-a-link-can-do.md.
  */
-export async function endLinksOfOthers(
+export async function revokeInvitationsByOthers(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   team: Granted<{ readonly organizationId: string }, "can-update-membership">,
   membershipIds: readonly string[],
 ): Promise<void> {
-  const revoked = await deleteLinksOfOthers(tx, team, membershipIds, actorId(context.actor));
+  const revoked = await deleteInvitationsByOthers(tx, team, membershipIds, actorId(context.actor));
   const { organizationId } = team;
   const events = revoked.map((id) => ({
     organizationId,

@@ -1,16 +1,16 @@
 /** The organization membership resource: a member of an organization, or an invitation that is not accepted yet. */
 import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { choice, listParameter, searchParameter } from "../../../jsonapi/query.ts";
+import { choiceParameter, listParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
-import { type Ending, endingMeta, shownEnding } from "../../shared/grants/ending.ts";
+import { type GrantExpiry, expiryMeta, shownExpiry } from "../../shared/grants/ending.ts";
 import { email, type OrganizationFacts } from "../organizations/definition.ts";
 import { invitedUserId } from "../users/definition.ts";
 
 export interface MembershipView extends OrganizationMembershipTable, OrganizationFacts {
   readonly username: string | null;
   readonly teamIds: readonly string[];
-  readonly endings?: ReadonlyMap<string, Ending>;
+  readonly endings?: ReadonlyMap<string, GrantExpiry>;
   /** The invitation link. Set only when the invitation was just created or renewed. */
   readonly invitationUrl?: string;
   readonly endedMemberships?: number;
@@ -56,9 +56,9 @@ export const organizationMemberships = defineResource<MembershipView>()(({ once,
       "The member's teams that the caller can see. The `meta` of each has `expires-at` and `reason` if the person is a member for a limited time or for a stated reason.",
       {
         create: "optional",
-        metaSent: endingMeta,
+        metaSent: expiryMeta,
         ids: (membership) => membership.teamIds,
-        meta: ({ endings }, id) => shownEnding(endings?.get(id)),
+        meta: ({ endings }, id) => shownExpiry(endings?.get(id)),
       },
     ),
   },
@@ -91,7 +91,7 @@ export const organizationMemberships = defineResource<MembershipView>()(({ once,
         parameters: {
           q: searchParameter("the member's name or email address"),
           "filter[email]": listParameter("Exact email addresses, comma-separated, ignoring case."),
-          "filter[status]": choice(membershipStatuses, "Only memberships with this status."),
+          "filter[status]": choiceParameter(membershipStatuses, "Only memberships with this status."),
         },
       },
       answer: "list",

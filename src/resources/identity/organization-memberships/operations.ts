@@ -3,7 +3,7 @@ import { grant } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
-import type { Included } from "../../../jsonapi/define.ts";
+import type { IncludedResource } from "../../../jsonapi/define.ts";
 import {
   attributeFault,
   conflict,
@@ -15,19 +15,19 @@ import {
 import { fold } from "../../../kernel/text.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
-import { endingAfter, lasting } from "../../shared/grants/ending.ts";
+import { mergeExpiry, noExpiry } from "../../shared/grants/ending.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
-import type { Destination } from "../invitations/rules.ts";
-import { makeInvitation } from "../invitations/writes.ts";
+import type { InvitationTarget } from "../invitations/rules.ts";
+import { createInvitation } from "../invitations/writes.ts";
 import { teams } from "../teams/definition.ts";
-import { loadTeamsToFill, refuseLastOwner, teamsByIds } from "../teams/reads.ts";
-import { discountMembership, joinTeams } from "../teams/writes.ts";
+import { loadTeamsForNewMember, refuseLastOwner, teamsByIds } from "../teams/reads.ts";
+import { decrementCountsForMembership, joinTeams } from "../teams/writes.ts";
 import { users } from "../users/definition.ts";
 import { usersByIds } from "../users/reads.ts";
 import { invitedUserView, toUserView } from "../users/rules.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
-import { managedFaults, memberAtOnce, newMembership } from "./rules.ts";
+import { managedFaults, immediateMember, newMembership } from "./rules.ts";
 import {
   deleteMembershipRow,
   findMembership,
@@ -48,13 +48,13 @@ export const organizationMembershipResource = implement(organizationMemberships,
       );
       const { email } = body.attributes;
       const endings = new Map(
-        (body.relationships.teams ?? []).map(({ id, meta }) => [id, endingAfter(lasting, meta ?? {})]),
+        (body.relationships.teams ?? []).map(({ id, meta }) => [id, mergeExpiry(noExpiry, meta ?? {})]),
       );
       const teamIds = [...endings.keys()];
-      const { found, unknown } = await loadTeamsToFill(tx, context, organization, endings);
+      const { found, unknown } = await loadTeamsForNewMember(tx, context, organization, endings);
       const person = await lookUpAddress(tx, organization.id, fold(email));
       refuseIfAny([
-        ...(person.taken
+        ...(person.isTaken
           ? [
               attributeFault(
                 "email",
@@ -65,13 +65,13 @@ export const organizationMembershipResource = implement(organizationMemberships,
         ...managedFaults(person.user, organization.id),
         ...unknown.map((id) => relationshipFault("teams", `Team ${id} does not exist in this organization`)),
       ]);
-      const user = memberAtOnce(context.actor, person);
+      const user = immediateMember(context.actor, person);
       const row = newMembership(body.attributes, organization.id, user?.id ?? null);
       await insertMembership(tx, organization, row);
       await joinTeams(tx, row, found, endings);
       const { url } =
         row.status === "invited"
-          ? await makeInvitation(tx, context, organization, destinationOf(row), { isFirst: true })
+          ? await createInvitation(tx, context, organization, invitationTargetOf(row), { isFirst: true })
           : noInvitation;
       const view: MembershipView = {
         ...row,
@@ -96,7 +96,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
       emails: query.filterEmail,
       status: query.filterStatus,
     });
-    return { views, totalCount, included: await included(tx, context, views, query.include) };
+    return { views, totalCount, included: await loadIncludedResources(tx, context, views, query.include) };
   },
 
   async listMyOrganizationMemberships({ context, query }) {
@@ -109,7 +109,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
     const tx = context.database.reader;
     const found = await findMembership(tx, context.actor, params.membershipId);
     if (found === undefined || !found.standing.member) throw notFound("organization membership");
-    return { view: found.membership, included: await included(tx, context, [found.membership], query.include) };
+    return { view: found.membership, included: await loadIncludedResources(tx, context, [found.membership], query.include) };
   },
 
   async renewInvitation({ context, params }) {
@@ -126,8 +126,8 @@ export const organizationMembershipResource = implement(organizationMemberships,
       });
       if (membership.status !== "invited")
         throw conflict("This person is already a member and doesn't need an invitation link.");
-      await refuseGivingMore(tx, context, found);
-      const { url, expiresAt } = await makeInvitation(tx, context, membership, destinationOf(membership));
+      await refuseUngrantableInvitation(tx, context, found);
+      const { url, expiresAt } = await createInvitation(tx, context, membership, invitationTargetOf(membership));
       await recordEvent(tx, context, {
         organizationId: membership.organizationId,
         verb: "renew-invitation",
@@ -145,7 +145,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
       const self = context.actor.kind === "user" && found.membership.userId === context.actor.userId;
       const manager =
         organizationPermissions(found.standing)["can-manage-memberships"] &&
-        (!found.isOwner || found.standing.ownerInPerson);
+        (!found.isOwner || found.standing.managesOwnersTeam);
       const membership = grant(found.membership, {
         thing: "organization membership",
         permission: "can-destroy",
@@ -155,7 +155,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
       });
       context.ifMatch.check(membership);
       if (found.isOwner) await refuseLastOwner(tx, membership.organizationId, [membership.id]);
-      await discountMembership(tx, membership);
+      await decrementCountsForMembership(tx, membership);
       await deleteMembershipRow(tx, membership);
       await recordMembership(tx, context, { before: { ...membership, teamIds: found.allTeamIds } });
     });
@@ -164,33 +164,33 @@ export const organizationMembershipResource = implement(organizationMemberships,
 
 const noInvitation = { url: undefined };
 
-const destinationOf = ({ id, organizationId }: OrganizationMembershipTable): Destination => ({
+const invitationTargetOf = ({ id, organizationId }: OrganizationMembershipTable): InvitationTarget => ({
   organizationId,
   membershipId: id,
   userId: null,
 });
 
 /** The link gives access to the invitation's teams, so it requires the same access as adding a member to them. Raises `forbidden`. */
-async function refuseGivingMore(
+async function refuseUngrantableInvitation(
   tx: Tx,
   context: Context,
   { membership, allTeamIds }: { readonly membership: MembershipView; readonly allTeamIds: readonly string[] },
 ): Promise<void> {
-  const endings = new Map(allTeamIds.map((id) => [id, membership.endings?.get(id) ?? lasting]));
-  const { unknown } = await loadTeamsToFill(tx, context, { id: membership.organizationId }, endings);
+  const endings = new Map(allTeamIds.map((id) => [id, membership.endings?.get(id) ?? noExpiry]));
+  const { unknown } = await loadTeamsForNewMember(tx, context, { id: membership.organizationId }, endings);
   if (unknown.length > 0)
     throw forbidden(
       "The invitation gives access that you don't have, so you can't create a link for it. Ask an owner to renew it.",
     );
 }
 
-async function included(
+async function loadIncludedResources(
   tx: Tx,
   context: Context,
   views: readonly MembershipView[],
   include: ReadonlySet<"user" | "teams">,
-): Promise<Included[]> {
-  const found: Included[] = [];
+): Promise<IncludedResource[]> {
+  const found: IncludedResource[] = [];
   if (include.has("user")) {
     const ids = views.flatMap((view) => view.userId ?? []);
     for (const view of await usersByIds(tx, context, ids)) found.push({ definition: users, view });

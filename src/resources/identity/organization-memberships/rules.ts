@@ -7,7 +7,7 @@ import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { organizationMemberships } from "./definition.ts";
-import type { AddressHolder } from "./store.ts";
+import type { AddressLookup } from "./store.ts";
 
 export function newMembership(
   attributes: CreateAttributes<typeof organizationMemberships>,
@@ -30,9 +30,9 @@ export function newMembership(
  * no other organization, so adding such a user elsewhere would lock them out: they must accept first. See
  * docs/decisions/0122-whom-a-provider-speaks-for.md.
  */
-export function memberAtOnce(
+export function immediateMember(
   actor: Actor,
-  { user, signsInElsewhere }: Pick<AddressHolder, "user" | "signsInElsewhere">,
+  { user, signsInElsewhere }: Pick<AddressLookup, "user" | "signsInElsewhere">,
 ): UserTable | undefined {
   return signsInElsewhere && !isSiteAdmin(actor) ? undefined : user;
 }

@@ -2,39 +2,39 @@
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type Standing, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationMembershipTable, UserTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { containsWords } from "../../../database/dialect.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import { endedOfMembership, inForce } from "../../shared/grants/in-force.ts";
+import { expiredCountOfMembership, inForce } from "../../shared/grants/in-force.ts";
 import { isOpenTo, standingColumns } from "../../shared/grants/reads.ts";
-import { endingsOf, type Seat, seatsIn, seatsText } from "../teams/seats.ts";
+import { endingsByTeam, type TeamMembership, parseTeamMemberships, teamMembershipsText } from "../teams/seats.ts";
 import { teamIsVisible } from "../teams/visibility.ts";
 import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
-import { held, type Lock } from "../../shared/locks.ts";
+import { lockClause, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { MembershipView } from "./definition.ts";
 
 const newestFirst = [{ column: "m.createdAt", descending: true }, { column: "m.id" }] as const;
 
-function memberships(db: Kysely<Schema>) {
+function selectMemberships(db: Kysely<Schema>) {
   return db
     .selectFrom("organizationMemberships as m")
     .innerJoin("organizations as o", "o.id", "m.organizationId")
     .leftJoin("users as u", "u.id", "m.userId")
     .selectAll("m")
     .select(factsColumns)
-    .select(endedOfMembership(sql.ref("m.id")).as("endedMemberships"))
+    .select(expiredCountOfMembership(sql.ref("m.id")).as("endedMemberships"))
     .select("u.username as username");
 }
 
 /** The member's teams that the caller can see, encoded as `teams/membership-text.ts` describes. */
-function visibleTeams(actor: Actor, standing: Pick<Standing, "seesSecretTeams">) {
+function visibleTeamsColumn(actor: Actor, standing: Pick<OrganizationStanding, "seesSecretTeams">) {
   return sql<string | null>`(
-    select ${seatsText()} from team_members as tm
+    select ${teamMembershipsText()} from team_members as tm
     inner join teams as t on t.id = tm.team_id
     where tm.membership_id = m.id and ${inForce("tm")} and ${teamIsVisible(actor, standing)})`.as("teams");
 }
@@ -42,11 +42,11 @@ function visibleTeams(actor: Actor, standing: Pick<Standing, "seesSecretTeams">)
 type MembershipRow = Omit<MembershipView, "teamIds" | "endings"> & { teams: string | null };
 
 function toView({ teams, ...row }: MembershipRow): MembershipView {
-  const seats = seatsIn(teams);
-  return { ...row, teamIds: seats.map(({ teamId }) => teamId), endings: endingsOf(seats) };
+  const seats = parseTeamMemberships(teams);
+  return { ...row, teamIds: seats.map(({ teamId }) => teamId), endings: endingsByTeam(seats) };
 }
 
-async function pageOf(tx: Tx, rows: SelectQueryBuilder<any, "m", MembershipRow>, page: Page) {
+async function fetchMembershipPage(tx: Tx, rows: SelectQueryBuilder<any, "m", MembershipRow>, page: Page) {
   const totals = { totalCount: countOf(rows.clearSelect().select("m.id")) };
   const found = await fetchPage(tx, { rows, order: newestFirst, page, totals });
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
@@ -59,7 +59,7 @@ async function lockMembership(tx: Tx, id: string, lock: Lock): Promise<void> {
     .innerJoin("organizations as o", "o.id", "m.organizationId")
     .select("m.id")
     .where("m.id", "=", id)
-    .modifyEnd(held(tx.dialect, "m", lock))
+    .modifyEnd(lockClause(tx.dialect, "m", lock))
     .execute();
 }
 
@@ -69,7 +69,7 @@ export async function findMembership(
   id: string,
   lock: Lock = false,
 ): Promise<
-  { membership: MembershipView; standing: Standing; isOwner: boolean; allTeamIds: readonly string[] } | undefined
+  { membership: MembershipView; standing: OrganizationStanding; isOwner: boolean; allTeamIds: readonly string[] } | undefined
 > {
   if (lock !== false) await lockMembership(tx, id, lock);
   const row = await tx.db
@@ -77,13 +77,13 @@ export async function findMembership(
     .innerJoin("organizations as o", "o.id", "m.organizationId")
     .selectAll("m")
     .select(factsColumns)
-    .select(endedOfMembership(sql.ref("m.id")).as("endedMemberships"))
+    .select(expiredCountOfMembership(sql.ref("m.id")).as("endedMemberships"))
     .select(standingColumns(sql.ref("m.organizationId"), principalOf(actor)))
     .select(sql<string | null>`(select username from users where id = m.user_id)`.as("username"))
     // The caller's access is not known before this row is read, so all teams are selected and filtered below.
     .select(
       sql<string | null>`(
-        select ${seatsText([sql`t.is_owners`, sql`t.visibility`])} from team_members as tm
+        select ${teamMembershipsText([sql`t.is_owners`, sql`t.visibility`])} from team_members as tm
         inner join teams as t on t.id = tm.team_id where tm.membership_id = m.id and ${inForce("tm")})`.as("allTeams"),
     )
     .select(
@@ -98,17 +98,17 @@ export async function findMembership(
   const { allTeams, ownTeams, ...membership } = row;
   const standing = standingOf(actor, row);
   const own = new Set([...(ownTeams ?? "").split(","), principalOf(actor)]);
-  const seats = seatsIn(allTeams);
-  const isVisible = ({ teamId, further: [, visibility] }: Seat) =>
+  const seats = parseTeamMemberships(allTeams);
+  const isVisible = ({ teamId, extra: [, visibility] }: TeamMembership) =>
     visibility === "organization" || standing.seesSecretTeams || own.has(teamId);
   return {
     membership: {
       ...membership,
       teamIds: seats.filter(isVisible).map(({ teamId }) => teamId),
-      endings: endingsOf(seats),
+      endings: endingsByTeam(seats),
     },
     standing,
-    isOwner: seats.some(({ further: [isOwners] }) => isOwners === "1"),
+    isOwner: seats.some(({ extra: [isOwners] }) => isOwners === "1"),
     allTeamIds: seats.map(({ teamId }) => teamId),
   };
 }
@@ -126,25 +126,25 @@ export async function listMembershipRows(
   organization: OrganizationView,
   search: MembershipSearch,
 ) {
-  let rows = memberships(tx.db)
+  let rows = selectMemberships(tx.db)
     .where("m.organizationId", "=", organization.id)
-    .select(visibleTeams(actor, organization.standing));
+    .select(visibleTeamsColumn(actor, organization.standing));
   if (search.status !== undefined) rows = rows.where("m.status", "=", search.status);
   if (search.emails !== undefined)
     rows = rows.where(tx.dialect.isOneOf(sql.ref("m.emailKey"), search.emails.map(fold)));
   if (search.part)
     rows = rows.where(containsWords(tx.dialect, [sql.ref("m.emailKey"), sql.ref("u.usernameKey")], search.part));
-  return pageOf(tx, rows, search.page);
+  return fetchMembershipPage(tx, rows, search.page);
 }
 
 export async function membershipsWhere(
   tx: Tx,
   actor: Actor,
-  standing: Pick<Standing, "seesSecretTeams">,
+  standing: Pick<OrganizationStanding, "seesSecretTeams">,
   condition: RawBuilder<SqlBool>,
 ): Promise<MembershipView[]> {
-  const rows = await memberships(tx.db)
-    .select(visibleTeams(actor, standing))
+  const rows = await selectMemberships(tx.db)
+    .select(visibleTeamsColumn(actor, standing))
     .where(condition)
     .orderBy("m.id")
     .execute();
@@ -154,11 +154,11 @@ export async function membershipsWhere(
 export async function listRowsInTeam(
   tx: Tx,
   actor: Actor,
-  team: { readonly id: string; readonly standing: Standing },
+  team: { readonly id: string; readonly standing: OrganizationStanding },
   page: Page,
 ) {
-  const rows = memberships(tx.db)
-    .select(visibleTeams(actor, team.standing))
+  const rows = selectMemberships(tx.db)
+    .select(visibleTeamsColumn(actor, team.standing))
     .where("m.id", "in", (query) =>
       query
         .selectFrom("teamMembers as tm")
@@ -166,28 +166,28 @@ export async function listRowsInTeam(
         .where("tm.teamId", "=", team.id)
         .where(inForce("tm")),
     );
-  return pageOf(tx, rows, page);
+  return fetchMembershipPage(tx, rows, page);
 }
 
 export async function listOwnMembershipRows(tx: Tx, actor: Actor & { readonly kind: "user" }, page: Page) {
-  const rows = memberships(tx.db)
+  const rows = selectMemberships(tx.db)
     .where("m.userId", "=", actor.userId)
     .where(isOpenTo(actor))
     .select(
-      sql<string | null>`(select ${seatsText()} from team_members as tm
+      sql<string | null>`(select ${teamMembershipsText()} from team_members as tm
         where tm.membership_id = m.id and ${inForce("tm")})`.as("teams"),
     );
-  return pageOf(tx, rows, page);
+  return fetchMembershipPage(tx, rows, page);
 }
 
-export interface AddressHolder {
+export interface AddressLookup {
   readonly user: UserTable | undefined;
-  readonly taken: boolean;
+  readonly isTaken: boolean;
   /** Whether another organization's SSO provider can sign the user in. */
   readonly signsInElsewhere: boolean;
 }
 
-export async function lookUpAddress(tx: Tx, organizationId: string, emailKey: string): Promise<AddressHolder> {
+export async function lookUpAddress(tx: Tx, organizationId: string, emailKey: string): Promise<AddressLookup> {
   const providers = sql`select 1 from sso_providers as s where s.organization_id <> ${organizationId} and (
     s.organization_id in (select m.organization_id from organization_memberships as m where m.user_id = u.id)
     or s.id in (select i.sso_provider_id from sso_identities as i where i.user_id = u.id))`;
@@ -197,11 +197,11 @@ export async function lookUpAddress(tx: Tx, organizationId: string, emailKey: st
         and (email_key = ${emailKey} or user_id = (select id from users where email_key = ${emailKey}))) as found
     left join users as u on u.email_key = ${emailKey}`.execute(tx.db);
   const [row] = result.rows;
-  if (row === undefined) return { user: undefined, taken: false, signsInElsewhere: false };
+  if (row === undefined) return { user: undefined, isTaken: false, signsInElsewhere: false };
   const { taken, elsewhere, ...user } = row;
   return {
     user: user.id === null ? undefined : user,
-    taken: Number(taken) > 0,
+    isTaken: Number(taken) > 0,
     signsInElsewhere: Number(elsewhere) > 0,
   };
 }

@@ -9,16 +9,16 @@ import { conflict, notFound } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
-import { shownEnding } from "../../shared/grants/ending.ts";
+import { shownExpiry } from "../../shared/grants/ending.ts";
 import type { Context } from "../../shared/context.ts";
-import { afterUpdate, raised } from "../../shared/versions.ts";
-import { activateSeats, endSeatsOf, inheritSeats, seatFirstOwner, tidySeats } from "../teams/writes.ts";
+import { afterUpdate, incrementedVersion } from "../../shared/versions.ts";
+import { activateTeamMemberships, removeEndedMembershipsOf, transferTeamMemberships, addFirstOwnerToTeam, removeEndedTeamMembers } from "../teams/writes.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
 import { newMembership } from "./rules.ts";
 import { membershipsWhere } from "./store.ts";
 
-type Maker = Pick<Context, "actor" | "requestId">;
-type Joiner = Maker & Pick<Context, "hooks">;
+type MembershipChangeContext = Pick<Context, "actor" | "requestId">;
+type InvitationMergeContext = MembershipChangeContext & Pick<Context, "hooks">;
 
 export async function addFirstOwner(
   tx: Tx,
@@ -47,20 +47,20 @@ export async function addFirstOwner(
         .where("id", "=", userId),
     )
     .execute();
-  await seatFirstOwner(tx, by, { id, organizationId, userId, createdAt }, ownersTeamId);
+  await addFirstOwnerToTeam(tx, by, { id, organizationId, userId, createdAt }, ownersTeamId);
 }
 
 /** Call after members joined or left teams, because membership documents list the teams. */
 export async function raiseMemberships(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.db
     .updateTable("organizationMemberships")
-    .set(raised)
+    .set(incrementedVersion)
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
 }
 
-export async function tidyMemberships(tx: Tx, context: Maker, by: Capability<"job">, limit: number): Promise<number> {
-  const ids = await tidySeats(tx, context, by, limit);
+export async function removeEndedTeamMemberships(tx: Tx, context: MembershipChangeContext, by: Capability<"job">, limit: number): Promise<number> {
+  const ids = await removeEndedTeamMembers(tx, context, by, limit);
   if (ids.length > 0) await raiseMemberships(tx, ids);
   return ids.length;
 }
@@ -72,7 +72,7 @@ export async function raiseMembershipsInTeam(
 ): Promise<void> {
   await tx.db
     .updateTable("organizationMemberships")
-    .set(raised)
+    .set(incrementedVersion)
     .where("id", "in", (query) => query.selectFrom("teamMembers").select("membershipId").where("teamId", "=", teamId))
     .execute();
 }
@@ -81,9 +81,9 @@ export async function raiseMembershipsInTeam(
  * Makes a user who signed in through an SSO provider a member of these organizations. Returns the membership ids by organization, and which
  * of them are new.
  */
-export async function admitMembers(
+export async function ensureMemberships(
   tx: Tx,
-  context: Maker,
+  context: MembershipChangeContext,
   user: Granted<UserTable, "can-sign-in">,
   organizationIds: readonly string[],
 ): Promise<{ memberships: ReadonlyMap<string, string>; created: ReadonlySet<string> }> {
@@ -113,13 +113,13 @@ export async function admitMembers(
   return { memberships: new Map([...known, ...created]), created: new Set(rows.map(({ id }) => id)) };
 }
 
-export type Held = ReadonlySet<string>;
+export type LockedOrganizations = ReadonlySet<string>;
 
 /**
  * Locks the organizations whose memberships are about to change with a user. Locks in the order of ids and before the user's row, which is
  * the order that adding a member uses.
  */
-export async function holdOrganizations(
+export async function lockOrganizations(
   tx: Tx,
   {
     userId,
@@ -132,7 +132,7 @@ export async function holdOrganizations(
     readonly further?: RawBuilder<string>;
     readonly membershipId?: string;
   },
-): Promise<Held> {
+): Promise<LockedOrganizations> {
   const concerned = tx.db
     .selectFrom("organizationMemberships as m")
     .select("m.organizationId")
@@ -156,16 +156,16 @@ export async function holdOrganizations(
 }
 
 /** Raises `Overtaken` if a membership belongs to an organization that is not locked, because it was created concurrently. */
-function refuseUnlocked(memberships: readonly MembershipView[], locked: Held): void {
+function refuseUnlocked(memberships: readonly MembershipView[], locked: LockedOrganizations): void {
   if (!memberships.every(({ organizationId }) => locked.has(organizationId)))
     throw new Overtaken("a membership was created at the same time");
 }
 
 export async function activateInvitations(
   tx: Tx,
-  context: Maker,
+  context: MembershipChangeContext,
   user: UserTable,
-  locked: Held,
+  locked: LockedOrganizations,
   organizationId?: string,
 ): Promise<void> {
   const all = await invitationsTo(tx, context, user);
@@ -178,7 +178,7 @@ export async function activateInvitations(
  * Moves a user's memberships to a new email address and accepts the invitations to it. An invitation to an organization that the user is
  * already in is merged, with its teams.
  */
-export async function moveMemberships(tx: Tx, context: Joiner, user: UserTable, locked: Held): Promise<void> {
+export async function moveMembershipsToAddress(tx: Tx, context: InvitationMergeContext, user: UserTable, locked: LockedOrganizations): Promise<void> {
   const own = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${user.id}`);
   const invitations = await invitationsTo(tx, context, user);
   refuseUnlocked([...own, ...invitations], locked);
@@ -190,13 +190,13 @@ export async function moveMemberships(tx: Tx, context: Joiner, user: UserTable, 
   );
   const merges = invitations.flatMap((invitation) => {
     const membership = present.get(invitation.organizationId);
-    return membership === undefined ? [] : [{ invitation, membership, teamIds: newTeams(invitation, membership) }];
+    return membership === undefined ? [] : [{ invitation, membership, teamIds: teamsNewTo(invitation, membership) }];
   });
-  await takeOver(tx, context, merges);
+  await mergeInvitations(tx, context, merges);
   const { email, emailKey } = user;
   await tx.db
     .updateTable("organizationMemberships")
-    .set({ email, emailKey, ...raised })
+    .set({ email, emailKey, ...incrementedVersion })
     .where("userId", "=", user.id)
     .execute();
   const moved = own.map((before) => {
@@ -214,12 +214,12 @@ export async function moveMemberships(tx: Tx, context: Joiner, user: UserTable, 
  * Accepts an invitation through its link, whichever address it was sent to. It becomes the user's membership, or is merged into an existing
  * one. Raises `not-found`, and `conflict` if the user's own address is invited to the organization too.
  */
-export async function takeInvitation(
+export async function acceptMembershipInvitation(
   tx: Tx,
-  context: Joiner,
+  context: InvitationMergeContext,
   { membershipId, organizationId }: Granted<Pick<InvitationTable, "membershipId" | "organizationId">, "can-accept">,
   user: UserTable,
-  locked: Held,
+  locked: LockedOrganizations,
 ): Promise<MembershipView> {
   const found = await withAllTeams(
     tx,
@@ -240,15 +240,15 @@ export async function takeInvitation(
     await recordMemberships(tx, context, [{ ...taken, verb: "accept-invitation" }]);
     return { ...(taken?.after ?? invitation), username: user.username };
   }
-  const teamIds = newTeams(invitation, own);
-  await takeOver(tx, context, [{ invitation, membership: own, teamIds }]);
+  const teamIds = teamsNewTo(invitation, own);
+  await mergeInvitations(tx, context, [{ invitation, membership: own, teamIds }]);
   await raiseMemberships(tx, [own.id]);
   const after = { ...afterUpdate(own, {}), teamIds: [...own.teamIds, ...teamIds].toSorted() };
   await recordMemberships(tx, context, [{ before: invitation }, { before: own, after, verb: "accept-invitation" }]);
   return after;
 }
 
-export async function recordDepartures(tx: Tx, context: Maker, userId: string, locked: Held): Promise<void> {
+export async function recordDepartures(tx: Tx, context: MembershipChangeContext, userId: string, locked: LockedOrganizations): Promise<void> {
   const leaving = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${userId}`);
   refuseUnlocked(leaving, locked);
   await recordMemberships(
@@ -264,18 +264,18 @@ interface MembershipChange {
   readonly verb?: string;
 }
 
-export async function recordMembership(tx: Tx, context: Maker, change: MembershipChange): Promise<void> {
+export async function recordMembership(tx: Tx, context: MembershipChangeContext, change: MembershipChange): Promise<void> {
   await recordMemberships(tx, context, [change]);
 }
 
 /** The audit log records all teams of a membership, because they are deleted with it. */
-async function recordMemberships(tx: Tx, context: Maker, changes: readonly MembershipChange[]): Promise<void> {
+async function recordMemberships(tx: Tx, context: MembershipChangeContext, changes: readonly MembershipChange[]): Promise<void> {
   const audited = (view: MembershipView | undefined) =>
     view && {
       ...auditedAttributes(organizationMemberships, view),
       username: view.username,
       teams: view.teamIds,
-      ...shownEndings(view),
+      ...auditedEndings(view),
     };
   const events = changes.flatMap(({ before, after, verb }) => {
     const subject = after ?? before;
@@ -291,19 +291,19 @@ async function recordMemberships(tx: Tx, context: Maker, changes: readonly Membe
   await recordEvents(tx, context, events);
 }
 
-function shownEndings({ teamIds, endings }: MembershipView): object {
+function auditedEndings({ teamIds, endings }: MembershipView): object {
   const shown = teamIds.flatMap((id) => {
-    const ending = shownEnding(endings?.get(id));
+    const ending = shownExpiry(endings?.get(id));
     return ending === undefined ? [] : [[id, ending]];
   });
   return shown.length === 0 ? {} : { endings: Object.fromEntries(shown) };
 }
 
-function withAllTeams(tx: Tx, { actor }: Maker, condition: RawBuilder<SqlBool>): Promise<MembershipView[]> {
+function withAllTeams(tx: Tx, { actor }: MembershipChangeContext, condition: RawBuilder<SqlBool>): Promise<MembershipView[]> {
   return membershipsWhere(tx, actor, { seesSecretTeams: true }, condition);
 }
 
-function invitationsTo(tx: Tx, context: Maker, { emailKey }: UserTable): Promise<MembershipView[]> {
+function invitationsTo(tx: Tx, context: MembershipChangeContext, { emailKey }: UserTable): Promise<MembershipView[]> {
   return withAllTeams(tx, context, sql<SqlBool>`m.email_key = ${emailKey} and m.status = 'invited'`);
 }
 
@@ -318,28 +318,28 @@ async function activate(
   const active = { userId: user.id, status: "active", ...address };
   await tx.db
     .updateTable("organizationMemberships")
-    .set({ ...active, ...raised })
+    .set({ ...active, ...incrementedVersion })
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
-  await activateSeats(tx, ids, user.id);
+  await activateTeamMemberships(tx, ids, user.id);
   return invitations.map((before) => ({ before, after: afterUpdate(before, active) }));
 }
 
-interface Double {
+interface InvitationMerge {
   readonly invitation: MembershipView;
   readonly membership: MembershipView;
   readonly teamIds: readonly string[];
 }
 
-function newTeams(invitation: MembershipView, membership: MembershipView): string[] {
+function teamsNewTo(invitation: MembershipView, membership: MembershipView): string[] {
   return invitation.teamIds.filter((id) => !membership.teamIds.includes(id));
 }
 
 /** Moves the invitations' teams and references to the existing memberships, then deletes the invitations. */
-async function takeOver(tx: Tx, context: Joiner, merges: readonly Double[]): Promise<void> {
+async function mergeInvitations(tx: Tx, context: InvitationMergeContext, merges: readonly InvitationMerge[]): Promise<void> {
   if (merges.length === 0) return;
   // An ended membership of the same team would conflict with the new one.
-  await endSeatsOf(
+  await removeEndedMembershipsOf(
     tx,
     context,
     merges.map(({ membership }) => membership.id),
@@ -351,8 +351,8 @@ async function takeOver(tx: Tx, context: Joiner, merges: readonly Double[]): Pro
   }));
   const userId = merges[0]?.membership.userId ?? null;
   const invitationIds = inherited.map(({ from }) => from);
-  await inheritSeats(tx, userId, inherited);
-  if (userId !== null) await context.hooks.organizations.beforeInvitationsMerge(tx, userId, invitationIds);
+  await transferTeamMemberships(tx, userId, inherited);
+  if (userId !== null) await context.hooks.organizations.mergeInvitedRecipients(tx, userId, invitationIds);
   await tx.db
     .deleteFrom("organizationMemberships")
     .where(tx.dialect.isOneOf(sql.ref("id"), invitationIds))

@@ -16,12 +16,12 @@ export function newPolicies({ id, createdAt }: OrganizationTable): OrganizationT
   }));
 }
 
-export interface AskedPolicy {
+export interface TokenTtlPolicyInput {
   readonly "token-type": string;
   readonly "max-ttl-ms": number;
 }
 
-export function repeatedFaults(input: readonly AskedPolicy[]): Fault[] {
+export function repeatedFaults(input: readonly TokenTtlPolicyInput[]): Fault[] {
   return input.flatMap(({ "token-type": type }, position) =>
     input.findIndex((other) => other["token-type"] === type) === position
       ? []
@@ -36,7 +36,7 @@ export function repeatedFaults(input: readonly AskedPolicy[]): Fault[] {
 
 export function changedPolicies(
   policies: readonly OrganizationTokenTtlPolicyTable[],
-  input: readonly AskedPolicy[],
+  input: readonly TokenTtlPolicyInput[],
   updatedAt: string,
 ): { before: OrganizationTokenTtlPolicyTable; maxTtlMs: number; updatedAt: string }[] {
   return policies.flatMap((before) => {

@@ -6,7 +6,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTokenTtlPolicyTable } from "../../../database/schema/identity.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import { raised } from "../../shared/versions.ts";
+import { incrementedVersion } from "../../shared/versions.ts";
 import type { OrganizationView } from "../organizations/definition.ts";
 
 const policiesOf = (tx: Tx, organizationId: string) =>
@@ -34,7 +34,7 @@ export async function insertPolicies(
 ): Promise<void> {
   await tx.db
     .insertInto("organizationTokenTtlPolicies")
-    .values(rows.map((row) => into.grant(row)))
+    .values(rows.map((row) => into.proofFor(row)))
     .execute();
 }
 
@@ -47,7 +47,7 @@ export async function updatePolicies(
   const cases = changes.map(({ before, maxTtlMs }) => sql`when ${before.id} then cast(${maxTtlMs} as bigint)`);
   await tx.db
     .updateTable("organizationTokenTtlPolicies")
-    .set({ maxTtlMs: sql`case id ${sql.join(cases, sql` `)} end`, updatedAt, ...raised })
+    .set({ maxTtlMs: sql`case id ${sql.join(cases, sql` `)} end`, updatedAt, ...incrementedVersion })
     .where("organizationId", "=", organization.id)
     .where(
       tx.dialect.isOneOf(

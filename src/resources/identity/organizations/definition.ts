@@ -1,13 +1,13 @@
 /** The organization resource: the tenant. Its JSON:API id is its name. */
 import { organizationPermissionFlags, organizationPermissions } from "../../../access/permissions/organization.ts";
-import type { Standing } from "../../../access/organization.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber, neverTrue } from "../../../jsonapi/schemas.ts";
 
 export interface OrganizationView extends OrganizationTable {
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
   readonly retentionId?: string | null;
   readonly retentionKind?: string | null;
   /** Not 0 if workers or agents of the site execute runs for every organization. */

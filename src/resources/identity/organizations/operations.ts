@@ -2,7 +2,7 @@
 import { Capability } from "../../../access/capability.ts";
 import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { open, ownersAccess } from "../../../access/organization.ts";
+import { noRestrictions, ownersAccess } from "../../../access/organization.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import { forbidden, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -17,8 +17,8 @@ import {
   executionModeFaults,
   nameTaken,
   newOrganization,
-  poolAfter,
-  poolUnknown,
+  defaultPoolAfter,
+  unknownPool,
   refuseLockingOut,
   unusedPoolFaults,
 } from "./rules.ts";
@@ -47,10 +47,10 @@ export const organizationResource = implement(organizations, {
       refuseIfAny([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
       await insertOrganization(tx, creator, row);
       const creatorId = context.actor.kind === "user" ? context.actor.userId : undefined;
-      await context.hooks.organizations.created(tx, issueCapability(row.id), row, creatorId);
-      const standing = { teamAccess: ownersAccess, isMember: 1, ...open };
+      await context.hooks.organizations.initializeOrganization(tx, issueCapability(row.id), row, creatorId);
+      const standing = { teamAccess: ownersAccess, isMember: 1, ...noRestrictions };
       const view = toOrganizationView(context.actor, { ...row, ...standing });
-      await recordChange(tx, context, organizations, { after: inAudit(view) });
+      await recordChange(tx, context, organizations, { after: toAuditedOrganization(view) });
       return { view };
     });
   },
@@ -75,7 +75,7 @@ export const organizationResource = implement(organizations, {
       const pool = body.relationships.defaultAgentPool;
       const { changes, changed } = updateOf<OrganizationView>(organization, {
         ...changedColumns(organizations, body.attributes),
-        defaultAgentPoolId: poolAfter(body.attributes.defaultExecutionMode, pool),
+        defaultAgentPoolId: defaultPoolAfter(body.attributes.defaultExecutionMode, pool),
       });
       if (changes === undefined) return { view: organization };
       refuseLockingOut(context.actor, changes);
@@ -85,11 +85,11 @@ export const organizationResource = implement(organizations, {
         ...unusedPoolFaults(changed.defaultExecutionMode, pool),
         ...(isNameConflict ? [nameTaken()] : []),
         ...(changes.defaultAgentPoolId && !(await hasAgentPool(tx, organization.id, changes.defaultAgentPoolId))
-          ? [poolUnknown()]
+          ? [unknownPool()]
           : []),
       ]);
       await updateOrganizationRow(tx, organization, changes);
-      await recordChange(tx, context, organizations, { before: inAudit(organization), after: inAudit(changed) });
+      await recordChange(tx, context, organizations, { before: toAuditedOrganization(organization), after: toAuditedOrganization(changed) });
       return { view: changed };
     });
   },
@@ -102,12 +102,12 @@ export const organizationResource = implement(organizations, {
       );
       context.ifMatch.check(organization);
       await deleteOrganizationRow(tx, organization);
-      await recordChange(tx, context, organizations, { before: inAudit(organization) });
+      await recordChange(tx, context, organizations, { before: toAuditedOrganization(organization) });
     });
   },
 });
 
-function inAudit<View extends { id: string }>(view: View): View & { organizationId: string } {
+function toAuditedOrganization<View extends { id: string }>(view: View): View & { organizationId: string } {
   return { ...view, organizationId: view.id };
 }
 

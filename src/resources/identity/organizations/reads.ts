@@ -1,17 +1,17 @@
 /** Reads of organizations for other modules, with the caller's access to them. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import {
-  mayReadAuditTrail,
+  canReadAuditLog,
   type OrganizationFlag,
   organizationPermissionNeeds,
   organizationPermissions,
 } from "../../../access/permissions/organization.ts";
-import { mayReadEntitlements } from "../../../access/run.ts";
+import { canReadEntitlements } from "../../../access/run.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { conflict, notFound } from "../../../kernel/errors.ts";
 import { counted } from "../../../kernel/text.ts";
-import type { Administration } from "../../shared/administration.ts";
+import type { SiteAdminProof } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import type { OrganizationView } from "./definition.ts";
@@ -31,22 +31,22 @@ export async function loadOrganization(
 }
 
 /** For site administration: finds every organization, including disabled ones. */
-export async function organizationOfName(
+export async function findOrganizationByName(
   tx: Tx,
-  _by: Administration,
+  _by: SiteAdminProof,
   name: string,
 ): Promise<OrganizationView | undefined> {
   return findOrganization(tx, { kind: "operator" }, name);
 }
 
 /** For callers that need to know an organization's features, including runs. Raises `not-found`. */
-export async function loadOrganizationToUse(
+export async function loadOrganizationForEntitlements(
   tx: Tx,
   context: Pick<Context, "actor">,
   name: string,
 ): Promise<OrganizationView> {
   const organization = await findOrganization(tx, context.actor, name);
-  if (organization === undefined || !mayReadEntitlements(context.actor, organization)) throw notFound("organization");
+  if (organization === undefined || !canReadEntitlements(context.actor, organization)) throw notFound("organization");
   return organization;
 }
 
@@ -57,7 +57,7 @@ export async function loadOrganizationToAudit(
 ): Promise<OrganizationView> {
   const organization = await findOrganization(tx, context.actor, name);
   if (organization === undefined) throw notFound("organization");
-  if (mayReadAuditTrail(context.actor, organization.id, organization.standing)) return organization;
+  if (canReadAuditLog(context.actor, organization.id, organization.standing)) return organization;
   return grantOrganization(organization, "can-manage-auditing");
 }
 

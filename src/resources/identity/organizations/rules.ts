@@ -25,7 +25,7 @@ export function newOrganization(
 }
 
 /** The default agent pool after an update: leaving agent mode clears it. Undefined if it doesn't change. */
-export function poolAfter(mode: string | undefined, sent: string | null | undefined): string | null | undefined {
+export function defaultPoolAfter(mode: string | undefined, sent: string | null | undefined): string | null | undefined {
   return sent === undefined && mode !== undefined && mode !== "agent" ? null : sent;
 }
 
@@ -64,6 +64,6 @@ export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 
-export function poolUnknown(): Fault {
+export function unknownPool(): Fault {
   return relationshipFault("default-agent-pool", "Default agent pool does not exist in this organization");
 }

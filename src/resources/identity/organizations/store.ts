@@ -9,9 +9,9 @@ import { containsWords } from "../../../database/dialect.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { isOpenTo, standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
-import { type Lock, lockable } from "../../shared/locks.ts";
+import { type Lock, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import { defaults, raisedBy, updateRow } from "../../shared/versions.ts";
+import { executionDefaultColumns, incrementedWhenChanged, updateRow } from "../../shared/versions.ts";
 import type { OrganizationView } from "./definition.ts";
 
 export interface OrganizationRow extends OrganizationTable, StandingFacts {}
@@ -23,7 +23,7 @@ const retentionColumns = (["id", "kind"] as const).map((column) =>
   ),
 );
 
-const byName = lockable<{ nameKey: string; principal: string }, OrganizationRow>("o", (db, { nameKey, principal }) =>
+const byName = lockableStatement<{ nameKey: string; principal: string }, OrganizationRow>("o", (db, { nameKey, principal }) =>
   db
     .selectFrom("organizations as o")
     .selectAll("o")
@@ -106,8 +106,8 @@ export async function updateOrganizationRow(
 ): Promise<void> {
   await updateRow(tx, "organizations", organization.id, {
     ...changes,
-    ...raisedBy(changes, "factsVersion", ["name", "assessmentsEnforced"]),
-    ...raisedBy(changes, "defaultsVersion", defaults),
+    ...incrementedWhenChanged(changes, "factsVersion", ["name", "assessmentsEnforced"]),
+    ...incrementedWhenChanged(changes, "defaultsVersion", executionDefaultColumns),
   });
 }
 

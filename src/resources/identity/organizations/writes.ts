@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
-import { raised, updateRow } from "../../shared/versions.ts";
+import { incrementedVersion, updateRow } from "../../shared/versions.ts";
 import { deleteOrganizationRow, updateOrganizationRow } from "./store.ts";
 
 export async function administerOrganization(
@@ -30,7 +30,7 @@ export async function raiseOrganizationVersion(
 }
 
 /** Maintains the count of an unfiltered project list. No document shows it, so the version doesn't change. */
-export async function countProjects(
+export async function adjustProjectCount(
   tx: Tx,
   _by: Granted<object, "can-create-project" | "can-destroy">,
   organizationId: string,
@@ -44,10 +44,10 @@ export async function countProjects(
 }
 
 /** Runs can now be executed for the organization. From then on clients run remotely; this is never undone. */
-export async function noteOperations(tx: Tx, organizationId: string): Promise<void> {
+export async function markOperationsAvailable(tx: Tx, organizationId: string): Promise<void> {
   await tx.db
     .updateTable("organizations")
-    .set({ operations: 1, ...raised })
+    .set({ operations: 1, ...incrementedVersion })
     .where("id", "=", organizationId)
     .where("operations", "=", 0)
     .execute();

@@ -17,13 +17,13 @@ export interface SessionView {
   readonly signOutUrl?: string;
 }
 
-interface Credentials {
+interface SignInCredentials {
   readonly username?: string;
   readonly password?: string;
   readonly token?: string;
 }
 
-function credentialFaults({ username, password, token }: Credentials): Fault[] {
+function credentialFaults({ username, password, token }: SignInCredentials): Fault[] {
   if (token !== undefined)
     return username === undefined && password === undefined
       ? []
@@ -34,7 +34,7 @@ function credentialFaults({ username, password, token }: Credentials): Fault[] {
   ];
 }
 
-const taken = { column: false, shown: false, audited: false } as const;
+const notStored = { column: false, shown: false, audited: false } as const;
 const needs = "the user that the sessions belong to";
 
 export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne }) => ({
@@ -43,12 +43,12 @@ export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne 
   id: (session) => session.id,
   bodyFaults: credentialFaults,
   attributes: {
-    username: fixed(text({ min: 1, max: 320 }), "The username or email address, ignoring case.", taken),
-    password: fixed(text({ min: 1, max: passwordLengthMax }), "The user's password.", taken),
+    username: fixed(text({ min: 1, max: 320 }), "The username or email address, ignoring case.", notStored),
+    password: fixed(text({ min: 1, max: passwordLengthMax }), "The user's password.", notStored),
     token: fixed(
       text({ min: 1, max: tokenLengthMax }),
       "One of the user's tokens, instead of a username and password.",
-      taken,
+      notStored,
     ),
     current: readOnly(flag(), "Whether this session authenticated the request.", {
       from: (session) => session.isCurrent,

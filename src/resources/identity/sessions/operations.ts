@@ -5,90 +5,90 @@ import type { Tx } from "../../../database/database.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { tokenHash } from "../../../kernel/ids.ts";
-import { sessionOf } from "../authentication-tokens/reads.ts";
+import { authenticateToken } from "../authentication-tokens/reads.ts";
 import { endSession, endSessions } from "../authentication-tokens/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { sessions, type SessionView } from "./definition.ts";
-import { type Signing, signedIn, signOutOwner, wrongCredentials } from "./rules.ts";
-import { findSigning, findSignOut, listSessionRows, type SigningIn } from "./store.ts";
-import { beginSession, isRightPassword } from "./writes.ts";
+import { type SignInUser, grantSignIn, signOutUrlOwner, wrongCredentials } from "./rules.ts";
+import { findSignInUser, findSessionSignOut, listSessionRows, type SignInUserRow } from "./store.ts";
+import { startSession, verifyPassword } from "./writes.ts";
 
 export const sessionResource = implement(sessions, {
   async createSession({ context, body }) {
-    const user = await identified(context, body.attributes);
-    return { view: await beginSession(context, user) };
+    const user = await identifyUser(context, body.attributes);
+    return { view: await startSession(context, user) };
   },
 
   async listSessions({ context, query }) {
-    const user = self(context.actor);
+    const user = requireUser(context.actor);
     const { rows, totalCount } = await listSessionRows(context.database.reader, user.id, query.page);
     const isCurrent = ({ id }: { id: string }) => id === user.tokenId;
     return { views: rows.map((row) => ({ ...row, userId: user.id, isCurrent: isCurrent(row) })), totalCount };
   },
 
   async deleteSession({ context, params }) {
-    const user = self(context.actor);
+    const user = requireUser(context.actor);
     const isCurrent = params.sessionId === user.tokenId;
     const signOut = await context.database.write(async (tx) => {
       const ending = isCurrent ? await loadSignOut(tx, context, user.tokenId) : undefined;
       if (!(await endSession(tx, context, user, params.sessionId))) throw notFound("session");
       return ending;
     });
-    if (isCurrent) context.browser?.forget();
-    return ended(user, signOut);
+    if (isCurrent) context.browser?.clearSessionCookie();
+    return toEndedSession(user, signOut);
   },
 
   async deleteSessions({ context }) {
-    const user = self(context.actor);
+    const user = requireUser(context.actor);
     const signOut = await context.database.write(async (tx) => {
       const ending = await loadSignOut(tx, context, user.tokenId);
       await endSessions(tx, context, user);
       return ending;
     });
-    context.browser?.forget();
-    return ended(user, signOut);
+    context.browser?.clearSessionCookie();
+    return toEndedSession(user, signOut);
   },
 });
 
 async function loadSignOut(tx: Tx, { vault }: Context, tokenId: string) {
-  const found = await findSignOut(tx, tokenId);
+  const found = await findSessionSignOut(tx, tokenId);
   if (found === undefined) return undefined;
   const { signOutUrl, ...session } = found;
-  return { ...session, signOutUrl: Buffer.from(vault.open(signOutOwner(tokenId), signOutUrl)).toString("utf8") };
+  return { ...session, signOutUrl: Buffer.from(vault.open(signOutUrlOwner(tokenId), signOutUrl)).toString("utf8") };
 }
 
-function ended(user: Self, signOut: Awaited<ReturnType<typeof loadSignOut>>): { view: SessionView } {
+function toEndedSession(user: SessionOwner, signOut: Awaited<ReturnType<typeof loadSignOut>>): { view: SessionView } {
   if (signOut === undefined) return undefined as never;
   return { view: { ...signOut, userId: user.id, isCurrent: false } };
 }
 
-type Self = Granted<{ readonly id: string; readonly tokenId: string }, "can-manage">;
+type SessionOwner = Granted<{ readonly id: string; readonly tokenId: string }, "can-manage">;
 
 /** Users can manage only their own sessions. Raises `not-found` if the caller is not a user. */
-function self(actor: Actor): Self {
+function requireUser(actor: Actor): SessionOwner {
   if (actor.kind !== "user") throw notFound("session");
   const user = { id: actor.userId, tokenId: actor.tokenId };
   return grant(user, { thing: "session", permission: "can-manage", visible: true, allowed: true, needs: "a user" });
 }
 
-async function identified(
+async function identifyUser(
   context: Context,
   { username = "", password = "", token }: CreateAttributes<typeof sessions>,
-): Promise<Granted<Signing, "can-sign-in">> {
-  if (token !== undefined) return signedIn(await holderOf(context, token), true);
-  let user: SigningIn | undefined;
-  const isCorrect = await isRightPassword(context, username, password, async () => {
-    user = await findSigning(context.database.reader, username);
+): Promise<Granted<SignInUser, "can-sign-in">> {
+  if (token !== undefined) return grantSignIn(await userOfToken(context, token), true);
+  let user: SignInUserRow | undefined;
+  const isCorrect = await verifyPassword(context, username, password, async () => {
+    user = await findSignInUser(context.database.reader, username);
     return user?.passwordHash ?? undefined;
   });
-  return signedIn(user, isCorrect);
+  return grantSignIn(user, isCorrect);
 }
 
-async function holderOf({ database, signIns }: Context, token: string): Promise<Signing> {
+async function userOfToken({ database, signIns }: Context, token: string): Promise<SignInUser> {
   signIns?.check();
-  const actor = (await sessionOf(database.reader, tokenHash(token)))?.actor;
+  const actor = (await authenticateToken(database.reader, tokenHash(token)))?.actor;
   if (actor?.kind === "user")
     return { id: actor.userId, username: actor.name, isSiteAdmin: Number(actor.siteAdmin), byTokenId: actor.tokenId };
-  signIns?.failed();
+  signIns?.recordFailure();
   throw wrongCredentials();
 }

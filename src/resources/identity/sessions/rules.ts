@@ -3,7 +3,7 @@ import { grant, type Granted } from "../../../access/granted.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { AppError } from "../../../kernel/errors.ts";
 
-export type Signing = Pick<UserTable, "id" | "username" | "isSiteAdmin"> & {
+export type SignInUser = Pick<UserTable, "id" | "username" | "isSiteAdmin"> & {
   readonly byTokenId?: string;
 };
 
@@ -15,7 +15,7 @@ export const wrongCredentials = (): AppError =>
   );
 
 /** Proof that the user was authenticated. Raises `unauthorized`. */
-export function signedIn<User extends Signing>(
+export function grantSignIn<User extends SignInUser>(
   user: User | undefined,
   isAuthenticated: boolean,
 ): Granted<User, "can-sign-in"> {
@@ -24,10 +24,10 @@ export function signedIn<User extends Signing>(
 }
 
 const hourMs = 3_600_000;
-const sessionHoursByDefault = 7 * 24;
+const defaultSessionHours = 7 * 24;
 
-export const sessionEnd = (createdAt: string, hours = sessionHoursByDefault): string =>
+export const sessionExpiry = (createdAt: string, hours = defaultSessionHours): string =>
   new Date(Date.parse(createdAt) + hours * hourMs).toISOString();
 
 /** The vault owner that a sign-out URL is encrypted for. */
-export const signOutOwner = (tokenId: string): string => `sso_sessions/${tokenId}/sign_out_url`;
+export const signOutUrlOwner = (tokenId: string): string => `sso_sessions/${tokenId}/sign_out_url`;

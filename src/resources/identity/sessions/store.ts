@@ -7,23 +7,23 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import { raised } from "../../shared/versions.ts";
+import { incrementedVersion } from "../../shared/versions.ts";
 import type { SessionView } from "./definition.ts";
-import type { Signing } from "./rules.ts";
+import type { SignInUser } from "./rules.ts";
 
-export interface SigningIn extends Signing {
+export interface SignInUserRow extends SignInUser {
   readonly passwordHash: string | null;
 }
 
-const signing = ["u.id", "u.username", "u.isSiteAdmin", "p.hash as passwordHash"] as const;
+const signInColumns = ["u.id", "u.username", "u.isSiteAdmin", "p.hash as passwordHash"] as const;
 
 /** A username can't look like an email address, so at most one user matches. */
-export async function findSigning(tx: Tx, nameOrAddress: string): Promise<SigningIn | undefined> {
+export async function findSignInUser(tx: Tx, nameOrAddress: string): Promise<SignInUserRow | undefined> {
   const key = fold(nameOrAddress);
   return tx.db
     .selectFrom("users as u")
     .leftJoin("passwords as p", "p.userId", "u.id")
-    .select(signing)
+    .select(signInColumns)
     .where((where) => where.or([where("u.usernameKey", "=", key), where("u.emailKey", "=", key)]))
     .executeTakeFirst();
 }
@@ -36,7 +36,7 @@ export async function putPassword(
   const row = { hash, changedAt: now() };
   const { numUpdatedRows } = await tx.db
     .updateTable("passwords")
-    .set({ ...row, ...raised })
+    .set({ ...row, ...incrementedVersion })
     .where("userId", "=", user.id)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) await insertRow(tx, "passwords", { userId: user.id, ...row, version: 1 });
@@ -72,7 +72,7 @@ export async function listSessionRows(
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
 
-export async function findSignOut(tx: Tx, tokenId: string) {
+export async function findSessionSignOut(tx: Tx, tokenId: string) {
   return tx.db
     .selectFrom("ssoSessions as s")
     .innerJoin("tokens as t", "t.id", "s.tokenId")

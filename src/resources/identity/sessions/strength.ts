@@ -7,7 +7,7 @@ import { passwordLengthMin } from "../../../kernel/passwords.ts";
 import { fold } from "../../../kernel/text.ts";
 
 /** The beginnings of lists of leaked passwords, without digits and symbols. */
-const known = [
+const commonPasswords = [
   "password",
   "passwort",
   "passphrase",
@@ -28,14 +28,14 @@ const known = [
   "abcdefghij",
 ];
 
-const rows = [
+const keySequences = [
   "01234567890123456789",
   "qwertyuiopasdfghjklzxcvbnm",
   "qwertzuiopasdfghjklyxcvbnm",
   "abcdefghijklmnopqrstuvwxyz",
 ];
-const backwards = (text: string): string => Array.from(text).toReversed().join("");
-const letters = (text: string): string => text.replace(/[^\p{L}]+/gu, "");
+const reversed = (text: string): string => Array.from(text).toReversed().join("");
+const lettersOf = (text: string): string => text.replace(/[^\p{L}]+/gu, "");
 
 export function passwordFaults(
   password: string,
@@ -47,8 +47,8 @@ export function passwordFaults(
   if (length < passwordLengthMin)
     return fault(`Password must have at least ${passwordLengthMin} characters; use a few random words`);
   const folded = fold(password);
-  const isSequence = [...rows, ...rows.map(backwards)].some((row) => row.includes(folded));
-  const isCommon = known.some((word) => letters(folded) === word);
+  const isSequence = [...keySequences, ...keySequences.map(reversed)].some((row) => row.includes(folded));
+  const isCommon = commonPasswords.some((word) => lettersOf(folded) === word);
   if (new Set(folded).size < 4 || isSequence || isCommon)
     return fault("Password is too easy to guess; use a few random words");
   if ([username, email, email.split("@")[0] ?? ""].some((name) => fold(name) === folded))

@@ -12,7 +12,7 @@ import { earlier } from "../authentication-tokens/rules.ts";
 import { endSessions, holdToken, issueSignInToken } from "../authentication-tokens/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { SessionView } from "./definition.ts";
-import { sessionEnd, type Signing, wrongCredentials } from "./rules.ts";
+import { sessionExpiry, type SignInUser, wrongCredentials } from "./rules.ts";
 import { putPassword } from "./store.ts";
 import { passwordFaults } from "./strength.ts";
 
@@ -22,12 +22,12 @@ export interface NewPassword {
   readonly hash: string;
 }
 
-export async function newPasswordOf(password: string): Promise<NewPassword> {
+export async function hashNewPassword(password: string): Promise<NewPassword> {
   return { password, hash: await hashPassword(password) };
 }
 
 /** Whether `password` matches the stored hash of the user with this name. Limits the number of attempts. Raises `too-many-requests`. */
-export async function isRightPassword(
+export async function verifyPassword(
   { signIns }: Pick<Context, "signIns">,
   name: string,
   password: string,
@@ -56,7 +56,7 @@ export async function setPassword(
   await endSessions(tx, context, user);
 }
 
-export const sessionActor = (user: Signing, tokenId: string): Actor => ({
+export const sessionActor = (user: SignInUser, tokenId: string): Actor => ({
   kind: "user",
   userId: user.id,
   name: user.username,
@@ -65,11 +65,11 @@ export const sessionActor = (user: Signing, tokenId: string): Actor => ({
   tokenAgeMs: 0,
 });
 
-export async function beginSession(context: Context, user: Granted<Signing, "can-sign-in">): Promise<SessionView> {
+export async function startSession(context: Context, user: Granted<SignInUser, "can-sign-in">): Promise<SessionView> {
   const id = newId("sessions");
   const asUser = { ...context, actor: sessionActor(user, id) };
   const session = await context.database.write((tx) => issueSession(tx, asUser, user, id));
-  return keepSession(context, session);
+  return setSessionCookie(context, session);
 }
 
 export type IssuedSession = SessionView & { readonly secret: string };
@@ -78,7 +78,7 @@ export type IssuedSession = SessionView & { readonly secret: string };
 export async function issueSession(
   tx: Tx,
   context: Context,
-  user: Granted<Signing, "can-sign-in">,
+  user: Granted<SignInUser, "can-sign-in">,
   id: string,
 ): Promise<IssuedSession> {
   const { byTokenId } = user;
@@ -90,13 +90,13 @@ export async function issueSession(
     isLegacy: false,
     description: context.browser?.name ?? null,
     begunById: token?.id,
-    expiredAt: earlier(sessionEnd(now(), context.options.sessionHours), token?.expiredAt ?? undefined),
+    expiredAt: earlier(sessionExpiry(now(), context.options.sessionHours), token?.expiredAt ?? undefined),
   });
   return { ...session, userId: user.id, isCurrent: true };
 }
 
 /** Call after the commit, so that the browser never gets the cookie of a session that wasn't stored. */
-export function keepSession({ browser }: Context, session: IssuedSession): SessionView {
-  if (session.expiredAt !== null) browser?.keep(session.secret, session.expiredAt);
+export function setSessionCookie({ browser }: Context, session: IssuedSession): SessionView {
+  if (session.expiredAt !== null) browser?.setSessionCookie(session.secret, session.expiredAt);
   return session;
 }

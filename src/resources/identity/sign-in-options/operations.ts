@@ -1,11 +1,11 @@
 /** Operations on sign-in options, for callers who have not signed in. */
 import { implement } from "../../shared/context.ts";
-import { providersToChooseFrom } from "../sso-providers/reads.ts";
+import { listSignInProviders } from "../sso-providers/reads.ts";
 import { signInOptions } from "./definition.ts";
 
 export const signInOptionsResource = implement(signInOptions, {
   async showSignInOptions({ context, query }) {
-    const providers = await providersToChooseFrom(context.database.reader, query.filterOrganization);
+    const providers = await listSignInProviders(context.database.reader, query.filterOrganization);
     return { view: { providers } };
   },
 });

@@ -5,9 +5,9 @@ import { fold } from "../../../kernel/text.ts";
 import { looksLikeUserId } from "../../../kernel/ids.ts";
 import type { SsoProviderView } from "./definition.ts";
 
-export type Claims = Readonly<Record<string, unknown>>;
+export type IdTokenClaims = Readonly<Record<string, unknown>>;
 
-export interface Identity {
+export interface SsoIdentity {
   readonly issuer: string;
   readonly subject: string;
   readonly email: string | undefined;
@@ -21,49 +21,49 @@ const emailMax = 254;
 const groupsMax = 1000;
 const groupMax = 255;
 
-const own = (claims: Claims, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined);
+const ownClaim = (claims: IdTokenClaims, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined);
 /** The databases can't store NUL characters or lone surrogates. */
 const isText = (value: unknown): value is string =>
   typeof value === "string" && value !== "" && !value.includes("\0") && value.isWellFormed();
 const textOf = (value: unknown): string | undefined => (isText(value) ? value : undefined);
 
 /** A claim by its name or, if there is none with that name, by a dotted path such as `realm_access.roles`. */
-function claimOf(claims: Claims, name: string): unknown {
-  const found = own(claims, name);
+function claimOf(claims: IdTokenClaims, name: string): unknown {
+  const found = ownClaim(claims, name);
   if (found !== undefined) return found;
   let value: unknown = claims;
   for (const part of name.split(".")) {
     if (value === null || typeof value !== "object" || Array.isArray(value)) return undefined;
-    value = own(value as Claims, part);
+    value = ownClaim(value as IdTokenClaims, part);
   }
   return value;
 }
 
 /** Whether the userinfo endpoint must be called, because the ID token lacks claims. */
-export const isIncomplete = (claims: Claims, { groupsClaim }: Pick<SsoProviderView, "groupsClaim">): boolean =>
-  own(claims, "email") === undefined ||
-  own(claims, "email_verified") === undefined ||
+export const needsUserInfo = (claims: IdTokenClaims, { groupsClaim }: Pick<SsoProviderView, "groupsClaim">): boolean =>
+  ownClaim(claims, "email") === undefined ||
+  ownClaim(claims, "email_verified") === undefined ||
   (groupsClaim !== null && claimOf(claims, groupsClaim) === undefined);
 
 /** `idToken` are the claims of the signed ID token, `userInfo` those of the userinfo endpoint. Raises `forbidden`. */
 export function identityOf(
   provider: Pick<SsoProviderView, "name" | "issuer" | "groupsClaim" | "assumeEmailVerified">,
-  idToken: Claims,
-  userInfo: Claims,
-): Identity {
-  const subject = textOf(own(idToken, "sub"));
+  idToken: IdTokenClaims,
+  userInfo: IdTokenClaims,
+): SsoIdentity {
+  const subject = textOf(ownClaim(idToken, "sub"));
   if (subject === undefined || subject.length > subjectMax)
     throw new AppError(
       "forbidden",
       `${provider.name} did not identify you: the subject claim is missing or too long. Ask a site admin to check the SSO provider.`,
     );
   // Takes the address and `email_verified` from the same source, so that one source can't vouch for the other's address.
-  const isComplete = own(idToken, "email") !== undefined && own(idToken, "email_verified") !== undefined;
-  const source = isComplete || own(userInfo, "email") === undefined ? idToken : userInfo;
-  const email = textOf(own(source, "email"));
-  const verified = own(source, "email_verified");
+  const isComplete = ownClaim(idToken, "email") !== undefined && ownClaim(idToken, "email_verified") !== undefined;
+  const source = isComplete || ownClaim(userInfo, "email") === undefined ? idToken : userInfo;
+  const email = textOf(ownClaim(source, "email"));
+  const verified = ownClaim(source, "email_verified");
   const isAddress =
-    email !== undefined && email.length <= emailMax && /^[^\s@]+@[^\s@]+$/.test(email) && !isDisguised(email);
+    email !== undefined && email.length <= emailMax && /^[^\s@]+@[^\s@]+$/.test(email) && !isConfusable(email);
   return {
     issuer: provider.issuer,
     subject,
@@ -75,21 +75,21 @@ export function identityOf(
   };
 }
 
-const isPlain = (text: string) => /^[\x21-\x7e]*$/.test(text);
+const isPrintableAscii = (text: string) => /^[\x21-\x7e]*$/.test(text);
 
 /** Case folding maps some non-ASCII letters to ASCII ones, so such an address could impersonate another user's. */
-const isDisguised = (email: string): boolean => !isPlain(email) && isPlain(fold(email));
+const isConfusable = (email: string): boolean => !isPrintableAscii(email) && isPrintableAscii(fold(email));
 
 /** Raises `forbidden` if the provider omits the groups: an incomplete list must not grant or revoke access. */
 function groupsIn(
   { name, groupsClaim }: Pick<SsoProviderView, "name" | "groupsClaim">,
-  idToken: Claims,
-  userInfo: Claims,
+  idToken: IdTokenClaims,
+  userInfo: IdTokenClaims,
 ): string[] {
   const claim = groupsClaim ?? "";
   const found = claimOf(idToken, claim) ?? claimOf(userInfo, claim);
   const isElsewhere = [idToken, userInfo].some((claims) =>
-    claimOf((own(claims, "_claim_names") ?? {}) as Claims, claim),
+    claimOf((ownClaim(claims, "_claim_names") ?? {}) as IdTokenClaims, claim),
   );
   const groups = [found].flat().filter(isText);
   if ((found === undefined && isElsewhere) || groups.length > groupsMax)
@@ -103,7 +103,7 @@ function groupsIn(
 const nameMax = 50;
 
 /** Converts a name to a valid username. Truncates it first, because normalization gets slower with length. */
-const spelled = (name: string): string =>
+const toUsername = (name: string): string =>
   name
     .slice(0, emailMax)
     .toWellFormed()
@@ -114,20 +114,20 @@ const spelled = (name: string): string =>
     .replace(/^[-.]+|[-.]+$/g, "")
     .slice(0, nameMax);
 
-function namesIn(claims: Claims, email: string | undefined): string[] {
-  const claimed = [own(claims, "preferred_username"), own(claims, "nickname"), email, own(claims, "name")];
-  const names = claimed.flatMap((each) => textOf(each) ?? []).map(spelled);
+function namesIn(claims: IdTokenClaims, email: string | undefined): string[] {
+  const claimed = [ownClaim(claims, "preferred_username"), ownClaim(claims, "nickname"), email, ownClaim(claims, "name")];
+  const names = claimed.flatMap((each) => textOf(each) ?? []).map(toUsername);
   return [...new Set([...names, "user"])].filter((name) => name !== "" && !looksLikeUserId(name));
 }
 
 /** Appends numbers if all names are taken, and finally a random suffix. */
-export function namesToTry({ names }: Identity): string[] {
+export function usernameCandidates({ names }: SsoIdentity): string[] {
   const [first = "user"] = names;
   const numbered = [2, 3, 4, 5, 6, 7, 8, 9].map((number) => `${first}-${number}`);
   return [...names.filter((name) => name !== "user"), ...numbered, `${first}-${randomBytes(4).toString("hex")}`];
 }
 
-export function freeName(names: readonly string[], taken: readonly string[]): string {
+export function firstFreeName(names: readonly string[], taken: readonly string[]): string {
   const known = new Set(taken);
   return names.find((name) => !known.has(fold(name))) ?? "";
 }

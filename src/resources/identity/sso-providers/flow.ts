@@ -7,7 +7,7 @@ import { z } from "zod";
 import { nowMs } from "../../../kernel/time.ts";
 import type { Vault } from "../../../database/vault.ts";
 
-export interface Flow {
+export interface SsoFlow {
   readonly providerId: string;
   readonly state: string;
   readonly nonce: string;
@@ -27,21 +27,21 @@ const shape = z.object({
 
 /** Long enough to look up a password and a second factor. */
 export const flowSeconds = 600;
-const owner = "a way to a provider of single sign-on and back";
+const flowOwner = "a way to a provider of single sign-on and back";
 const random = () => randomBytes(32).toString("base64url");
 
-export function newFlow(providerId: string, returnTo: string): Flow {
+export function newFlow(providerId: string, returnTo: string): SsoFlow {
   const until = nowMs() + flowSeconds * 1000;
   return { providerId, state: random(), nonce: random(), codeVerifier: random(), returnTo, until };
 }
 
-export const sealFlow = (vault: Vault, flow: Flow): string =>
-  Buffer.from(vault.seal(owner, Buffer.from(JSON.stringify(flow)))).toString("base64url");
+export const sealFlow = (vault: Vault, flow: SsoFlow): string =>
+  Buffer.from(vault.seal(flowOwner, Buffer.from(JSON.stringify(flow)))).toString("base64url");
 
-export function openFlow(vault: Vault, sealed: string | undefined): Flow | undefined {
+export function openFlow(vault: Vault, sealed: string | undefined): SsoFlow | undefined {
   if (sealed === undefined) return undefined;
   try {
-    const opened = vault.open(owner, Buffer.from(sealed, "base64url"));
+    const opened = vault.open(flowOwner, Buffer.from(sealed, "base64url"));
     const flow = shape.parse(JSON.parse(Buffer.from(opened).toString("utf8")));
     return flow.until > nowMs() ? flow : undefined;
   } catch {
@@ -53,7 +53,7 @@ const home = "/app";
 const pathMax = 2048;
 
 /** Accepts only a path on this site, so that the sign-in can't redirect to another host. */
-export function pathOfOurs(requested: string | undefined): string {
+export function safeReturnPath(requested: string | undefined): string {
   if (requested === undefined || requested.length > pathMax || !/^\/(?![/\\])[\x21-\x7e]*$/.test(requested))
     return home;
   // The origin follows the base only if the path names no host.

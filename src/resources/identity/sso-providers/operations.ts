@@ -5,17 +5,17 @@ import { changedColumns } from "../../../jsonapi/columns.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { endSessionsOfProvider } from "../authentication-tokens/writes.ts";
 import { raiseMemberships } from "../organization-memberships/writes.ts";
 import { factsOf } from "../organizations/definition.ts";
-import { organizationOfName } from "../organizations/reads.ts";
-import { holdSeatsOfProvider, removeSeatsOfProvider } from "../teams/writes.ts";
+import { findOrganizationByName } from "../organizations/reads.ts";
+import { lockTeamsOfProvider, removeProviderTeamMembers } from "../teams/writes.ts";
 import { ssoProviders, type SsoProviderView } from "./definition.ts";
-import { nameTaken, newSsoProvider, organizationFaults, organizationNamed, secretOwner } from "./rules.ts";
+import { nameTaken, newSsoProvider, organizationFaults, organizationNameIn, secretOwner } from "./rules.ts";
 import {
   deleteSsoProviderRow,
   findSsoProvider,
@@ -34,19 +34,19 @@ export const ssoProviderResource = implement(ssoProviders, {
   async createSsoProvider({ context, body: { attributes, relationships } }) {
     const administration = requireSiteAdmin(context.actor);
     const named = { attribute: attributes.organization, relationship: relationships.organization };
-    const organizationName = organizationNamed(named);
+    const organizationName = organizationNameIn(named);
     return context.database.write(async (tx) => {
       const organization =
-        organizationName === undefined ? undefined : await organizationOfName(tx, administration, organizationName);
+        organizationName === undefined ? undefined : await findOrganizationByName(tx, administration, organizationName);
       const identity = { id: newId("sso-providers"), organizationId: organization?.id ?? null, createdAt: now() };
       const row = newSsoProvider(attributes, identity);
       refuseIfAny([
         ...organizationFaults(named, organization !== undefined),
         ...((await isProviderNameTaken(tx, row.name)) ? [nameTaken()] : []),
       ]);
-      const clientSecret = sealed(context, row.id, attributes.clientSecret);
+      const clientSecret = sealSecret(context, row.id, attributes.clientSecret);
       await insertSsoProvider(tx, administration, { ...row, clientSecret });
-      const facts = organization === undefined ? none : factsOf(organization);
+      const facts = organization === undefined ? noOrganization : factsOf(organization);
       const view: SsoProviderView = { ...row, ...facts };
       await recordChange(tx, context, ssoProviders, { after: view });
       return { view };
@@ -66,7 +66,7 @@ export const ssoProviderResource = implement(ssoProviders, {
       if (changes === undefined && secret === undefined) return { view: provider };
       const isRenamed = changed.nameKey !== provider.nameKey;
       refuseIfAny(isRenamed && (await isProviderNameTaken(tx, changed.name)) ? [nameTaken()] : []);
-      const sealing = secret === undefined ? {} : { clientSecret: sealed(context, provider.id, secret) };
+      const sealing = secret === undefined ? {} : { clientSecret: sealSecret(context, provider.id, secret) };
       await updateSsoProviderRow(tx, provider, { ...changes, ...sealing });
       // The audit log records that the secret was replaced, but not the secret.
       const extra = secret === undefined ? {} : { after: { "replaced-secrets": ["client-secret"] } };
@@ -79,10 +79,10 @@ export const ssoProviderResource = implement(ssoProviders, {
     requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
       // Lock order: organizations and teams come before the provider.
-      const lockedTeams = await holdSeatsOfProvider(tx, params.ssoProviderId);
+      const lockedTeams = await lockTeamsOfProvider(tx, params.ssoProviderId);
       const provider = await loadProvider(tx, context, params.ssoProviderId, "removal");
       context.ifMatch.check(provider);
-      const leaving = await removeSeatsOfProvider(tx, context, provider, lockedTeams);
+      const leaving = await removeProviderTeamMembers(tx, context, provider, lockedTeams);
       if (leaving.length > 0) await raiseMemberships(tx, leaving);
       await endSessionsOfProvider(tx, context, provider);
       await deleteSsoProviderRow(tx, provider);
@@ -91,9 +91,9 @@ export const ssoProviderResource = implement(ssoProviders, {
   },
 });
 
-const none = { organizationName: null, organizationFacts: null };
+const noOrganization = { organizationName: null, organizationFacts: null };
 
-const sealed = ({ vault }: Context, id: string, secret: string): Uint8Array =>
+const sealSecret = ({ vault }: Context, id: string, secret: string): Uint8Array =>
   vault.seal(secretOwner(id), Buffer.from(secret));
 
 async function loadProvider(
@@ -105,5 +105,5 @@ async function loadProvider(
   const administration = requireSiteAdmin(context.actor);
   const provider = await findSsoProvider(tx, id, lock);
   if (provider === undefined) throw notFound("SSO provider");
-  return administered(administration, provider);
+  return withSiteAdminProof(administration, provider);
 }

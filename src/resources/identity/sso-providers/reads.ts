@@ -3,9 +3,9 @@ import type { Tx } from "../../../database/database.ts";
 import { fold } from "../../../kernel/text.ts";
 
 /** A longer list would be of no use on a sign-in page. */
-const choicesMax = 100;
+const providersMax = 100;
 
-export async function providersToChooseFrom(
+export async function listSignInProviders(
   tx: Tx,
   organizationName: string | undefined,
 ): Promise<{ id: string; name: string }[]> {
@@ -20,6 +20,6 @@ export async function providersToChooseFrom(
       ]),
     )
     .orderBy("s.nameKey")
-    .limit(choicesMax)
+    .limit(providersMax)
     .execute();
 }

@@ -18,15 +18,15 @@ export function newSsoProvider(
 
 export const nameTaken = (): Fault => attributeFault("name", "Name has already been taken");
 
-export interface Named {
+export interface ProviderOrganizationInput {
   readonly attribute: string | null | undefined;
   readonly relationship: string | null | undefined;
 }
 
-export const organizationNamed = ({ attribute, relationship }: Named): string | undefined =>
+export const organizationNameIn = ({ attribute, relationship }: ProviderOrganizationInput): string | undefined =>
   attribute ?? relationship ?? undefined;
 
-export function organizationFaults({ attribute, relationship }: Named, isKnown: boolean): Fault[] {
+export function organizationFaults({ attribute, relationship }: ProviderOrganizationInput, isKnown: boolean): Fault[] {
   if (attribute != null && relationship != null && fold(attribute) !== fold(relationship))
     return [
       attributeFault(
@@ -34,7 +34,7 @@ export function organizationFaults({ attribute, relationship }: Named, isKnown: 
         "Organization and the relationship name different organizations; send only one of them",
       ),
     ];
-  const name = organizationNamed({ attribute, relationship });
+  const name = organizationNameIn({ attribute, relationship });
   if (name === undefined || isKnown) return [];
   const sentence = `Organization ${quoted(name)} does not exist`;
   return [attribute == null ? relationshipFault("organization", sentence) : attributeFault("organization", sentence)];

@@ -8,13 +8,13 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
-import type { Administration } from "../../shared/administration.ts";
+import type { SiteAdminProof } from "../../shared/administration.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import { factsColumns } from "../organizations/definition.ts";
 import type { SsoProviderView } from "./definition.ts";
 
-const shown = [
+const providerColumns = [
   "s.id",
   "s.organizationId",
   "s.name",
@@ -29,11 +29,11 @@ const shown = [
   "s.version",
 ] as const;
 
-function providers(db: Kysely<Schema>) {
+function selectProviders(db: Kysely<Schema>) {
   return db
     .selectFrom("ssoProviders as s")
     .leftJoin("organizations as o", "o.id", "s.organizationId")
-    .select(shown)
+    .select(providerColumns)
     .select(factsColumns);
 }
 
@@ -42,7 +42,7 @@ export async function findSsoProvider(
   id: string,
   lock?: "change" | "removal",
 ): Promise<SsoProviderView | undefined> {
-  return providers(tx.db)
+  return selectProviders(tx.db)
     .where("s.id", "=", id)
     .modifyEnd(lock === undefined ? sql`` : tx.dialect.lockRows("s", lock))
     .executeTakeFirst();
@@ -52,7 +52,7 @@ export async function listSsoProviderRows(
   tx: Tx,
   page: Page,
 ): Promise<{ views: SsoProviderView[]; totalCount: number }> {
-  const rows = providers(tx.db);
+  const rows = selectProviders(tx.db);
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "s.nameKey" }, { column: "s.id" }],
@@ -67,36 +67,36 @@ export async function isProviderNameTaken(tx: Tx, name: string): Promise<boolean
   return row !== undefined;
 }
 
-export async function insertSsoProvider(tx: Tx, _by: Administration, row: SsoProviderTable): Promise<void> {
+export async function insertSsoProvider(tx: Tx, _by: SiteAdminProof, row: SsoProviderTable): Promise<void> {
   await tx.db.insertInto("ssoProviders").values(row).execute();
 }
 
-type Administered = Granted<SsoProviderView, "can-administer">;
+type AdministeredProvider = Granted<SsoProviderView, "can-administer">;
 
 export async function updateSsoProviderRow(
   tx: Tx,
-  provider: Administered,
+  provider: AdministeredProvider,
   changes: Partial<SsoProviderTable>,
 ): Promise<void> {
   await updateRow(tx, "ssoProviders", provider.id, changes);
 }
 
-export async function deleteSsoProviderRow(tx: Tx, provider: Administered): Promise<void> {
+export async function deleteSsoProviderRow(tx: Tx, provider: AdministeredProvider): Promise<void> {
   await tx.db.deleteFrom("ssoProviders").where("id", "=", provider.id).execute();
 }
 
-export async function findProviderToAsk(
+export async function findProviderWithSecret(
   tx: Tx,
   id: string,
 ): Promise<(SsoProviderView & Pick<SsoProviderTable, "clientSecret">) | undefined> {
-  return providers(tx.db)
+  return selectProviders(tx.db)
     .select("s.clientSecret")
     .where("s.id", "=", id)
     .where((where) => where.or([where("s.organizationId", "is", null), where("o.isDisabled", "=", 0)]))
     .executeTakeFirst();
 }
 
-export async function holdProvider(tx: Tx, id: string): Promise<boolean> {
+export async function lockProvider(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("ssoProviders as s")
     .select("s.id")
@@ -106,13 +106,13 @@ export async function holdProvider(tx: Tx, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-export interface Subject {
+export interface SsoSubject {
   readonly ssoProviderId: string;
   readonly issuer: string;
   readonly subject: string;
 }
 
-export interface Candidate extends UserTable {
+export interface SignInCandidate extends UserTable {
   readonly isLinked: number;
   readonly isMember: number;
   readonly elsewhere: number;
@@ -121,10 +121,10 @@ export interface Candidate extends UserTable {
 /** At most two users: one by the linked subject, one by email address. */
 export async function findCandidates(
   tx: Tx,
-  { ssoProviderId, issuer, subject }: Subject,
+  { ssoProviderId, issuer, subject }: SsoSubject,
   emailKey: string | undefined,
   organizationId: string | null,
-): Promise<Candidate[]> {
+): Promise<SignInCandidate[]> {
   const linked = sql`(select i.user_id from sso_identities as i
     where i.sso_provider_id = ${ssoProviderId} and i.issuer = ${issuer} and i.subject = ${subject})`;
   const memberships = (condition: RawBuilder<unknown>) =>
@@ -139,21 +139,21 @@ export async function findCandidates(
     .execute();
 }
 
-type SignedIn = Granted<{ readonly id: string }, "can-sign-in">;
+type SsoUserRef = Granted<{ readonly id: string }, "can-sign-in">;
 
-export async function insertIdentity(tx: Tx, user: SignedIn, known: Subject): Promise<void> {
+export async function insertIdentity(tx: Tx, user: SsoUserRef, known: SsoSubject): Promise<void> {
   await tx.db
     .insertInto("ssoIdentities")
     .values({ ...known, userId: user.id, createdAt: now() })
     .execute();
 }
 
-export async function insertSsoSession(tx: Tx, _user: SignedIn, row: SsoSessionTable): Promise<void> {
+export async function insertSsoSession(tx: Tx, _user: SsoUserRef, row: SsoSessionTable): Promise<void> {
   await tx.db.insertInto("ssoSessions").values(row).execute();
 }
 
 /** Returns whether the callback is used for the first time. Also deletes expired entries. */
-export async function noteReply(tx: Tx, hash: string, expiresAt: string): Promise<boolean> {
+export async function recordCallback(tx: Tx, hash: string, expiresAt: string): Promise<boolean> {
   await tx.db.deleteFrom("ssoReplies").where("expiresAt", "<", now()).execute();
   const noted = await tx.db
     .insertInto("ssoReplies")

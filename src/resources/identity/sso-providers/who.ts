@@ -4,20 +4,20 @@
  * organization. See docs/decisions/0122-whom-a-provider-speaks-for.md.
  */
 import { type AppError, forbidden } from "../../../kernel/errors.ts";
-import type { Identity } from "./claims.ts";
+import type { SsoIdentity } from "./claims.ts";
 import type { SsoProviderView } from "./definition.ts";
-import type { Candidate } from "./store.ts";
+import type { SignInCandidate } from "./store.ts";
 
-export function whoSignsIn(
+export function matchUser(
   provider: SsoProviderView,
-  identity: Identity,
-  candidates: readonly Candidate[],
-): Candidate | undefined {
+  identity: SsoIdentity,
+  candidates: readonly SignInCandidate[],
+): SignInCandidate | undefined {
   const linked = candidates.find(({ isLinked }) => isLinked === 1);
-  if (linked !== undefined) return spokenFor(provider, linked);
+  if (linked !== undefined) return checkProviderScope(provider, linked);
   refuseUnverified(provider, identity);
   const [found] = candidates;
-  if (found !== undefined) return spokenFor(provider, byAddress(provider, found));
+  if (found !== undefined) return checkProviderScope(provider, matchByAddress(provider, found));
   if (provider.createUsers === 1) return undefined;
   throw forbidden(
     `No user has the email address that ${provider.name} reports, and this SSO provider doesn't create users. Ask a site admin to add you.`,
@@ -25,7 +25,7 @@ export function whoSignsIn(
 }
 
 /** An unverified address could belong to another user. */
-function refuseUnverified({ name }: SsoProviderView, { email, isEmailVerified }: Identity): void {
+function refuseUnverified({ name }: SsoProviderView, { email, isEmailVerified }: SsoIdentity): void {
   if (email === undefined)
     throw forbidden(
       `${name} did not send your email address, which is needed to sign in. Ask a site admin to check the SSO provider: the scope 'email' may be missing.`,
@@ -34,22 +34,22 @@ function refuseUnverified({ name }: SsoProviderView, { email, isEmailVerified }:
     throw forbidden(`${name} has not verified your email address. Verify it there, or ask a site admin.`);
 }
 
-const ofOthers = ({ name }: SsoProviderView): AppError =>
+const accountOfOthers = ({ name }: SsoProviderView): AppError =>
   forbidden(
     `A user with your email address already exists, and ${name} can't sign in as that user. Sign in the way you did before, or ask a site admin.`,
   );
 
-function byAddress(provider: SsoProviderView, found: Candidate): Candidate {
+function matchByAddress(provider: SsoProviderView, found: SignInCandidate): SignInCandidate {
   const isAllowed =
     provider.organizationId === null
       ? found.managedById === null
       : found.isMember > 0 && (found.managedById === null || found.managedById === provider.organizationId);
-  if (!isAllowed) throw ofOthers(provider);
+  if (!isAllowed) throw accountOfOthers(provider);
   return found;
 }
 
 /** Checked at every sign-in, because memberships change. */
-function spokenFor(provider: SsoProviderView, user: Candidate): Candidate {
+function checkProviderScope(provider: SsoProviderView, user: SignInCandidate): SignInCandidate {
   const { organizationId, organizationName, name, createUsers } = provider;
   if (organizationId === null) return user;
   if (user.isSiteAdmin === 1 || user.elsewhere > 0)

@@ -11,27 +11,27 @@ import { newId, tokenHash } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { admitMembers, type Held, holdOrganizations, raiseMemberships } from "../organization-memberships/writes.ts";
-import { issueSession, keepSession, sessionActor } from "../sessions/writes.ts";
-import { teamsOfGroups } from "../teams/reads.ts";
-import { findGroupSeating, type GroupedPerson, seatByGroups } from "../teams/writes.ts";
-import { namesTaken } from "../users/reads.ts";
+import { ensureMemberships, type LockedOrganizations, lockOrganizations, raiseMemberships } from "../organization-memberships/writes.ts";
+import { issueSession, setSessionCookie, sessionActor } from "../sessions/writes.ts";
+import { teamIdsOfGroups } from "../teams/reads.ts";
+import { loadGroupSyncPlan, type SsoGroupMember, applyGroupSync } from "../teams/writes.ts";
+import { findTakenUsernames } from "../users/reads.ts";
 import { newUser } from "../users/rules.ts";
-import { addProvidedUser, putUnderManagement } from "../users/writes.ts";
-import { freeName, type Identity, namesToTry } from "./claims.ts";
-import { type Flow, newFlow, openFlow, sealFlow } from "./flow.ts";
-import { authorizationUrl, type Brought, identityReturned, type Provider, type Returned } from "./relying-party.ts";
-import { signOutOwner } from "../sessions/rules.ts";
+import { addSsoUser, setManagingOrganization } from "../users/writes.ts";
+import { firstFreeName, type SsoIdentity, usernameCandidates } from "./claims.ts";
+import { type SsoFlow, newFlow, openFlow, sealFlow } from "./flow.ts";
+import { authorizationUrl, type CallbackRequest, identityFromCallback, type SsoProviderWithSecret, type SsoSignInResult } from "./relying-party.ts";
+import { signOutUrlOwner } from "../sessions/rules.ts";
 import {
   findCandidates,
-  findProviderToAsk,
-  holdProvider,
+  findProviderWithSecret,
+  lockProvider,
   insertIdentity,
   insertSsoSession,
-  noteReply,
-  type Subject,
+  recordCallback,
+  type SsoSubject,
 } from "./store.ts";
-import { whoSignsIn } from "./who.ts";
+import { matchUser } from "./who.ts";
 
 export async function beginSignIn(
   context: Context,
@@ -44,52 +44,52 @@ export async function beginSignIn(
 }
 
 /** `query` is unchanged from the provider's redirect. */
-export interface Reply extends Brought {
+export interface SsoCallback extends CallbackRequest {
   readonly sealedFlow: string | undefined;
 }
 
-export async function finishSignIn(context: Context, reply: Reply): Promise<{ returnTo: string }> {
+export async function finishSignIn(context: Context, reply: SsoCallback): Promise<{ returnTo: string }> {
   const { sealedFlow, query } = reply;
   context.signIns?.check();
   try {
     const flow = flowOf(context, sealedFlow, query);
     const provider = await loadProvider(context, flow.providerId);
-    await refuseRepetition(context, flow);
-    const returned = await identityReturned(context, provider, flow, reply);
+    await refuseReplay(context, flow);
+    const returned = await identityFromCallback(context, provider, flow, reply);
     // The browser was forwarded to another provider, whose code must not be sent to this one.
-    if (returned === undefined) throw beginAgain();
+    if (returned === undefined) throw restartSignIn();
     await signIn(context, provider, returned);
     return { returnTo: flow.returnTo };
   } catch (error) {
-    if (error instanceof AppError && error.code === "unauthorized") context.signIns?.failed();
+    if (error instanceof AppError && error.code === "unauthorized") context.signIns?.recordFailure();
     throw error;
   }
 }
 
-const beginAgain = (): AppError =>
+const restartSignIn = (): AppError =>
   new AppError(
     "unauthorized",
     "This sign-in was not started in this browser, has expired, or was already used. Start again from the sign-in page.",
   );
 
-function flowOf({ vault }: Context, sealedFlow: string | undefined, query: string): Flow {
+function flowOf({ vault }: Context, sealedFlow: string | undefined, query: string): SsoFlow {
   const flow = openFlow(vault, sealedFlow);
   const [state, ...others] = new URLSearchParams(query).getAll("state");
   // Compares hashes, so that the timing reveals nothing.
   const isSame = flow !== undefined && state !== undefined && tokenHash(flow.state) === tokenHash(state);
-  if (!isSame || others.length > 0) throw beginAgain();
+  if (!isSame || others.length > 0) throw restartSignIn();
   return flow;
 }
 
 /** Each callback works once, on any server. Raises `unauthorized`. */
-async function refuseRepetition({ database }: Context, { state, until }: Flow): Promise<void> {
+async function refuseReplay({ database }: Context, { state, until }: SsoFlow): Promise<void> {
   const expiresAt = new Date(until).toISOString();
-  const isFirst = await database.write((tx) => noteReply(tx, tokenHash(state), expiresAt), { isUnseen: true });
-  if (!isFirst) throw beginAgain();
+  const isFirst = await database.write((tx) => recordCallback(tx, tokenHash(state), expiresAt), { keepsCache: true });
+  if (!isFirst) throw restartSignIn();
 }
 
-async function loadProvider({ database }: Context, id: string): Promise<Provider> {
-  const provider = await findProviderToAsk(database.reader, id);
+async function loadProvider({ database }: Context, id: string): Promise<SsoProviderWithSecret> {
+  const provider = await findProviderWithSecret(database.reader, id);
   if (provider === undefined) throw unknownProvider();
   return provider;
 }
@@ -97,7 +97,7 @@ async function loadProvider({ database }: Context, id: string): Promise<Provider
 const unknownProvider = () => notFound("SSO provider");
 
 /** Retries once: of two concurrent first sign-ins of a person, the second finds the user that the first has created. */
-async function signIn(context: Context, provider: Provider, returned: Returned): Promise<void> {
+async function signIn(context: Context, provider: SsoProviderWithSecret, returned: SsoSignInResult): Promise<void> {
   const attempt = () => signInOnce(context, provider, returned);
   await attempt().catch((error: unknown) => {
     if (error instanceof AppError && error.code === "invalid") return attempt();
@@ -105,46 +105,46 @@ async function signIn(context: Context, provider: Provider, returned: Returned):
   });
 }
 
-const proven = <Row extends object>(row: Row): Granted<Row, "can-sign-in"> =>
+const grantSsoSignIn = <Row extends object>(row: Row): Granted<Row, "can-sign-in"> =>
   grant(row, { thing: "user", permission: "can-sign-in", visible: true, allowed: true, needs: "an SSO provider" });
 
-type SignedIn = Granted<UserTable, "can-sign-in">;
+type SsoUser = Granted<UserTable, "can-sign-in">;
 
-async function signInOnce(context: Context, provider: Provider, { identity, signOutUrl }: Returned): Promise<void> {
+async function signInOnce(context: Context, provider: SsoProviderWithSecret, { identity, signOutUrl }: SsoSignInResult): Promise<void> {
   const tokenId = newId("sessions");
   const { id: ssoProviderId, organizationId } = provider;
   const subject = { ssoProviderId, issuer: identity.issuer, subject: identity.subject };
   const emailKey = identity.email === undefined ? undefined : fold(identity.email);
   const session = await context.database.write(async (tx) => {
-    const known = whoSignsIn(provider, identity, await findCandidates(tx, subject, emailKey, organizationId));
-    const user = proven<UserTable>(known ?? (await newcomer(tx, provider, identity)));
+    const known = matchUser(provider, identity, await findCandidates(tx, subject, emailKey, organizationId));
+    const user = grantSsoSignIn<UserTable>(known ?? (await newSsoUser(tx, provider, identity)));
     const own = { ...context, actor: sessionActor(user, tokenId) };
-    const person = personOf(provider, identity, user);
-    const locked = await holdOrganizations(tx, {
+    const person = groupMemberOf(provider, identity, user);
+    const locked = await lockOrganizations(tx, {
       ...(known === undefined && { emailKey: user.emailKey }),
-      further: organizationsOf(tx, person),
+      further: affectedOrganizations(tx, person),
     });
-    if (known === undefined) await addProvidedUser(tx, own, makingUsers(provider), user, locked);
-    else if (organizationId !== null && known.isLinked === 0) await putUnderManagement(tx, own, user, organizationId);
-    await settle(tx, own, person, user, locked);
-    if (!(await holdProvider(tx, ssoProviderId))) throw unknownProvider();
-    if (known?.isLinked !== 1) await link(tx, own, user, subject, organizationId);
+    if (known === undefined) await addSsoUser(tx, own, grantUserCreation(provider), user, locked);
+    else if (organizationId !== null && known.isLinked === 0) await setManagingOrganization(tx, own, user, organizationId);
+    await syncTeams(tx, own, person, user, locked);
+    if (!(await lockProvider(tx, ssoProviderId))) throw unknownProvider();
+    if (known?.isLinked !== 1) await linkIdentity(tx, own, user, subject, organizationId);
     const started = await issueSession(tx, own, user, tokenId);
     const sealedUrl =
-      signOutUrl === undefined ? null : context.vault.seal(signOutOwner(tokenId), Buffer.from(signOutUrl));
+      signOutUrl === undefined ? null : context.vault.seal(signOutUrlOwner(tokenId), Buffer.from(signOutUrl));
     await insertSsoSession(tx, user, { tokenId, ssoProviderId, signOutUrl: sealedUrl });
     return started;
   });
-  keepSession(context, session);
+  setSessionCookie(context, session);
 }
 
-async function newcomer(tx: Tx, { organizationId }: Provider, identity: Identity): Promise<UserTable> {
-  const names = namesToTry(identity);
-  const username = freeName(names, await namesTaken(tx, names));
+async function newSsoUser(tx: Tx, { organizationId }: SsoProviderWithSecret, identity: SsoIdentity): Promise<UserTable> {
+  const names = usernameCandidates(identity);
+  const username = firstFreeName(names, await findTakenUsernames(tx, names));
   return { ...newUser({ username, email: identity.email ?? "" }), managedById: organizationId };
 }
 
-const makingUsers = (provider: Provider): Granted<Provider, "can-create-users"> =>
+const grantUserCreation = (provider: SsoProviderWithSecret): Granted<SsoProviderWithSecret, "can-create-users"> =>
   grant(provider, {
     thing: "SSO provider",
     permission: "can-create-users",
@@ -153,20 +153,20 @@ const makingUsers = (provider: Provider): Granted<Provider, "can-create-users"> 
     needs: "create-users",
   });
 
-function personOf(provider: Provider, { groups }: Identity, { id, username }: SignedIn): GroupedPerson {
+function groupMemberOf(provider: SsoProviderWithSecret, { groups }: SsoIdentity, { id, username }: SsoUser): SsoGroupMember {
   const { id: providerId, name: providerName, organizationId } = provider;
-  return proven({ userId: id, username, providerId, providerName, organizationId, groups });
+  return grantSsoSignIn({ userId: id, username, providerId, providerName, organizationId, groups });
 }
 
-function organizationsOf(tx: Tx, person: GroupedPerson): RawBuilder<string> {
+function affectedOrganizations(tx: Tx, person: SsoGroupMember): RawBuilder<string> {
   const { organizationId } = person;
   const ownOrganization = organizationId === null ? sql`` : sql`union select cast(${organizationId} as text)`;
-  return sql<string>`(select organization_id from teams where id in ${teamsOfGroups(tx.dialect, person)} ${ownOrganization})`;
+  return sql<string>`(select organization_id from teams where id in ${teamIdsOfGroups(tx.dialect, person)} ${ownOrganization})`;
 }
 
 /** Adds memberships that the provider or its groups require, then updates the user's teams. Raises `Overtaken`. */
-async function settle(tx: Tx, context: Context, person: GroupedPerson, user: SignedIn, locked: Held): Promise<void> {
-  const seating = await findGroupSeating(tx, person);
+async function syncTeams(tx: Tx, context: Context, person: SsoGroupMember, user: SsoUser, locked: LockedOrganizations): Promise<void> {
+  const seating = await loadGroupSyncPlan(tx, person);
   const { joining, renamed, leaving } = seating;
   if (![...joining, ...renamed, ...leaving].every(({ organizationId }) => locked.has(organizationId)))
     throw new Overtaken("a team was mapped to a group at the same time");
@@ -175,17 +175,17 @@ async function settle(tx: Tx, context: Context, person: GroupedPerson, user: Sig
     .filter(({ membershipId }) => membershipId === null)
     .map((team) => team.organizationId);
   const organizationIds = new Set([...(organizationId === null ? [] : [organizationId]), ...newOrganizations]);
-  const { memberships, created } = await admitMembers(tx, context, user, [...organizationIds]);
-  const moved = await seatByGroups(tx, context, person, seating, memberships);
+  const { memberships, created } = await ensureMemberships(tx, context, user, [...organizationIds]);
+  const moved = await applyGroupSync(tx, context, person, seating, memberships);
   const changed = moved.filter((id) => !created.has(id));
   if (changed.length > 0) await raiseMemberships(tx, changed);
 }
 
-async function link(
+async function linkIdentity(
   tx: Tx,
   context: Context,
-  user: SignedIn,
-  known: Subject,
+  user: SsoUser,
+  known: SsoSubject,
   organizationId: string | null,
 ): Promise<void> {
   await insertIdentity(tx, user, known);

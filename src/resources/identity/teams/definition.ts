@@ -1,22 +1,22 @@
 /** The team resource: attributes, relationships, operations and their documentation. */
-import { organizationAccessOf, organizationPermissionNames, type Standing } from "../../../access/organization.ts";
+import { organizationAccessOf, organizationPermissionNames, type OrganizationStanding } from "../../../access/organization.ts";
 import { teamPermissions } from "../../../access/permissions/organization.ts";
 import type { TeamTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { listParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
-import { type Ending, endingMeta, shownEnding } from "../../shared/grants/ending.ts";
+import { type GrantExpiry, expiryMeta, shownExpiry } from "../../shared/grants/ending.ts";
 import type { OrganizationFacts } from "../organizations/definition.ts";
 
 export interface TeamView extends TeamTable, OrganizationFacts {
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
   readonly includesActor: number;
   /** Members whose time in the team has ended but who are still in `usersCount`, because the cleanup job has not run yet. */
   readonly endedMemberships?: number;
   readonly userIds?: readonly string[];
   readonly membershipIds?: readonly string[];
   /** Expiry and reason of each member, keyed by user id and by membership id. */
-  readonly endings?: ReadonlyMap<string, Ending>;
+  readonly endings?: ReadonlyMap<string, GrantExpiry>;
 }
 
 const name = text({
@@ -30,10 +30,10 @@ const name = text({
 const include = ["users", "organization-memberships"] as const;
 const membersExample = { data: [{ type: "users", id: "ada" }] };
 const membershipsExample = { data: [{ type: "organization-memberships", id: "ou-1234567890abcdef" }] };
-const andTheirEnd =
+const expiryNote =
   ". The `meta` of each has `expires-at` and `reason` if the person is a member for a limited time or for a stated reason.";
-const untilExample = { "expires-at": "2099-12-31T18:00:00Z", reason: "on call over the holidays" };
-const membersNeed =
+const expiryExample = { "expires-at": "2099-12-31T18:00:00Z", reason: "on call over the holidays" };
+const membersNeeds =
   "an owner, a team with 'manage-membership', or the organization's token; for the owners team, owners only";
 
 export const teams = defineResource<TeamView>()(({ required, optional, readOnly, toOne, toMany }) => ({
@@ -101,18 +101,18 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       id: (team) => team.organizationName,
       related: (team) => `/api/v2/organizations/${team.organizationName}`,
     }),
-    users: toMany("users", `The members; listed only with \`include=users\`${andTheirEnd}`, {
+    users: toMany("users", `The members; listed only with \`include=users\`${expiryNote}`, {
       ids: (team) => team.userIds,
-      meta: ({ endings }, id) => shownEnding(endings?.get(id)),
-      metaSent: endingMeta,
+      meta: ({ endings }, id) => shownExpiry(endings?.get(id)),
+      metaSent: expiryMeta,
     }),
     "organization-memberships": toMany(
       "organization-memberships",
-      `The members' organization memberships; listed only with \`include=organization-memberships\`${andTheirEnd}`,
+      `The members' organization memberships; listed only with \`include=organization-memberships\`${expiryNote}`,
       {
         ids: (team) => team.membershipIds,
-        meta: ({ endings }, id) => shownEnding(endings?.get(id)),
-        metaSent: endingMeta,
+        meta: ({ endings }, id) => shownExpiry(endings?.get(id)),
+        metaSent: expiryMeta,
       },
     ),
     "authentication-token": toOne("authentication-tokens", "The team's token.", {
@@ -181,16 +181,16 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       method: "POST",
       path: "/teams/:team_id/relationships/users",
       summary: "Add users to a team by username, optionally with an expiry, or change the expiry of current members",
-      needs: membersNeed,
-      body: { linkage: ["users"], meta: endingMeta },
+      needs: membersNeeds,
+      body: { linkage: ["users"], meta: expiryMeta },
       answer: "nothing",
-      example: { data: [{ ...membersExample.data[0], meta: untilExample }] },
+      example: { data: [{ ...membersExample.data[0], meta: expiryExample }] },
     },
     removeTeamUsers: {
       method: "DELETE",
       path: "/teams/:team_id/relationships/users",
       summary: "Remove users from a team by username",
-      needs: membersNeed,
+      needs: membersNeeds,
       body: { linkage: ["users"] },
       answer: "nothing",
       example: membersExample,
@@ -209,8 +209,8 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       path: "/teams/:team_id/relationships/organization-memberships",
       summary:
         "Add members or invited people to a team by organization membership, optionally with an expiry, or change their expiry",
-      needs: membersNeed,
-      body: { linkage: ["organization-memberships"], meta: endingMeta },
+      needs: membersNeeds,
+      body: { linkage: ["organization-memberships"], meta: expiryMeta },
       answer: "nothing",
       example: membershipsExample,
     },
@@ -218,7 +218,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       method: "DELETE",
       path: "/teams/:team_id/relationships/organization-memberships",
       summary: "Remove people from a team by organization membership",
-      needs: membersNeed,
+      needs: membersNeeds,
       body: { linkage: ["organization-memberships"] },
       answer: "nothing",
       example: membershipsExample,

@@ -2,10 +2,10 @@
  * Decides how a user's team memberships follow the groups of an SSO provider. Leaves memberships alone that were granted manually or come
  * from another provider. See docs/decisions/0124-groups-and-teams.md.
  */
-import type { Ending } from "../../shared/grants/ending.ts";
+import type { GrantExpiry } from "../../shared/grants/ending.ts";
 
 /** A team mapped to one of the user's groups, or one that the user is in because of a group, with that membership. */
-export interface GroupTeam extends Ending {
+export interface GroupTeam extends GrantExpiry {
   readonly teamId: string;
   readonly organizationId: string;
   readonly ssoTeamId: string | null;
@@ -18,13 +18,13 @@ export interface GroupTeam extends Ending {
   readonly seatProviderId: string | null;
 }
 
-export interface Groups {
+export interface ProviderGroups {
   readonly providerId: string;
   readonly providerName: string;
   readonly groups: readonly string[];
 }
 
-export interface GroupSeating {
+export interface GroupSyncPlan {
   readonly joining: readonly GroupTeam[];
   /** Already members, but the group or the provider has a new name. */
   readonly renamed: readonly GroupTeam[];
@@ -32,18 +32,18 @@ export interface GroupSeating {
 }
 
 /** The reason stored with the membership. Control characters are removed because statements use them as separators. */
-export const byGroup = (group: string, providerName: string): string =>
+export const groupReason = (group: string, providerName: string): string =>
   // oxlint-disable-next-line no-control-regex
   `by the group ${group.replace(/[\u0000-\u001f]/g, " ")} of ${providerName}`;
 
-export function groupSeatingOf(
+export function planGroupSync(
   teams: readonly GroupTeam[],
-  { providerId, providerName, groups }: Groups,
-): GroupSeating {
+  { providerId, providerName, groups }: ProviderGroups,
+): GroupSyncPlan {
   const userGroups = new Set(groups);
   const isMapped = ({ ssoTeamId }: GroupTeam) => ssoTeamId !== null && userGroups.has(ssoTeamId);
   const isOurs = ({ seatProviderId }: GroupTeam) => seatProviderId === providerId;
-  const reasonOf = ({ ssoTeamId }: GroupTeam) => byGroup(ssoTeamId ?? "", providerName);
+  const reasonOf = ({ ssoTeamId }: GroupTeam) => groupReason(ssoTeamId ?? "", providerName);
   return {
     joining: teams.filter((team) => isMapped(team) && team.isIn === 0),
     renamed: teams.filter(

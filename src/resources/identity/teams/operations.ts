@@ -1,42 +1,42 @@
 /** Operations on teams. */
 import type { Tx } from "../../../database/database.ts";
-import type { Identifier, Included } from "../../../jsonapi/define.ts";
+import type { ResourceIdentifier, IncludedResource } from "../../../jsonapi/define.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange, recordEvents } from "../../shared/audit-events/writes.ts";
-import { endLinksOfOthers } from "../invitations/writes.ts";
+import { revokeInvitationsByOthers } from "../invitations/writes.ts";
 import { listMembershipsInTeam } from "../organization-memberships/reads.ts";
 import { raiseMemberships, raiseMembershipsInTeam } from "../organization-memberships/writes.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
-import { accessOfTeam } from "../../shared/grants/ending.ts";
+import { teamAccessForAudit } from "../../shared/grants/ending.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import { forEver } from "../../shared/grants/in-force.ts";
-import { standingThrough } from "../../shared/grants/reads.ts";
+import { neverExpires } from "../../shared/grants/in-force.ts";
+import { standingUntil } from "../../shared/grants/reads.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { teams, type TeamView } from "./definition.ts";
-import { grantTeam, loadTeam, refuseExceeding, refuseLastOwner } from "./reads.ts";
-import { changedTeam, nameTaken, newTeam, ownersFaults, refuseGrantingLonger, refuseGrantingMore } from "./rules.ts";
+import { grantTeam, loadTeam, refuseExceedingOwnAccess, refuseLastOwner } from "./reads.ts";
+import { teamChangesOf, nameTaken, newTeam, ownersFaults, refuseGrantingLonger, refuseGrantingMore } from "./rules.ts";
 import {
-  givenAnEnd,
+  membersGivenExpiry,
   type MemberItem,
   type MemberKind,
   membersEvent,
-  seatingEvents,
-  seatingOf,
-  unknownFaults,
+  teamMemberEvents,
+  planTeamMembers,
+  unknownMemberFaults,
 } from "./seating.ts";
 import {
   changeUsersCount,
   deleteMembers,
   deleteTeamRow,
   findMembers,
-  seatMembers,
+  upsertMembers,
   insertTeam,
   isTeamNameTaken,
   listTeamRows,
-  type Member,
+  type TeamMemberRow,
   membersOf,
   updateTeamRow,
 } from "./store.ts";
@@ -52,7 +52,7 @@ export const teamResource = implement(teams, {
       const view = { ...row, ...factsOf(organization), standing: organization.standing, includesActor: 0 };
       if (row.organizationAccess !== 0) {
         grantTeam({ ...view, visibility: "organization" }, "can-update-organization-access");
-        await refuseGranting(tx, context, view, 0, row.organizationAccess);
+        await refuseGrantingBeyondOwnAccess(tx, context, view, 0, row.organizationAccess);
       }
       if (row.ssoTeamId !== null) grantTeam({ ...view, visibility: "organization" }, "can-update-membership");
       refuseIfAny((await isTeamNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
@@ -70,12 +70,12 @@ export const teamResource = implement(teams, {
       part: query.q,
       names: query.filterNames,
     });
-    return { ...(await withMembers(tx, context, views, query.include)), totalCount };
+    return { ...(await loadMembers(tx, context, views, query.include)), totalCount };
   },
 
   async showTeam({ context, params, query }) {
     const tx = context.database.reader;
-    const { views, included } = await withMembers(
+    const { views, included } = await loadMembers(
       tx,
       context,
       [await loadTeam(tx, context, params.teamId)],
@@ -88,17 +88,17 @@ export const teamResource = implement(teams, {
     return context.database.write(async (tx) => {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, true), "can-update");
       context.ifMatch.check(team);
-      const { changes, changed } = updateOf<TeamView>(team, changedTeam(body.attributes, team));
+      const { changes, changed } = updateOf<TeamView>(team, teamChangesOf(body.attributes, team));
       if (changes === undefined) return { view: team };
       refuseIfAny(ownersFaults(team, changes));
       if (changes.organizationAccess !== undefined) {
         grantTeam(team, "can-update-organization-access");
-        await refuseGranting(tx, context, team, team.organizationAccess, changed.organizationAccess);
+        await refuseGrantingBeyondOwnAccess(tx, context, team, team.organizationAccess, changed.organizationAccess);
       }
       if (changes.ssoTeamId != null) {
         // The mapping adds the group's users to the team, possibly including the caller.
         grantTeam(team, "can-update-membership");
-        await refuseExceeding(tx, context, team.organizationId, [team]);
+        await refuseExceedingOwnAccess(tx, context, team.organizationId, [team]);
       }
       const isNameConflict =
         changed.nameKey !== team.nameKey && (await isTeamNameTaken(tx, team.organizationId, changed.name));
@@ -113,8 +113,8 @@ export const teamResource = implement(teams, {
     return context.database.write(async (tx) => {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, "alone"), "can-destroy");
       context.ifMatch.check(team);
-      const revoked = await accessOfTeam(tx, team.id);
-      await context.hooks.organizations.beforeTeamDelete(tx, team);
+      const revoked = await teamAccessForAudit(tx, team.id);
+      await context.hooks.organizations.uncountTeam(tx, team);
       await raiseMembershipsInTeam(tx, team);
       await deleteTeamRow(tx, team);
       await recordChange(tx, context, teams, { before: team }, { before: revoked });
@@ -139,7 +139,7 @@ export const teamResource = implement(teams, {
  * Refuses to grant permissions that the caller lacks, or has only for a limited time: a team's organization access has no expiry. Raises
  * `forbidden`.
  */
-async function refuseGranting(
+async function refuseGrantingBeyondOwnAccess(
   tx: Tx,
   { actor }: Context,
   { standing, organizationId }: TeamView,
@@ -148,10 +148,10 @@ async function refuseGranting(
 ): Promise<void> {
   refuseGrantingMore(standing, before, after);
   if ((after & ~before) === 0) return;
-  refuseGrantingLonger(await standingThrough(tx, actor, standing, organizationId, forEver), before, after);
+  refuseGrantingLonger(await standingUntil(tx, actor, standing, organizationId, neverExpires), before, after);
 }
 
-const idsOf = (members: readonly Member[]) => members.map((member) => member.membershipId);
+const membershipIdsOf = (members: readonly TeamMemberRow[]) => members.map((member) => member.membershipId);
 
 /** Skips current members unless their expiry changes. One unknown member refuses the whole request. */
 async function addMembers(
@@ -168,22 +168,22 @@ async function addMembers(
       by,
       body.map((item) => item.id),
     );
-    const seating = seatingOf(by, body, found);
-    const { joining, changing, through } = seating;
-    if (through !== undefined) await refuseExceeding(tx, context, team.organizationId, [team], through);
-    refuseIfAny(unknownFaults(by, body, found));
+    const seating = planTeamMembers(by, body, found);
+    const { joining, changing, latestEnd: through } = seating;
+    if (through !== undefined) await refuseExceedingOwnAccess(tx, context, team.organizationId, [team], through);
+    refuseIfAny(unknownMemberFaults(by, body, found));
     const seated = [...joining, ...changing.map(({ after }) => after)];
     if (seated.length === 0) return;
-    const leaving = givenAnEnd(seating);
+    const leaving = membersGivenExpiry(seating);
     if (team.isOwners === 1 && leaving.length > 0) await refuseLastOwner(tx, team.organizationId, leaving);
-    await seatMembers(tx, team, seated, now());
-    await raiseMemberships(tx, idsOf(seated));
+    await upsertMembers(tx, team, seated, now());
+    await raiseMemberships(tx, membershipIdsOf(seated));
     // An ended membership that was not cleaned up yet is still counted.
     const added = joining.filter((member) => member.userId !== null && member.hasEnded === 0);
     await changeUsersCount(tx, team, added.length);
-    await recordEvents(tx, context, seatingEvents(team, found, seating));
+    await recordEvents(tx, context, teamMemberEvents(team, found, seating));
     const invited = joining.filter((member) => member.userId === null);
-    if (invited.length > 0) await endLinksOfOthers(tx, context, team, idsOf(invited));
+    if (invited.length > 0) await revokeInvitationsByOthers(tx, context, team, membershipIdsOf(invited));
   });
 }
 
@@ -192,7 +192,7 @@ async function removeMembers(
   context: Context,
   teamId: string,
   by: MemberKind,
-  body: readonly Identifier[],
+  body: readonly ResourceIdentifier[],
 ): Promise<void> {
   await context.database.write(async (tx) => {
     const team = grantTeam(await loadTeam(tx, context, teamId, "alone"), "can-update-membership");
@@ -202,24 +202,24 @@ async function removeMembers(
       by,
       body.map((item) => item.id),
     );
-    refuseIfAny(unknownFaults(by, body, found));
+    refuseIfAny(unknownMemberFaults(by, body, found));
     const leaving = found.filter((member) => member.isIn === 1);
     if (leaving.length === 0) return;
-    if (team.isOwners === 1) await refuseLastOwner(tx, team.organizationId, idsOf(leaving));
+    if (team.isOwners === 1) await refuseLastOwner(tx, team.organizationId, membershipIdsOf(leaving));
     await deleteMembers(tx, team, leaving);
-    await raiseMemberships(tx, idsOf(leaving));
+    await raiseMemberships(tx, membershipIdsOf(leaving));
     await changeUsersCount(tx, team, -leaving.filter((member) => member.userId !== null).length);
     await recordEvents(tx, context, [membersEvent(team, "remove-members", { before: leaving })]);
   });
 }
 
 /** Loads member ids and documents for `include`, in a constant number of statements. Anyone who can see a team can see its members. */
-async function withMembers(
+async function loadMembers(
   tx: Tx,
   context: Context,
   views: readonly TeamView[],
   include: ReadonlySet<MemberKind>,
-): Promise<{ views: TeamView[]; included?: Included[] | undefined }> {
+): Promise<{ views: TeamView[]; included?: IncludedResource[] | undefined }> {
   if (include.size === 0) return { views: [...views] };
   const members = await membersOf(
     tx,

@@ -6,16 +6,16 @@ import { type TeamPermission, teamPermissionNeeds, teamPermissions } from "../..
 import type { Tx } from "../../../database/database.ts";
 import { conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
-import { type Ending, endOf } from "../../shared/grants/ending.ts";
-import { forEver } from "../../shared/grants/in-force.ts";
-import { standingThrough, teamsExceed } from "../../shared/grants/reads.ts";
+import { type GrantExpiry, expiryOrNever } from "../../shared/grants/ending.ts";
+import { neverExpires } from "../../shared/grants/in-force.ts";
+import { standingUntil, teamsExceedCaller } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import type { TeamView } from "./definition.ts";
 import { findTeam, teamsForActor, toTeamView } from "./store.ts";
 
-export { type Grouped, teamsOfGroups } from "./store.ts";
+export { type UserGroups, teamIdsOfGroups } from "./store.ts";
 
 export async function loadTeam(
   tx: Tx,
@@ -42,7 +42,7 @@ export function grantTeam<Permission extends TeamPermission>(
   });
 }
 
-const exceeds =
+const exceedsOwnAccess =
   "The team has access that you don't have, or that you have for a shorter time, so you can't pass it on. Ask an owner.";
 
 /**
@@ -50,37 +50,37 @@ const exceeds =
  * notifications somewhere. `through` is the end of the access that is passed on. Raises `forbidden`. See
  * docs/decisions/0101-nobody-gives-longer-than-they-hold.md.
  */
-export async function refuseExceeding(
+export async function refuseExceedingOwnAccess(
   tx: Tx,
   context: Pick<Context, "actor">,
   organizationId: string,
   teams: readonly Pick<TeamView, "id" | "standing">[],
-  through: string = forEver,
+  through: string = neverExpires,
 ): Promise<void> {
   const [first] = teams;
   if (first === undefined) return;
-  const standing = await standingThrough(tx, context.actor, first.standing, organizationId, through);
+  const standing = await standingUntil(tx, context.actor, first.standing, organizationId, through);
   const target = { organizationId, teamIds: teams.map((team) => team.id), through };
-  if (await teamsExceed(tx, context.actor, standing, target)) throw forbidden(exceeds);
+  if (await teamsExceedCaller(tx, context.actor, standing, target)) throw forbidden(exceedsOwnAccess);
 }
 
 /** Like `refuseExceedingOwnAccess`, for operations that only show the team's current access. Raises `forbidden`. */
-export async function refuseSeeingMore(
+export async function refuseShowingUnreadableAccess(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
   organizationId: string,
   { id, standing }: Pick<TeamView, "id" | "standing">,
 ): Promise<void> {
-  if (await teamsExceed(tx, actor, standing, { organizationId, teamIds: [id], through: now() }))
+  if (await teamsExceedCaller(tx, actor, standing, { organizationId, teamIds: [id], through: now() }))
     throw forbidden("You can't see this, because the team has access that you don't have. Ask an owner.");
 }
 
 /** Loads the teams that a new member joins, with the same checks as adding a member to each. Raises `forbidden`. */
-export async function loadTeamsToFill(
+export async function loadTeamsForNewMember(
   tx: Tx,
   context: Pick<Context, "actor">,
   organization: Pick<OrganizationView, "id">,
-  endings: ReadonlyMap<string, Ending>,
+  endings: ReadonlyMap<string, GrantExpiry>,
 ): Promise<{ found: Granted<TeamView, "can-update-membership">[]; unknown: string[] }> {
   const ids = [...endings.keys()];
   if (ids.length === 0) return { found: [], unknown: [] };
@@ -91,8 +91,8 @@ export async function loadTeamsToFill(
   const known = new Set(visible.map((team) => team.id));
   const found = visible.map((team) => grantTeam(team, "can-update-membership"));
   // One check with the latest end covers all teams.
-  const through = [...endings.values()].map(endOf).toSorted().at(-1);
-  await refuseExceeding(tx, context, organization.id, found, through);
+  const through = [...endings.values()].map(expiryOrNever).toSorted().at(-1);
+  await refuseExceedingOwnAccess(tx, context, organization.id, found, through);
   return { found, unknown: ids.filter((id) => !known.has(id)) };
 }
 

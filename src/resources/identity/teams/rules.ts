@@ -3,7 +3,7 @@ import {
   missingOrganizationPermissions,
   organizationMaskOf,
   ownersAccess,
-  type Standing,
+  type OrganizationStanding,
 } from "../../../access/organization.ts";
 import type { OrganizationTable, TeamTable } from "../../../database/schema/identity.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
@@ -38,7 +38,7 @@ export function newOwnersTeam(organization: OrganizationTable, usersCount: numbe
   };
 }
 
-export function changedTeam(attributes: UpdateAttributes<typeof teams>, team: TeamTable): Partial<TeamTable> {
+export function teamChangesOf(attributes: UpdateAttributes<typeof teams>, team: TeamTable): Partial<TeamTable> {
   const { organizationAccess = {} } = attributes;
   return {
     ...changedColumns(teams, attributes),
@@ -64,14 +64,14 @@ export function ownersFaults(team: TeamTable, changes: Partial<TeamTable>): Faul
   return faults;
 }
 
-export function refuseGrantingMore(standing: Standing, before: number, after: number): void {
+export function refuseGrantingMore(standing: OrganizationStanding, before: number, after: number): void {
   const missing = missingOrganizationPermissions(standing, after & ~before);
   if (missing.length > 0)
     throw forbidden(`You can't grant permissions that you don't have: ${missing.join(", ")}. Ask an owner.`);
 }
 
 /** `lasting` is the caller's permanent access. Raises `forbidden`. */
-export function refuseGrantingLonger(lasting: Standing, before: number, after: number): void {
+export function refuseGrantingLonger(lasting: OrganizationStanding, before: number, after: number): void {
   const missing = missingOrganizationPermissions(lasting, after & ~before);
   if (missing.length > 0)
     throw forbidden(

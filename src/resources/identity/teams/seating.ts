@@ -2,92 +2,92 @@
  * Decides which members join a team, and whose expiry or reason changes. Current members without a change are skipped; an ended membership
  * starts again. See docs/decisions/0102-memberships-of-teams-that-end.md.
  */
-import type { Identifier } from "../../../jsonapi/define.ts";
+import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { AuditEvent } from "../../shared/audit-events/writes.ts";
-import { type Ending, endingAfter, endOf, lasting, type SentEnding, shownEnding } from "../../shared/grants/ending.ts";
+import { type GrantExpiry, mergeExpiry, expiryOrNever, noExpiry, type GrantExpiryInput, shownExpiry } from "../../shared/grants/ending.ts";
 import { looksLikeUserId } from "../../../kernel/ids.ts";
-import type { Member } from "./store.ts";
+import type { TeamMemberRow } from "./store.ts";
 
 export type MemberKind = "users" | "organization-memberships";
-export type MemberItem = Identifier<SentEnding>;
+export type MemberItem = ResourceIdentifier<GrantExpiryInput>;
 
 const keyOf = (by: MemberKind, id: string) => (by === "users" && !looksLikeUserId(id) ? fold(id) : id);
 
-const keysOf = (by: MemberKind, { userId, username, membershipId }: Member): (string | null)[] =>
+const keysOf = (by: MemberKind, { userId, username, membershipId }: TeamMemberRow): (string | null)[] =>
   by === "users" ? [userId, fold(username ?? "")] : [membershipId];
 
-function unknownItems<Item extends Identifier>(
+function findUnknownItems<Item extends ResourceIdentifier>(
   by: MemberKind,
   body: readonly Item[],
-  found: readonly Member[],
+  found: readonly TeamMemberRow[],
 ): [number, Item][] {
   const known = new Set(found.flatMap((member) => keysOf(by, member)));
   return [...body.entries()].filter(([, { id }]) => !known.has(keyOf(by, id)));
 }
 
-export function unknownFaults(by: MemberKind, body: readonly Identifier[], found: readonly Member[]): Fault[] {
-  return unknownItems(by, body, found).map(([position, { id }]) => ({
+export function unknownMemberFaults(by: MemberKind, body: readonly ResourceIdentifier[], found: readonly TeamMemberRow[]): Fault[] {
+  return findUnknownItems(by, body, found).map(([position, { id }]) => ({
     pointer: `/data/${position}/id`,
     detail: `${by === "users" ? "User" : "Membership"} '${id}' is not a member of this organization; add them to the organization first`,
   }));
 }
 
-export interface Seating {
-  readonly joining: readonly Member[];
-  readonly changing: readonly { readonly before: Member; readonly after: Member }[];
+export interface TeamMemberPlan {
+  readonly joining: readonly TeamMemberRow[];
+  readonly changing: readonly { readonly before: TeamMemberRow; readonly after: TeamMemberRow }[];
   /** The latest end of anything that is granted; undefined if nothing is. */
-  readonly through: string | undefined;
+  readonly latestEnd: string | undefined;
 }
 
-export function seatingOf(by: MemberKind, body: readonly MemberItem[], found: readonly Member[]): Seating {
+export function planTeamMembers(by: MemberKind, body: readonly MemberItem[], found: readonly TeamMemberRow[]): TeamMemberPlan {
   // If a member is listed twice, the last entry counts.
   const metaByKey = new Map(
     body.flatMap(({ id, meta }) => (meta === undefined ? [] : [[keyOf(by, id), meta] as const])),
   );
   const seats = found.map((before) => {
     const sent = keysOf(by, before).flatMap((key) => metaByKey.get(key ?? "") ?? [])[0] ?? {};
-    const current = before.isIn === 1 && !isByGroup(before) ? before : lasting;
-    return { before, after: { ...before, ...endingAfter(current, sent), ssoProviderId: null } };
+    const current = before.isIn === 1 && !isFromGroup(before) ? before : noExpiry;
+    return { before, after: { ...before, ...mergeExpiry(current, sent), ssoProviderId: null } };
   });
   const joining = seats.filter(({ before }) => before.isIn === 0).map(({ after }) => after);
-  const changing = seats.filter(({ before, after }) => before.isIn === 1 && differ(before, after));
+  const changing = seats.filter(({ before, after }) => before.isIn === 1 && isDifferent(before, after));
   const ends = [
-    ...unknownItems(by, body, found).map(([, { meta = {} }]) => endOf(endingAfter(lasting, meta))),
-    ...joining.map(endOf),
+    ...findUnknownItems(by, body, found).map(([, { meta = {} }]) => expiryOrNever(mergeExpiry(noExpiry, meta))),
+    ...joining.map(expiryOrNever),
     ...changing
-      .filter(({ before, after }) => endOf(after) > endOf(before) || isByGroup(before))
-      .map(({ after }) => endOf(after)),
+      .filter(({ before, after }) => expiryOrNever(after) > expiryOrNever(before) || isFromGroup(before))
+      .map(({ after }) => expiryOrNever(after)),
   ];
-  return { joining, changing, through: ends.toSorted().at(-1) };
+  return { joining, changing, latestEnd: ends.toSorted().at(-1) };
 }
 
 /** A membership that a group grants ends with the group, so making it a manual one counts as a grant. */
-const isByGroup = ({ ssoProviderId }: Member) => ssoProviderId !== null;
+const isFromGroup = ({ ssoProviderId }: TeamMemberRow) => ssoProviderId !== null;
 
-const differ = (one: Member, other: Member) =>
+const isDifferent = (one: TeamMemberRow, other: TeamMemberRow) =>
   one.expiresAt !== other.expiresAt || one.reason !== other.reason || one.ssoProviderId !== other.ssoProviderId;
 
 /** Permanent members who get an expiry. For an owner this counts as leaving. */
-export const givenAnEnd = ({ changing }: Seating): string[] =>
+export const membersGivenExpiry = ({ changing }: TeamMemberPlan): string[] =>
   changing
     .filter(({ before, after }) => before.expiresAt === null && after.expiresAt !== null)
     .map(({ before }) => before.membershipId);
 
-type Told = Pick<Member, "membershipId" | "username"> & Ending;
+type AuditedMember = Pick<TeamMemberRow, "membershipId" | "username"> & GrantExpiry;
 
 export function membersEvent(
   team: { readonly id: string; readonly organizationId: string },
   verb: "add-members" | "update-members" | "remove-members" | "expire-members",
-  change: { readonly before?: readonly Told[]; readonly after?: readonly Told[] },
+  change: { readonly before?: readonly AuditedMember[]; readonly after?: readonly AuditedMember[] },
 ): AuditEvent {
-  const listed = (members: readonly Told[] | undefined) =>
+  const listed = (members: readonly AuditedMember[] | undefined) =>
     members && {
       members: members.map(({ membershipId, username, ...ending }) => ({
         membership: membershipId,
         username,
-        ...shownEnding(ending),
+        ...shownExpiry(ending),
       })),
     };
   return {
@@ -99,10 +99,10 @@ export function membersEvent(
   };
 }
 
-export function seatingEvents(
+export function teamMemberEvents(
   team: { readonly id: string; readonly organizationId: string },
-  found: readonly Member[],
-  { joining, changing }: Seating,
+  found: readonly TeamMemberRow[],
+  { joining, changing }: TeamMemberPlan,
 ): AuditEvent[] {
   const ended = found.filter((member) => member.hasEnded === 1);
   return [

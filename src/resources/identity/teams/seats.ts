@@ -1,34 +1,34 @@
 /** Encodes a person's team memberships, with expiry and reason, as one text column of a statement, and decodes it. */
 import { type RawBuilder, sql } from "kysely";
-import type { Ending } from "../../shared/grants/ending.ts";
+import type { GrantExpiry } from "../../shared/grants/ending.ts";
 
 /** Ids, timestamps and reasons never contain these characters. */
-const betweenSeats = "\u001e";
-const between = "\u001f";
-const separator = sql.raw(`'${between}'`);
+const recordSeparator = "\u001e";
+const fieldSeparator = "\u001f";
+const separator = sql.raw(`'${fieldSeparator}'`);
 
 const membershipFields = sql`tm.team_id || ${separator} || coalesce(tm.expires_at, '') || ${separator} || coalesce('=' || tm.reason, '')`;
 
 /** Ordered by team id; `further` fields come last in each record. */
-export function seatsText(further: RawBuilder<unknown>[] = []): RawBuilder<string | null> {
+export function teamMembershipsText(further: RawBuilder<unknown>[] = []): RawBuilder<string | null> {
   const facts = [membershipFields, ...further];
   return sql<
     string | null
-  >`string_agg(${sql.join(facts, sql` || ${separator} || `)}, ${sql.raw(`'${betweenSeats}'`)} order by tm.team_id)`;
+  >`string_agg(${sql.join(facts, sql` || ${separator} || `)}, ${sql.raw(`'${recordSeparator}'`)} order by tm.team_id)`;
 }
 
-export interface Seat extends Ending {
+export interface TeamMembership extends GrantExpiry {
   readonly teamId: string;
-  readonly further: readonly string[];
+  readonly extra: readonly string[];
 }
 
-export function seatsIn(text: string | null): Seat[] {
+export function parseTeamMemberships(text: string | null): TeamMembership[] {
   if (text === null) return [];
-  return text.split(betweenSeats).map((seat): Seat => {
-    const [teamId = "", expiresAt = "", reason = "", ...further] = seat.split(between);
-    return { teamId, expiresAt: expiresAt || null, reason: reason === "" ? null : reason.slice(1), further };
+  return text.split(recordSeparator).map((seat): TeamMembership => {
+    const [teamId = "", expiresAt = "", reason = "", ...further] = seat.split(fieldSeparator);
+    return { teamId, expiresAt: expiresAt || null, reason: reason === "" ? null : reason.slice(1), extra: further };
   });
 }
 
-export const endingsOf = (seats: readonly Seat[]): ReadonlyMap<string, Ending> =>
+export const endingsByTeam = (seats: readonly TeamMembership[]): ReadonlyMap<string, GrantExpiry> =>
   new Map(seats.map(({ teamId, expiresAt, reason }) => [teamId, { expiresAt, reason }]));

@@ -10,11 +10,11 @@ import type { TeamTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import type { Ending } from "../../shared/grants/ending.ts";
-import { endedInTeam, hasEnded, inForce } from "../../shared/grants/in-force.ts";
+import type { GrantExpiry } from "../../shared/grants/ending.ts";
+import { expiredCountInTeam, hasExpired, inForce } from "../../shared/grants/in-force.ts";
 import { standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationFacts, type OrganizationView } from "../organizations/definition.ts";
-import { held, type Lock } from "../../shared/locks.ts";
+import { lockClause, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import { looksLikeUserId } from "../../../kernel/ids.ts";
@@ -23,17 +23,17 @@ import type { GroupTeam } from "./groups.ts";
 import { includesActor, teamIsVisible } from "./visibility.ts";
 
 export function teamsForActor(db: Kysely<Schema>, actor: Actor) {
-  return teams(db, actor).select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)));
+  return selectTeams(db, actor).select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)));
 }
 
-function teams(db: Kysely<Schema>, actor: Actor) {
+function selectTeams(db: Kysely<Schema>, actor: Actor) {
   const principal = principalOf(actor);
   return db
     .selectFrom("teams as t")
     .innerJoin("organizations as o", "o.id", "t.organizationId")
     .selectAll("t")
     .select(factsColumns)
-    .select(endedInTeam(sql.ref("t.id")).as("endedMemberships"))
+    .select(expiredCountInTeam(sql.ref("t.id")).as("endedMemberships"))
     .select(includesActor(principal).as("includesActor"));
 }
 
@@ -49,7 +49,7 @@ export function toTeamView(actor: Actor, row: TeamRow): TeamView {
 export async function findTeam(tx: Tx, actor: Actor, id: string, lock: Lock = false): Promise<TeamView | undefined> {
   const row = await teamsForActor(tx.db, actor)
     .where("t.id", "=", id)
-    .modifyEnd(held(tx.dialect, "t", lock))
+    .modifyEnd(lockClause(tx.dialect, "t", lock))
     .executeTakeFirst();
   return row && toTeamView(actor, row);
 }
@@ -60,7 +60,7 @@ export async function listTeamRows(
   organization: OrganizationView,
   search: { page: Page; part: string | undefined; names: readonly string[] | undefined },
 ): Promise<{ views: TeamView[]; totalCount: number }> {
-  let rows = teams(tx.db, actor)
+  let rows = selectTeams(tx.db, actor)
     .where("t.organizationId", "=", organization.id)
     .where(teamIsVisible(actor, organization.standing));
   if (search.names !== undefined) rows = rows.where(tx.dialect.isOneOf(sql.ref("t.nameKey"), search.names.map(fold)));
@@ -105,7 +105,7 @@ export async function deleteTeamRow(tx: Tx, team: Granted<TeamView, "can-destroy
   await tx.db.deleteFrom("teams").where("id", "=", team.id).execute();
 }
 
-export interface Member {
+export interface TeamMemberRow {
   readonly membershipId: string;
   readonly userId: string | null;
   readonly username: string | null;
@@ -122,7 +122,7 @@ export async function findMembers(
   team: TeamView,
   by: "users" | "organization-memberships",
   keys: readonly string[],
-): Promise<Member[]> {
+): Promise<TeamMemberRow[]> {
   const { isOneOf } = tx.dialect;
   const ids = keys.filter(looksLikeUserId);
   const names = keys.filter((key) => !looksLikeUserId(key)).map(fold);
@@ -139,17 +139,17 @@ export async function findMembers(
     .select(["m.id as membershipId", "m.userId as userId", "u.username as username"])
     .select(["seat.expiresAt", "seat.reason", "seat.ssoProviderId"])
     .select(sql<number>`case when seat.team_id is not null and ${inForce("seat")} then 1 else 0 end`.as("isIn"))
-    .select(sql<number>`case when ${hasEnded("seat")} then 1 else 0 end`.as("hasEnded"))
+    .select(sql<number>`case when ${hasExpired("seat")} then 1 else 0 end`.as("hasEnded"))
     .where("m.organizationId", "=", team.organizationId)
     .where(named as never)
     .execute();
 }
 
 /** Existing memberships get the new expiry. Ended ones and those from a group become manual memberships. */
-export async function seatMembers(
+export async function upsertMembers(
   tx: Tx,
   team: Granted<TeamView, "can-update-membership">,
-  members: readonly Member[],
+  members: readonly TeamMemberRow[],
   createdAt: string,
 ): Promise<void> {
   await tx.db
@@ -179,7 +179,7 @@ export async function seatMembers(
 export async function deleteMembers(
   tx: Tx,
   team: Granted<TeamView, "can-update-membership">,
-  members: readonly Member[],
+  members: readonly TeamMemberRow[],
 ): Promise<void> {
   await tx.db
     .deleteFrom("teamMembers")
@@ -201,7 +201,7 @@ export async function changeUsersCount(
   await updateRow(tx, "teams", team.id, { usersCount: sql`users_count + ${change}` });
 }
 
-export interface Grouped {
+export interface UserGroups {
   readonly userId: string;
   readonly providerId: string;
   readonly groups: readonly string[];
@@ -210,9 +210,9 @@ export interface Grouped {
 }
 
 /** The ids of teams mapped to one of the groups, and of teams that the user is in because of this provider. */
-export function teamsOfGroups(
+export function teamIdsOfGroups(
   { isOneOf }: Dialect,
-  { userId, providerId, groups, organizationId }: Grouped,
+  { userId, providerId, groups, organizationId }: UserGroups,
 ): RawBuilder<string> {
   const withinOrganization = organizationId === null ? sql`` : sql`and named.organization_id = ${organizationId}`;
   return sql<string>`(
@@ -223,7 +223,7 @@ export function teamsOfGroups(
     where given.sso_provider_id = ${providerId} and given.user_id = ${userId})`;
 }
 
-export async function lockTeamsOfGroups(tx: Tx, person: Grouped): Promise<GroupTeam[]> {
+export async function lockTeamsOfGroups(tx: Tx, person: UserGroups): Promise<GroupTeam[]> {
   return tx.db
     .selectFrom("teams as t")
     .leftJoin("organizationMemberships as m", (join) =>
@@ -235,12 +235,12 @@ export async function lockTeamsOfGroups(tx: Tx, person: Grouped): Promise<GroupT
     .select(["t.id as teamId", "t.organizationId", "t.ssoTeamId", "t.isOwners", "m.id as membershipId"])
     .select(["seat.expiresAt", "seat.reason", "seat.ssoProviderId as seatProviderId"])
     .select(sql<number>`case when seat.team_id is not null and ${inForce("seat")} then 1 else 0 end`.as("isIn"))
-    .select(sql<number>`case when ${hasEnded("seat")} then 1 else 0 end`.as("hasEnded"))
+    .select(sql<number>`case when ${hasExpired("seat")} then 1 else 0 end`.as("hasEnded"))
     .select(
       sql<number>`(select count(*) from team_members as stays where stays.team_id = t.id and t.is_owners = 1
         and stays.user_id <> ${person.userId} and stays.expires_at is null)`.as("othersStaying"),
     )
-    .where("t.id", "in", teamsOfGroups(tx.dialect, person) as never)
+    .where("t.id", "in", teamIdsOfGroups(tx.dialect, person) as never)
     .orderBy("t.id")
     .modifyEnd(tx.dialect.lockRows("t"))
     .execute();
@@ -249,7 +249,7 @@ export async function lockTeamsOfGroups(tx: Tx, person: Grouped): Promise<GroupT
 export async function membersOf(
   tx: Tx,
   teamIds: readonly string[],
-): Promise<({ teamId: string; membershipId: string; userId: string | null } & Ending)[]> {
+): Promise<({ teamId: string; membershipId: string; userId: string | null } & GrantExpiry)[]> {
   return tx.db
     .selectFrom("teamMembers as tm")
     .select(["tm.teamId", "tm.membershipId", "tm.userId", "tm.expiresAt", "tm.reason"])

@@ -1,16 +1,16 @@
 /** Which teams a caller can see, as an SQL condition. Must match `can-read` in `access/permissions/organization.ts`. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import type { Standing } from "../../../access/organization.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { actorTeams } from "../../shared/grants/reads.ts";
 
-type Seeing = Pick<Standing, "seesSecretTeams">;
+type SecretTeamAccess = Pick<OrganizationStanding, "seesSecretTeams">;
 
-export const teamIsVisible = (actor: Actor, standing: Seeing): RawBuilder<SqlBool> =>
+export const teamIsVisible = (actor: Actor, standing: SecretTeamAccess): RawBuilder<SqlBool> =>
   teamIsVisibleTo(principalOf(actor), standing);
 
-export function teamIsVisibleTo(principal: string, { seesSecretTeams }: Seeing): RawBuilder<SqlBool> {
+export function teamIsVisibleTo(principal: string, { seesSecretTeams }: SecretTeamAccess): RawBuilder<SqlBool> {
   if (seesSecretTeams) return sql<SqlBool>`1 = 1`;
   return sql<SqlBool>`(t.visibility = 'organization' or t.id in ${actorTeams(sql.ref("t.organizationId"), principal)})`;
 }

@@ -13,16 +13,16 @@ import { now } from "../../../kernel/time.ts";
 import { conflict } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Ending, holdFirstEnded, lasting } from "../../shared/grants/ending.ts";
-import { hasEnded } from "../../shared/grants/in-force.ts";
-import { raised } from "../../shared/versions.ts";
+import { type GrantExpiry, lockFirstExpired, noExpiry } from "../../shared/grants/ending.ts";
+import { hasExpired } from "../../shared/grants/in-force.ts";
+import { incrementedVersion } from "../../shared/versions.ts";
 import type { TeamView } from "./definition.ts";
 import { newOwnersTeam } from "./rules.ts";
 import { membersEvent } from "./seating.ts";
-import { byGroup, type GroupSeating, groupSeatingOf, type Groups, type GroupTeam } from "./groups.ts";
-import { type Grouped, insertTeam, lockTeamsOfGroups } from "./store.ts";
+import { groupReason, type GroupSyncPlan, planGroupSync, type ProviderGroups, type GroupTeam } from "./groups.ts";
+import { type UserGroups, insertTeam, lockTeamsOfGroups } from "./store.ts";
 
-type Maker = Pick<Context, "actor" | "requestId">;
+type TeamChangeContext = Pick<Context, "actor" | "requestId">;
 
 export async function insertOwnersTeam(
   tx: Tx,
@@ -35,43 +35,43 @@ export async function insertOwnersTeam(
   return team;
 }
 
-type Joining = Pick<OrganizationMembershipTable, "id" | "organizationId" | "userId" | "createdAt">;
+type NewTeamMember = Pick<OrganizationMembershipTable, "id" | "organizationId" | "userId" | "createdAt">;
 
 /** `usersCount` of the owners team already includes the first owner. */
-export async function seatFirstOwner(
+export async function addFirstOwnerToTeam(
   tx: Tx,
   by: Capability<"new-organization">,
-  owner: Joining,
+  owner: NewTeamMember,
   ownersTeamId: string,
 ): Promise<void> {
-  await seat(tx, by.grant(owner), [ownersTeamId]);
+  await insertTeamMembers(tx, by.proofFor(owner), [ownersTeamId]);
 }
 
 /** Adds a new member to teams. Invited people are not counted until they become users. */
 export async function joinTeams(
   tx: Tx,
-  membership: Joining,
+  membership: NewTeamMember,
   teams: readonly Granted<TeamView, "can-update-membership">[],
-  endings: ReadonlyMap<string, Ending>,
+  endings: ReadonlyMap<string, GrantExpiry>,
 ): Promise<void> {
   if (teams.length === 0) return;
   const ids = teams.map((team) => team.id);
-  await seat(tx, membership, ids, endings);
-  if (membership.userId !== null) await countPerson(tx, ids);
+  await insertTeamMembers(tx, membership, ids, endings);
+  if (membership.userId !== null) await incrementUsersCounts(tx, ids);
 }
 
-async function seat(
+async function insertTeamMembers(
   tx: Tx,
-  membership: Joining,
+  membership: NewTeamMember,
   teamIds: readonly string[],
-  endings: ReadonlyMap<string, Ending> = new Map(),
+  endings: ReadonlyMap<string, GrantExpiry> = new Map(),
 ): Promise<void> {
   const { id: membershipId, organizationId, userId, createdAt } = membership;
   await tx.db
     .insertInto("teamMembers")
     .values(
       teamIds.map((teamId) => {
-        const { expiresAt, reason } = endings.get(teamId) ?? lasting;
+        const { expiresAt, reason } = endings.get(teamId) ?? noExpiry;
         return { organizationId, teamId, membershipId, userId, expiresAt, reason, createdAt };
       }),
     )
@@ -79,7 +79,7 @@ async function seat(
 }
 
 /** An invited person has become a user: their team memberships take effect and are counted. */
-export async function activateSeats(tx: Tx, membershipIds: readonly string[], userId: string): Promise<void> {
+export async function activateTeamMemberships(tx: Tx, membershipIds: readonly string[], userId: string): Promise<void> {
   // Ended memberships are counted too, because the cleanup job uncounts them later.
   const seats = await tx.db
     .updateTable("teamMembers")
@@ -87,20 +87,20 @@ export async function activateSeats(tx: Tx, membershipIds: readonly string[], us
     .where(tx.dialect.isOneOf(sql.ref("membershipId"), membershipIds))
     .returning("teamId")
     .execute();
-  await countPerson(
+  await incrementUsersCounts(
     tx,
     seats.map(({ teamId }) => teamId),
   );
 }
 
 /** Team memberships of an invitation that an existing membership takes over; `teamIds` are the teams it was not in. */
-export interface Inherited {
+export interface TeamMembershipTransfer {
   readonly from: string;
   readonly to: string;
   readonly teamIds: readonly string[];
 }
 
-export async function inheritSeats(tx: Tx, userId: string | null, inherited: readonly Inherited[]): Promise<void> {
+export async function transferTeamMemberships(tx: Tx, userId: string | null, inherited: readonly TeamMembershipTransfer[]): Promise<void> {
   const teamIds = inherited.flatMap((one) => one.teamIds);
   const cases = inherited.map(({ from, to }) => sql`when ${from} then ${to}`);
   await tx.db
@@ -114,51 +114,51 @@ export async function inheritSeats(tx: Tx, userId: string | null, inherited: rea
     )
     .where(tx.dialect.isOneOf(sql.ref("teamId"), teamIds))
     .execute();
-  await countPerson(tx, teamIds);
+  await incrementUsersCounts(tx, teamIds);
 }
 
-async function countPerson(tx: Tx, teamIds: readonly string[]): Promise<void> {
+async function incrementUsersCounts(tx: Tx, teamIds: readonly string[]): Promise<void> {
   if (teamIds.length === 0) return;
   await tx.db
     .updateTable("teams")
-    .set({ usersCount: sql`users_count + 1`, ...raised })
+    .set({ usersCount: sql`users_count + 1`, ...incrementedVersion })
     .where(tx.dialect.isOneOf(sql.ref("id"), teamIds))
     .execute();
 }
 
 /** Call before an organization membership is deleted. */
-export async function discountMembership(
+export async function decrementCountsForMembership(
   tx: Tx,
   { id: membershipId }: Granted<{ readonly id: string }, "can-destroy">,
 ): Promise<void> {
-  await discount(tx, sql<SqlBool>`membership_id = ${membershipId} and user_id is not null`);
+  await decrementCounts(tx, sql<SqlBool>`membership_id = ${membershipId} and user_id is not null`);
 }
 
 /** Call before a user is deleted. Raises `conflict` if an organization would lose its last permanent owner. */
-export async function discountUser(
+export async function decrementCountsForUser(
   tx: Tx,
   { id: userId }: Granted<{ readonly id: string }, "can-destroy">,
 ): Promise<void> {
-  const left = await discount(tx, sql<SqlBool>`user_id = ${userId}`);
+  const left = await decrementCounts(tx, sql<SqlBool>`user_id = ${userId}`);
   const ownerless = left.filter((team) => team.isOwners === 1 && Number(team.staying) === 0);
   if (ownerless.length > 0)
     throw conflict(
-      `The user is the last owner of ${listed(ownerless.map((team) => team.organizationName))}. First add another person to that owners team without an expiry, or delete the organization.`,
+      `The user is the last owner of ${listNames(ownerless.map((team) => team.organizationName))}. First add another person to that owners team without an expiry, or delete the organization.`,
     );
 }
 
 /** Removes ended memberships that would conflict with new ones. The caller has locked the organization. */
-export async function endSeatsOf(tx: Tx, context: Maker, membershipIds: readonly string[]): Promise<void> {
+export async function removeEndedMembershipsOf(tx: Tx, context: TeamChangeContext, membershipIds: readonly string[]): Promise<void> {
   const concerned = tx.dialect.isOneOf(sql.ref("membershipId"), membershipIds);
-  await removeSeats(tx, context, sql<SqlBool>`${concerned} and ${hasEnded("teamMembers")}`);
+  await deleteTeamMembers(tx, context, sql<SqlBool>`${concerned} and ${hasExpired("teamMembers")}`);
 }
 
 /**
  * Removes the memberships that ended first, for one organization and at most `limit` of its teams at a time. Returns the affected
  * organization memberships.
  */
-export async function tidySeats(tx: Tx, context: Maker, _by: Capability<"job">, limit: number): Promise<string[]> {
-  const ended = await holdFirstEnded(tx, "teamMembers", { alone: true });
+export async function removeEndedTeamMembers(tx: Tx, context: TeamChangeContext, _by: Capability<"job">, limit: number): Promise<string[]> {
+  const ended = await lockFirstExpired(tx, "teamMembers", { alone: true });
   if (ended === undefined) return [];
   const { organizationId, until } = ended;
   const concerned = tx.db
@@ -179,13 +179,13 @@ export async function tidySeats(tx: Tx, context: Maker, _by: Capability<"job">, 
     sql.ref("teamId"),
     locked.map(({ id }) => id),
   );
-  const deleted = await removeSeats(tx, context, sql<SqlBool>`expires_at <= ${until} and ${inLockedTeams}`);
+  const deleted = await deleteTeamMembers(tx, context, sql<SqlBool>`expires_at <= ${until} and ${inLockedTeams}`);
   return deleted.map(({ membershipId }) => membershipId);
 }
 
-async function removeSeats(
+async function deleteTeamMembers(
   tx: Tx,
-  context: Maker,
+  context: TeamChangeContext,
   condition: RawBuilder<SqlBool>,
   verb: "expire-members" | "remove-members" = "expire-members",
 ): Promise<{ teamId: string; membershipId: string }[]> {
@@ -197,7 +197,7 @@ async function removeSeats(
     .execute();
   const byTeam = [...Map.groupBy(deleted, ({ teamId }) => teamId)];
   const people = (seats: typeof deleted) => seats.filter(({ userId }) => userId !== null).length;
-  await recount(
+  await adjustUsersCounts(
     tx,
     byTeam.map(([teamId, seats]) => [teamId, -people(seats)]),
   );
@@ -209,25 +209,25 @@ async function removeSeats(
 }
 
 /** A user who has signed in through an SSO provider, with their groups. */
-export type GroupedPerson = Granted<Grouped & Groups & { readonly username: string }, "can-sign-in">;
+export type SsoGroupMember = Granted<UserGroups & ProviderGroups & { readonly username: string }, "can-sign-in">;
 
 /** Locks the teams; the caller must have locked their organizations. */
-export async function findGroupSeating(tx: Tx, person: GroupedPerson): Promise<GroupSeating> {
-  return groupSeatingOf(await lockTeamsOfGroups(tx, person), person);
+export async function loadGroupSyncPlan(tx: Tx, person: SsoGroupMember): Promise<GroupSyncPlan> {
+  return planGroupSync(await lockTeamsOfGroups(tx, person), person);
 }
 
 /** Applies the plan. `membershipIn` has the user's membership by organization. Returns the memberships whose teams changed. */
-export async function seatByGroups(
+export async function applyGroupSync(
   tx: Tx,
-  context: Maker,
-  person: GroupedPerson,
-  { joining, renamed, leaving }: GroupSeating,
+  context: TeamChangeContext,
+  person: SsoGroupMember,
+  { joining, renamed, leaving }: GroupSyncPlan,
   membershipIn: ReadonlyMap<string, string>,
 ): Promise<string[]> {
   const { userId, username, providerId, providerName } = person;
   const membershipOf = ({ membershipId, organizationId }: GroupTeam) =>
     membershipId ?? membershipIn.get(organizationId) ?? "";
-  const reasonOf = ({ ssoTeamId }: GroupTeam) => byGroup(ssoTeamId ?? "", providerName);
+  const reasonOf = ({ ssoTeamId }: GroupTeam) => groupReason(ssoTeamId ?? "", providerName);
   const seats = [...joining, ...renamed].map((team) => ({
     organizationId: team.organizationId,
     teamId: team.teamId,
@@ -239,18 +239,18 @@ export async function seatByGroups(
     ssoGroup: team.ssoTeamId,
     createdAt: now(),
   }));
-  await putSeats(tx, seats);
-  await dropSeats(
+  await upsertGroupMembers(tx, seats);
+  await deleteUserFromTeams(
     tx,
     leaving.map(({ teamId }) => teamId),
     userId,
   );
-  await recount(tx, [
+  await adjustUsersCounts(tx, [
     // An ended membership that was not cleaned up yet is still counted.
     ...joining.map(({ teamId, hasEnded: counted }) => [teamId, 1 - counted] as const),
     ...leaving.map(({ teamId }) => [teamId, -1] as const),
   ]);
-  const membersOf = (team: GroupTeam, { expiresAt, reason }: Ending) => [
+  const membersOf = (team: GroupTeam, { expiresAt, reason }: GrantExpiry) => [
     { membershipId: membershipOf(team), username, expiresAt, reason },
   ];
   const after = (team: GroupTeam) => membersOf(team, { expiresAt: null, reason: reasonOf(team) });
@@ -267,7 +267,7 @@ export async function seatByGroups(
   return [...joining, ...leaving].map(membershipOf);
 }
 
-async function putSeats(tx: Tx, seats: readonly Insertable<TeamMemberTable>[]): Promise<void> {
+async function upsertGroupMembers(tx: Tx, seats: readonly Insertable<TeamMemberTable>[]): Promise<void> {
   if (seats.length === 0) return;
   await tx.db
     .insertInto("teamMembers")
@@ -283,7 +283,7 @@ async function putSeats(tx: Tx, seats: readonly Insertable<TeamMemberTable>[]): 
     .execute();
 }
 
-async function dropSeats(tx: Tx, teamIds: readonly string[], userId: string): Promise<void> {
+async function deleteUserFromTeams(tx: Tx, teamIds: readonly string[], userId: string): Promise<void> {
   if (teamIds.length === 0) return;
   await tx.db
     .deleteFrom("teamMembers")
@@ -296,7 +296,7 @@ async function dropSeats(tx: Tx, teamIds: readonly string[], userId: string): Pr
  * Locks the organizations and teams that the provider's groups put users into, in lock order, before the provider is deleted. Returns the
  * team ids.
  */
-export async function holdSeatsOfProvider(tx: Tx, providerId: string): Promise<ReadonlySet<string>> {
+export async function lockTeamsOfProvider(tx: Tx, providerId: string): Promise<ReadonlySet<string>> {
   const given = sql`from team_members as given where given.sso_provider_id = ${providerId}`;
   await tx.db
     .selectFrom("organizations as o")
@@ -316,24 +316,24 @@ export async function holdSeatsOfProvider(tx: Tx, providerId: string): Promise<R
 }
 
 /** The provider is locked, so its groups can no longer add users. Raises `Overtaken` if a user was added before that. */
-export async function removeSeatsOfProvider(
+export async function removeProviderTeamMembers(
   tx: Tx,
-  context: Maker,
+  context: TeamChangeContext,
   provider: Granted<{ readonly id: string }, "can-administer">,
   lockedTeams: ReadonlySet<string>,
 ): Promise<string[]> {
-  const deleted = await removeSeats(tx, context, sql<SqlBool>`sso_provider_id = ${provider.id}`, "remove-members");
+  const deleted = await deleteTeamMembers(tx, context, sql<SqlBool>`sso_provider_id = ${provider.id}`, "remove-members");
   if (!deleted.every(({ teamId }) => lockedTeams.has(teamId)))
     throw new Overtaken("a user signed in through the provider at the same time");
   return deleted.map(({ membershipId }) => membershipId);
 }
 
-async function recount(tx: Tx, changes: readonly (readonly [teamId: string, people: number])[]): Promise<void> {
+async function adjustUsersCounts(tx: Tx, changes: readonly (readonly [teamId: string, people: number])[]): Promise<void> {
   if (changes.length === 0) return;
   const cases = changes.map(([teamId, people]) => sql`when ${teamId} then cast(${people} as bigint)`);
   await tx.db
     .updateTable("teams")
-    .set({ usersCount: sql`users_count + case id ${sql.join(cases, sql` `)} end`, ...raised })
+    .set({ usersCount: sql`users_count + case id ${sql.join(cases, sql` `)} end`, ...incrementedVersion })
     .where(
       tx.dialect.isOneOf(
         sql.ref("id"),
@@ -345,13 +345,13 @@ async function recount(tx: Tx, changes: readonly (readonly [teamId: string, peop
 
 const namesMax = 5;
 
-function listed(names: readonly string[]): string {
+function listNames(names: readonly string[]): string {
   const sorted = names.toSorted();
   if (sorted.length > namesMax) return `${sorted.slice(0, namesMax).join(", ")} and ${sorted.length - namesMax} more`;
   return sorted.join(", ");
 }
 
-interface Discounted {
+interface DecrementedTeam {
   readonly isOwners: number;
   readonly staying: number;
   readonly organizationName: string;
@@ -361,7 +361,7 @@ interface Discounted {
  * Locks the teams before it reads their members: a single statement would count a person twice who is being removed from a team
  * concurrently.
  */
-async function discount(tx: Tx, leaving: RawBuilder<SqlBool>): Promise<Discounted[]> {
+async function decrementCounts(tx: Tx, leaving: RawBuilder<SqlBool>): Promise<DecrementedTeam[]> {
   const teamIds = tx.db.selectFrom("teamMembers").select("teamId").where(leaving);
   await tx.db
     .selectFrom("teams as t")
@@ -372,7 +372,7 @@ async function discount(tx: Tx, leaving: RawBuilder<SqlBool>): Promise<Discounte
     .execute();
   return tx.db
     .updateTable("teams")
-    .set({ usersCount: sql`users_count - 1`, ...raised })
+    .set({ usersCount: sql`users_count - 1`, ...incrementedVersion })
     .where("id", "in", teamIds)
     .returning("isOwners")
     .returning(

@@ -40,13 +40,13 @@ const listQuery = {
   parameters: { q: searchParameter("the name or email address") },
 } as const;
 
-const typed = text({ max: passwordLengthMax });
+const typedPassword = text({ max: passwordLengthMax });
 
 /** Attribute names as in the public API. */
 const passwordChange = z.object({
   data: z.object({
     attributes: z.object({
-      current_password: typed.default(""),
+      current_password: typedPassword.default(""),
       password: text({ min: 1, max: passwordLengthMax }),
       password_confirmation: text({ min: 1, max: passwordLengthMax }),
     }),

@@ -1,5 +1,5 @@
 /** Operations on users. */
-import { type Actor, isInPerson, isSiteAdmin } from "../../../access/actor.ts";
+import { type Actor, isInteractiveSession, isSiteAdmin } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
@@ -8,26 +8,26 @@ import { attributeFault, conflict, forbidden, invalid, notFound, refuseIfAny } f
 import { isIdOf } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { type Held, holdOrganizations, moveMemberships, recordDepartures } from "../organization-memberships/writes.ts";
-import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { type LockedOrganizations, lockOrganizations, moveMembershipsToAddress, recordDepartures } from "../organization-memberships/writes.ts";
+import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
-import { discountUser } from "../teams/writes.ts";
-import { loadPassword } from "../sessions/reads.ts";
-import { signedIn } from "../sessions/rules.ts";
+import { decrementCountsForUser } from "../teams/writes.ts";
+import { loadPasswordHash } from "../sessions/reads.ts";
+import { grantSignIn } from "../sessions/rules.ts";
 import { passwordFaults } from "../sessions/strength.ts";
-import { beginSession, isRightPassword, type NewPassword, newPasswordOf, setPassword } from "../sessions/writes.ts";
+import { startSession, verifyPassword, type NewPassword, hashNewPassword, setPassword } from "../sessions/writes.ts";
 import { users, type UserView } from "./definition.ts";
-import { changedUser, grantUser, serviceAccountView, takenFaults, toUserView } from "./rules.ts";
+import { userChangesOf, grantUser, serviceAccountView, takenFaults, toUserView } from "./rules.ts";
 import { readableUsers } from "./reads.ts";
-import { deleteUserRow, findUser, listUserRows, type LockedUser, lockUser, takenBy, updateUserRow } from "./store.ts";
+import { deleteUserRow, findUser, listUserRows, type LockedUser, lockUser, findTakenFields, updateUserRow } from "./store.ts";
 import { addUser } from "./writes.ts";
 
 export const userResource = implement(users, {
   async showAccount({ context }) {
     const { actor } = context;
     if (actor.kind !== "user") return { view: serviceAccountView(actor) };
-    return { view: await shown(context, await findUser(context.database.reader, actor.userId)) };
+    return { view: await toAccountView(context, await findUser(context.database.reader, actor.userId)) };
   },
 
   async updateAccount({ context, body }) {
@@ -52,7 +52,7 @@ export const userResource = implement(users, {
       throw forbidden("Only users have a password, and this token doesn't belong to a user. Use a user's token.");
     const user = await changeOwnPassword(context, actor, body.data.attributes);
     // The caller's own session ended with all others, so a caller who used one gets a new one.
-    if (isIdOf("sessions", actor.tokenId)) await beginSession(context, user);
+    if (isIdOf("sessions", actor.tokenId)) await startSession(context, user);
     return { view: toUserView(actor, user, context.options) };
   },
 
@@ -70,10 +70,10 @@ export const userResource = implement(users, {
 
   async createUser({ context, body }) {
     const administration = requireSiteAdmin(context.actor);
-    const password = await chosenPassword(body.attributes);
+    const password = await hashChosenPassword(body.attributes);
     const user = await context.database.write(async (tx) => {
       const added = await addUser(tx, context, body.attributes);
-      if (password !== undefined) await setPassword(tx, context, administered(administration, added), password);
+      if (password !== undefined) await setPassword(tx, context, withSiteAdminProof(administration, added), password);
       return added;
     });
     return { view: toUserView(context.actor, user, context.options) };
@@ -81,7 +81,7 @@ export const userResource = implement(users, {
 
   async updateUser({ context, params, body }) {
     requireSiteAdmin(context.actor);
-    const password = await chosenPassword(body.attributes);
+    const password = await hashChosenPassword(body.attributes);
     return context.database.write(async (tx) => ({
       view: await changeUser(tx, context, params.userId, body.attributes, password),
     }));
@@ -90,22 +90,22 @@ export const userResource = implement(users, {
   async deleteUser({ context, params }) {
     requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
-      const locked = await holdOrganizations(tx, { userId: params.userId });
+      const locked = await lockOrganizations(tx, { userId: params.userId });
       const found = await lockUser(tx, params.userId, { purpose: "removal", withSiteAdmins: true });
       if (found.user === undefined) throw notFound("user");
       const user = grantUser(context.actor, found.user, "can-destroy");
       context.ifMatch.check(user);
       if (user.isSiteAdmin) refuseLastSiteAdmin(found);
       await recordDepartures(tx, context, user.id, locked);
-      await discountUser(tx, user);
+      await decrementCountsForUser(tx, user);
       await deleteUserRow(tx, user);
-      await recordChange(tx, context, users, { before: audited(context, user) });
+      await recordChange(tx, context, users, { before: toAuditView(context, user) });
     });
   },
 });
 
 /** A password outlives a token and works where tokens are refused, so a token alone can't set a first one. */
-const noneByToken = () =>
+const passwordNeedsSignIn = () =>
   forbidden(
     "You have no password yet, and a token can't set one. Sign in through your SSO provider, or ask a site admin for a link to set a password.",
   );
@@ -116,15 +116,15 @@ async function changeOwnPassword(
   sent: { readonly current_password: string; readonly password: string; readonly password_confirmation: string },
 ): Promise<Granted<UserTable, "can-sign-in">> {
   const { database, actor } = context;
-  const currentHash = await loadPassword(database.reader, id);
-  if (currentHash === undefined && !isInPerson(actor)) throw noneByToken();
+  const currentHash = await loadPasswordHash(database.reader, id);
+  if (currentHash === undefined && !isInteractiveSession(actor)) throw passwordNeedsSignIn();
   const isCorrect =
-    currentHash === undefined || (await isRightPassword(context, name, sent.current_password, async () => currentHash));
-  const password = await newPasswordOf(sent.password);
+    currentHash === undefined || (await verifyPassword(context, name, sent.current_password, async () => currentHash));
+  const password = await hashNewPassword(sent.password);
   return database.write(async (tx) => {
     const { user } = await lockUser(tx, id, { purpose: "change", withSiteAdmins: false });
     if (user === undefined) throw notFound("user");
-    const isStillCorrect = isCorrect && (await loadPassword(tx, id)) === currentHash;
+    const isStillCorrect = isCorrect && (await loadPasswordHash(tx, id)) === currentHash;
     refuseIfAny([
       ...(isStillCorrect ? [] : [attributeFault("current_password", "Current password is incorrect")]),
       ...(sent.password === sent.password_confirmation
@@ -133,20 +133,20 @@ async function changeOwnPassword(
       ...passwordFaults(sent.password, user),
     ]);
     await setPassword(tx, context, grantUser(actor, user, "can-update"), password);
-    return signedIn(user, true);
+    return grantSignIn(user, true);
   });
 }
 
-async function chosenPassword({ password }: { readonly password?: string }): Promise<NewPassword | undefined> {
-  return password === undefined ? undefined : newPasswordOf(password);
+async function hashChosenPassword({ password }: { readonly password?: string }): Promise<NewPassword | undefined> {
+  return password === undefined ? undefined : hashNewPassword(password);
 }
 
-async function shown(context: Context, user: UserTable | undefined): Promise<UserView> {
+async function toAccountView(context: Context, user: UserTable | undefined): Promise<UserView> {
   if (user === undefined) throw notFound("user");
   return toUserView(context.actor, user, context.options);
 }
 
-const none: Held = new Set();
+const noOrganizations: LockedOrganizations = new Set();
 
 async function changeUser(
   tx: Tx,
@@ -156,22 +156,22 @@ async function changeUser(
   password?: NewPassword,
 ): Promise<UserView> {
   const { email } = attributes;
-  const locked = email === undefined ? none : await holdOrganizations(tx, { userId: id, emailKey: fold(email) });
+  const locked = email === undefined ? noOrganizations : await lockOrganizations(tx, { userId: id, emailKey: fold(email) });
   const found = await lockUser(tx, id, { purpose: "change", withSiteAdmins: attributes.isSiteAdmin === false });
   if (found.user === undefined) throw notFound("user");
   const user = grantUser(context.actor, found.user, "can-update");
   context.ifMatch.check(user);
-  const { changes, changed } = updateOf<UserTable>(user, changedUser(attributes, user, isSiteAdmin(context.actor)));
+  const { changes, changed } = updateOf<UserTable>(user, userChangesOf(attributes, user, isSiteAdmin(context.actor)));
   if (password !== undefined) await setPassword(tx, context, user, password);
   if (changes === undefined) return toUserView(context.actor, user, context.options);
   if (changes.isSiteAdmin !== undefined && !isSiteAdmin(context.actor))
     throw forbidden("Only site admins can grant or revoke site admin access. Ask a site admin.");
-  refuseIfAny(takenFaults(await takenBy(tx, changed)));
+  refuseIfAny(takenFaults(await findTakenFields(tx, changed)));
   if (changes.isSiteAdmin === 0) refuseLastSiteAdmin(found);
   await updateUserRow(tx, user, changes);
   if (changes.email !== undefined || changes.managedById !== undefined)
-    await moveMemberships(tx, context, changed, locked);
-  await recordChange(tx, context, users, { before: audited(context, user), after: audited(context, changed) });
+    await moveMembershipsToAddress(tx, context, changed, locked);
+  await recordChange(tx, context, users, { before: toAuditView(context, user), after: toAuditView(context, changed) });
   return toUserView(context.actor, changed, context.options);
 }
 
@@ -179,6 +179,6 @@ function refuseLastSiteAdmin({ otherSiteAdmins }: LockedUser): void {
   if (otherSiteAdmins === 0) throw conflict("This user is the last site admin. Make another user a site admin first.");
 }
 
-function audited(context: Context, user: UserTable) {
+function toAuditView(context: Context, user: UserTable) {
   return { ...toUserView(context.actor, user, context.options), showsEmail: true, organizationId: null };
 }

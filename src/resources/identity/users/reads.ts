@@ -7,11 +7,11 @@ import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { UserView } from "./definition.ts";
 import { grantUser, toUserView } from "./rules.ts";
-import { findAcquaintances, findUser, findUsers, lockUser } from "./store.ts";
+import { findVisibleUsers, findUser, findUsers, lockUser } from "./store.ts";
 import { sql } from "kysely";
 import { fold } from "../../../kernel/text.ts";
 
-export async function loadTokenHolder(
+export async function loadTokenUser(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
@@ -21,7 +21,7 @@ export async function loadTokenHolder(
   return grantUser(context.actor, user, "can-manage-user-tokens");
 }
 
-export async function holdUser(tx: Tx, id: string): Promise<UserTable | undefined> {
+export async function findUserForUpdate(tx: Tx, id: string): Promise<UserTable | undefined> {
   return (await lockUser(tx, id, { purpose: "change", withSiteAdmins: false })).user;
 }
 
@@ -41,11 +41,11 @@ export async function readableUsers(
   ids: readonly string[],
 ): Promise<UserView[]> {
   const { actor, options } = context;
-  const rows = isSiteAdmin(actor) ? await findUsers(tx, ids) : await findAcquaintances(tx, ids, actor);
+  const rows = isSiteAdmin(actor) ? await findUsers(tx, ids) : await findVisibleUsers(tx, ids, actor);
   return rows.map((row) => toUserView(actor, row, options));
 }
 
-export async function namesTaken(tx: Tx, names: readonly string[]): Promise<string[]> {
+export async function findTakenUsernames(tx: Tx, names: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("users")
     .select("usernameKey")

@@ -26,7 +26,7 @@ export function newUser(attributes: CreateAttributes<typeof users>): UserTable {
  * The columns that an update changes. Memberships follow the email address and no mail is sent to verify it, so an address that a user
  * chooses stays unconfirmed until a site admin sets it.
  */
-export function changedUser(
+export function userChangesOf(
   attributes: UpdateAttributes<typeof users>,
   user: UserTable,
   bySiteAdmin: boolean,

@@ -6,7 +6,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { containsWords } from "../../../database/dialect.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import type { Administration } from "../../shared/administration.ts";
+import type { SiteAdminProof } from "../../shared/administration.ts";
 import { isOpenTo } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
@@ -47,7 +47,7 @@ export async function findUsers(tx: Tx, ids: readonly string[]): Promise<UserTab
 }
 
 /** Those who are the caller, or share an organization with the caller that accepts the caller's token. */
-export async function findAcquaintances(tx: Tx, ids: readonly string[], actor: Actor): Promise<UserTable[]> {
+export async function findVisibleUsers(tx: Tx, ids: readonly string[], actor: Actor): Promise<UserTable[]> {
   const userId = actor.kind === "user" ? actor.userId : "";
   const organizationId = "organizationId" in actor ? actor.organizationId : "";
   return tx.db
@@ -95,7 +95,7 @@ export async function listUserRows(
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
 
-export async function takenBy(
+export async function findTakenFields(
   tx: Tx,
   user: { id: string; usernameKey: string; emailKey: string },
 ): Promise<{ username: boolean; email: boolean }> {
@@ -112,9 +112,9 @@ export async function takenBy(
 }
 
 /** Proof that the caller can create users: a site admin, an SSO provider with `create-users`, or an invitation link. */
-export type UserMaker = Administration | Granted<object, "can-create-users" | "can-accept">;
+export type UserCreator = SiteAdminProof | Granted<object, "can-create-users" | "can-accept">;
 
-export async function insertUser(tx: Tx, _by: UserMaker, row: UserTable): Promise<void> {
+export async function insertUser(tx: Tx, _by: UserCreator, row: UserTable): Promise<void> {
   await tx.db.insertInto("users").values(row).execute();
 }
 

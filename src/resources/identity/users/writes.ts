@@ -5,25 +5,25 @@ import type { UserTable } from "../../../database/schema/identity.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { type Fault, refuseIfAny } from "../../../kernel/errors.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
-import { activateInvitations, type Held, holdOrganizations } from "../organization-memberships/writes.ts";
+import { activateInvitations, type LockedOrganizations, lockOrganizations } from "../organization-memberships/writes.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import { users } from "./definition.ts";
 import { newUser, takenFaults, toUserView } from "./rules.ts";
-import { insertUser, takenBy, updateUserRow, type UserMaker } from "./store.ts";
+import { insertUser, findTakenFields, updateUserRow, type UserCreator } from "./store.ts";
 
-type Maker = Pick<Context, "actor" | "requestId" | "options">;
+type UserChangeContext = Pick<Context, "actor" | "requestId" | "options">;
 
 /**
  * Adds a user who signs in through an SSO provider for the first time. For an organization's own provider only that organization's
  * invitation is accepted: nobody else takes the email address as verified.
  */
-export async function addProvidedUser(
+export async function addSsoUser(
   tx: Tx,
-  context: Maker,
+  context: UserChangeContext,
   by: Granted<{ readonly organizationId: string | null }, "can-create-users">,
   user: UserTable,
-  locked: Held,
+  locked: LockedOrganizations,
 ): Promise<void> {
   await insertUser(tx, by, user);
   await activateInvitations(tx, context, user, locked, by.organizationId ?? undefined);
@@ -32,7 +32,7 @@ export async function addProvidedUser(
 }
 
 /** From now on only this organization takes the user's email address as verified. */
-export async function putUnderManagement(
+export async function setManagingOrganization(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   user: Granted<UserTable, "can-sign-in">,
@@ -52,11 +52,11 @@ export async function putUnderManagement(
  * Adds a user and accepts the invitations to the user's email address. Raises `not-found` unless the caller is a site admin or the
  * operator, and `invalid` if the username or email address is taken.
  */
-export async function addUser(tx: Tx, context: Maker, attributes: CreateAttributes<typeof users>): Promise<UserTable> {
+export async function addUser(tx: Tx, context: UserChangeContext, attributes: CreateAttributes<typeof users>): Promise<UserTable> {
   const administration = requireSiteAdmin(context.actor);
   const user = newUser(attributes);
-  const locked = await holdOrganizations(tx, user);
-  await enter(tx, context, administration, user);
+  const locked = await lockOrganizations(tx, user);
+  await insertNewUser(tx, context, administration, user);
   await activateInvitations(tx, context, user, locked);
   return user;
 }
@@ -72,22 +72,22 @@ export const newInvitedUser = (
 
 export async function addInvitedUser(
   tx: Tx,
-  context: Maker,
+  context: UserChangeContext,
   by: Granted<object, "can-accept">,
   user: UserTable,
   faults: readonly Fault[],
 ): Promise<void> {
-  await enter(tx, context, by, user, faults);
+  await insertNewUser(tx, context, by, user, faults);
 }
 
-async function enter(
+async function insertNewUser(
   tx: Tx,
-  context: Maker,
-  by: UserMaker,
+  context: UserChangeContext,
+  by: UserCreator,
   user: UserTable,
   faults: readonly Fault[] = [],
 ): Promise<void> {
-  refuseIfAny([...takenFaults(await takenBy(tx, user)), ...faults]);
+  refuseIfAny([...takenFaults(await findTakenFields(tx, user)), ...faults]);
   await insertUser(tx, by, user);
   await recordChange(tx, context, users, {
     after: { ...toUserView(context.actor, user, context.options), showsEmail: true, organizationId: null },

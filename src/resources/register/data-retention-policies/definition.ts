@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";
-import { defineResource, wordsFor, type Operation } from "../../../jsonapi/define.ts";
+import { defineResource, definitionBuilders, type Operation } from "../../../jsonapi/define.ts";
 import { wholeNumber } from "../../../jsonapi/schemas.ts";
 
 export type DataRetentionPolicyView = DataRetentionPolicyTable;
@@ -106,7 +106,7 @@ const operations = {
 } as const satisfies Record<string, Operation>;
 
 const relationships = {
-  workspace: wordsFor<DataRetentionPolicyView>().toOne(
+  workspace: definitionBuilders<DataRetentionPolicyView>().toOne(
     "workspaces",
     "The policy's workspace. Null for an organization's policy.",
     {

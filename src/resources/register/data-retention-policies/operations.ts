@@ -14,17 +14,17 @@ import { updateOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
 import type { WorkspaceView } from "../workspaces/view.ts";
-import { noteRetentionChanged } from "../workspaces/writes.ts";
+import { touchAfterRetentionChange } from "../workspaces/writes.ts";
 import { type DataRetentionPolicyView, deleteOlderPolicies, dontDeletePolicies } from "./definition.ts";
-import { refuseHosted, toldOf, type WantedPolicy, wantedPolicy } from "./rules.ts";
+import { refuseHosted, auditedPolicy, type RetentionPolicyInput, parsePolicy } from "./rules.ts";
 import {
   deletePolicyRow,
   findOrganizationPolicy,
   findOwnPolicy,
-  findPolicyInForce,
-  type Found,
+  findEffectivePolicy,
+  type RetentionPolicyLookup,
   insertPolicy,
-  placeOf,
+  holderColumns,
   type PolicyHolder,
   updatePolicyRow,
 } from "./store.ts";
@@ -35,19 +35,19 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
   async showWorkspaceDataRetentionPolicy({ context, params }) {
     refuseHosted(context.options);
     const { reader } = context.database;
-    return shown("workspace", await findPolicyInForce(reader, context.actor, params.workspaceId));
+    return shown("workspace", await findEffectivePolicy(reader, context.actor, params.workspaceId));
   },
 
   setWorkspaceDataRetentionPolicy: ({ context, params, body }) =>
-    setOfWorkspace(context, params.workspaceId, wantedPolicy(body)),
+    setOfWorkspace(context, params.workspaceId, parsePolicy(body)),
   changeWorkspaceDataRetentionPolicy: ({ context, params, body }) =>
-    setOfWorkspace(context, params.workspaceId, wantedPolicy(body)),
+    setOfWorkspace(context, params.workspaceId, parsePolicy(body)),
 
   async deleteWorkspaceDataRetentionPolicy({ context, params }) {
     await context.database.write(async (tx) => {
       const workspace = await workspaceToChange(tx, context, params.workspaceId);
       await deletePolicy(tx, context, { workspace });
-      await noteRetentionChanged(tx, workspace);
+      await touchAfterRetentionChange(tx, workspace);
     });
   },
 
@@ -58,9 +58,9 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
   },
 
   setOrganizationDataRetentionPolicy: ({ context, params, body }) =>
-    setOfOrganization(context, params.organizationName, wantedPolicy(body)),
+    setOfOrganization(context, params.organizationName, parsePolicy(body)),
   async changeOrganizationDataRetentionPolicy({ context, params, body }) {
-    await setOfOrganization(context, params.organizationName, wantedPolicy(body));
+    await setOfOrganization(context, params.organizationName, parsePolicy(body));
   },
 
   async deleteOrganizationDataRetentionPolicy({ context, params }) {
@@ -77,12 +77,12 @@ type PolicyAnswer = DocumentAnswer<DataRetentionPolicyView>;
 async function setOfWorkspace(
   context: ConditionalContext,
   workspaceId: string,
-  input: WantedPolicy,
+  input: RetentionPolicyInput,
 ): Promise<PolicyAnswer> {
   return context.database.write(async (tx) => {
     const workspace = await workspaceToChange(tx, context, workspaceId);
     const { before, after } = await setPolicy(tx, context, { workspace }, input);
-    if (before?.kind !== after.kind) await noteRetentionChanged(tx, workspace);
+    if (before?.kind !== after.kind) await touchAfterRetentionChange(tx, workspace);
     return { view: after };
   });
 }
@@ -90,7 +90,7 @@ async function setOfWorkspace(
 async function setOfOrganization(
   context: ConditionalContext,
   name: string,
-  input: WantedPolicy,
+  input: RetentionPolicyInput,
 ): Promise<PolicyAnswer> {
   return context.database.write(async (tx) => {
     const organization = await organizationToChange(tx, context, name);
@@ -101,7 +101,7 @@ async function setOfOrganization(
 }
 
 /** Raises `not-found` if the caller can't see the workspace or organization, or if it has no policy. */
-function shown(holder: string, { visible, policy }: Found): PolicyAnswer {
+function shown(holder: string, { visible, policy }: RetentionPolicyLookup): PolicyAnswer {
   if (!visible) throw notFound(holder);
   if (policy === undefined) throw notFound("data retention policy");
   return { view: policy };
@@ -132,13 +132,13 @@ async function setPolicy(
   tx: Tx,
   context: ConditionalContext,
   holder: PolicyHolder,
-  input: WantedPolicy,
+  input: RetentionPolicyInput,
 ): Promise<{ before?: DataRetentionPolicyTable; after: DataRetentionPolicyTable }> {
   const before = await findOwnPolicy(tx, holder);
   context.ifMatch.check(before);
   if (before === undefined) {
     const identity = { id: newId("data-retention-policies"), createdAt: now(), version: 1 };
-    const after = { ...placeOf(holder), ...input, ...identity };
+    const after = { ...holderColumns(holder), ...input, ...identity };
     await insertPolicy(tx, holder, after);
     await record(tx, context, "create", { after });
     return { after };
@@ -171,7 +171,7 @@ async function record(
     organizationId: policy.organizationId,
     verb,
     subject: { type: "data-retention-policies", id: policy.id },
-    before: before && toldOf(before),
-    after: after && toldOf(after),
+    before: before && auditedPolicy(before),
+    after: after && auditedPolicy(after),
   });
 }

@@ -2,40 +2,40 @@
 import { nowMs } from "../../../kernel/time.ts";
 import type { Tx } from "../../../database/database.ts";
 import { daysMax } from "./definition.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 
 /** A policy that removes old data: of a workspace, or of the organization if `workspaceId` is null. */
-export interface DeletingPolicy {
+export interface RetentionPolicy {
   readonly id: string;
   readonly organizationId: string;
   readonly workspaceId: string | null;
   readonly deleteOlderThanNDays: number;
 }
 
-const policiesAtOnce = 100;
+const policyBatch = 100;
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** Calls `enforce` with each policy and the time before which data is expired. Returns the sum of the results. */
-export async function underPolicies(
-  { context: { database, options }, signal }: Pick<JobWork, "context" | "signal">,
-  enforce: (policy: DeletingPolicy, before: string) => Promise<number>,
+export async function forEachPolicy(
+  { context: { database, options }, signal }: Pick<JobContext, "context" | "signal">,
+  enforce: (policy: RetentionPolicy, before: string) => Promise<number>,
 ): Promise<number> {
   if (options.edition === "hosted") return 0;
   let handled = 0;
   for (let after = ""; !signal.aborted;) {
-    const policies = await findPolicies(database.reader, after, policiesAtOnce);
+    const policies = await findPolicies(database.reader, after, policyBatch);
     for (const policy of policies) {
       // Policies created before the limit existed can exceed the range of dates.
       const days = Math.min(policy.deleteOlderThanNDays, daysMax);
       handled += await enforce(policy, new Date(nowMs() - days * dayMs).toISOString());
     }
     after = policies.at(-1)?.id ?? "";
-    if (policies.length < policiesAtOnce) break;
+    if (policies.length < policyBatch) break;
   }
   return handled;
 }
 
-async function findPolicies(tx: Tx, after: string, limit: number): Promise<DeletingPolicy[]> {
+async function findPolicies(tx: Tx, after: string, limit: number): Promise<RetentionPolicy[]> {
   const rows = await tx.db
     .selectFrom("dataRetentionPolicies")
     .select(["id", "organizationId", "workspaceId", "deleteOlderThanNDays"])
@@ -44,5 +44,5 @@ async function findPolicies(tx: Tx, after: string, limit: number): Promise<Delet
     .orderBy("id")
     .limit(limit)
     .execute();
-  return rows as DeletingPolicy[];
+  return rows as RetentionPolicy[];
 }

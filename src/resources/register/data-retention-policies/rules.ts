@@ -13,10 +13,10 @@ export function refuseHosted({ edition }: ServiceOptions): void {
     throw new AppError("not-found", "The hosted edition of this service has no data retention policies.");
 }
 
-export type WantedPolicy = Pick<DataRetentionPolicyTable, "kind" | "deleteOlderThanNDays">;
+export type RetentionPolicyInput = Pick<DataRetentionPolicyTable, "kind" | "deleteOlderThanNDays">;
 
 /** Parses the body with the definition of the type that it names. Raises `invalid`. */
-export function wantedPolicy(body: { readonly data: { readonly type?: unknown } }): WantedPolicy {
+export function parsePolicy(body: { readonly data: { readonly type?: unknown } }): RetentionPolicyInput {
   const kind = policyKinds.find((name) => name === body.data.type);
   if (kind === undefined)
     throw invalid([{ pointer: "/data/type", detail: `Type must be '${policyKinds.join("' or '")}'` }]);
@@ -31,7 +31,7 @@ export function wantedPolicy(body: { readonly data: { readonly type?: unknown } 
 }
 
 /** A policy of either type in audit events. */
-export function toldOf(policy: DataRetentionPolicyTable): object {
+export function auditedPolicy(policy: DataRetentionPolicyTable): object {
   const { kind, deleteOlderThanNDays, workspaceId } = policy;
   return { type: kind, "delete-older-than-n-days": deleteOlderThanNDays, workspace: workspaceId };
 }

@@ -21,11 +21,11 @@ import type { WorkspaceView } from "../workspaces/view.ts";
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
 
 /** The policy's columns are null if there is none. */
-interface FoundRow extends Nullable<DataRetentionPolicyTable>, StandingFacts {
+interface RetentionPolicyRow extends Nullable<DataRetentionPolicyTable>, StandingFacts {
   readonly holderOrganizationId: string;
   readonly allowForceDeleteWorkspaces: number;
 }
-interface FoundOnWorkspace extends FoundRow {
+interface WorkspacePolicyRow extends RetentionPolicyRow {
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }
@@ -34,7 +34,7 @@ const ofOrganization = (organizationId: string) => sql`(
   select id from data_retention_policies
   where organization_id = ${sql.ref(organizationId)} and workspace_id is null order by id limit 1)`;
 
-const onWorkspace = prepared<{ id: string; principal: string }, FoundOnWorkspace>((db, { id, principal }) =>
+const onWorkspace = prepared<{ id: string; principal: string }, WorkspacePolicyRow>((db, { id, principal }) =>
   db
     .selectFrom("workspaces as w")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
@@ -52,7 +52,7 @@ const onWorkspace = prepared<{ id: string; principal: string }, FoundOnWorkspace
     .where("w.id", "=", id),
 );
 
-const onOrganization = prepared<{ nameKey: string; principal: string }, FoundRow>((db, { nameKey, principal }) =>
+const onOrganization = prepared<{ nameKey: string; principal: string }, RetentionPolicyRow>((db, { nameKey, principal }) =>
   db
     .selectFrom("organizations as o")
     .leftJoin("dataRetentionPolicies as d", (join) =>
@@ -64,14 +64,14 @@ const onOrganization = prepared<{ nameKey: string; principal: string }, FoundRow
     .where("o.nameKey", "=", nameKey),
 );
 
-export interface Found {
+export interface RetentionPolicyLookup {
   /** Whether the caller can see the workspace or organization. */
   readonly visible: boolean;
   readonly policy: DataRetentionPolicyTable | undefined;
 }
 
 /** Loads the effective policy of a workspace and the caller's access in one statement. */
-export async function findPolicyInForce(tx: Tx, actor: Actor, workspaceId: string): Promise<Found> {
+export async function findEffectivePolicy(tx: Tx, actor: Actor, workspaceId: string): Promise<RetentionPolicyLookup> {
   const [row] = await onWorkspace(tx, { id: workspaceId, principal: principalOf(actor) });
   if (row === undefined) return { visible: false, policy: undefined };
   const permissions = workspacePermissions(
@@ -81,14 +81,14 @@ export async function findPolicyInForce(tx: Tx, actor: Actor, workspaceId: strin
 }
 
 /** Loads the policy of an organization and the caller's access in one statement. */
-export async function findOrganizationPolicy(tx: Tx, actor: Actor, organizationName: string): Promise<Found> {
+export async function findOrganizationPolicy(tx: Tx, actor: Actor, organizationName: string): Promise<RetentionPolicyLookup> {
   const [row] = await onOrganization(tx, { nameKey: fold(organizationName), principal: principalOf(actor) });
   if (row === undefined) return { visible: false, policy: undefined };
   const standing = standingOf(actor, { ...row, organizationId: row.holderOrganizationId });
   return { visible: standing.member, policy: policyIn(row) };
 }
 
-function policyIn(row: FoundRow): DataRetentionPolicyTable | undefined {
+function policyIn(row: RetentionPolicyRow): DataRetentionPolicyTable | undefined {
   const { id, organizationId, workspaceId, kind, deleteOlderThanNDays, createdAt, version } = row;
   if (id === null) return undefined;
   return {
@@ -107,7 +107,7 @@ export type PolicyHolder =
   | { readonly workspace: Granted<WorkspaceView, "can-update"> }
   | { readonly organization: Granted<OrganizationView, "can-update"> };
 
-export function placeOf(holder: PolicyHolder): Pick<DataRetentionPolicyTable, "organizationId" | "workspaceId"> {
+export function holderColumns(holder: PolicyHolder): Pick<DataRetentionPolicyTable, "organizationId" | "workspaceId"> {
   return "workspace" in holder
     ? { organizationId: holder.workspace.organizationId, workspaceId: holder.workspace.id }
     : { organizationId: holder.organization.id, workspaceId: null };
@@ -115,7 +115,7 @@ export function placeOf(holder: PolicyHolder): Pick<DataRetentionPolicyTable, "o
 
 /** The policy that is set on the holder itself. The caller has locked its row. */
 export async function findOwnPolicy(tx: Tx, holder: PolicyHolder): Promise<DataRetentionPolicyTable | undefined> {
-  const { organizationId, workspaceId } = placeOf(holder);
+  const { organizationId, workspaceId } = holderColumns(holder);
   const query = tx.db.selectFrom("dataRetentionPolicies").selectAll().where("organizationId", "=", organizationId);
   return (
     workspaceId === null

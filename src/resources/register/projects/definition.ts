@@ -3,7 +3,7 @@ import type { Access } from "../../../access/effective.ts";
 import { projectPermissions } from "../../../access/permissions/project.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { type IndexedParameter, listParameter, presence, searchParameter } from "../../../jsonapi/query.ts";
+import { type IndexedParameter, listParameter, flagParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, reference, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/time.ts";
 import { executionModes, type OrganizationFacts } from "../../identity/organizations/definition.ts";
@@ -11,7 +11,7 @@ import { bindingItem } from "../tag-bindings/definition.ts";
 import {
   defaultModeOf,
   defaultPoolOf,
-  type DefaultsInput,
+  type ProjectDefaultsInput,
   defaultsFaults,
   type OrganizationDefaults,
 } from "./execution.ts";
@@ -120,7 +120,7 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
     ),
   },
   links: (project) => ({ self: `/api/v2/projects/${project.id}` }),
-  bodyFaults: (attributes: DefaultsInput) => defaultsFaults(attributes),
+  bodyFaults: (attributes: ProjectDefaultsInput) => defaultsFaults(attributes),
   operations: {
     createProject: {
       method: "POST",
@@ -145,10 +145,10 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
           "filter[names]": listParameter(
             "Returns only projects with one of these names, separated by commas, ignoring case.",
           ),
-          "filter[permissions][create-workspace]": presence(
+          "filter[permissions][create-workspace]": flagParameter(
             "If present, returns only projects in which the caller can create workspaces.",
           ),
-          "filter[permissions][update]": presence("If present, returns only projects that the caller can update."),
+          "filter[permissions][update]": flagParameter("If present, returns only projects that the caller can update."),
         },
         indexed: { "filter[tagged]": taggedFilters },
       },

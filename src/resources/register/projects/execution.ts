@@ -6,39 +6,39 @@ import {
   applyExecution,
   executionFaults,
   type ExecutionInput,
-  type ExecutionNames,
+  type ExecutionSettingNames,
 } from "../execution.ts";
 
-const names: ExecutionNames = { mode: "default-execution-mode", pool: "default-agent-pool" };
+const names: ExecutionSettingNames = { mode: "default-execution-mode", pool: "default-agent-pool" };
 
-export interface DefaultsInput {
+export interface ProjectDefaultsInput {
   readonly defaultExecutionMode?: string | undefined;
   readonly defaultAgentPoolId?: string | null | undefined;
   readonly settingOverwrites?: ExecutionInput["settingOverwrites"];
 }
 
-export type DefaultsColumns = Pick<ProjectTable, "defaultExecutionMode" | "defaultAgentPoolId">;
+export type ProjectDefaultsColumns = Pick<ProjectTable, "defaultExecutionMode" | "defaultAgentPoolId">;
 
 /** The columns of a project that uses the organization's defaults. */
-export const followingOrganization: DefaultsColumns = { defaultExecutionMode: null, defaultAgentPoolId: null };
+export const followingOrganization: ProjectDefaultsColumns = { defaultExecutionMode: null, defaultAgentPoolId: null };
 
 const asExecution = ({
   defaultExecutionMode,
   defaultAgentPoolId,
   settingOverwrites,
-}: DefaultsInput): ExecutionInput => ({
+}: ProjectDefaultsInput): ExecutionInput => ({
   executionMode: defaultExecutionMode,
   agentPoolId: defaultAgentPoolId,
   settingOverwrites,
 });
 
 /** Checks the request body alone. */
-export function defaultsFaults(input: DefaultsInput): Fault[] {
+export function defaultsFaults(input: ProjectDefaultsInput): Fault[] {
   return executionFaults(asExecution(input), names);
 }
 
 /** Absent attributes keep their value. */
-export function applyDefaults(before: DefaultsColumns, input: DefaultsInput): DefaultsColumns {
+export function applyDefaults(before: ProjectDefaultsColumns, input: ProjectDefaultsInput): ProjectDefaultsColumns {
   const overwrites = Number(before.defaultExecutionMode !== null);
   const { executionMode, agentPoolId } = applyExecution(
     {
@@ -53,7 +53,7 @@ export function applyDefaults(before: DefaultsColumns, input: DefaultsInput): De
   return { defaultExecutionMode: executionMode, defaultAgentPoolId: agentPoolId };
 }
 
-export function defaultPoolFaults({ defaultExecutionMode, defaultAgentPoolId }: DefaultsColumns): Fault[] {
+export function defaultPoolFaults({ defaultExecutionMode, defaultAgentPoolId }: ProjectDefaultsColumns): Fault[] {
   return agentPoolFaults({ executionMode: defaultExecutionMode, agentPoolId: defaultAgentPoolId }, names);
 }
 
@@ -65,12 +65,12 @@ export interface OrganizationDefaults {
 }
 
 /** The effective mode: the project's own, or the organization's current one. */
-export function defaultModeOf(project: DefaultsColumns & OrganizationDefaults): string {
+export function defaultModeOf(project: ProjectDefaultsColumns & OrganizationDefaults): string {
   return project.defaultExecutionMode ?? project.organizationExecutionMode;
 }
 
 /** The effective pool, from the same level as the mode; null unless the mode is `agent`. */
-export function defaultPoolOf(project: DefaultsColumns & OrganizationDefaults): string | null {
+export function defaultPoolOf(project: ProjectDefaultsColumns & OrganizationDefaults): string | null {
   if (defaultModeOf(project) !== "agent") return null;
   return project.defaultExecutionMode === null ? project.organizationAgentPoolId : project.defaultAgentPoolId;
 }

@@ -1,21 +1,21 @@
 /** Lists the projects that the caller can read, with their totals, in one statement. */
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { effective } from "../../../access/effective.ts";
-import { bitOf, type Mask } from "../../../access/permission-set.ts";
+import { effectiveAccess } from "../../../access/effective.ts";
+import { permissionBit, type Mask } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { containsWords } from "../../../database/dialect.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
-import { endedOnProject } from "../../shared/grants/in-force.ts";
+import { expiredCountOnProject } from "../../shared/grants/in-force.ts";
 import { hasProjectGrant, projectGrants } from "../../shared/grants/reads.ts";
-import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
+import { countOf, fetchPage, type SortColumn } from "../../shared/paging.ts";
 import type { ProjectView } from "./definition.ts";
 import { defaultsOf } from "./rules.ts";
 
-interface Tagged {
+interface ProjectTagFilter {
   readonly key?: string;
   readonly value?: string;
 }
@@ -25,36 +25,36 @@ export interface ProjectSearch {
   readonly sort: Sort<"name"> | undefined;
   readonly part: string | undefined;
   readonly names: readonly string[] | undefined;
-  readonly tagged: readonly Tagged[];
+  readonly tagged: readonly ProjectTagFilter[];
   /** The caller must have each of these permissions on a listed project. */
   readonly bits: readonly Mask[];
 }
 
-const newestFirst: readonly Order[] = [
+const newestFirst: readonly SortColumn[] = [
   { column: "createdAt", descending: true },
   { column: "id", descending: true },
 ];
 
-const orderOf = ({ sort }: ProjectSearch): readonly Order[] =>
+const orderOf = ({ sort }: ProjectSearch): readonly SortColumn[] =>
   sort === undefined ? newestFirst : [{ column: "name", descending: sort.descending }, { column: "id" }];
 
 export async function listProjectRows(tx: Tx, actor: Actor, organization: OrganizationView, search: ProjectSearch) {
   const principal = principalOf(actor);
   const { everywhere } = organization.standing;
   const isGranted = (bit: Mask) => (everywhere & bit) === bit;
-  const read = bitOf("settings", "read");
+  const read = permissionBit("settings", "read");
   const total = isGranted(read)
     ? organization.projectCount
     : countOf(projectsOf(tx.db, organization, principal, [read]).select("p.id"));
   const isWhole = [read, ...search.bits].every(isGranted);
   const { rows, matching } = isWhole
-    ? narrowedOfAll(tx, organization, search)
-    : narrowed(tx, projectsOf(tx.db, organization, principal, [read, ...search.bits]), search);
+    ? filterAllProjects(tx, organization, search)
+    : filterProjects(tx, projectsOf(tx.db, organization, principal, [read, ...search.bits]), search);
   const result = await fetchPage(tx, {
     rows: rows
       .selectAll("p")
       .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal))
-      .select(endedOnProject(sql.ref("p.id")).as("endedRecords")),
+      .select(expiredCountOnProject(sql.ref("p.id")).as("endedRecords")),
     order: orderOf(search),
     page: search.page,
     totals: { total, matching },
@@ -63,7 +63,7 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
     views: result.rows.map((row): ProjectView => ({
       ...row,
       ...defaultsOf(organization),
-      access: effective(everywhere, row.projectAccess),
+      access: effectiveAccess(everywhere, row.projectAccess),
     })),
     totals: result.totals,
   };
@@ -79,14 +79,14 @@ function projectsOf(db: Kysely<Schema>, organization: OrganizationView, principa
   return query;
 }
 
-type Projects = ReturnType<typeof projectsOf>;
+type ProjectsQuery = ReturnType<typeof projectsOf>;
 
-interface Narrowed {
-  readonly rows: Projects;
+interface FilteredProjects {
+  readonly rows: ProjectsQuery;
   readonly matching: number | Expression<number>;
 }
 
-function narrowed(tx: Tx, query: Projects, { names, part, tagged }: ProjectSearch): Narrowed {
+function filterProjects(tx: Tx, query: ProjectsQuery, { names, part, tagged }: ProjectSearch): FilteredProjects {
   let rows = tagged.reduce((filtered, filter) => filtered.where(isTagged("p", filter)), query);
   if (names !== undefined) rows = rows.where(tx.dialect.isOneOf(sql.ref("p.nameKey"), names.map(fold)));
   else if (part !== undefined) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], part));
@@ -94,21 +94,21 @@ function narrowed(tx: Tx, query: Projects, { names, part, tagged }: ProjectSearc
 }
 
 /** For a caller who can read everything, counters have the totals of all projects and of those with a key. */
-function narrowedOfAll(tx: Tx, organization: OrganizationView, search: ProjectSearch): Narrowed {
-  if (search.names !== undefined) return narrowed(tx, named(tx, organization.id, search.names), search);
+function filterAllProjects(tx: Tx, organization: OrganizationView, search: ProjectSearch): FilteredProjects {
+  if (search.names !== undefined) return filterProjects(tx, projectsByName(tx, organization.id, search.names), search);
   const all = tx.db.selectFrom("projects as p").where("p.organizationId", "=", organization.id);
   const isNamed = search.part !== undefined;
   const [filter, ...more] = search.tagged;
   if (filter === undefined && !isNamed) return { rows: all, matching: organization.projectCount };
-  if (!filter?.key || more.length > 0 || isNamed) return narrowed(tx, all, search);
+  if (!filter?.key || more.length > 0 || isNamed) return filterProjects(tx, all, search);
   return {
-    rows: all.where(isAmongFirst(tx, organization.id, filter, search)),
-    matching: sql<number>`(select count(*) ${bindingsOf(organization.id, filter)})`,
+    rows: all.where(isOnFirstPages(tx, organization.id, filter, search)),
+    matching: sql<number>`(select count(*) ${bindingsWithKey(organization.id, filter)})`,
   };
 }
 
 /** The subquery finds projects by name before sorting; without it SQLite walks all projects in order. */
-function named(tx: Tx, organizationId: string, names: readonly string[]): Projects {
+function projectsByName(tx: Tx, organizationId: string, names: readonly string[]): ProjectsQuery {
   const ids = tx.db
     .selectFrom("projects as n")
     .select("n.id")
@@ -118,7 +118,7 @@ function named(tx: Tx, organizationId: string, names: readonly string[]): Projec
 }
 
 /** An absent or empty key or value matches any. Evaluated per project, with its own index. */
-function isTagged(table: string, { key, value }: Tagged): RawBuilder<SqlBool> {
+function isTagged(table: string, { key, value }: ProjectTagFilter): RawBuilder<SqlBool> {
   const fits = [
     sql`b.project_id = ${sql.ref(`${table}.id`)}`,
     ...(key ? [sql`b.key = ${key}`] : []),
@@ -129,7 +129,7 @@ function isTagged(table: string, { key, value }: Tagged): RawBuilder<SqlBool> {
 }
 
 /** Each project with the key has exactly one such binding. */
-function bindingsOf(organizationId: string, { key, value }: Tagged): RawBuilder<unknown> {
+function bindingsWithKey(organizationId: string, { key, value }: ProjectTagFilter): RawBuilder<unknown> {
   return sql`from tag_bindings as b where b.organization_id = ${organizationId} and b.project_id is not null
     and b.key = ${key} ${value ? sql`and b.value = ${value}` : sql``}`;
 }
@@ -138,8 +138,8 @@ function bindingsOf(organizationId: string, { key, value }: Tagged): RawBuilder<
 const fewMax = 200;
 
 /** Whether a project with the key comes early enough in the order to be on the page. */
-function isAmongFirst(tx: Tx, organizationId: string, filter: Tagged, search: ProjectSearch): RawBuilder<SqlBool> {
-  const few = sql`select b.project_id as id ${bindingsOf(organizationId, filter)} limit ${sql.lit(fewMax + 1)}`;
+function isOnFirstPages(tx: Tx, organizationId: string, filter: ProjectTagFilter, search: ProjectSearch): RawBuilder<SqlBool> {
+  const few = sql`select b.project_id as id ${bindingsWithKey(organizationId, filter)} limit ${sql.lit(fewMax + 1)}`;
   const isMany = sql`(select count(*) from (${few}) as few) > ${sql.lit(fewMax)}`;
   const rowsMax = search.page.number * search.page.size;
   const sorted = sql.join(

@@ -1,20 +1,20 @@
 /** Operations on projects: load → authorize → decide → write. */
-import { effective } from "../../../access/effective.ts";
-import { madeIn } from "../../../access/granted.ts";
-import { bitOf, type Mask } from "../../../access/permission-set.ts";
+import { effectiveAccess } from "../../../access/effective.ts";
+import { withProofOf } from "../../../access/granted.ts";
+import { permissionBit, type Mask } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
-import type { Included } from "../../../jsonapi/define.ts";
+import type { IncludedResource } from "../../../jsonapi/define.ts";
 import { type Fault, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
-import { countProjects } from "../../identity/organizations/writes.ts";
-import { type Beside, recordChange } from "../../shared/audit-events/writes.ts";
+import { adjustProjectCount } from "../../identity/organizations/writes.ts";
+import { type ExtraAuditAttributes, recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { accessToProject } from "../../shared/grants/ending.ts";
-import { bindTags } from "../tag-bindings/writes.ts";
+import { projectAccessForAudit } from "../../shared/grants/ending.ts";
+import { replaceBindings } from "../tag-bindings/writes.ts";
 import { effectiveOnProjects } from "../tag-bindings/reads.ts";
 import { effectiveTagBindings } from "../tag-bindings/definition.ts";
 import { projects, type ProjectView } from "./definition.ts";
@@ -25,10 +25,10 @@ import {
   changedProject,
   defaultsOf,
   deletionObstacle,
-  nameTaken,
+  nameTakenFault,
   newProject,
-  poolNotServing,
-  poolUnknown,
+  poolScopeFault,
+  unknownPoolFault,
 } from "./rules.ts";
 import { deleteProjectRow, hasAgentPool, insertProject, isProjectNameTaken, updateProjectRow } from "./store.ts";
 
@@ -44,12 +44,12 @@ export const projectResource = implement(projects, {
       const row = newProject(body.attributes, identity);
       refuseIfAny(await faultsOf(tx, context, row));
       await insertProject(tx, organization, row);
-      const bindings = await bindTags(tx, { project: madeIn(organization, row) }, body.relationships.tagBindings);
-      await countProjects(tx, organization, organization.id, 1);
+      const bindings = await replaceBindings(tx, { project: withProofOf(organization, row) }, body.relationships.tagBindings);
+      await adjustProjectCount(tx, organization, organization.id, 1);
       const view = {
         ...row,
         ...defaultsOf(organization),
-        access: effective(organization.standing.everywhere),
+        access: effectiveAccess(organization.standing.everywhere),
       };
       await recordProjectChange(tx, context, { after: view }, bindings);
       return { view };
@@ -60,8 +60,8 @@ export const projectResource = implement(projects, {
     const tx = context.database.reader;
     const organization = await loadOrganization(tx, context, params.organizationName);
     const bits: Mask[] = [];
-    if (query.filterPermissionsCreateWorkspace) bits.push(bitOf("create", true));
-    if (query.filterPermissionsUpdate) bits.push(bitOf("settings", "update"));
+    if (query.filterPermissionsCreateWorkspace) bits.push(permissionBit("create", true));
+    if (query.filterPermissionsUpdate) bits.push(permissionBit("settings", "update"));
     const { views, totals } = await listProjectRows(tx, context.actor, organization, {
       page: query.page,
       sort: query.sort,
@@ -90,7 +90,7 @@ export const projectResource = implement(projects, {
       context.ifMatch.check(project);
       const { changes, changed } = updateOf(project, changedProject(body.attributes, project));
       refuseIfAny(await faultsOf(tx, context, changed, project));
-      const rebound = await bindTags(tx, { project }, body.relationships.tagBindings);
+      const rebound = await replaceBindings(tx, { project }, body.relationships.tagBindings);
       if (changes === undefined && rebound === undefined) return { view: project };
       await updateProjectRow(tx, project, changes ?? {});
       await recordProjectChange(tx, context, { before: project, after: changed }, rebound);
@@ -104,10 +104,10 @@ export const projectResource = implement(projects, {
       context.ifMatch.check(project);
       const obstacle = deletionObstacle(project);
       if (obstacle !== undefined) throw obstacle;
-      const ended = await accessToProject(tx, project.id);
-      await context.hooks.scopes.forget(tx, project);
+      const ended = await projectAccessForAudit(tx, project.id);
+      await context.hooks.scopes.removeScopeTarget(tx, project);
       await deleteProjectRow(tx, project);
-      await countProjects(tx, project, project.organizationId, -1);
+      await adjustProjectCount(tx, project, project.organizationId, -1);
       await recordProjectChange(tx, context, { before: project }, { before: ended });
     });
   },
@@ -121,10 +121,10 @@ async function faultsOf(tx: Tx, context: Context, after: ProjectTable, before?: 
   const unknown = pool !== null && !(await hasAgentPool(tx, organizationId, pool));
   const serves = await context.hooks.scopes.agentPoolServes(tx, { organizationId, projectId }, pool);
   return [
-    ...(taken ? [nameTaken()] : []),
+    ...(taken ? [nameTakenFault()] : []),
     ...defaultPoolFaults(after),
-    ...(unknown ? [poolUnknown()] : []),
-    ...(serves ? [] : [poolNotServing()]),
+    ...(unknown ? [unknownPoolFault()] : []),
+    ...(serves ? [] : [poolScopeFault()]),
   ];
 }
 
@@ -133,7 +133,7 @@ async function withBindings(
   tx: Tx,
   views: readonly ProjectView[],
   include: ReadonlySet<string>,
-): Promise<{ views: ProjectView[]; included?: Included[] }> {
+): Promise<{ views: ProjectView[]; included?: IncludedResource[] }> {
   if (!include.has("effective_tag_bindings")) return { views: [...views] };
   const bindings = await effectiveOnProjects(
     tx,
@@ -152,7 +152,7 @@ async function recordProjectChange(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   change: { readonly before?: ProjectView; readonly after?: ProjectView },
-  extra: Beside = {},
+  extra: ExtraAuditAttributes = {},
 ): Promise<void> {
   const poolOf = (project: ProjectView) => ({ "default-agent-pool": defaultPoolOf(project) });
   const { before, after } = change;

@@ -10,9 +10,9 @@ import { applyDefaults, followingOrganization, type OrganizationDefaults } from 
 
 export const defaultProjectName = "Default Project";
 
-type Identity = Pick<ProjectTable, "id" | "organizationId" | "createdAt"> & Partial<Pick<ProjectTable, "isDefault">>;
+type ProjectIdentity = Pick<ProjectTable, "id" | "organizationId" | "createdAt"> & Partial<Pick<ProjectTable, "isDefault">>;
 
-export function newProject(attributes: CreateAttributes<typeof projects>, identity: Identity): ProjectTable {
+export function newProject(attributes: CreateAttributes<typeof projects>, identity: ProjectIdentity): ProjectTable {
   return {
     ...createdColumns(projects, attributes),
     ...applyDefaults(followingOrganization, attributes),
@@ -42,18 +42,18 @@ export function defaultsOf(organization: OrganizationView): OrganizationDefaults
   };
 }
 
-export function poolUnknown(): Fault {
+export function unknownPoolFault(): Fault {
   return attributeFault("default-agent-pool-id", "Default agent pool does not exist in this organization");
 }
 
-export function poolNotServing(): Fault {
+export function poolScopeFault(): Fault {
   return attributeFault(
     "default-agent-pool-id",
     "Default agent pool does not serve this project; add the project to the pool's scope, or use another pool",
   );
 }
 
-export function nameTaken(): Fault {
+export function nameTakenFault(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 

@@ -2,26 +2,26 @@
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { effective } from "../../../access/effective.ts";
+import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { fold } from "../../../kernel/text.ts";
-import { endedOnProject } from "../../shared/grants/in-force.ts";
+import { expiredCountOnProject } from "../../shared/grants/in-force.ts";
 import { projectGrants, standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
 import {
   factsColumns,
   type OrganizationFacts,
   type OrganizationView,
 } from "../../identity/organizations/definition.ts";
-import { held, type Lock, lockable } from "../../shared/locks.ts";
-import { defaults, raisedBy, updateRow } from "../../shared/versions.ts";
+import { lockClause, type Lock, lockableStatement } from "../../shared/locks.ts";
+import { executionDefaultColumns, incrementedWhenChanged, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "./definition.ts";
 import type { OrganizationDefaults } from "./execution.ts";
 
-interface ProjectRow extends ProjectTable, OrganizationDefaults, OrganizationFacts, StandingFacts {
+interface ProjectViewRow extends ProjectTable, OrganizationDefaults, OrganizationFacts, StandingFacts {
   readonly projectAccess: number | null;
   readonly endedRecords: number;
 }
@@ -39,10 +39,10 @@ function projectsForActor(db: Kysely<Schema>, principal: string) {
     ])
     .select(standingColumns(sql.ref("p.organizationId"), principal))
     .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal))
-    .select(endedOnProject(sql.ref("p.id")).as("endedRecords"));
+    .select(expiredCountOnProject(sql.ref("p.id")).as("endedRecords"));
 }
 
-const byId = lockable<{ id: string; principal: string }, ProjectRow>("p", (db, { id, principal }) =>
+const byId = lockableStatement<{ id: string; principal: string }, ProjectViewRow>("p", (db, { id, principal }) =>
   projectsForActor(db, principal).where("p.id", "=", id),
 );
 
@@ -57,8 +57,8 @@ export async function findProject(
   return row && toProjectView(actor, row);
 }
 
-function toProjectView(actor: Actor, row: ProjectRow): ProjectView {
-  return { ...row, access: effective(standingOf(actor, row).everywhere, row.projectAccess) };
+function toProjectView(actor: Actor, row: ProjectViewRow): ProjectView {
+  return { ...row, access: effectiveAccess(standingOf(actor, row).everywhere, row.projectAccess) };
 }
 
 /** Loads projects with the caller's grants, by id. With `toChangeIn`, only those of that organization, and locked. */
@@ -72,7 +72,7 @@ export async function findProjects(
   const within = toChangeIn === undefined ? byIds : byIds.where("p.organizationId", "=", toChangeIn.organizationId);
   const rows = await within
     .orderBy("p.id")
-    .modifyEnd(held(tx.dialect, "p", toChangeIn !== undefined))
+    .modifyEnd(lockClause(tx.dialect, "p", toChangeIn !== undefined))
     .execute();
   return rows.map((row) => toProjectView(actor, row));
 }
@@ -115,7 +115,7 @@ export async function updateProjectRow(
 ): Promise<void> {
   await updateRow(tx, "projects", project.id, {
     ...changes,
-    ...raisedBy(changes, "defaultsVersion", defaults),
+    ...incrementedWhenChanged(changes, "defaultsVersion", executionDefaultColumns),
   });
 }
 

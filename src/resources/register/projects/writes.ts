@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
-import { raised } from "../../shared/versions.ts";
+import { incrementedVersion } from "../../shared/versions.ts";
 import { defaultProjectName, newProject } from "./rules.ts";
 import { insertProject } from "./store.ts";
 
@@ -23,7 +23,7 @@ export async function insertDefaultProject(
  * Call it before deleting a team: reduces the team count of its projects. Locks their rows and reads the records again,
  * because a single statement could count a record that another transaction is deleting.
  */
-export async function discountTeam(
+export async function uncountTeam(
   tx: Tx,
   { id: teamId }: Granted<{ readonly id: string }, "can-destroy">,
 ): Promise<void> {
@@ -37,20 +37,20 @@ export async function discountTeam(
     .execute();
   await tx.db
     .updateTable("projects")
-    .set({ teamCount: sql`team_count - 1`, ...raised })
+    .set({ teamCount: sql`team_count - 1`, ...incrementedVersion })
     .where("id", "in", ofTeam)
     .execute();
 }
 
-export async function countTeams(tx: Tx, projectId: string, change: number): Promise<void> {
+export async function adjustTeamCount(tx: Tx, projectId: string, change: number): Promise<void> {
   await tx.db
     .updateTable("projects")
-    .set({ teamCount: sql`team_count + ${change}`, ...raised })
+    .set({ teamCount: sql`team_count + ${change}`, ...incrementedVersion })
     .where("id", "=", projectId)
     .execute();
 }
 
-export async function countWorkspaces(
+export async function adjustWorkspaceCount(
   tx: Tx,
   _by: Granted<object, "can-create-workspace" | "can-destroy" | "can-force-delete">,
   projectId: string,
@@ -62,21 +62,21 @@ export async function countWorkspaces(
 const addWorkspaces = prepared<{ projectId: string; change: number }, object>((db, { projectId, change }) =>
   db
     .updateTable("projects")
-    .set({ workspaceCount: sql`workspace_count + cast(${change} as bigint)`, ...raised })
+    .set({ workspaceCount: sql`workspace_count + cast(${change} as bigint)`, ...incrementedVersion })
     .where("id", "=", projectId),
 );
 
-export interface Moved {
+export interface WorkspaceMoveCount {
   readonly from: string;
   readonly to: string;
   readonly count: number;
 }
 
 /** Updates the counters of all projects in one statement. */
-export async function moveCounted(
+export async function moveWorkspaceCounts(
   tx: Tx,
   _by: Granted<object, "can-move-workspaces" | "can-update">,
-  moves: readonly Moved[],
+  moves: readonly WorkspaceMoveCount[],
 ): Promise<void> {
   const changes = new Map<string, number>();
   for (const { from, to, count } of moves) {
@@ -88,7 +88,7 @@ export async function moveCounted(
     .updateTable("projects")
     .set({
       workspaceCount: sql`workspace_count + case id ${sql.join(cases, sql` `)} else 0 end`,
-      ...raised,
+      ...incrementedVersion,
     })
     .where(tx.dialect.isOneOf(sql.ref("id"), [...changes.keys()]))
     .execute();

@@ -1,12 +1,12 @@
 /** The reserved tag key resource: a tag key with a meaning in the whole organization. */
-import type { Standing } from "../../../access/organization.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
 export interface ReservedTagKeyView extends ReservedTagKeyTable, OrganizationFacts {
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
 }
 
 /** Clients search for "Key is invalid". */

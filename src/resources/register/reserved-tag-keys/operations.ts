@@ -12,11 +12,11 @@ import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { reservedTagKeys, type ReservedTagKeyView } from "./definition.ts";
-import { grantReservedTagKey, keyTaken, newReservedTagKey } from "./rules.ts";
+import { grantReservedTagKey, keyTakenFault, newReservedTagKey } from "./rules.ts";
 import {
   deleteReservedTagKeyRow,
   findReservedTagKey,
-  inOrganization,
+  reservedTagKeyViewIn,
   insertReservedTagKey,
   isKeyTaken,
   listReservedTagKeyRows,
@@ -32,9 +32,9 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
       );
       const identity = { id: newId("reserved-tag-keys"), organizationId: organization.id, createdAt: now() };
       const row = newReservedTagKey(body.attributes, identity);
-      refuseIfAny((await isKeyTaken(tx, organization.id, row.key)) ? [keyTaken()] : []);
+      refuseIfAny((await isKeyTaken(tx, organization.id, row.key)) ? [keyTakenFault()] : []);
       await insertReservedTagKey(tx, organization, row);
-      const view = inOrganization(row, organization);
+      const view = reservedTagKeyViewIn(row, organization);
       await recordChange(tx, context, reservedTagKeys, { after: view });
       return { view };
     });
@@ -53,7 +53,7 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
       const requested = changesOf<ReservedTagKeyView>(reserved, changedColumns(reservedTagKeys, body.attributes));
       if (requested === undefined) return { view: reserved };
       const isTaken = requested.key !== undefined && (await isKeyTaken(tx, reserved.organizationId, requested.key));
-      refuseIfAny(isTaken ? [keyTaken()] : []);
+      refuseIfAny(isTaken ? [keyTakenFault()] : []);
       const changes = { ...requested, updatedAt: now() };
       await updateReservedTagKeyRow(tx, reserved, changes);
       const changed = afterUpdate<ReservedTagKeyView>(reserved, changes);

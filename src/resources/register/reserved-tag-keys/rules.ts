@@ -30,6 +30,6 @@ export function grantReservedTagKey(reserved: ReservedTagKeyView): Granted<Reser
   });
 }
 
-export function keyTaken(): Fault {
+export function keyTakenFault(): Fault {
   return attributeFault("key", "Key has already been taken");
 }

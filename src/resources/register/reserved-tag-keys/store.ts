@@ -8,7 +8,7 @@ import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
-import { held, type Lock } from "../../shared/locks.ts";
+import { lockClause, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { ReservedTagKeyView } from "./definition.ts";
@@ -27,7 +27,7 @@ export async function findReservedTagKey(
     .select(factsColumns)
     .select(standingColumns(sql.ref("r.organizationId"), principalOf(actor)))
     .where("r.id", "=", id)
-    .modifyEnd(held(tx.dialect, "r", lock))
+    .modifyEnd(lockClause(tx.dialect, "r", lock))
     .executeTakeFirst();
   return row && { ...row, standing: standingOf(actor, row) };
 }
@@ -41,12 +41,12 @@ export async function listReservedTagKeyRows(tx: Tx, organization: OrganizationV
     totals: { totalCount: countOf(rows) },
   });
   return {
-    views: result.rows.map((row): ReservedTagKeyView => inOrganization(row, organization)),
+    views: result.rows.map((row): ReservedTagKeyView => reservedTagKeyViewIn(row, organization)),
     totalCount: result.totals.totalCount,
   };
 }
 
-export function inOrganization(row: ReservedTagKeyTable, organization: OrganizationView): ReservedTagKeyView {
+export function reservedTagKeyViewIn(row: ReservedTagKeyTable, organization: OrganizationView): ReservedTagKeyView {
   return { ...row, ...factsOf(organization), standing: organization.standing };
 }
 

@@ -9,9 +9,9 @@ import { type Context, implement } from "../../shared/context.ts";
 import type { Tx } from "../../../database/database.ts";
 import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
 import { effectiveTagBindings, tagBindings, type TagBindingView } from "./definition.ts";
-import { type Bound, findBindings, placeOf } from "./store.ts";
+import { type BindingOwner, findBindings, ownerColumns } from "./store.ts";
 import { effectiveOnProjects, effectiveOnWorkspaces } from "./reads.ts";
-import { addBindings, type BindingItem, told } from "./writes.ts";
+import { addBindings, type TagBindingItem, auditedBindings } from "./writes.ts";
 
 export const tagBindingResource = implement(tagBindings, {
   listWorkspaceTagBindings: ({ context, params }) => listOfWorkspace(context, params.workspaceId),
@@ -46,29 +46,29 @@ export const effectiveTagBindingResource = implement(effectiveTagBindings, {
   },
 });
 
-type Bindings = ListAnswer<TagBindingView>;
-type Items = readonly BindingItem[];
+type TagBindingList = ListAnswer<TagBindingView>;
+type TagBindingItems = readonly TagBindingItem[];
 
-async function listOfWorkspace(context: Context, workspaceId: string): Promise<Bindings> {
+async function listOfWorkspace(context: Context, workspaceId: string): Promise<TagBindingList> {
   const tx = context.database.reader;
   const { id } = await loadWorkspace(tx, context, { workspaceId });
   return { views: await findBindings(tx, { workspaceId: id }) };
 }
 
-async function changeOfWorkspace(context: Context, workspaceId: string, items: Items): Promise<Bindings> {
+async function changeOfWorkspace(context: Context, workspaceId: string, items: TagBindingItems): Promise<TagBindingList> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-manage-tags");
     return change(tx, context, { workspace }, items);
   });
 }
 
-async function listOfProject(context: Context, projectId: string): Promise<Bindings> {
+async function listOfProject(context: Context, projectId: string): Promise<TagBindingList> {
   const tx = context.database.reader;
   const { id } = await loadProject(tx, context, projectId);
   return { views: await findBindings(tx, { projectId: id }) };
 }
 
-async function changeOfProject(context: Context, projectId: string, items: Items): Promise<Bindings> {
+async function changeOfProject(context: Context, projectId: string, items: TagBindingItems): Promise<TagBindingList> {
   return context.database.write(async (tx) => {
     const project = grantProject(await loadProject(tx, context, projectId, true), "can-update");
     return change(tx, context, { project }, items);
@@ -76,17 +76,17 @@ async function changeOfProject(context: Context, projectId: string, items: Items
 }
 
 /** Returns the sent bindings, in the order of the request. */
-async function change(tx: Tx, context: Context, owner: Bound, items: Items): Promise<Bindings> {
+async function change(tx: Tx, context: Context, owner: BindingOwner, items: TagBindingItems): Promise<TagBindingList> {
   const { before, after } = await addBindings(tx, owner, items);
   await recordEvent(tx, context, {
-    organizationId: placeOf(owner).organizationId,
+    organizationId: ownerColumns(owner).organizationId,
     verb: "bind-tags",
     subject:
       "workspace" in owner
         ? { type: "workspaces", id: owner.workspace.id }
         : { type: "projects", id: owner.project.id },
-    before: told(before),
-    after: told([...before, ...after]),
+    before: auditedBindings(before),
+    after: auditedBindings([...before, ...after]),
   });
   return { views: after };
 }

@@ -9,7 +9,7 @@ import type { TagBindingTable, WorkspaceTable } from "../../../database/schema/w
  * The workspace or project that has the bindings, with the proof that the caller can change them or has just created
  * it.
  */
-export type Bound =
+export type BindingOwner =
   | {
       readonly workspace: Granted<
         Pick<WorkspaceTable, "id" | "organizationId">,
@@ -18,7 +18,7 @@ export type Bound =
     }
   | { readonly project: Granted<Pick<ProjectTable, "id" | "organizationId">, "can-update" | "can-create-project"> };
 
-export function placeOf(owner: Bound): Pick<TagBindingTable, "organizationId" | "workspaceId" | "projectId"> {
+export function ownerColumns(owner: BindingOwner): Pick<TagBindingTable, "organizationId" | "workspaceId" | "projectId"> {
   return "workspace" in owner
     ? { organizationId: owner.workspace.organizationId, workspaceId: owner.workspace.id, projectId: null }
     : { organizationId: owner.project.organizationId, workspaceId: null, projectId: owner.project.id };
@@ -34,7 +34,7 @@ export async function findBindings(
   return own.orderBy("key").execute();
 }
 
-export async function upsertBindings(tx: Tx, owner: Bound, rows: readonly TagBindingTable[]): Promise<void> {
+export async function upsertBindings(tx: Tx, owner: BindingOwner, rows: readonly TagBindingTable[]): Promise<void> {
   if (rows.length === 0) return;
   const ownerColumn = "workspace" in owner ? "workspaceId" : "projectId";
   await tx.db
@@ -46,7 +46,7 @@ export async function upsertBindings(tx: Tx, owner: Bound, rows: readonly TagBin
     .execute();
 }
 
-export async function deleteBindings(tx: Tx, owner: Bound): Promise<void> {
+export async function deleteBindings(tx: Tx, owner: BindingOwner): Promise<void> {
   const query = tx.db.deleteFrom("tagBindings");
   await (
     "workspace" in owner

@@ -5,16 +5,16 @@ import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
 import { type Fault, invalid, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { type Bound, deleteBindings, findBindings, keysFixedByProject, placeOf, upsertBindings } from "./store.ts";
+import { type BindingOwner, deleteBindings, findBindings, keysFixedByProject, ownerColumns, upsertBindings } from "./store.ts";
 
 const bindingsMax = 25;
 
-export interface BindingItem {
+export interface TagBindingItem {
   readonly attributes: { readonly key: string; readonly value?: string | undefined };
 }
 
 /** Bindings in audit events. */
-export interface ToldBindings {
+export interface AuditedBindings {
   readonly "tag-bindings": Readonly<Record<string, string>>;
 }
 
@@ -22,29 +22,29 @@ export interface ToldBindings {
  * Replaces all bindings with `items`; undefined keeps them. Returns the bindings before and after, or undefined if
  * nothing changed. Raises `invalid`.
  */
-export async function bindTags(
+export async function replaceBindings(
   tx: Tx,
-  owner: Bound,
-  items: readonly BindingItem[] | undefined,
-): Promise<{ before: ToldBindings; after: ToldBindings } | undefined> {
+  owner: BindingOwner,
+  items: readonly TagBindingItem[] | undefined,
+): Promise<{ before: AuditedBindings; after: AuditedBindings } | undefined> {
   if (items === undefined) return undefined;
   const pointer = "/data/relationships/tag-bindings/data";
   refuseBindings(items, pointer);
-  if ("workspace" in owner && items.length > 0) await refuseFixed(tx, owner.workspace.id, items, pointer);
-  const before = told(await bindingsOf(tx, owner));
+  if ("workspace" in owner && items.length > 0) await refuseReservedKeys(tx, owner.workspace.id, items, pointer);
+  const before = auditedBindings(await bindingsOf(tx, owner));
   const rows = rowsOf(owner, items);
-  const after = told(rows);
+  const after = auditedBindings(rows);
   if (isDeepStrictEqual(before, after)) return undefined;
   await deleteBindings(tx, owner);
   await upsertBindings(tx, owner, rows);
   return { before, after };
 }
 
-const bindingsOf = (tx: Tx, owner: Bound) =>
+const bindingsOf = (tx: Tx, owner: BindingOwner) =>
   findBindings(tx, "workspace" in owner ? { workspaceId: owner.workspace.id } : { projectId: owner.project.id });
 
 /** Sorted by key. */
-export function told(bindings: readonly Pick<TagBindingTable, "key" | "value">[]): ToldBindings {
+export function auditedBindings(bindings: readonly Pick<TagBindingTable, "key" | "value">[]): AuditedBindings {
   const sorted = bindings.toSorted((left, right) => (left.key < right.key ? -1 : 1));
   return { "tag-bindings": Object.fromEntries(sorted.map(({ key, value }) => [key, value])) };
 }
@@ -52,22 +52,22 @@ export function told(bindings: readonly Pick<TagBindingTable, "key" | "value">[]
 /** Adds or updates bindings. Returns all bindings from before and the sent ones. Raises `invalid`. */
 export async function addBindings(
   tx: Tx,
-  owner: Bound,
-  items: readonly BindingItem[],
+  owner: BindingOwner,
+  items: readonly TagBindingItem[],
 ): Promise<{ before: TagBindingTable[]; after: TagBindingTable[] }> {
   refuseBindings(items, "/data");
   const before = await bindingsOf(tx, owner);
   const known = new Map(before.map((binding) => [binding.key, binding]));
   const added = items.filter((item) => !known.has(item.attributes.key));
   if (before.length + added.length > bindingsMax) throw invalid([tooMany("/data", before.length + added.length)]);
-  if ("workspace" in owner) await refuseFixed(tx, owner.workspace.id, items, "/data");
+  if ("workspace" in owner) await refuseReservedKeys(tx, owner.workspace.id, items, "/data");
   const rows = rowsOf(owner, items);
   await upsertBindings(tx, owner, rows);
   return { before, after: rows.map((row) => ({ ...row, id: known.get(row.key)?.id ?? row.id })) };
 }
 
 /** Raises `invalid` for too many bindings and for duplicate keys. */
-function refuseBindings(items: readonly BindingItem[], pointer: string): void {
+function refuseBindings(items: readonly TagBindingItem[], pointer: string): void {
   const faults: Fault[] = items.length > bindingsMax ? [tooMany(pointer, items.length)] : [];
   const seen = new Set<string>();
   items.forEach(({ attributes: { key } }, index) => {
@@ -83,7 +83,7 @@ function tooMany(pointer: string, count: number): Fault {
 }
 
 /** Raises `invalid` for keys whose project value can't be overridden. */
-async function refuseFixed(tx: Tx, workspaceId: string, items: readonly BindingItem[], pointer: string): Promise<void> {
+async function refuseReservedKeys(tx: Tx, workspaceId: string, items: readonly TagBindingItem[], pointer: string): Promise<void> {
   const fixed = new Set(
     await keysFixedByProject(
       tx,
@@ -105,11 +105,11 @@ async function refuseFixed(tx: Tx, workspaceId: string, items: readonly BindingI
   );
 }
 
-function rowsOf(owner: Bound, items: readonly BindingItem[]): TagBindingTable[] {
+function rowsOf(owner: BindingOwner, items: readonly TagBindingItem[]): TagBindingTable[] {
   const createdAt = now();
   return items.map(({ attributes: { key, value = "" } }) => ({
     id: newId("tag-bindings"),
-    ...placeOf(owner),
+    ...ownerColumns(owner),
     key,
     value,
     createdAt,

@@ -9,9 +9,9 @@ import { grantWorkspace, loadWorkspace, loadWorkspaces } from "../workspaces/rea
 import type { WorkspaceView } from "../workspaces/view.ts";
 import { rewriteTagNames } from "../workspaces/writes.ts";
 import { tags } from "./definition.ts";
-import { namedIn, namesIn, refuseTooMany, unknownIds } from "./rules.ts";
+import { tagReferencesIn, splitTagNames, refuseTooMany, unknownIdFaults } from "./rules.ts";
 import {
-  carryAll,
+  areOnlyCarriers,
   deleteTags,
   linkTags,
   listTagRows,
@@ -20,7 +20,7 @@ import {
   recountTags,
   unlinkTags,
 } from "./store.ts";
-import { type FoundTag, resolveTags } from "./writes.ts";
+import { type ResolvedTag, resolveTags } from "./writes.ts";
 
 export const tagResource = implement(tags, {
   async listWorkspaceTags({ context, params, query }) {
@@ -33,7 +33,7 @@ export const tagResource = implement(tags, {
     return context.database.write(async (tx) => {
       const workspace = await workspaceToTag(tx, context, params.workspaceId);
       const requested = await resolveTags(tx, workspace, body.data, "/data");
-      const before = new Set(namesIn(workspace.tagNames));
+      const before = new Set(splitTagNames(workspace.tagNames));
       const added = requested.filter((tag) => !before.has(tag.name));
       if (added.length === 0) return;
       refuseTooMany(workspace.tagNames, added.length);
@@ -47,9 +47,9 @@ export const tagResource = implement(tags, {
   async removeWorkspaceTags({ context, params, body }) {
     return context.database.write(async (tx) => {
       const workspace = await workspaceToTag(tx, context, params.workspaceId);
-      const lockedTags = await lockTags(tx, workspace.organizationId, namedIn(body.data));
-      refuseIfAny(unknownIds(body.data, new Set(idsOf(lockedTags))));
-      const carried = new Set(namesIn(workspace.tagNames));
+      const lockedTags = await lockTags(tx, workspace.organizationId, tagReferencesIn(body.data));
+      refuseIfAny(unknownIdFaults(body.data, new Set(idsOf(lockedTags))));
+      const carried = new Set(splitTagNames(workspace.tagNames));
       const removed = lockedTags.filter((tag) => carried.has(tag.name));
       if (removed.length === 0) return;
       await unlinkTags(tx, workspace, idsOf(removed));
@@ -80,9 +80,9 @@ export const tagResource = implement(tags, {
       );
       const carriers = await lockCarriers(tx, organization.id, idsOf(body));
       const lockedTags = await lockTags(tx, organization.id, { ids: idsOf(body) });
-      refuseIfAny(unknownIds(body, new Set(idsOf(lockedTags))));
+      refuseIfAny(unknownIdFaults(body, new Set(idsOf(lockedTags))));
       if (lockedTags.length === 0) return;
-      if (!(await carryAll(tx, organization.id, idsOf(lockedTags), carriers)))
+      if (!(await areOnlyCarriers(tx, organization.id, idsOf(lockedTags), carriers)))
         throw new Overtaken("a tag was added concurrently");
       await deleteTags(tx, organization, idsOf(lockedTags));
       await rewriteTagNames(tx, carriers);
@@ -105,7 +105,7 @@ export const tagResource = implement(tags, {
       if (tag === undefined || inOrganization.length === 0 || inOrganization.length < workspaceIds.size)
         throw notFound("tag or workspace");
       const workspaces = inOrganization.map((workspace) => grantWorkspace(workspace, "can-manage-tags", "hide"));
-      const without = workspaces.filter((workspace) => !namesIn(workspace.tagNames).includes(tag.name));
+      const without = workspaces.filter((workspace) => !splitTagNames(workspace.tagNames).includes(tag.name));
       if (without.length === 0) return;
       await linkTags(tx, without, [tag.id]);
       await recountTags(tx, tag.organizationId, [tag.id]);
@@ -121,7 +121,7 @@ export const tagResource = implement(tags, {
 });
 
 const idsOf = (things: readonly { readonly id: string }[]): string[] => things.map(({ id }) => id);
-const namesOf = (resolved: readonly FoundTag[]): string[] => resolved.map(({ name }) => name);
+const namesOf = (resolved: readonly ResolvedTag[]): string[] => resolved.map(({ name }) => name);
 
 /** Locked, so that tag counters stay exact. Raises `not-lockedTags`. */
 async function workspaceToTag(

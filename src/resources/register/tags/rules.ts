@@ -12,16 +12,16 @@ export interface TagItem {
 const tagsMax = 250;
 
 /** A workspace's row has its tag names joined by commas. */
-export const namesIn = (tagNames: string): readonly string[] => (tagNames === "" ? [] : tagNames.split(","));
+export const splitTagNames = (tagNames: string): readonly string[] => (tagNames === "" ? [] : tagNames.split(","));
 
-export const joinedNames = (tags: readonly { readonly name: string }[]): string =>
+export const joinTagNames = (tags: readonly { readonly name: string }[]): string =>
   tags
     .map(({ name }) => name)
     .toSorted()
     .join(",");
 
 export function refuseTooMany(tagNames: string, added: number): void {
-  const count = namesIn(tagNames).length + added;
+  const count = splitTagNames(tagNames).length + added;
   if (count > tagsMax)
     throw invalid([
       {
@@ -32,7 +32,7 @@ export function refuseTooMany(tagNames: string, added: number): void {
 }
 
 /** An item's id takes precedence over its name. */
-export function namedIn(items: readonly TagItem[]): { ids: string[]; names: string[] } {
+export function tagReferencesIn(items: readonly TagItem[]): { ids: string[]; names: string[] } {
   return {
     ids: items.flatMap((item) => item.id ?? []),
     names: items.flatMap((item) => (item.id === undefined ? (item.attributes?.name ?? []) : [])),
@@ -48,7 +48,7 @@ export function nameFaults(items: readonly TagItem[], pointer: string): Fault[] 
   });
 }
 
-export function unknownIds(items: readonly TagItem[], known: ReadonlySet<string>, pointer = "/data"): Fault[] {
+export function unknownIdFaults(items: readonly TagItem[], known: ReadonlySet<string>, pointer = "/data"): Fault[] {
   return items.flatMap(({ id }, index) =>
     id === undefined || known.has(id)
       ? []

@@ -10,9 +10,9 @@ import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
-import { held } from "../../shared/locks.ts";
-import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
-import { raised } from "../../shared/versions.ts";
+import { lockClause } from "../../shared/locks.ts";
+import { countOf, fetchPage, type SortColumn } from "../../shared/paging.ts";
+import { incrementedVersion } from "../../shared/versions.ts";
 import { readableCondition } from "../workspaces/reads.ts";
 import type { TagView } from "./definition.ts";
 
@@ -54,7 +54,7 @@ export async function listTagRows(
   }
   if (search.part) rows = rows.where(containsWords(tx.dialect, [sql`lower(t.name)`], search.part));
   const column = search.sort?.key === "created-at" ? "t.createdAt" : "t.name";
-  const order: Order[] = [{ column, descending: search.sort?.descending ?? false }, { column: "t.id" }];
+  const order: SortColumn[] = [{ column, descending: search.sort?.descending ?? false }, { column: "t.id" }];
   const result = await fetchPage(tx, {
     rows,
     order,
@@ -85,16 +85,16 @@ export async function lockTags(
 }
 
 /** A workspace created in this transaction. */
-export type NewCarrier = Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-create-workspace">;
+export type NewTaggableWorkspace = Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-create-workspace">;
 
 /** A workspace whose tags the caller can change. */
-export type Carrier = Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-manage-tags"> | NewCarrier;
+export type TaggableWorkspace = Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-manage-tags"> | NewTaggableWorkspace;
 
 /**
  * Inserts missing tags; concurrent callers share one. Inserts in the order of names, because an insert waits for
  * another transaction that inserts the same name.
  */
-export async function insertTags(tx: Tx, { organizationId }: Carrier, names: readonly string[]): Promise<void> {
+export async function insertTags(tx: Tx, { organizationId }: TaggableWorkspace, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   const createdAt = now();
   await tx.db
@@ -109,7 +109,7 @@ export async function insertTags(tx: Tx, { organizationId }: Carrier, names: rea
 }
 
 /** Adds each of the tags to each of the workspaces. */
-export async function linkTags(tx: Tx, workspaces: readonly Carrier[], tagIds: readonly string[]): Promise<void> {
+export async function linkTags(tx: Tx, workspaces: readonly TaggableWorkspace[], tagIds: readonly string[]): Promise<void> {
   if (workspaces.length === 0 || tagIds.length === 0) return;
   const createdAt = now();
   const pairs = workspaces.flatMap(({ organizationId, id: workspaceId }) =>
@@ -134,10 +134,10 @@ export async function unlinkTags(
     .execute();
 }
 
-export async function countTagsUp(tx: Tx, tagIds: readonly string[]): Promise<void> {
+export async function incrementTagCounts(tx: Tx, tagIds: readonly string[]): Promise<void> {
   await tx.db
     .updateTable("tags")
-    .set({ instanceCount: sql`instance_count + 1`, ...raised })
+    .set({ instanceCount: sql`instance_count + 1`, ...incrementedVersion })
     .where(tx.dialect.isOneOf(sql.ref("id"), tagIds))
     .execute();
 }
@@ -150,7 +150,7 @@ export async function recountTags(tx: Tx, organizationId: string, tagIds: readon
     .set({
       instanceCount: sql`(
         select count(*) from workspace_tags where organization_id = ${organizationId} and tag_id = tags.id)`,
-      ...raised,
+      ...incrementedVersion,
     })
     .where(chosen)
     .execute();
@@ -164,28 +164,28 @@ export async function lockCarriers(tx: Tx, organizationId: string, tagIds: reado
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .select("w.id")
     .where("w.organizationId", "=", organizationId)
-    .where("w.id", "in", carriers(tx, organizationId, tagIds))
+    .where("w.id", "in", workspacesCarrying(tx, organizationId, tagIds))
     .orderBy("w.id")
-    .modifyEnd(held(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", true))
     .execute();
   return rows.map((row) => row.id);
 }
 
 /** Whether no other workspace has one of these tags. The caller has locked the tags, so the answer stays true. */
-export async function carryAll(
+export async function areOnlyCarriers(
   tx: Tx,
   organizationId: string,
   tagIds: readonly string[],
   workspaceIds: readonly string[],
 ): Promise<boolean> {
-  const other = await carriers(tx, organizationId, tagIds)
+  const other = await workspacesCarrying(tx, organizationId, tagIds)
     .where((where) => where.not(tx.dialect.isOneOf(sql.ref("workspaceId"), workspaceIds)))
     .limit(1)
     .executeTakeFirst();
   return other === undefined;
 }
 
-function carriers(tx: Tx, organizationId: string, tagIds: readonly string[]) {
+function workspacesCarrying(tx: Tx, organizationId: string, tagIds: readonly string[]) {
   return tx.db
     .selectFrom("workspaceTags")
     .select("workspaceId")

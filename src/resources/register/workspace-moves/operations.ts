@@ -3,12 +3,12 @@ import { notFound } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { loadProject, lockProjects } from "../projects/reads.ts";
-import { moveCounted } from "../projects/writes.ts";
+import { moveWorkspaceCounts } from "../projects/writes.ts";
 import { implement } from "../../shared/context.ts";
-import { durationInForce, movedTo } from "../workspaces/auto-destroy.ts";
+import { effectiveDuration, autoDestroyAfterMove } from "../workspaces/auto-destroy.ts";
 import { moveWorkspaceRows } from "../workspaces/writes.ts";
 import { workspaceMoves } from "./definition.ts";
-import { auditedMove, grantDestination, grantMove, movedOf } from "./rules.ts";
+import { auditedMove, grantDestination, grantMove, moveCountsOf } from "./rules.ts";
 import { lockWorkspaces } from "./store.ts";
 
 export const workspaceMoveResource = implement(workspaceMoves, {
@@ -32,21 +32,21 @@ export const workspaceMoveResource = implement(workspaceMoves, {
         projects.map(({ id, autoDestroyActivityDuration }) => [id, autoDestroyActivityDuration]),
       );
       await moveWorkspaceRows(tx, destination, leaving, now());
-      await moveCounted(tx, destination, movedOf(leaving, destination.id));
+      await moveWorkspaceCounts(tx, destination, moveCountsOf(leaving, destination.id));
       await recordEvent(tx, context, {
         organizationId,
         verb: "move-workspaces",
         subject: { type: "projects", id: destination.id },
         before: auditedMove(leaving, (row) => ({
           ...row,
-          autoDestroyActivityDuration: durationInForce({
+          autoDestroyActivityDuration: effectiveDuration({
             ...row,
             projectDuration: durations.get(row.projectId) ?? null,
           }),
         })),
         after: auditedMove(leaving, (row) => ({
           ...row,
-          ...movedTo(destination.autoDestroyActivityDuration, row),
+          ...autoDestroyAfterMove(destination.autoDestroyActivityDuration, row),
           projectId: destination.id,
         })),
       });

@@ -3,19 +3,19 @@ import { grant, type Granted } from "../../../access/granted.ts";
 import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../access/permissions/project.ts";
 import { forbidden } from "../../../kernel/errors.ts";
 import type { ProjectView } from "../projects/definition.ts";
-import type { Moved } from "../projects/writes.ts";
+import type { WorkspaceMoveCount } from "../projects/writes.ts";
 import type { MovingRow } from "./store.ts";
 
-const moving = "can-move-workspaces";
+const movePermission = "can-move-workspaces";
 
 /** Raises `not-found`: the specification lists no 403 for callers who can't move workspaces into a project. */
-export function grantDestination(project: ProjectView): Granted<ProjectView, typeof moving> {
+export function grantDestination(project: ProjectView): Granted<ProjectView, typeof movePermission> {
   return grant(project, {
     thing: "project",
-    permission: moving,
+    permission: movePermission,
     visible: projectPermissions(project.access)["can-read"],
-    allowed: projectRightsOf(project.access)[moving],
-    needs: projectRightNeeds[moving],
+    allowed: projectRightsOf(project.access)[movePermission],
+    needs: projectRightNeeds[movePermission],
     otherwise: "hide",
   });
 }
@@ -27,28 +27,28 @@ export function grantMove(
   requested: readonly string[],
   rows: readonly MovingRow[],
   projects: readonly ProjectView[],
-): readonly Granted<MovingRow, typeof moving>[] {
-  const open = new Set(projects.filter(({ access }) => projectRightsOf(access)[moving]).map(({ id }) => id));
+): readonly Granted<MovingRow, typeof movePermission>[] {
+  const open = new Set(projects.filter(({ access }) => projectRightsOf(access)[movePermission]).map(({ id }) => id));
   const movable = new Set(rows.filter(({ projectId }) => open.has(projectId)).map(({ id }) => id));
   const refused = requested.filter((id) => !movable.has(id));
   if (refused.length > 0) {
     const more = refused.length > namedMax ? ` and ${refused.length - namedMax} more` : "";
     throw forbidden(
-      `Nothing was moved: ${refused.slice(0, namedMax).join(", ")}${more} can't be found, or you can't move them out of their projects. Moving needs ${projectRightNeeds[moving]} (${moving}).`,
+      `Nothing was moved: ${refused.slice(0, namedMax).join(", ")}${more} can't be found, or you can't move them out of their projects. Moving needs ${projectRightNeeds[movePermission]} (${movePermission}).`,
     );
   }
   return rows.map((row) =>
     grant(row, {
       thing: "workspace",
-      permission: moving,
+      permission: movePermission,
       visible: true,
       allowed: open.has(row.projectId),
-      needs: projectRightNeeds[moving],
+      needs: projectRightNeeds[movePermission],
     }),
   );
 }
 
-export function movedOf(leaving: readonly MovingRow[], to: string): Moved[] {
+export function moveCountsOf(leaving: readonly MovingRow[], to: string): WorkspaceMoveCount[] {
   const counts = new Map<string, number>();
   for (const { projectId } of leaving) counts.set(projectId, (counts.get(projectId) ?? 0) + 1);
   return [...counts].map(([from, count]) => ({ from, to, count }));

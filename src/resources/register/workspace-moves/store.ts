@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
-import { held } from "../../shared/locks.ts";
+import { lockClause } from "../../shared/locks.ts";
 
 export type MovingRow = Pick<
   WorkspaceTable,
@@ -19,6 +19,6 @@ export async function lockWorkspaces(tx: Tx, organizationId: string, ids: readon
     .where("w.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("w.id"), ids))
     .orderBy("w.id")
-    .modifyEnd(held(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", true))
     .execute();
 }

@@ -14,7 +14,7 @@ export type AutoDestroyColumns = Pick<
 >;
 
 /** The columns of a workspace that inherits its project's setting. */
-export function inheriting(projectDuration: string | null): AutoDestroyColumns {
+export function inheritedAutoDestroy(projectDuration: string | null): AutoDestroyColumns {
   return { autoDestroyAt: null, autoDestroyActivityDuration: projectDuration, inheritsProjectAutoDestroy: 1 };
 }
 
@@ -30,7 +30,7 @@ function own({
  * An inherited duration is resolved here, whatever the workspace's row has, so that changing a project's duration
  * rewrites no workspace. See docs/decisions/0081-a-projects-duration-is-resolved-when-read.md.
  */
-export function durationInForce(
+export function effectiveDuration(
   workspace: Pick<WorkspaceTable, "autoDestroyActivityDuration" | "inheritsProjectAutoDestroy"> & {
     readonly projectDuration: string | null;
   },
@@ -39,7 +39,7 @@ export function durationInForce(
 }
 
 /** A workspace that stops inheriting keeps the inherited duration, which must then be written to its own row. */
-export function ownDuration(
+export function retainedDuration(
   before: AutoDestroyColumns,
   after: AutoDestroyColumns,
 ): Partial<Pick<AutoDestroyColumns, "autoDestroyActivityDuration">> {
@@ -65,15 +65,15 @@ export function applyAutoDestroy(
   projectDuration: string | null,
 ): AutoDestroyColumns {
   const { autoDestroyAt: at, autoDestroyActivityDuration: duration, inheritsProjectAutoDestroy: inherits } = input;
-  if (inherits === true) return inheriting(projectDuration);
+  if (inherits === true) return inheritedAutoDestroy(projectDuration);
   if (duration !== undefined) return own({ autoDestroyAt: at ?? null, autoDestroyActivityDuration: duration });
-  if (at === null) return inherits === false ? own() : inheriting(projectDuration);
+  if (at === null) return inherits === false ? own() : inheritedAutoDestroy(projectDuration);
   if (at !== undefined) return own({ autoDestroyAt: at });
   return { ...own(before), inheritsProjectAutoDestroy: inherits === false ? 0 : before.inheritsProjectAutoDestroy };
 }
 
 /** A new schedule clears the error of the previous one. */
-export function statusAfter(
+export function autoDestroyStatusAfter(
   { autoDestroyStatus }: Pick<WorkspaceTable, "autoDestroyStatus">,
   input: AutoDestroyInput,
 ): Partial<Pick<WorkspaceTable, "autoDestroyStatus">> {
@@ -83,6 +83,6 @@ export function statusAfter(
 }
 
 /** A moved workspace inherits from the destination project. */
-export function movedTo(projectDuration: string | null, before: AutoDestroyColumns): Partial<AutoDestroyColumns> {
-  return before.inheritsProjectAutoDestroy === 1 ? inheriting(projectDuration) : {};
+export function autoDestroyAfterMove(projectDuration: string | null, before: AutoDestroyColumns): Partial<AutoDestroyColumns> {
+  return before.inheritsProjectAutoDestroy === 1 ? inheritedAutoDestroy(projectDuration) : {};
 }

@@ -8,7 +8,7 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { ConnectedFacts } from "./view.ts";
 
 /** A query of workspaces under the alias `w`. */
-export type Workspaces = SelectQueryBuilder<Schema & { w: Schema["workspaces"] }, "w", object>;
+export type WorkspacesQuery = SelectQueryBuilder<Schema & { w: Schema["workspaces"] }, "w", object>;
 
 export type ConnectedRow = WorkspaceTable & ConnectedFacts;
 
@@ -25,13 +25,13 @@ const columns: Readonly<Record<keyof ConnectedFacts, string>> = {
   retentionKind: "d.kind",
 };
 
-interface Join {
+interface ConnectionJoin {
   readonly table: keyof Schema;
   readonly alias: string;
   readonly on: readonly [string, string];
 }
 
-const joins: readonly Join[] = [
+const joins: readonly ConnectionJoin[] = [
   { table: "projects", alias: "p", on: ["p.id", "w.projectId"] },
   { table: "oauthTokens", alias: "k", on: ["k.id", "w.vcsOauthTokenId"] },
   { table: "oauthClients", alias: "c", on: ["c.id", "k.oauthClientId"] },
@@ -55,10 +55,10 @@ export const connectedJoins: RawBuilder<unknown> = sql.join(
   sql` `,
 );
 
-type Joined = Schema & { w: WorkspaceTable; o: Schema["organizations"] };
+type JoinedSchema = Schema & { w: WorkspaceTable; o: Schema["organizations"] };
 
 /** Adds the same joins and columns to a query. */
-export function connected(query: Workspaces): SelectQueryBuilder<Joined, "w", ConnectedRow> {
+export function joinConnections(query: WorkspacesQuery): SelectQueryBuilder<JoinedSchema, "w", ConnectedRow> {
   // The builder can't infer types from computed names, so the return type declares them.
   const joined = joins.reduce<any>((builder, { table, alias, on: [left, right] }) => {
     return builder.leftJoin(`${table} as ${alias}`, left, right);

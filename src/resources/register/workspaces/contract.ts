@@ -7,11 +7,11 @@ import {
   type Parameter,
   searchParameter,
   textParameter,
-  Unusable,
+  InvalidParameter,
 } from "../../../jsonapi/query.ts";
 import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { ageMs, now } from "../../../kernel/time.ts";
-import { type LeaseBody, leaseIn } from "./holder.ts";
+import { type LeaseBody, leaseFromBody } from "./holder.ts";
 
 const byId = "/workspaces/:workspace_id";
 const byName = "/organizations/:organization_name/workspaces/:workspace_name";
@@ -43,7 +43,7 @@ const lockAge: Parameter<number> = {
   doc: "Returns only workspaces that have been locked for longer than this: `30m`, `2h` or `1d`. `0m` returns all locked workspaces.",
   parse: (value) =>
     ageMs(value) ??
-    new Unusable("must be a whole number of minutes, hours or days, up to five digits, such as 30m, 2h or 1d"),
+    new InvalidParameter("must be a whole number of minutes, hours or days, up to five digits, such as 30m, 2h or 1d"),
 };
 
 const idsMax = 100;
@@ -51,7 +51,7 @@ const idsParameter: Parameter<string[]> = {
   doc: `Returns only the workspaces with these ids, separated by commas; at most ${idsMax}.`,
   parse: (value) => {
     const ids = value.split(",");
-    return ids.length > idsMax ? new Unusable(`can have at most ${idsMax} ids, not ${ids.length}`) : ids;
+    return ids.length > idsMax ? new InvalidParameter(`can have at most ${idsMax} ids, not ${ids.length}`) : ids;
   },
 };
 
@@ -154,7 +154,7 @@ function lockBody<Shape extends typeof leaseAttributes>(shape: Shape) {
     .object({ ...shape, data: z.object({ attributes: z.object(shape).optional() }).optional() })
     .superRefine((sent, context) => {
       const body = sent as LeaseBody;
-      const { seconds, expiresAt } = leaseIn(body);
+      const { seconds, expiresAt } = leaseFromBody(body);
       if (seconds == null || expiresAt == null) return;
       const path = [...(body["expires-at"] == null ? ["data", "attributes"] : []), "expires-at"];
       const message = "can't be sent together with lease-seconds: send one of them";

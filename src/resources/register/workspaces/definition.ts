@@ -1,7 +1,7 @@
 /** The workspace resource. Its attributes follow the order of the specification. */
 import { z } from "zod";
 import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions/workspace.ts";
-import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
+import { defineResource, definitionBuilders } from "../../../jsonapi/define.ts";
 import { flag, flags, oneOf, reference, text, timestamp, wholeNumber, neverTrue } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/time.ts";
 import { expressionFault } from "../../../kernel/patterns.ts";
@@ -106,7 +106,7 @@ const tagItem = z.object({
 const idList = (joined: string): readonly string[] => (joined === "" ? [] : joined.split(","));
 
 const kpi = (from: (workspace: WorkspaceView) => number, doc: string) =>
-  wordsFor<WorkspaceView>().readOnly(wholeNumber(), doc, { from, audited: false });
+  definitionBuilders<WorkspaceView>().readOnly(wholeNumber(), doc, { from, audited: false });
 
 export const workspaces = defineResource<WorkspaceView>()(({ required, optional, fixed, readOnly, toOne, toMany }) => ({
   type: "workspaces",

@@ -14,34 +14,34 @@ import {
   type PageParameters,
   pageOf,
   type PageRow,
-  reachOf,
-  type Shape,
+  pageDepthOf,
+  type PageShape,
   wholeRows,
 } from "./readable.ts";
-import { conditionsOf, driversOf, indexedParts, knownTotal, type WorkspaceSearch } from "./search.ts";
+import { conditionsOf, candidateSetsOf, indexedParts, storedTotal, type WorkspaceSearch } from "./search.ts";
 
-interface Found {
+interface WorkspaceSearchResult {
   readonly rows: PageRow[];
   readonly totalCount: number;
 }
 
 /** `readableCount` is the number of all workspaces that the caller can read. */
-export async function foundPage(
+export async function searchPage(
   tx: Tx,
-  shape: Shape,
+  shape: PageShape,
   search: WorkspaceSearch,
   p: PageParameters,
   readableCount: number,
-): Promise<Found> {
-  const total = shape.strategy === "everything" ? knownTotal(tx, p.organizationId, search) : undefined;
+): Promise<WorkspaceSearchResult> {
+  const total = shape.strategy === "everything" ? storedTotal(tx, p.organizationId, search) : undefined;
   return total === undefined
     ? collectedPage(tx, shape, search, p, readableCount)
     : walkedPage(tx, shape, search, p, total);
 }
 
-type Counted = PageRow & { readonly totalCount: number };
+type CountedPageRow = PageRow & { readonly totalCount: number };
 
-const toFound = (rows: readonly Counted[]): Found => ({
+const toSearchResult = (rows: readonly CountedPageRow[]): WorkspaceSearchResult => ({
   rows: rows.filter((row) => row.id !== null),
   totalCount: Number(rows[0]?.totalCount ?? 0),
 });
@@ -50,7 +50,7 @@ const all = (conditions: readonly RawBuilder<SqlBool>[]) =>
   sql.join(conditions, sql` and `) as unknown as RawBuilder<SqlBool>;
 
 /** The columns that the conditions need. With any more, no index would cover the query. */
-function columnsLookedAt(search: WorkspaceSearch): string[] {
+function searchedColumns(search: WorkspaceSearch): string[] {
   const { part, wildcard, projectId, tags, tagged, excludedTags, runStatuses, lockedBefore } = search;
   const looksAtProjects = projectId !== undefined || tags.length + tagged.length + excludedTags.length > 0;
   return [
@@ -62,8 +62,8 @@ function columnsLookedAt(search: WorkspaceSearch): string[] {
 }
 
 /** Uses the name index where the caller can read everything. */
-function searchCandidates(tx: Tx, shape: Shape, organizationId: string, search: WorkspaceSearch): RawBuilder<unknown> {
-  const searched = columnsLookedAt(search);
+function searchCandidates(tx: Tx, shape: PageShape, organizationId: string, search: WorkspaceSearch): RawBuilder<unknown> {
+  const searched = searchedColumns(search);
   const parts = indexedParts(search);
   if (shape.strategy !== "everything" || parts.length === 0 || search.projectId !== undefined)
     return candidates(shape, organizationId, searched);
@@ -73,7 +73,7 @@ function searchCandidates(tx: Tx, shape: Shape, organizationId: string, search: 
 // --- totals that have to be counted
 
 /** One way to find all matches `w`, with their ids and sort columns. */
-interface Way {
+interface QueryBranch {
   readonly from: RawBuilder<unknown>;
   readonly conditions: readonly RawBuilder<SqlBool>[];
   /** Does not depend on the row. */
@@ -84,7 +84,7 @@ interface Way {
  * A branch that is not chosen costs nothing. PostgreSQL evaluates a condition without columns once; SQLite would
  * evaluate it for each row, but stops immediately with a limit of 0.
  */
-function gated(tx: Tx, { from, conditions, isChosen }: Way, column: RawBuilder<unknown>): RawBuilder<unknown> {
+function gatedBranch(tx: Tx, { from, conditions, isChosen }: QueryBranch, column: RawBuilder<unknown>): RawBuilder<unknown> {
   const select = sql`select w.id as id, w.${column} as ${column} ${from}`;
   return tx.dialect.plansOpenLimits
     ? sql`select * from (${select} where ${all(conditions)} limit (case when ${isChosen} then -1 else 0 end))`
@@ -92,13 +92,13 @@ function gated(tx: Tx, { from, conditions, isChosen }: Way, column: RawBuilder<u
 }
 
 /** Starts from the ids that one filter matches, and checks the other filters and the caller's access on each. */
-function driven(
+function candidateBranch(
   tx: Tx,
-  shape: Shape,
-  { ids, rest }: ReturnType<typeof driversOf>[number],
+  shape: PageShape,
+  { ids, rest }: ReturnType<typeof candidateSetsOf>[number],
   isChosen: RawBuilder<SqlBool>,
   organizationId: string,
-): Way {
+): QueryBranch {
   const some = tx.dialect.plansOpenLimits
     ? sql`select every.workspace_id as workspace_id from (${ids}) as every limit (case when ${isChosen} then -1 else 0 end)`
     : sql`select every.workspace_id as workspace_id from (${ids}) as every where ${isChosen} limit ${sql.lit(fewMax + 1)}`;
@@ -117,13 +117,13 @@ function driven(
 /**
  * The cost of a row from a filter's set, which has to be looked up, relative to a readable row, which an index covers.
  */
-const dearer = 4;
+const candidateCost = 4;
 
 /** Starts from the smallest set of the filters if that is cheaper than checking all readable workspaces. */
-function waysOf(tx: Tx, shape: Shape, search: WorkspaceSearch, organizationId: string, readableCount: number) {
-  const candidateSets = search.projectId === undefined ? driversOf(tx, organizationId, search) : [];
+function branchesOf(tx: Tx, shape: PageShape, search: WorkspaceSearch, organizationId: string, readableCount: number) {
+  const candidateSets = search.projectId === undefined ? candidateSetsOf(tx, organizationId, search) : [];
   const isByProject = shape.strategy !== "everything" && readableCount <= fewMax;
-  const sizeMax = sql`cast(${Math.min(fewMax, Math.floor(readableCount / dearer))} as bigint)`;
+  const sizeMax = sql`cast(${Math.min(fewMax, Math.floor(readableCount / candidateCost))} as bigint)`;
   const size = (position: number) => sql.raw(`size_${position}`);
   const ofSizes = (...conditions: RawBuilder<SqlBool>[]) => sql<SqlBool>`(select ${all(conditions)} from sizes)`;
   const isNarrowest = (position: number) =>
@@ -135,7 +135,7 @@ function waysOf(tx: Tx, shape: Shape, search: WorkspaceSearch, organizationId: s
           : [sql<SqlBool>`${size(position)} ${sql.raw(other < position ? "<" : "<=")} ${size(other)}`],
       ),
     );
-  const rest: Way = {
+  const rest: QueryBranch = {
     from: sql`from ${searchCandidates(tx, shape, organizationId, search)}`,
     conditions: conditionsOf(tx, organizationId, search, isByProject ? "by project" : "sets"),
     isChosen:
@@ -150,7 +150,7 @@ function waysOf(tx: Tx, shape: Shape, search: WorkspaceSearch, organizationId: s
     ]),
     branches: [
       ...candidateSets.map((candidateSet, position) =>
-        driven(tx, shape, candidateSet, isNarrowest(position), organizationId),
+        candidateBranch(tx, shape, candidateSet, isNarrowest(position), organizationId),
       ),
       rest,
     ],
@@ -160,30 +160,30 @@ function waysOf(tx: Tx, shape: Shape, search: WorkspaceSearch, organizationId: s
 /** Finds all matches and cuts the page from them. */
 async function collectedPage(
   tx: Tx,
-  shape: Shape,
+  shape: PageShape,
   search: WorkspaceSearch,
   p: PageParameters,
   readableCount: number,
-): Promise<Found> {
-  const { sizes, branches } = waysOf(tx, shape, search, p.organizationId, readableCount);
+): Promise<WorkspaceSearchResult> {
+  const { sizes, branches } = branchesOf(tx, shape, search, p.organizationId, readableCount);
   const column = sql.raw(shape.column);
-  const { rows } = await sql<Counted>`${tx.dialect.plannedOnce}
+  const { rows } = await sql<CountedPageRow>`${tx.dialect.genericPlanHint}
     with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
     sizes as materialized (select ${sizes}),
     matching as materialized (${sql.join(
-      branches.map((branch) => gated(tx, branch, column)),
+      branches.map((branch) => gatedBranch(tx, branch, column)),
       sql` union all `,
     )}),
-    page as materialized (${pageOf(tx.dialect, shape, sql`from matching as w`, p, reachOf(p))})
+    page as materialized (${pageOf(tx.dialect, shape, sql`from matching as w`, p, pageDepthOf(p))})
     select * from (select count(*) as total_count from matching) as counted
     left join (${wholeRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
-  return toFound(rows);
+  return toSearchResult(rows);
 }
 
 // --- totals that a counter has
 
 /** A limit of 0 skips the branch. SQLite would evaluate a condition on the total for each row. */
-function limitedWay(shape: Shape, { from, conditions, isChosen }: Way, p: PageParameters): RawBuilder<unknown> {
+function limitedBranch(shape: PageShape, { from, conditions, isChosen }: QueryBranch, p: PageParameters): RawBuilder<unknown> {
   return sql`select id from (select w.id as id ${from} where ${all(conditions)} ${order(shape)}
     limit (case when ${isChosen} then cast(${p.limit} as bigint) else 0 end) offset ${p.offset}) as chosen`;
 }
@@ -192,18 +192,18 @@ function limitedWay(shape: Shape, { from, conditions, isChosen }: Way, p: PagePa
  * PostgreSQL evaluates such a condition once and plans for a known limit, so well that it would also walk to a few
  * matches. `isFoundFirst` makes it find those before it sorts them.
  */
-function gatedWay(
+function gatedPage(
   tx: Tx,
-  shape: Shape,
-  { from, conditions, isChosen }: Way,
+  shape: PageShape,
+  { from, conditions, isChosen }: QueryBranch,
   p: PageParameters,
   isFoundFirst: boolean,
 ): RawBuilder<unknown> {
   const column = sql.raw(shape.column);
   const matches = sql`${from} where ${all([isChosen, ...conditions])}`;
-  if (!isFoundFirst) return sql`select id from (${pageOf(tx.dialect, shape, matches, p, reachOf(p))}) as chosen`;
+  if (!isFoundFirst) return sql`select id from (${pageOf(tx.dialect, shape, matches, p, pageDepthOf(p))}) as chosen`;
   return sql`select id from (with few as materialized (select w.id as id, w.${column} as ${column} ${matches})
-    ${pageOf(tx.dialect, shape, sql`from few as w`, p, reachOf(p))}) as chosen`;
+    ${pageOf(tx.dialect, shape, sql`from few as w`, p, pageDepthOf(p))}) as chosen`;
 }
 
 /**
@@ -212,34 +212,34 @@ function gatedWay(
  */
 async function walkedPage(
   tx: Tx,
-  shape: Shape,
+  shape: PageShape,
   search: WorkspaceSearch,
   p: PageParameters,
   total: RawBuilder<number>,
-): Promise<Found> {
+): Promise<WorkspaceSearchResult> {
   const { organizationId } = p;
   const isFew = sql<SqlBool>`(select total_count <= ${sql.lit(fewMax)} from counted)`;
   // An index has the workspaces of a status in order.
-  const [candidateSet] = search.runStatuses.length > 0 ? [] : driversOf(tx, organizationId, search);
-  const few: Way = candidateSet
-    ? driven(tx, shape, candidateSet, isFew, organizationId)
+  const [candidateSet] = search.runStatuses.length > 0 ? [] : candidateSetsOf(tx, organizationId, search);
+  const few: QueryBranch = candidateSet
+    ? candidateBranch(tx, shape, candidateSet, isFew, organizationId)
     : {
         from: sql`from ${searchCandidates(tx, shape, organizationId, search)}`,
         conditions: conditionsOf(tx, organizationId, search, "sets"),
         isChosen: isFew,
       };
-  const many: Way = {
-    from: sql`from ${candidates(shape, organizationId, columnsLookedAt(search), true)}`,
+  const many: QueryBranch = {
+    from: sql`from ${candidates(shape, organizationId, searchedColumns(search), true)}`,
     conditions: conditionsOf(tx, organizationId, search, "one by one"),
     isChosen: sql<SqlBool>`not ${isFew}`,
   };
   const page = tx.dialect.plansOpenLimits
-    ? sql`${limitedWay(shape, few, p)} union all ${limitedWay(shape, many, p)}`
-    : sql`${gatedWay(tx, shape, few, p, true)} union all ${gatedWay(tx, shape, many, p, false)}`;
-  const { rows } = await sql<Counted>`${tx.dialect.plannedOnce}
+    ? sql`${limitedBranch(shape, few, p)} union all ${limitedBranch(shape, many, p)}`
+    : sql`${gatedPage(tx, shape, few, p, true)} union all ${gatedPage(tx, shape, many, p, false)}`;
+  const { rows } = await sql<CountedPageRow>`${tx.dialect.genericPlanHint}
     with ${grantTables(sql<string>`${organizationId}`, p.principal)},
     counted as materialized (select ${total} as total_count),
     page as materialized (${page})
     select * from counted left join (${wholeRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
-  return toFound(rows);
+  return toSearchResult(rows);
 }

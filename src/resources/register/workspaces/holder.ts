@@ -3,10 +3,10 @@ import type { Actor } from "../../../access/actor.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { now } from "../../../kernel/time.ts";
 
-type Holder = Pick<WorkspaceTable, "lockedByType" | "lockedById" | "lockedByName">;
-type Lease = Pick<WorkspaceTable, "lockExpiresAt" | "lockLeaseSeconds">;
+type LockHolder = Pick<WorkspaceTable, "lockedByType" | "lockedById" | "lockedByName">;
+type LockLease = Pick<WorkspaceTable, "lockExpiresAt" | "lockLeaseSeconds">;
 
-export type LockColumns = Holder & Lease & Pick<WorkspaceTable, "lockedReason" | "lockedAt">;
+export type LockColumns = LockHolder & LockLease & Pick<WorkspaceTable, "lockedReason" | "lockedAt">;
 
 export const unlocked: LockColumns = {
   lockedByType: null,
@@ -24,20 +24,20 @@ export interface LeaseInput {
   readonly expiresAt?: string | null | undefined;
 }
 
-interface SentLease {
+interface LeaseAttributes {
   readonly "lease-seconds"?: number | null | undefined;
   readonly "expires-at"?: string | null | undefined;
 }
-export type LeaseBody = SentLease & { readonly data?: { readonly attributes?: SentLease | undefined } | undefined };
+export type LeaseBody = LeaseAttributes & { readonly data?: { readonly attributes?: LeaseAttributes | undefined } | undefined };
 
 /** Clients send both attributes at the top of the body or in `data`. */
-export const leaseIn = (body: LeaseBody | undefined): LeaseInput => ({
+export const leaseFromBody = (body: LeaseBody | undefined): LeaseInput => ({
   seconds: body?.["lease-seconds"] ?? body?.data?.attributes?.["lease-seconds"],
   expiresAt: body?.["expires-at"] ?? body?.data?.attributes?.["expires-at"],
 });
 
 /** Both columns are null for a lock without a lease. */
-export function leaseOf({ seconds, expiresAt }: LeaseInput, at: string): Lease {
+export function leaseOf({ seconds, expiresAt }: LeaseInput, at: string): LockLease {
   // Renewals repeat the duration, in whole seconds.
   if (expiresAt)
     return { lockExpiresAt: expiresAt, lockLeaseSeconds: Math.ceil((Date.parse(expiresAt) - Date.parse(at)) / 1000) };
@@ -56,22 +56,22 @@ export function leaseEndMs({ lockExpiresAt }: Pick<WorkspaceTable, "lockExpiresA
 }
 
 /** Users (with any of their tokens), teams and runs can hold a lock; an organization token can't. */
-export function holderOf(actor: Actor): Holder | undefined {
+export function lockHolderOf(actor: Actor): LockHolder | undefined {
   if (actor.kind === "user") return { lockedByType: "users", lockedById: actor.userId, lockedByName: actor.name };
   if (actor.kind === "team") return { lockedByType: "teams", lockedById: actor.teamId, lockedByName: actor.name };
   if (actor.kind === "run") return { lockedByType: "runs", lockedById: actor.runId, lockedByName: actor.name };
   return undefined;
 }
 
-export function holdsLock(actor: Actor, workspace: Holder): boolean {
-  const holder = holderOf(actor);
+export function holdsLock(actor: Actor, workspace: LockHolder): boolean {
+  const holder = lockHolderOf(actor);
   return (
     holder !== undefined && holder.lockedByType === workspace.lockedByType && holder.lockedById === workspace.lockedById
   );
 }
 
 /** Clients search error messages for this text. */
-export function nameOfHolder({ lockedByType, lockedByName, lockedById }: Holder): string {
+export function lockHolderName({ lockedByType, lockedByName, lockedById }: LockHolder): string {
   if (lockedByType === "runs") return `Run ${lockedById}`;
   return `${lockedByType === "teams" ? "Team" : "User"} ${lockedByName}`;
 }

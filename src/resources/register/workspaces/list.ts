@@ -4,35 +4,35 @@
  */
 import { sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
-import { holds } from "../../../access/permission-set.ts";
+import { hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
-import { type Prepared, prepared } from "../../../database/prepared.ts";
+import { type PreparedStatement, prepared } from "../../../database/prepared.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
 import { standingSelection } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { type OrganizationRow, toOrganizationView } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import { foundPage } from "./found.ts";
+import { searchPage } from "./found.ts";
 import {
   candidates,
   grantTables,
   type PageParameters,
   pageOf,
   type PageRow,
-  type Plan,
-  type Reach,
-  reachOf,
+  type PageStrategy,
+  type PageDepth,
+  pageDepthOf,
   readable,
-  type Shape,
+  type PageShape,
   sortColumns,
   wholeRows,
 } from "./readable.ts";
 import { isFiltered, type WorkspaceSearch } from "./search.ts";
-import { inOrganization } from "./store.ts";
+import { workspaceViewIn } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
-interface Counts {
+interface WorkspaceCounts {
   /** In the whole organization. */
   readonly everything: number;
   /** In projects to which one of the caller's teams has access. */
@@ -41,7 +41,7 @@ interface Counts {
   readonly single: number;
 }
 
-type OrganizationWithCounts = OrganizationRow & Counts;
+type OrganizationWithCounts = OrganizationRow & WorkspaceCounts;
 
 const organizationWithCounts = prepared<
   { nameKey: string; principal: string; readable: number },
@@ -65,7 +65,7 @@ export async function loadOrganizationToList(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
   name: string,
-): Promise<{ organization: OrganizationView; counts: Counts }> {
+): Promise<{ organization: OrganizationView; counts: WorkspaceCounts }> {
   const [row] = await organizationWithCounts(tx, { nameKey: fold(name), principal: principalOf(actor), readable });
   const organization = row && toOrganizationView(actor, row);
   if (organization === undefined || !organization.standing.member) throw notFound("organization");
@@ -77,7 +77,7 @@ export async function loadOrganizationToList(
 }
 
 /** Picks the cheaper strategy: a walk in order passes unreadable workspaces, collecting reads all readable ones. */
-function strategyFor(counts: Counts, search: WorkspaceSearch, readsAll: boolean): Plan {
+function strategyFor(counts: WorkspaceCounts, search: WorkspaceSearch, readsAll: boolean): PageStrategy {
   if (readsAll) return "everything";
   const mine = counts.inProjects + counts.single;
   if (isFiltered(search) || search.projectId !== undefined || mine === 0) return "by-project";
@@ -85,10 +85,10 @@ function strategyFor(counts: Counts, search: WorkspaceSearch, readsAll: boolean)
   return walked < mine ? "walk" : "by-project";
 }
 
-const unfiltered = new Map<string, Prepared<PageParameters, PageRow>>();
+const unfiltered = new Map<string, PreparedStatement<PageParameters, PageRow>>();
 
 /** Statements are compiled once per shape and depth, of which there are few. */
-function unfilteredPage(shape: Shape, depth: Reach): Prepared<PageParameters, PageRow> {
+function unfilteredPage(shape: PageShape, depth: PageDepth): PreparedStatement<PageParameters, PageRow> {
   const key = `${shape.strategy} ${shape.column} ${shape.descending} ${shape.fromEnd} ${depth?.rows} ${depth?.isPage}`;
   let statement = unfiltered.get(key);
   if (statement === undefined) {
@@ -106,23 +106,23 @@ function unfilteredPage(shape: Shape, depth: Reach): Prepared<PageParameters, Pa
 }
 
 /** Pages in the second half of the list are read from its end, to skip fewer rows. */
-async function countedPage(tx: Tx, shape: Shape, p: PageParameters, total: number): Promise<PageRow[]> {
+async function countedPage(tx: Tx, shape: PageShape, p: PageParameters, total: number): Promise<PageRow[]> {
   const limit = Math.min(p.limit, Math.max(0, total - p.offset));
   const behind = total - p.offset - limit;
   if (shape.strategy !== "everything" || behind >= p.offset)
-    return unfilteredPage({ ...shape, fromEnd: false }, reachOf(p))(tx, p);
+    return unfilteredPage({ ...shape, fromEnd: false }, pageDepthOf(p))(tx, p);
   const backwards = { ...p, limit, offset: Math.max(0, behind) };
-  return unfilteredPage({ ...shape, fromEnd: true }, reachOf(backwards))(tx, backwards);
+  return unfilteredPage({ ...shape, fromEnd: true }, pageDepthOf(backwards))(tx, backwards);
 }
 
 export async function listReadableWorkspaces(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,
-  { organization, counts }: { organization: OrganizationView; counts: Counts },
+  { organization, counts }: { organization: OrganizationView; counts: WorkspaceCounts },
   search: WorkspaceSearch,
 ): Promise<{ views: WorkspaceView[]; totalCount: number }> {
-  const readsAll = holds(organization.standing.everywhere, "runs", "read");
-  const shape: Shape = {
+  const readsAll = hasPermission(organization.standing.everywhere, "runs", "read");
+  const shape: PageShape = {
     strategy: strategyFor(counts, search, readsAll),
     column: sortColumns[search.sort?.key ?? "name"],
     descending: search.sort?.descending ?? false,
@@ -137,7 +137,7 @@ export async function listReadableWorkspaces(
   const isNarrowed = isFiltered(search) || search.projectId !== undefined;
   const readableCount = readsAll ? counts.everything : counts.inProjects + counts.single;
   const { rows, totalCount } = isNarrowed
-    ? await foundPage(tx, shape, search, parameters, readableCount)
+    ? await searchPage(tx, shape, search, parameters, readableCount)
     : { rows: await countedPage(tx, shape, parameters, readableCount), totalCount: readableCount };
-  return { views: rows.map((row) => inOrganization(row, organization, options)), totalCount };
+  return { views: rows.map((row) => workspaceViewIn(row, organization, options)), totalCount };
 }

@@ -11,13 +11,13 @@ import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { ConditionalContext, Context } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { holderOf, holdsLock, type LeaseInput, leaseOf, nameOfHolder } from "./holder.ts";
+import { lockHolderOf, holdsLock, type LeaseInput, leaseOf, lockHolderName } from "./holder.ts";
 import { grantWorkspace, loadWorkspace } from "./reads.ts";
-import { released, toldOf } from "./release.ts";
-import { isHolderThere, lookUpReferences, updateWorkspaceRow, type WorkspaceReference } from "./store.ts";
+import { unlockedColumns, auditedLock } from "./release.ts";
+import { lockHolderExists, lookUpReferences, updateWorkspaceRow, type WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
-export interface AskedLock {
+export interface LockInput {
   readonly reason: string;
   readonly lease: LeaseInput;
 }
@@ -26,11 +26,11 @@ export interface AskedLock {
 export async function lock(
   context: Context,
   reference: WorkspaceReference,
-  { reason, lease }: AskedLock,
+  { reason, lease }: LockInput,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-lock", "hide");
-    const holder = holderOf(context.actor);
+    const holder = lockHolderOf(context.actor);
     if (holder === undefined) throw notFound("workspace");
     if (workspace.lockedByType !== null) throw conflict("Unable to lock workspace. The workspace is already locked.");
     const lockedAt = now();
@@ -55,7 +55,7 @@ export async function renewLock(
       throw conflict("Unable to renew the lock. The workspace is not locked, or its lease has expired. Lock it again.");
     if (!holdsLock(context.actor, workspace))
       throw conflict(
-        `Unable to renew the lock. The workspace is locked by ${nameOfHolder(workspace)}. Only the lock holder can renew the lock.`,
+        `Unable to renew the lock. The workspace is locked by ${lockHolderName(workspace)}. Only the lock holder can renew the lock.`,
       );
     if (lockLeaseSeconds === null)
       throw conflict("Unable to renew the lock. The lock has no lease and stays until the workspace is unlocked.");
@@ -80,15 +80,15 @@ export async function unlock(context: Context, reference: WorkspaceReference): P
       throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
     if (workspace.lockedByType === "runs" || !holdsLock(context.actor, workspace))
       throw conflict(
-        `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)} and may not be unlocked except by them.${await insteadOfHolder(tx, workspace)}`,
+        `Unable to unlock workspace. The workspace is locked by ${lockHolderName(workspace)} and may not be unlocked except by them.${await deletedHolderHint(tx, workspace)}`,
       );
     return release(tx, context, workspace, "unlock");
   });
 }
 
 /** A lock outlives the user or team that holds it; then only a force-unlock helps. */
-async function insteadOfHolder(tx: Tx, workspace: WorkspaceView): Promise<string> {
-  if (await isHolderThere(tx, workspace)) return "";
+async function deletedHolderHint(tx: Tx, workspace: WorkspaceView): Promise<string> {
+  if (await lockHolderExists(tx, workspace)) return "";
   const kind = workspace.lockedByType === "teams" ? "team" : "user";
   return ` This ${kind} no longer exists. Ask someone with admin access to the workspace to force-unlock it.`;
 }
@@ -105,16 +105,16 @@ export async function forceUnlock(
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-force-unlock", "hide");
     if (workspace.lockedByType === null)
       throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
-    if (await isHeldByLivingRun(tx, context, workspace))
+    if (await isLockedByUnfinishedRun(tx, context, workspace))
       throw conflict(
-        `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)}, which has not finished. Cancel or discard the run to unlock the workspace.`,
+        `Unable to unlock workspace. The workspace is locked by ${lockHolderName(workspace)}, which has not finished. Cancel or discard the run to unlock the workspace.`,
       );
     await context.hooks.states.discardPending(tx, context, workspace);
     return release(tx, context, workspace, "force-unlock");
   });
 }
 
-async function isHeldByLivingRun(tx: Tx, { hooks }: Context, workspace: WorkspaceView): Promise<boolean> {
+async function isLockedByUnfinishedRun(tx: Tx, { hooks }: Context, workspace: WorkspaceView): Promise<boolean> {
   if (workspace.lockedByType !== "runs" || workspace.lockedById === null) return false;
   return (await hooks.runs.listUnfinished(tx, workspace)).includes(workspace.lockedById);
 }
@@ -125,7 +125,7 @@ async function release(
   workspace: Granted<WorkspaceView, "can-unlock" | "can-force-unlock">,
   verb: string,
 ): Promise<DocumentAnswer<WorkspaceView>> {
-  return change(tx, context, workspace, verb, await released(tx, context, workspace));
+  return change(tx, context, workspace, verb, await unlockedColumns(tx, context, workspace));
 }
 
 type LockPermission = "can-lock" | "can-unlock" | "can-force-unlock";
@@ -143,8 +143,8 @@ async function change(
     organizationId: workspace.organizationId,
     verb,
     subject: { type: "workspaces", id: workspace.id },
-    before: toldOf(workspace),
-    after: toldOf(view),
+    before: auditedLock(workspace),
+    after: auditedLock(view),
   });
   return { view };
 }

@@ -1,31 +1,31 @@
 /**
  * Operations on workspaces: load → authorize → decide → write. Operations by id and by name share their implementation.
  */
-import { type Granted, madeIn } from "../../../access/granted.ts";
-import { holds } from "../../../access/permission-set.ts";
+import { type Granted, withProofOf } from "../../../access/granted.ts";
+import { hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
-import type { Included, UpdateAttributes } from "../../../jsonapi/define.ts";
+import type { IncludedResource, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { type AppError, type Fault, invalid, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.ts";
-import { type Beside, recordChange } from "../../shared/audit-events/writes.ts";
+import { type ExtraAuditAttributes, recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { newestRelease } from "../../site/terraform-versions/reads.ts";
 import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
-import { countWorkspaces, moveCounted } from "../projects/writes.ts";
-import { jobsOfRepositories, type TakingPlace } from "../../shared/hooks.ts";
+import { adjustWorkspaceCount, moveWorkspaceCounts } from "../projects/writes.ts";
+import { repositoryJobs, type ScopeTarget } from "../../shared/hooks.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { effectiveTagBindings } from "../tag-bindings/definition.ts";
 import { effectiveOnWorkspaces } from "../tag-bindings/reads.ts";
-import { bindTags } from "../tag-bindings/writes.ts";
-import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
-import { movedTo, ownDuration } from "./auto-destroy.ts";
+import { replaceBindings } from "../tag-bindings/writes.ts";
+import { lockTagsOfWorkspace, recountReleasedTags, tagNewWorkspace } from "../tags/writes.ts";
+import { autoDestroyAfterMove, retainedDuration } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
-import { leaseIn } from "./holder.ts";
+import { leaseFromBody } from "./holder.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
 import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
 import { grantWorkspace, loadSettledWorkspace, loadWorkspace } from "./reads.ts";
@@ -42,18 +42,18 @@ import {
   deleteWorkspaceRow,
   insertWorkspace,
   lookUpReferences,
-  madeWorkspace,
-  type References,
+  newWorkspaceView,
+  type ReferenceLookup,
   updateWorkspaceRow,
   type WorkspaceReference,
 } from "./store.ts";
 import type { VcsColumns } from "./vcs.ts";
 import { agentPoolOf, executionModeOf, type WorkspaceView } from "./view.ts";
-import { warrantOf } from "./warrants.ts";
+import { workspaceValidator } from "./warrants.ts";
 
 export const workspaceResource = implement(workspaces, {
   async createWorkspace({ context, params, body }) {
-    return wakingJobs(context, async (tx) => {
+    return writeAndWakeJobs(context, async (tx) => {
       const { organization, project } = await loadProjectForNewWorkspace(
         tx,
         context,
@@ -80,17 +80,17 @@ export const workspaceResource = implement(workspaces, {
       refuseIfAny([
         ...workspaceFaults(body.attributes, row, mode, context.options),
         ...referenceFaults(references, await lookUpReferences(tx, organization.id, references)),
-        ...(await notServed(tx, context, { organizationId: organization.id, projectId: project.id }, references)),
+        ...(await scopeFaults(tx, context, { organizationId: organization.id, projectId: project.id }, references)),
       ]);
       const workspace = await insertWorkspace(tx, project, row);
       const isConnected = await noteRepository(tx, context, workspace, undefined, row);
       await tagNewWorkspace(tx, workspace, body.relationships.tags ?? []);
-      const bindings = await bindTags(tx, { workspace }, body.relationships.tagBindings);
-      await countWorkspaces(tx, project, project.id, 1);
+      const bindings = await replaceBindings(tx, { workspace }, body.relationships.tagBindings);
+      await adjustWorkspaceCount(tx, project, project.id, 1);
       await refuseWorkspacesBeyondLimit(tx, organization);
       const isBare = row.vcsOauthTokenId === null && !body.relationships.tags?.length && bindings === undefined;
       const view = isBare
-        ? madeWorkspace(row, project, organization, options)
+        ? newWorkspaceView(row, project, organization, options)
         : await loadWorkspace(tx, context, { workspaceId: row.id });
       await recordWorkspaceChange(tx, context, { after: view }, bindings);
       return { view, isConnected };
@@ -114,7 +114,7 @@ export const workspaceResource = implement(workspaces, {
       tagged: query.filterTagged,
       lockedBefore: lockedMs === undefined ? undefined : new Date(nowMs() - lockedMs).toISOString(),
     });
-    const shown = await shownWith(tx, context, views, query.include);
+    const shown = await loadRelated(tx, context, views, query.include);
     // The result changes with the clock, so the response can't be cached.
     return { ...shown, totalCount, ...(lockedMs !== undefined && { until: 0 }) };
   },
@@ -133,9 +133,9 @@ export const workspaceResource = implement(workspaces, {
 
   lockWorkspace: ({ context, params, body }) => {
     const attributes = body?.data?.attributes;
-    return lock(context, params, { reason: body?.reason ?? attributes?.reason ?? "", lease: leaseIn(body) });
+    return lock(context, params, { reason: body?.reason ?? attributes?.reason ?? "", lease: leaseFromBody(body) });
   },
-  renewWorkspaceLock: ({ context, params, body }) => renewLock(context, params, leaseIn(body)),
+  renewWorkspaceLock: ({ context, params, body }) => renewLock(context, params, leaseFromBody(body)),
   unlockWorkspace: ({ context, params }) => unlock(context, params),
   forceUnlockWorkspace: ({ context, params }) => forceUnlock(context, params),
   assignSshKey: ({ context, params, body }) => assignSshKey(context, params, body.data.attributes.id),
@@ -143,7 +143,7 @@ export const workspaceResource = implement(workspaces, {
 
 /** Reports a taken name in the same response, but only to callers who can read every workspace of the organization. */
 async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: string): Promise<AppError> {
-  const readsAll = holds(standing.everywhere, "runs", "read");
+  const readsAll = hasPermission(standing.everywhere, "runs", "read");
   const taken = readsAll ? referenceFaults({ name }, await lookUpReferences(tx, id, { name })) : [];
   return invalid([relationshipFault("project", "Project does not exist in this organization"), ...taken]);
 }
@@ -151,23 +151,23 @@ async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: 
 async function show(context: Context, reference: WorkspaceReference, include: ReadonlySet<string>) {
   const tx = context.database.reader;
   const view = await loadSettledWorkspace(context, reference);
-  const { views, included } = await shownWith(tx, context, [view], include);
+  const { views, included } = await loadRelated(tx, context, [view], include);
   const shown = views[0] as WorkspaceView;
   if (include.size > 0) return { view: shown, included };
   // What a run can read also depends on sharing, which the validator does not cover.
-  return context.actor.kind === "run" ? { view: shown } : { view: shown, warrant: warrantOf(tx, reference, view) };
+  return context.actor.kind === "run" ? { view: shown } : { view: shown, warrant: workspaceValidator(tx, reference, view) };
 }
 
-async function shownWith(tx: Tx, context: Context, loaded: readonly WorkspaceView[], include: ReadonlySet<string>) {
+async function loadRelated(tx: Tx, context: Context, loaded: readonly WorkspaceView[], include: ReadonlySet<string>) {
   const { views, bindings } = await withBindings(tx, loaded, include);
-  const others = await loadIncluded(tx, context, workspaces, views, include, mayInclude);
+  const others = await loadIncluded(tx, context, workspaces, views, include, canIncludeWithWorkspace);
   return { views, included: others && [...others, ...bindings] };
 }
 
 /** A run of another workspace can see a workspace only because it shares its state, and gets nothing but the state. */
 const isReadable = (view: WorkspaceView): boolean => workspacePermissions(view)["can-read-run"];
 
-const mayInclude = (view: WorkspaceView, name: string): boolean =>
+const canIncludeWithWorkspace = (view: WorkspaceView, name: string): boolean =>
   name !== "effective_tag_bindings" && (name === "outputs" || name === "current_state_version" || isReadable(view));
 
 /** Loads the effective key-value tags if the request includes them. */
@@ -175,7 +175,7 @@ async function withBindings(
   tx: Tx,
   views: readonly WorkspaceView[],
   include: ReadonlySet<string>,
-): Promise<{ views: readonly WorkspaceView[]; bindings: Included[] }> {
+): Promise<{ views: readonly WorkspaceView[]; bindings: IncludedResource[] }> {
   if (!include.has("effective_tag_bindings")) return { views, bindings: [] };
   const readable = views.filter(isReadable).map(({ id }) => id);
   const bindings = await effectiveOnWorkspaces(tx, readable);
@@ -187,7 +187,7 @@ async function withBindings(
   };
 }
 
-interface UpdateBody {
+interface WorkspaceUpdateBody {
   readonly attributes: UpdateAttributes<typeof workspaces>;
   readonly relationships: {
     readonly project?: string | null;
@@ -200,9 +200,9 @@ interface UpdateBody {
 async function update(
   context: ConditionalContext,
   reference: WorkspaceReference,
-  { attributes, relationships }: UpdateBody,
+  { attributes, relationships }: WorkspaceUpdateBody,
 ) {
-  return wakingJobs(context, async (tx) => {
+  return writeAndWakeJobs(context, async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
     context.ifMatch.check(workspace);
     const { destination, faults } = await destinationOf(tx, context, workspace, relationships.project ?? undefined);
@@ -211,7 +211,7 @@ async function update(
     const moved =
       destination === undefined
         ? workspace
-        : { ...workspace, projectId: destination.id, ...movedTo(projectDuration, workspace) };
+        : { ...workspace, projectId: destination.id, ...autoDestroyAfterMove(projectDuration, workspace) };
     const after = changedWorkspace(moved, attributes, projectDuration, context.options);
     const references = referencesOf(workspace, after);
     const { projectExecutionMode, defaultExecutionMode } = workspace;
@@ -224,19 +224,19 @@ async function update(
       ...faults,
       ...workspaceFaults(attributes, after, mode, context.options),
       ...referenceFaults(references, await lookUpReferences(tx, workspace.organizationId, references)),
-      ...(await notServed(tx, context, { ...after, workspaceId: workspace.id }, references)),
+      ...(await scopeFaults(tx, context, { ...after, workspaceId: workspace.id }, references)),
     ]);
     const changes = changesOf<WorkspaceView>(workspace, after);
     const write = (changed: Partial<WorkspaceView>) =>
       updateWorkspaceRow(tx, workspace, { ...changed, updatedAt: now() });
     // Locks the rows that the workspace refers to, before the rows that belong to it.
-    if (changes !== undefined) await write({ ...changes, ...ownDuration(workspace, after) });
-    const rebound = await bindTags(tx, { workspace }, relationships.tagBindings);
+    if (changes !== undefined) await write({ ...changes, ...retainedDuration(workspace, after) });
+    const rebound = await replaceBindings(tx, { workspace }, relationships.tagBindings);
     if (changes === undefined && rebound === undefined) return { view: workspace, isConnected: false };
     const isConnected = await noteRepository(tx, context, workspace, workspace, after);
     if (changes === undefined) await write({});
     if (destination !== undefined)
-      await moveCounted(tx, workspace, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
+      await moveWorkspaceCounts(tx, workspace, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
     const view: WorkspaceView = await loadWorkspace(tx, context, { workspaceId: workspace.id });
     await recordWorkspaceChange(tx, context, { before: workspace, after: view }, rebound);
     return { view, isConnected };
@@ -244,22 +244,22 @@ async function update(
 }
 
 /** Wakes jobs only after the commit: before, they would find nothing. */
-async function wakingJobs(
+async function writeAndWakeJobs(
   context: Context,
   write: (tx: Tx) => Promise<{ readonly view: WorkspaceView; readonly isConnected: boolean }>,
 ): Promise<{ view: WorkspaceView }> {
   const { view, isConnected } = await context.database.write(write);
-  if (isConnected) for (const job of jobsOfRepositories) context.wake?.(job);
+  if (isConnected) for (const job of repositoryJobs) context.wake?.(job);
   return { view };
 }
 
-type Connecting = Granted<Pick<WorkspaceView, "id">, "can-update" | "can-create-workspace">;
+type ConnectingWorkspace = Granted<Pick<WorkspaceView, "id">, "can-update" | "can-create-workspace">;
 
 /** Returns whether the repository or branch changed. */
 async function noteRepository(
   tx: Tx,
   { hooks }: Context,
-  workspace: Connecting,
+  workspace: ConnectingWorkspace,
   before: VcsColumns | undefined,
   after: VcsColumns & { readonly organizationId: string },
 ): Promise<boolean> {
@@ -269,12 +269,12 @@ async function noteRepository(
     before.vcsBranch === vcsBranch &&
     before.vcsOauthTokenId === vcsOauthTokenId;
   if (vcsOauthTokenId === null || vcsIdentifier === null || isSame) return false;
-  await hooks.repositories.connected(tx, madeIn(workspace, { ...workspace, organizationId, vcsIdentifier, vcsBranch }));
+  await hooks.repositories.recordConnected(tx, withProofOf(workspace, { ...workspace, organizationId, vcsIdentifier, vcsBranch }));
   return true;
 }
 
 /** Faults for an agent pool or connection whose scope excludes the workspace. */
-async function notServed(tx: Tx, { hooks }: Context, scope: TakingPlace, references: References): Promise<Fault[]> {
+async function scopeFaults(tx: Tx, { hooks }: Context, scope: ScopeTarget, references: ReferenceLookup): Promise<Fault[]> {
   return servingFaults({
     agentPool: await hooks.scopes.agentPoolServes(tx, scope, references.agentPoolId),
     oauthToken: await hooks.scopes.oauthTokenServes(tx, scope, references.oauthTokenId),
@@ -296,7 +296,7 @@ async function safeDelete(context: Context, reference: WorkspaceReference): Prom
     const { hooks } = context;
     const obstacle = safeDeleteObstacle(workspace, {
       unfinishedRun: (await hooks.runs.listUnfinished(tx, workspace))[0],
-      stateIsProcessing: await hooks.states.isProcessing(tx, workspace.id),
+      stateIsProcessing: await hooks.states.isStateProcessing(tx, workspace.id),
     });
     if (obstacle !== undefined) throw obstacle;
     await remove(tx, context, workspace);
@@ -307,7 +307,7 @@ async function forceDelete(context: ConditionalContext, reference: WorkspaceRefe
   await context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, "alone"), "can-force-delete");
     context.ifMatch.check(workspace);
-    await context.hooks.runs.beforeWorkspaceDelete(tx, context, workspace);
+    await context.hooks.runs.auditRunsOfDeletedWorkspace(tx, context, workspace);
     await remove(tx, context, workspace);
   });
 }
@@ -318,11 +318,11 @@ async function remove(
   workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,
 ): Promise<void> {
   // Locks its project and its tags before the rows that belong to the workspace.
-  await countWorkspaces(tx, workspace, workspace.projectId, -1);
-  await context.hooks.scopes.forget(tx, workspace);
-  const tagIds = await holdTags(tx, workspace);
+  await adjustWorkspaceCount(tx, workspace, workspace.projectId, -1);
+  await context.hooks.scopes.removeScopeTarget(tx, workspace);
+  const tagIds = await lockTagsOfWorkspace(tx, workspace);
   await deleteWorkspaceRow(tx, workspace);
-  await releaseTags(tx, workspace.organizationId, tagIds);
+  await recountReleasedTags(tx, workspace.organizationId, tagIds);
   await recordWorkspaceChange(tx, context, { before: workspace });
 }
 
@@ -330,15 +330,15 @@ async function recordWorkspaceChange(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   change: { readonly before?: WorkspaceView; readonly after?: WorkspaceView },
-  extra: Beside = {},
+  extra: ExtraAuditAttributes = {},
 ): Promise<void> {
   const { before, after } = change;
   await recordChange(tx, context, workspaces, change, {
-    before: before && { ...placeOf(before), ...extra.before },
-    after: after && { ...placeOf(after), ...extra.after },
+    before: before && { ...auditedRelationships(before), ...extra.before },
+    after: after && { ...auditedRelationships(after), ...extra.after },
   });
 }
 
-function placeOf(workspace: WorkspaceView): object {
+function auditedRelationships(workspace: WorkspaceView): object {
   return { project: workspace.projectId, "agent-pool": agentPoolOf(workspace), "ssh-key": workspace.sshKeyId };
 }

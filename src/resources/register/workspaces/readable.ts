@@ -3,12 +3,12 @@
  * filters: `list.ts` and `search-page.ts` combine them.
  */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import { bitOf } from "../../../access/permission-set.ts";
+import { permissionBit } from "../../../access/permission-set.ts";
 import type { Dialect } from "../../../database/dialect.ts";
 import { grantTables as grantTablesOf } from "../../shared/grants/sums.ts";
 import { connectedColumns, connectedJoins, type ConnectedRow } from "./connected.ts";
 
-export const readable = bitOf("runs", "read");
+export const readable = permissionBit("runs", "read");
 
 /**
  * Common table expressions with the grants of the caller's teams, summed by project (`granted`) and by workspace
@@ -28,7 +28,7 @@ export const mayRead = (table: "v" | "w"): RawBuilder<SqlBool> =>
 export const callersProjects: RawBuilder<unknown> = sql`
   select project_id from granted union select v.project_id from single cross join workspaces as v where v.id = single.workspace_id`;
 
-export type Plan =
+export type PageStrategy =
   /** The caller can read all workspaces. */
   | "everything"
   /** Walks all workspaces in order and takes the readable ones until the page is full. */
@@ -42,8 +42,8 @@ export const sortColumns = {
   "current-run.created-at": "current_run_created_at",
 } as const;
 
-export interface Shape {
-  readonly strategy: Plan;
+export interface PageShape {
+  readonly strategy: PageStrategy;
   readonly column: (typeof sortColumns)[keyof typeof sortColumns];
   readonly descending: boolean;
   /** Whether to read the page from the end of the list, because that is nearer. */
@@ -51,7 +51,7 @@ export interface Shape {
 }
 
 /** The id breaks ties, so that pages never overlap. Workspaces without a run come last in both directions. */
-export function order({ column, descending, fromEnd = false }: Shape): RawBuilder<unknown> {
+export function order({ column, descending, fromEnd = false }: PageShape): RawBuilder<unknown> {
   const nulls = column === "current_run_created_at" ? ` nulls ${fromEnd ? "first" : "last"}` : "";
   const direction = sql.raw(`${descending === fromEnd ? "asc" : "desc"}${nulls}`);
   return sql`order by w.${sql.raw(column)} ${direction}, w.id ${sql.raw(fromEnd ? "desc" : "asc")}`;
@@ -61,7 +61,7 @@ export function order({ column, descending, fromEnd = false }: Shape): RawBuilde
  * The id, the sort column and the columns that the search needs. With any more, no index would cover the query. Names
  * contain only letters that both engines fold alike, so an index on names also yields `name_key`.
  */
-export function columnsOf({ column }: Shape, searched: readonly string[], isWalked = false): RawBuilder<unknown> {
+export function columnsOf({ column }: PageShape, searched: readonly string[], isWalked = false): RawBuilder<unknown> {
   const textOf = (name: string) =>
     isWalked && column === "name" && name === "name_key" ? "lower(v.name)" : `v.${name}`;
   return sql.raw([...new Set(["id", column, ...searched])].map((name) => `${textOf(name)} as ${name}`).join(", "));
@@ -69,7 +69,7 @@ export function columnsOf({ column }: Shape, searched: readonly string[], isWalk
 
 /** The workspaces `w` that can be on the page, with the columns that the search needs. */
 export function candidates(
-  shape: Shape,
+  shape: PageShape,
   organizationId: string,
   searched: readonly string[],
   isWalked = false,
@@ -96,7 +96,7 @@ export function collectedWorkspaces(
   principal: string,
   columns: readonly string[],
 ): { readonly tables: RawBuilder<unknown>; readonly from: RawBuilder<unknown> } {
-  const shape: Shape = { strategy: "by-project", column: "name", descending: false };
+  const shape: PageShape = { strategy: "by-project", column: "name", descending: false };
   return {
     tables: grantTables(sql<string>`${organizationId}`, principal),
     from: candidates(shape, organizationId, columns),
@@ -104,7 +104,7 @@ export function collectedWorkspaces(
 }
 
 /** The full rows of a page, with the grants of the caller's teams. */
-export function wholeRows(shape: Shape): RawBuilder<unknown> {
+export function wholeRows(shape: PageShape): RawBuilder<unknown> {
   return sql`select ${connectedColumns}, granted.mask as project_access, single.mask as workspace_access
     from page cross join workspaces as w ${connectedJoins}
     left join granted on granted.project_id = w.project_id
@@ -126,9 +126,9 @@ export interface PageParameters {
 const pageDepths: readonly number[] = [20, 100, 1_000];
 
 /** How many rows to read for a page, rounded up to one of a few steps; undefined for a page far into the list. */
-export type Reach = { readonly rows: number; readonly isPage: boolean } | undefined;
+export type PageDepth = { readonly rows: number; readonly isPage: boolean } | undefined;
 
-export function reachOf({ limit, offset }: PageParameters): Reach {
+export function pageDepthOf({ limit, offset }: PageParameters): PageDepth {
   const rows = pageDepths.find((depth) => offset + limit <= depth);
   return rows === undefined ? undefined : { rows, isPage: offset === 0 && limit === rows };
 }
@@ -140,10 +140,10 @@ export function reachOf({ limit, offset }: PageParameters): Reach {
  */
 export function pageOf(
   { plansOpenLimits }: Dialect,
-  shape: Shape,
+  shape: PageShape,
   source: RawBuilder<unknown>,
   p: PageParameters,
-  depth: Reach,
+  depth: PageDepth,
 ): RawBuilder<unknown> {
   const [sorted, cut, column] = [order(shape), sql`limit ${p.limit} offset ${p.offset}`, sql.raw(shape.column)];
   if (plansOpenLimits || depth === undefined) return sql`select w.id as id ${source} ${sorted} ${cut}`;

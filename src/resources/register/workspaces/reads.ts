@@ -8,7 +8,7 @@ import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import { findWorkspace, findWorkspaces, type WorkspaceReference } from "./store.ts";
-import { endLease } from "./release.ts";
+import { expireLease } from "./release.ts";
 import type { WorkspaceView } from "./view.ts";
 
 export { pageOfWorkspaces, readableCondition } from "./store.ts";
@@ -23,7 +23,7 @@ export async function loadWorkspace(
   const view = await findWorkspace(tx, context, reference, lock);
   if (view === undefined) throw notFound("workspace");
   const workspace = grantWorkspace(view, "can-read-settings");
-  return lock === false ? workspace : endLease(tx, context, workspace);
+  return lock === false ? workspace : expireLease(tx, context, workspace);
 }
 
 /**
@@ -56,7 +56,7 @@ export async function loadWorkspaces(tx: Tx, context: Context, ids: readonly str
   const views = await findWorkspaces(tx, context, ids);
   const visible = views.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
   const settled: WorkspaceView[] = [];
-  for (const workspace of visible) settled.push(await endLease(tx, context, workspace));
+  for (const workspace of visible) settled.push(await expireLease(tx, context, workspace));
   return settled;
 }
 

@@ -7,7 +7,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { ReleasedBy } from "../../shared/hooks.ts";
+import type { UnlockPermission } from "../../shared/hooks.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { type LockColumns, unlocked } from "./holder.ts";
 import { updateWorkspaceRow } from "./store.ts";
@@ -17,14 +17,14 @@ import type { WorkspaceView } from "./view.ts";
  * The columns of the row after the release: the state version written under the lock becomes the current one, and the
  * next queued run starts. Raises `unavailable` while that state version is pending.
  */
-export async function released(
+export async function unlockedColumns(
   tx: Tx,
   context: Context,
-  workspace: Granted<WorkspaceView, ReleasedBy>,
+  workspace: Granted<WorkspaceView, UnlockPermission>,
 ): Promise<Partial<WorkspaceTable>> {
   const { lockedById } = workspace.endedLock ?? workspace;
-  const state = await context.hooks.states.settle(tx, context, workspace, lockedById);
-  const turn = await context.hooks.runs.workspaceUnlocked(tx, context, workspace, state);
+  const state = await context.hooks.states.settleState(tx, context, workspace, lockedById);
+  const turn = await context.hooks.runs.startNextRun(tx, context, workspace, state);
   return { ...unlocked, ...state, ...turn };
 }
 
@@ -32,7 +32,7 @@ export async function released(
  * Removes a lock with an expired lease, like a force-unlock: pending state versions are discarded, because their writer
  * no longer holds the lock. The caller has locked the row. Returns a workspace without such a lock unchanged.
  */
-export async function endLease<View extends WorkspaceView>(tx: Tx, caller: Context, workspace: View): Promise<View> {
+export async function expireLease<View extends WorkspaceView>(tx: Tx, caller: Context, workspace: View): Promise<View> {
   const { endedLock } = workspace;
   if (endedLock === undefined) return workspace;
   // Not an action of the caller, who only happened to be first.
@@ -45,21 +45,21 @@ export async function endLease<View extends WorkspaceView>(tx: Tx, caller: Conte
     needs: "an ended lease",
   });
   await context.hooks.states.discardPending(tx, context, ended);
-  const columns = await released(tx, context, ended);
+  const columns = await unlockedColumns(tx, context, ended);
   await updateWorkspaceRow(tx, ended, columns);
   const view: View = { ...afterUpdate<WorkspaceView>(workspace, columns), endedLock: undefined } as View;
   await recordEvent(tx, context, {
     organizationId: workspace.organizationId,
     verb: "expire-lock",
     subject: { type: "workspaces", id: workspace.id },
-    before: toldOf(endedLock),
-    after: toldOf(view),
+    before: auditedLock(endedLock),
+    after: auditedLock(view),
   });
   return view;
 }
 
 /** A lock in audit events. */
-export function toldOf(lock: LockColumns): object {
+export function auditedLock(lock: LockColumns): object {
   return {
     locked: lock.lockedByType !== null,
     "locked-by": lock.lockedById,

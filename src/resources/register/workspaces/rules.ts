@@ -6,18 +6,18 @@ import { attributeFault, conflict, type AppError, type Fault } from "../../../ke
 import { counted } from "../../../kernel/text.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 import { isExactVersion, isOlder } from "../../site/terraform-versions/versions.ts";
-import { applyAutoDestroy, type AutoDestroyColumns, inheriting, statusAfter } from "./auto-destroy.ts";
+import { applyAutoDestroy, type AutoDestroyColumns, inheritedAutoDestroy, autoDestroyStatusAfter } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
 import { agentPoolFaults, applyExecution, type ExecutionColumns, followingDefaults } from "../execution.ts";
 import { unlocked } from "./holder.ts";
 import { sharingFaultsOf } from "./sharing.ts";
-import type { References } from "./store.ts";
+import type { ReferenceLookup } from "./store.ts";
 import { applyVcs, noRepository, type VcsColumns, vcsFaults } from "./vcs.ts";
 
-type Created = CreateAttributes<typeof workspaces>;
-type Changed = UpdateAttributes<typeof workspaces>;
+type NewWorkspaceAttributes = CreateAttributes<typeof workspaces>;
+type WorkspaceChanges = UpdateAttributes<typeof workspaces>;
 
-export interface Identity {
+export interface WorkspaceIdentity {
   readonly id: string;
   readonly organizationId: string;
   readonly projectId: string;
@@ -25,7 +25,7 @@ export interface Identity {
 }
 
 /** The columns that no request sets. */
-const untouched = {
+const initialColumns = {
   autoDestroyStatus: null,
   sshKeyId: null,
   ...unlocked,
@@ -51,7 +51,7 @@ const untouched = {
 } as const;
 
 export interface NewWorkspaceFacts {
-  readonly identity: Identity;
+  readonly identity: WorkspaceIdentity;
   readonly newestEngine: string;
   readonly projectDuration: string | null;
   readonly options: ServiceOptions;
@@ -59,14 +59,14 @@ export interface NewWorkspaceFacts {
 }
 
 export function newWorkspace(
-  attributes: Created,
+  attributes: NewWorkspaceAttributes,
   { identity, newestEngine, projectDuration, options, source = "tfe-api" }: NewWorkspaceFacts,
 ): WorkspaceTable {
   const isShared = options.edition === "self-hosted" && options.globalRemoteStateDefault;
-  const defaults = { ...inheriting(projectDuration), ...followingDefaults, ...noRepository };
+  const defaults = { ...inheritedAutoDestroy(projectDuration), ...followingDefaults, ...noRepository };
   return {
-    ...untouched,
-    ...createdColumns(workspaces, taken(attributes, options), {
+    ...initialColumns,
+    ...createdColumns(workspaces, acceptedAttributes(attributes, options), {
       engineVersion: newestEngine,
       globalRemoteState: Number(isShared),
     }),
@@ -81,20 +81,20 @@ export function newWorkspace(
 /** The row after an update; absent attributes keep their value. */
 export function changedWorkspace(
   before: WorkspaceTable,
-  attributes: Changed,
+  attributes: WorkspaceChanges,
   projectDuration: string | null,
   options: ServiceOptions,
 ): WorkspaceTable {
   return {
     ...before,
-    ...changedColumns(workspaces, taken(attributes, options)),
+    ...changedColumns(workspaces, acceptedAttributes(attributes, options)),
     ...settingsAfter(before, attributes, projectDuration),
-    ...statusAfter(before, attributes),
+    ...autoDestroyStatusAfter(before, attributes),
   };
 }
 
 /** Drops attributes that this edition ignores. An empty working directory means the repository's root. */
-function taken<Attributes extends Changed>(attributes: Attributes, { edition }: ServiceOptions): Attributes {
+function acceptedAttributes<Attributes extends WorkspaceChanges>(attributes: Attributes, { edition }: ServiceOptions): Attributes {
   return {
     ...otherTriggerEmptied(attributes),
     ...attributes,
@@ -107,7 +107,7 @@ function taken<Attributes extends Changed>(attributes: Attributes, { edition }: 
  * Trigger prefixes and trigger patterns exclude each other: sending one list, even an empty one, empties the other
  * unless the request sends both. See docs/decisions/0172-a-sent-trigger-list-replaces-the-other.md.
  */
-function otherTriggerEmptied({ triggerPrefixes, triggerPatterns }: Changed): Changed {
+function otherTriggerEmptied({ triggerPrefixes, triggerPatterns }: WorkspaceChanges): WorkspaceChanges {
   return {
     ...(triggerPrefixes !== undefined && { triggerPatterns: [] }),
     ...(triggerPatterns !== undefined && { triggerPrefixes: [] }),
@@ -117,7 +117,7 @@ function otherTriggerEmptied({ triggerPrefixes, triggerPatterns }: Changed): Cha
 /** Settings that several attributes and columns make up together. */
 function settingsAfter(
   before: AutoDestroyColumns & ExecutionColumns & VcsColumns,
-  attributes: Changed,
+  attributes: WorkspaceChanges,
   projectDuration: string | null,
 ): AutoDestroyColumns & ExecutionColumns & VcsColumns {
   return {
@@ -129,7 +129,7 @@ function settingsAfter(
 
 /** Faults that can be found without further queries. */
 export function workspaceFaults(
-  attributes: Changed,
+  attributes: WorkspaceChanges,
   after: WorkspaceTable,
   mode: string,
   options: ServiceOptions,
@@ -149,7 +149,7 @@ const assessmentsSince = "0.15.4";
  * error.
  */
 function assessmentFaults(
-  attributes: Changed,
+  attributes: WorkspaceChanges,
   after: WorkspaceTable,
   mode: string,
   { edition }: ServiceOptions,
@@ -166,14 +166,14 @@ function assessmentFaults(
 }
 
 /** The references that a change makes necessary to look up. */
-export function referencesOf(before: WorkspaceTable | undefined, after: WorkspaceTable): References {
+export function referencesOf(before: WorkspaceTable | undefined, after: WorkspaceTable): ReferenceLookup {
   const changed = <Key extends keyof WorkspaceTable>(key: Key) =>
     before?.[key] === after[key] ? undefined : after[key];
   return { name: changed("name"), agentPoolId: changed("agentPoolId"), oauthTokenId: changed("vcsOauthTokenId") };
 }
 
 export function referenceFaults(
-  references: References,
+  references: ReferenceLookup,
   existing: { nameTaken: boolean; agentPool: boolean; oauthToken: boolean },
 ): Fault[] {
   const faults: Fault[] = [];

@@ -8,17 +8,17 @@ import { AppError } from "../../../kernel/errors.ts";
 import { fold, searchWords } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
 import {
-  type Asked,
-  countTagged,
-  countWithAny,
-  type Driver,
+  type ConditionStrategy,
+  countWithKey,
+  countWithAnyTag,
+  type CandidateSet,
   hasAllTags,
   hasNoTag,
-  isNamed,
+  equalsAny,
   isTagged,
-  upToFew,
-  withKey,
-  withTag,
+  countUpToFew,
+  workspacesWithKey,
+  workspacesWithTag,
 } from "./tagged.ts";
 
 export interface WorkspaceSearch {
@@ -62,32 +62,32 @@ export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
  * The number of matches where a counter has it: in the name index, of a tag or of a project. Undefined for combined
  * filters.
  */
-export function knownTotal(tx: Tx, organizationId: string, search: WorkspaceSearch): RawBuilder<number> | undefined {
+export function storedTotal(tx: Tx, organizationId: string, search: WorkspaceSearch): RawBuilder<number> | undefined {
   if (search.projectId !== undefined) return undefined;
   const [word = "", ...moreWords] = searchWords(search.part ?? "");
   if (isIndexed(word) && moreWords.length === 0 && !isFiltered({ ...search, part: undefined }))
     return tx.dialect.names.counted(organizationId, word);
   if (search.runStatuses.length > 0 && !isFiltered({ ...search, runStatuses: [] }))
-    return tx.dialect.counts.inState(organizationId, isNamed(tx, search.runStatuses));
+    return tx.dialect.counts.workspacesWithStatus(organizationId, equalsAny(tx, search.runStatuses));
   const [filter, ...moreFilters] = search.tagged;
   if (filter?.key && moreFilters.length === 0 && !isFiltered({ ...search, tagged: [] }))
-    return countTagged(tx, organizationId, { key: filter.key, value: filter.value });
+    return countWithKey(tx, organizationId, { key: filter.key, value: filter.value });
   const [tag = "", ...moreTags] = new Set(search.tags);
   if (tag !== "" && moreTags.length === 0 && !isFiltered({ ...search, tags: [] }))
-    return countWithAny(tx, organizationId, [tag]);
+    return countWithAnyTag(tx, organizationId, [tag]);
   if (search.excludedTags.length === 0 || isFiltered({ ...search, excludedTags: [] })) return undefined;
   return sql<number>`(select coalesce(sum(workspace_count), 0) from projects where organization_id = ${organizationId})
-    - ${countWithAny(tx, organizationId, [...new Set(search.excludedTags)])}`;
+    - ${countWithAnyTag(tx, organizationId, [...new Set(search.excludedTags)])}`;
 }
 
 /**
  * The expression keeps both engines from using the status index, which would read all workspaces of the organization
  * with that status.
  */
-function isInState(tx: Tx, statuses: readonly string[], by: Asked): RawBuilder<SqlBool> {
+function hasRunStatus(tx: Tx, statuses: readonly string[], by: ConditionStrategy): RawBuilder<SqlBool> {
   return by === "by project"
     ? tx.dialect.isOneOf(sql<string | null>`(w.current_run_status || '')`, statuses)
-    : isNamed(tx, statuses)("w.currentRunStatus");
+    : equalsAny(tx, statuses)("w.currentRunStatus");
 }
 
 /** The conditions on a workspace `w`. Raises `bad-request` for a pattern with too many stars. */
@@ -95,7 +95,7 @@ export function conditionsOf(
   tx: Tx,
   organizationId: string,
   search: WorkspaceSearch,
-  by: Asked,
+  by: ConditionStrategy,
 ): RawBuilder<SqlBool>[] {
   const conditions: RawBuilder<SqlBool>[] = [];
   if (search.ids !== undefined) conditions.push(tx.dialect.isOneOf(sql.ref("w.id"), search.ids));
@@ -104,7 +104,7 @@ export function conditionsOf(
   if (search.wildcard) conditions.push(matches(search.wildcard));
   if (search.tags.length > 0) conditions.push(hasAllTags(tx, organizationId, [...new Set(search.tags)], by));
   if (search.excludedTags.length > 0) conditions.push(hasNoTag(tx, organizationId, search.excludedTags, by));
-  if (search.runStatuses.length > 0) conditions.push(isInState(tx, search.runStatuses, by));
+  if (search.runStatuses.length > 0) conditions.push(hasRunStatus(tx, search.runStatuses, by));
   // An expired lease no longer locks the workspace.
   if (search.lockedBefore !== undefined)
     conditions.push(sql<SqlBool>`w.locked_at < ${search.lockedBefore}
@@ -130,45 +130,45 @@ function matches(pattern: string): RawBuilder<SqlBool> {
 }
 
 /** With more filters, the others are checked on the smallest of these sets. */
-const driversMax = 3;
+const candidateSetsMax = 3;
 
 /**
  * The sets that a search can start from instead of all workspaces: one for each of its first tags, keys and statuses,
  * with the remaining filters.
  */
-export function driversOf(
+export function candidateSetsOf(
   tx: Tx,
   organizationId: string,
   search: WorkspaceSearch,
-): readonly (Driver & { readonly rest: WorkspaceSearch })[] {
+): readonly (CandidateSet & { readonly rest: WorkspaceSearch })[] {
   const tags = [...new Set(search.tags)];
   const byTags = tags.map((tag) => ({
-    ...withTag(tx, organizationId, tag),
+    ...workspacesWithTag(tx, organizationId, tag),
     rest: { ...search, tags: tags.filter((other) => other !== tag) },
   }));
   const byKeys = search.tagged.flatMap(({ key, value }, position) =>
     key
-      ? [{ ...withKey(organizationId, key, value), rest: { ...search, tagged: search.tagged.toSpliced(position, 1) } }]
+      ? [{ ...workspacesWithKey(organizationId, key, value), rest: { ...search, tagged: search.tagged.toSpliced(position, 1) } }]
       : [],
   );
-  const byStatus = { ...withStatus(tx, organizationId, search.runStatuses), rest: { ...search, runStatuses: [] } };
-  const byIds = search.ids && { ...withIds(tx, organizationId, search.ids), rest: { ...search, ids: undefined } };
+  const byStatus = { ...workspacesWithStatus(tx, organizationId, search.runStatuses), rest: { ...search, runStatuses: [] } };
+  const byIds = search.ids && { ...workspacesWithIds(tx, organizationId, search.ids), rest: { ...search, ids: undefined } };
   return [
     ...(byIds === undefined ? [] : [byIds]),
     ...byTags,
     ...byKeys,
     ...(search.runStatuses.length > 0 ? [byStatus] : []),
-  ].slice(0, driversMax);
+  ].slice(0, candidateSetsMax);
 }
 
-function withIds(tx: Tx, organizationId: string, requestedIds: readonly string[]): Driver {
+function workspacesWithIds(tx: Tx, organizationId: string, requestedIds: readonly string[]): CandidateSet {
   const ids = sql`select s.id as workspace_id from workspaces as s
     where s.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("s.id"), requestedIds)}`;
-  return { ids, size: upToFew(ids) };
+  return { ids, size: countUpToFew(ids) };
 }
 
-function withStatus(tx: Tx, organizationId: string, statuses: readonly string[]): Driver {
+function workspacesWithStatus(tx: Tx, organizationId: string, statuses: readonly string[]): CandidateSet {
   const ids = sql`select s.id as workspace_id from workspaces as s
-    where s.organization_id = ${organizationId} and ${isNamed(tx, statuses)("s.currentRunStatus")}`;
-  return { ids, size: upToFew(ids) };
+    where s.organization_id = ${organizationId} and ${equalsAny(tx, statuses)("s.currentRunStatus")}`;
+  return { ids, size: countUpToFew(ids) };
 }

@@ -1,10 +1,10 @@
 /** SQL of workspaces: loading them with the caller's access, and changing their own rows. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { effective } from "../../../access/effective.ts";
-import { type Granted, madeIn } from "../../../access/granted.ts";
-import { open } from "../../../access/organization.ts";
-import { bitOf, holds } from "../../../access/permission-set.ts";
+import { effectiveAccess } from "../../../access/effective.ts";
+import { type Granted, withProofOf } from "../../../access/granted.ts";
+import { noRestrictions } from "../../../access/organization.ts";
+import { permissionBit, hasPermission } from "../../../access/permission-set.ts";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
 import { insertRow, prepared } from "../../../database/prepared.ts";
@@ -22,29 +22,29 @@ import {
 } from "../../shared/grants/reads.ts";
 import { factsColumns, factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
-import { held, type Lock, lockable } from "../../shared/locks.ts";
+import { lockClause, type Lock, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import { raisedBy, updateRow } from "../../shared/versions.ts";
+import { incrementedWhenChanged, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
-import { durationInForce } from "./auto-destroy.ts";
-import { connected, type ConnectedRow, type Workspaces } from "./connected.ts";
+import { effectiveDuration } from "./auto-destroy.ts";
+import { joinConnections, type ConnectedRow, type WorkspacesQuery } from "./connected.ts";
 import { hasLeaseEnded, unlocked } from "./holder.ts";
 import type { WorkspaceSearch } from "./search.ts";
 import { type OrganizationSettings, webhookUrlOf, type WorkspaceView } from "./view.ts";
 
-const readable = bitOf("runs", "read");
+const readable = permissionBit("runs", "read");
 
 export type WorkspaceReference =
   | { readonly workspaceId: string }
   | { readonly organizationName: string; readonly workspaceName: string };
 
-interface WorkspaceRow extends ConnectedRow, OrganizationSettings, StandingFacts {
+interface WorkspaceViewRow extends ConnectedRow, OrganizationSettings, StandingFacts {
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }
 
 function workspaceForActor(db: Kysely<Schema>, principal: string) {
-  return connected(db.selectFrom("workspaces as w") as unknown as Workspaces)
+  return joinConnections(db.selectFrom("workspaces as w") as unknown as WorkspacesQuery)
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .innerJoin("accessVersions as a", "a.organizationId", "w.organizationId")
     .select([
@@ -60,13 +60,13 @@ function workspaceForActor(db: Kysely<Schema>, principal: string) {
     .select(workspaceAccessColumns(principal));
 }
 
-type ById = { id: string; principal: string };
-type ByName = { organizationKey: string; name: string; principal: string };
+type WorkspaceIdQuery = { id: string; principal: string };
+type WorkspaceNameQuery = { organizationKey: string; name: string; principal: string };
 
-const byId = lockable<ById, WorkspaceRow>("w", (db, { id, principal }) =>
+const byId = lockableStatement<WorkspaceIdQuery, WorkspaceViewRow>("w", (db, { id, principal }) =>
   workspaceForActor(db, principal).where("w.id", "=", id),
 );
-const byName = lockable<ByName, WorkspaceRow>("w", (db, { organizationKey, name, principal }) =>
+const byName = lockableStatement<WorkspaceNameQuery, WorkspaceViewRow>("w", (db, { organizationKey, name, principal }) =>
   workspaceForActor(db, principal).where("o.nameKey", "=", organizationKey).where("w.name", "=", name),
 );
 
@@ -86,7 +86,7 @@ export async function findWorkspace(
           { organizationKey: fold(reference.organizationName), name: reference.workspaceName, principal },
           lock,
         );
-  if (row !== undefined) refuseMoved([row]);
+  if (row !== undefined) refuseMovedWorkspaces([row]);
   return row && toWorkspaceView(row, workspaceFactsOf(actor, row), options);
 }
 
@@ -94,7 +94,7 @@ export async function findWorkspace(
  * If another transaction moved the workspace while this one waited for its row, the project's columns are missing.
  * Raises `Overtaken`.
  */
-function refuseMoved(rows: readonly WorkspaceRow[]): void {
+function refuseMovedWorkspaces(rows: readonly WorkspaceViewRow[]): void {
   if (rows.some((row) => row.projectDefaults === null)) throw new Overtaken("the workspace was moved concurrently");
 }
 
@@ -108,32 +108,32 @@ export async function findWorkspaces(
   const rows = await workspaceForActor(tx.db, principalOf(actor))
     .where(tx.dialect.isOneOf(sql.ref("w.id"), ids))
     .orderBy("w.id")
-    .modifyEnd(held(tx.dialect, "w", lock))
+    .modifyEnd(lockClause(tx.dialect, "w", lock))
     .execute();
-  refuseMoved(rows);
+  refuseMovedWorkspaces(rows);
   return rows.map((row) => toWorkspaceView(row, workspaceFactsOf(actor, row), options));
 }
 
-function toWorkspaceView(row: WorkspaceRow, facts: WorkspaceFacts, options: Context["options"]): WorkspaceView {
+function toWorkspaceView(row: WorkspaceViewRow, facts: WorkspaceFacts, options: Context["options"]): WorkspaceView {
   return {
     ...row,
     ...facts,
     ...(hasLeaseEnded(row) && { ...unlocked, endedLock: row }),
-    autoDestroyActivityDuration: durationInForce(row),
+    autoDestroyActivityDuration: effectiveDuration(row),
     edition: options.edition,
     webhookUrl: row.oauthClientId === null ? null : webhookUrlOf(options, row.oauthClientId),
   };
 }
 
-function workspacesOf(query: Workspaces, organization: OrganizationView, principal: string) {
+function workspacesOf(query: WorkspacesQuery, organization: OrganizationView, principal: string) {
   const organizationId = sql<string>`${organization.id}`;
-  return connected(query)
+  return joinConnections(query)
     .select(projectGrants(organizationId, sql.ref("w.projectId"), principal))
     .select(workspaceGrants(organizationId, sql.ref("w.id"), principal));
 }
 
 /** Completes a row of a list with the columns that all workspaces of the organization share. */
-export function inOrganization(
+export function workspaceViewIn(
   row: ConnectedRow & { projectAccess: number | null; workspaceAccess: number | null },
   organization: OrganizationView,
   options: Context["options"],
@@ -148,10 +148,10 @@ export function inOrganization(
     allowForceDeleteWorkspaces,
     assessmentsEnforced,
   };
-  const access = effective(standing.everywhere, row.projectAccess, row.workspaceAccess);
+  const access = effectiveAccess(standing.everywhere, row.projectAccess, row.workspaceAccess);
   const workspaceFacts = { access, owner: standing.owner, allowForceDeleteWorkspaces };
   return toWorkspaceView(
-    { ...row, ...organizationColumns, teamAccess: null, isMember: 0, ...open },
+    { ...row, ...organizationColumns, teamAccess: null, isMember: 0, ...noRestrictions },
     workspaceFacts,
     options,
   );
@@ -161,7 +161,7 @@ export function inOrganization(
  * The view of a workspace in the transaction that creates it, without loading it: it has no grants, connections or
  * retention policy of its own yet.
  */
-export function madeWorkspace(
+export function newWorkspaceView(
   row: WorkspaceTable,
   project: ProjectView,
   organization: OrganizationView,
@@ -182,7 +182,7 @@ export function madeWorkspace(
     retentionKind: null,
   };
   const connectedRow = { ...row, ...projectColumns, ...noConnections, projectAccess: null, workspaceAccess: null };
-  return { ...inOrganization(connectedRow, organization, options), access: project.access };
+  return { ...workspaceViewIn(connectedRow, organization, options), access: project.access };
 }
 
 /**
@@ -192,7 +192,7 @@ export function readableCondition(
   actor: Actor,
   organization: Pick<OrganizationView, "id" | "standing">,
 ): RawBuilder<boolean> | undefined {
-  if (holds(organization.standing.everywhere, "runs", "read")) return undefined;
+  if (hasPermission(organization.standing.everywhere, "runs", "read")) return undefined;
   const principal = principalOf(actor);
   const organizationId = sql<string>`${organization.id}`;
   return sql<boolean>`(${hasProjectGrant(organizationId, sql.ref("w.projectId"), principal, readable)}
@@ -210,7 +210,7 @@ export async function pageOfWorkspaces(
   let matching = tx.db
     .selectFrom("workspaces as w")
     .where("w.organizationId", "=", organization.id)
-    .where(condition) as unknown as Workspaces;
+    .where(condition) as unknown as WorkspacesQuery;
   const readableWorkspaces = readableCondition(actor, organization);
   if (readableWorkspaces !== undefined) matching = matching.where(readableWorkspaces);
   const { rows, totals } = await fetchPage(tx, {
@@ -219,7 +219,7 @@ export async function pageOfWorkspaces(
     page,
     totals: { totalCount: countOf(matching.select("w.id")) },
   });
-  return { views: rows.map((row) => inOrganization(row, organization, options)), totalCount: totals.totalCount };
+  return { views: rows.map((row) => workspaceViewIn(row, organization, options)), totalCount: totals.totalCount };
 }
 
 export async function insertWorkspace(
@@ -228,7 +228,7 @@ export async function insertWorkspace(
   row: WorkspaceTable,
 ): Promise<Granted<WorkspaceTable, "can-create-workspace">> {
   await insertRow(tx, "workspaces", row);
-  return madeIn(into, row);
+  return withProofOf(into, row);
 }
 
 /** The ids of workspaces in all organizations whose lock has an expired lease. */
@@ -260,7 +260,7 @@ export async function updateWorkspaceRow(
 ): Promise<void> {
   await updateRow(tx, "workspaces", workspace.id, {
     ...changes,
-    ...raisedBy(changes, "factsVersion", ["name"]),
+    ...incrementedWhenChanged(changes, "factsVersion", ["name"]),
   });
 }
 
@@ -272,14 +272,14 @@ export async function deleteWorkspaceRow(
   await tx.db.deleteFrom("workspaces").where("id", "=", workspace.id).execute();
 }
 
-export interface References {
+export interface ReferenceLookup {
   readonly name?: string | undefined;
   readonly agentPoolId?: string | null | undefined;
   readonly oauthTokenId?: string | null | undefined;
   readonly sshKeyId?: string | null | undefined;
 }
 
-interface WantedReferences {
+interface ReferenceQuery {
   readonly organizationId: string;
   readonly name: string;
   readonly agentPoolId: string;
@@ -287,12 +287,12 @@ interface WantedReferences {
   readonly sshKeyId: string;
 }
 
-type Found = Record<"nameTaken" | "agentPool" | "oauthToken" | "sshKey", number>;
+type ReferenceCounts = Record<"nameTaken" | "agentPool" | "oauthToken" | "sshKey", number>;
 
-const countReferences = prepared<WantedReferences, Found>((db, query) => {
+const countReferences = prepared<ReferenceQuery, ReferenceCounts>((db, query) => {
   const count = (table: string, column: string, value: string) =>
     sql`(select count(*) from ${sql.table(table)} where organization_id = ${query.organizationId} and ${sql.ref(column)} = ${value})`;
-  const counts = sql<Found>`
+  const counts = sql<ReferenceCounts>`
     select ${count("workspaces", "name", query.name)} as name_taken,
       ${count("agent_pools", "id", query.agentPoolId)} as agent_pool,
       ${count("oauth_tokens", "id", query.oauthTokenId)} as oauth_token,
@@ -304,7 +304,7 @@ const countReferences = prepared<WantedReferences, Found>((db, query) => {
 export async function lookUpReferences(
   tx: Tx,
   organizationId: string,
-  { name, agentPoolId, oauthTokenId, sshKeyId }: References,
+  { name, agentPoolId, oauthTokenId, sshKeyId }: ReferenceLookup,
 ): Promise<{ nameTaken: boolean; agentPool: boolean; oauthToken: boolean; sshKey: boolean }> {
   const [row] = await countReferences(tx, {
     organizationId,
@@ -322,7 +322,7 @@ export async function lookUpReferences(
 }
 
 /** Whether the user or team that holds the lock still exists. A run can't be deleted before its workspace. */
-export async function isHolderThere(
+export async function lockHolderExists(
   tx: Tx,
   { lockedByType, lockedById }: Pick<WorkspaceTable, "lockedByType" | "lockedById">,
 ): Promise<boolean> {

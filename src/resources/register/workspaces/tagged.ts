@@ -11,22 +11,22 @@ import { callersProjects } from "./readable.ts";
  * Evaluate conditions on each workspace, which suits few candidates; the same, but look up the bindings of the caller's
  * projects once; or compare with the sets of matching ids.
  */
-export type Asked = "one by one" | "by project" | "sets";
+export type ConditionStrategy = "one by one" | "by project" | "sets";
 
 /** Ids, possibly repeated, that include every match; `size` is exact only up to `fewMax`. */
-export interface Driver {
+export interface CandidateSet {
   readonly ids: RawBuilder<unknown>;
   readonly size: RawBuilder<number>;
 }
 
-type Key = { readonly key: string; readonly value?: string | undefined };
+type TagKeyFilter = { readonly key: string; readonly value?: string | undefined };
 
 /** Counts rows up to `fewMax + 1`. */
-export const upToFew = (rows: RawBuilder<unknown>): RawBuilder<number> =>
+export const countUpToFew = (rows: RawBuilder<unknown>): RawBuilder<number> =>
   sql<number>`(select count(*) from (select 1 from (${rows}) as every limit ${sql.lit(fewMax + 1)}) as counted)`;
 
 /** A list of one compares with `=`, which is faster. */
-export function isNamed(tx: Tx, names: readonly string[]) {
+export function equalsAny(tx: Tx, names: readonly string[]) {
   const [only, ...more] = names;
   return (column: string): RawBuilder<SqlBool> =>
     only !== undefined && more.length === 0
@@ -38,12 +38,12 @@ export function isNamed(tx: Tx, names: readonly string[]) {
  * The offset keeps PostgreSQL from turning the subquery into a join over all rows when the condition is evaluated per
  * workspace.
  */
-const existsBy =
-  (by: Asked) =>
+const existsWith =
+  (by: ConditionStrategy) =>
   (rows: RawBuilder<unknown>): RawBuilder<SqlBool> =>
     by === "sets" ? sql<SqlBool>`exists (select 1 ${rows})` : sql<SqlBool>`exists (select 1 ${rows} limit 1 offset 0)`;
 
-const existsHere = existsBy("one by one");
+const existsPerRow = existsWith("one by one");
 
 // --- flat tags and binding keys
 
@@ -54,13 +54,13 @@ const tagSetsMax = 5;
  * A workspace that overrides its project's binding still has the key. Further tags are counted on each workspace that
  * has the first ones, because engines limit how deeply statements can nest.
  */
-export function hasAllTags(tx: Tx, organizationId: string, tags: readonly string[], by: Asked): RawBuilder<SqlBool> {
+export function hasAllTags(tx: Tx, organizationId: string, tags: readonly string[], by: ConditionStrategy): RawBuilder<SqlBool> {
   const first = tags
     .slice(0, tagSetsMax)
     .map((tag) =>
       by === "sets"
         ? sql`w.id in (${carriers(tx, organizationId, [tag])})`
-        : sql`(${sql.join(waysToCarry(tx, organizationId, [tag], by), sql` or `)})`,
+        : sql`(${sql.join(tagConditions(tx, organizationId, [tag], by), sql` or `)})`,
     );
   const others = tags.slice(tagSetsMax);
   const [flat, own, inherited] = tagsOn(tx, organizationId, others);
@@ -71,9 +71,9 @@ export function hasAllTags(tx: Tx, organizationId: string, tags: readonly string
   return sql<SqlBool>`(${sql.join(others.length === 0 ? first : [...first, rest], sql` and `)})`;
 }
 
-export function hasNoTag(tx: Tx, organizationId: string, tags: readonly string[], by: Asked): RawBuilder<SqlBool> {
+export function hasNoTag(tx: Tx, organizationId: string, tags: readonly string[], by: ConditionStrategy): RawBuilder<SqlBool> {
   const conditions =
-    by === "sets" ? tagsOn(tx, organizationId, tags).map(existsBy(by)) : waysToCarry(tx, organizationId, tags, by);
+    by === "sets" ? tagsOn(tx, organizationId, tags).map(existsWith(by)) : tagConditions(tx, organizationId, tags, by);
   return sql<SqlBool>`(${sql.join(
     conditions.map((condition) => sql`not ${condition}`),
     sql` and `,
@@ -84,39 +84,39 @@ export function hasNoTag(tx: Tx, organizationId: string, tags: readonly string[]
  * Three conditions on a workspace `w`: a flat tag, its own binding, its project's binding. Whether the organization has
  * such a key at all is checked once, so that usually only the first needs an index lookup.
  */
-function waysToCarry(tx: Tx, organizationId: string, tags: readonly string[], by: Asked): RawBuilder<SqlBool>[] {
-  const named = isNamed(tx, tags);
+function tagConditions(tx: Tx, organizationId: string, tags: readonly string[], by: ConditionStrategy): RawBuilder<SqlBool>[] {
+  const named = equalsAny(tx, tags);
   const ids = sql`(select t.id from tags as t where t.organization_id = ${organizationId} and ${named("t.name")})`;
   const isTag = tags.length === 1 ? sql`wt.tag_id = ${ids}` : sql`wt.tag_id in ${ids}`;
   const isKey = (table: string) => named(`${table}.key`);
   return [
-    existsHere(sql`from workspace_tags as wt where wt.workspace_id = w.id and ${isTag}`),
-    sql<SqlBool>`(${someHave(organizationId, "workspace", isKey)} and ${existsHere(sql`
+    existsPerRow(sql`from workspace_tags as wt where wt.workspace_id = w.id and ${isTag}`),
+    sql<SqlBool>`(${organizationHasBinding(organizationId, "workspace", isKey)} and ${existsPerRow(sql`
       from tag_bindings as own where own.workspace_id = w.id and ${isKey("own")}`)})`,
     inherits(organizationId, isKey, by),
   ];
 }
 
-type Fits = (table: string) => RawBuilder<SqlBool>;
+type BindingCondition = (table: string) => RawBuilder<SqlBool>;
 
 /** Whether the project of a workspace `w` has such a binding. */
-function inherits(organizationId: string, fits: Fits, by: Asked): RawBuilder<SqlBool> {
+function inherits(organizationId: string, fits: BindingCondition, by: ConditionStrategy): RawBuilder<SqlBool> {
   const fromProject = sql`tag_bindings as inherited where ${fits("inherited")} and inherited.project_id`;
   if (by !== "by project")
-    return sql<SqlBool>`(${someHave(organizationId, "project", fits)} and ${existsHere(sql`from ${fromProject} = w.project_id`)})`;
+    return sql<SqlBool>`(${organizationHasBinding(organizationId, "project", fits)} and ${existsPerRow(sql`from ${fromProject} = w.project_id`)})`;
   return sql<SqlBool>`w.project_id in (
     select reached.project_id from (${callersProjects}) as reached cross join ${fromProject} = reached.project_id)`;
 }
 
 /** Does not depend on the row, so engines evaluate it once. */
-function someHave(organizationId: string, of: "workspace" | "project", fits: Fits): RawBuilder<SqlBool> {
+function organizationHasBinding(organizationId: string, of: "workspace" | "project", fits: BindingCondition): RawBuilder<SqlBool> {
   return sql<SqlBool>`exists (select 1 from tag_bindings as bound
     where bound.organization_id = ${organizationId} and ${fits("bound")} and bound.${sql.raw(of)}_id is not null)`;
 }
 
 /** Ids can repeat. */
 function carriers(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<unknown> {
-  const named = isNamed(tx, tags);
+  const named = equalsAny(tx, tags);
   return sql`${flatCarriers(organizationId, named("t.name"))} union all ${keyCarriers(organizationId, (table) => named(`${table}.key`))}`;
 }
 
@@ -128,7 +128,7 @@ function flatCarriers(organizationId: string, isTag: RawBuilder<SqlBool>): RawBu
 }
 
 /** Workspaces with a binding of their own or of their project, whether or not they override it. */
-function keyCarriers(organizationId: string, fits: Fits): RawBuilder<unknown> {
+function keyCarriers(organizationId: string, fits: BindingCondition): RawBuilder<unknown> {
   return sql`
     select own.workspace_id from tag_bindings as own
     where own.organization_id = ${organizationId} and ${fits("own")} and own.workspace_id is not null
@@ -140,7 +140,7 @@ function keyCarriers(organizationId: string, fits: Fits): RawBuilder<unknown> {
 
 /** The sources of tags of a workspace `w`. */
 function tagsOn(tx: Tx, organizationId: string, tags: readonly string[]) {
-  const named = isNamed(tx, tags);
+  const named = equalsAny(tx, tags);
   const bound = (to: string, table: string) => sql`
     from tag_bindings as ${sql.table(table)}
     where ${sql.ref(`${table}.${to}`)} = ${sql.ref(`w.${to === "workspaceId" ? "id" : to}`)}
@@ -153,32 +153,32 @@ function tagsOn(tx: Tx, organizationId: string, tags: readonly string[]) {
   ] as const;
 }
 
-const instances = (organizationId: string, tag: string) => sql<number>`
+const flatTagCount = (organizationId: string, tag: string) => sql<number>`
   coalesce((select instance_count from tags where organization_id = ${organizationId} and name = ${tag}), 0)`;
 
 /** With several tags, or a tag that is also a key, a workspace can match twice and must count once. */
-export function countWithAny(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<number> {
+export function countWithAnyTag(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<number> {
   const counted = sql<number>`(
     select count(distinct found.workspace_id) from (${carriers(tx, organizationId, tags)}) as found)`;
   const [tag = "", ...more] = tags;
   if (more.length > 0) return counted;
   return sql<number>`(case
     when exists (select 1 from tag_bindings where organization_id = ${organizationId} and key = ${tag}) then ${counted}
-    else ${instances(organizationId, tag)} end)`;
+    else ${flatTagCount(organizationId, tag)} end)`;
 }
 
-export function withTag(tx: Tx, organizationId: string, tag: string): Driver {
-  const isKey = (table: string) => isNamed(tx, [tag])(`${table}.key`);
+export function workspacesWithTag(tx: Tx, organizationId: string, tag: string): CandidateSet {
+  const isKey = (table: string) => equalsAny(tx, [tag])(`${table}.key`);
   return {
     ids: carriers(tx, organizationId, [tag]),
-    size: sql<number>`(${instances(organizationId, tag)} + ${upToFew(keyCarriers(organizationId, isKey))})`,
+    size: sql<number>`(${flatTagCount(organizationId, tag)} + ${countUpToFew(keyCarriers(organizationId, isKey))})`,
   };
 }
 
 // --- keys and values: a flat tag is a key without a value, and a workspace's own binding overrides its project's
 
-const fitting =
-  ({ key, value }: Partial<Key>) =>
+const bindingMatches =
+  ({ key, value }: Partial<TagKeyFilter>) =>
   (table: string): RawBuilder<SqlBool> => {
     const keyFits = key ? sql<SqlBool>`${sql.ref(`${table}.key`)} = ${key}` : sql<SqlBool>`1 = 1`;
     return value ? sql<SqlBool>`${keyFits} and ${sql.ref(`${table}.value`)} = ${value}` : keyFits;
@@ -188,25 +188,25 @@ const fitting =
 export function isTagged(
   organizationId: string,
   { key, value }: { readonly key?: string; readonly value?: string },
-  by: Asked,
+  by: ConditionStrategy,
 ): RawBuilder<SqlBool> {
   if (!key) return isTaggedByAny(value, by);
   if (by === "sets")
-    return sql<SqlBool>`w.id in (${sql.join(taggedSets(organizationId, { key, value }), sql` union all `)})`;
-  const [fits, hasKey] = [fitting({ key, value }), fitting({ key })];
-  const own = (matches: Fits) => sql<SqlBool>`(${someHave(organizationId, "workspace", matches)}
-    and ${existsHere(sql`from tag_bindings as own where own.workspace_id = w.id and ${matches("own")}`)})`;
+    return sql<SqlBool>`w.id in (${sql.join(keyedWorkspaces(organizationId, { key, value }), sql` union all `)})`;
+  const [fits, hasKey] = [bindingMatches({ key, value }), bindingMatches({ key })];
+  const own = (matches: BindingCondition) => sql<SqlBool>`(${organizationHasBinding(organizationId, "workspace", matches)}
+    and ${existsPerRow(sql`from tag_bindings as own where own.workspace_id = w.id and ${matches("own")}`)})`;
   const conditions = [own(fits), sql<SqlBool>`(${inherits(organizationId, fits, by)} and not ${own(hasKey)})`];
   if (!value)
     conditions.push(
-      existsHere(sql`from workspace_tags as wt where wt.workspace_id = w.id and wt.tag_id = (
+      existsPerRow(sql`from workspace_tags as wt where wt.workspace_id = w.id and wt.tag_id = (
         select t.id from tags as t where t.organization_id = ${organizationId} and t.name = ${key})`),
     );
   return sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
 }
 
-function isTaggedByAny(value: string | undefined, by: Asked): RawBuilder<SqlBool> {
-  const [exists, fits] = [existsBy(by), fitting({ value })];
+function isTaggedByAny(value: string | undefined, by: ConditionStrategy): RawBuilder<SqlBool> {
+  const [exists, fits] = [existsWith(by), bindingMatches({ value })];
   const overriding = sql`from tag_bindings as own where own.workspace_id = w.id and own.key = inherited.key`;
   return sql<SqlBool>`(${exists(sql`from tag_bindings as own where own.workspace_id = w.id and ${fits("own")}`)}
     or ${exists(sql`from tag_bindings as inherited where inherited.project_id = w.project_id and ${fits("inherited")}
@@ -214,9 +214,9 @@ function isTaggedByAny(value: string | undefined, by: Asked): RawBuilder<SqlBool
 }
 
 /** Ids of workspaces with the key: on their own, from their project, and as a flat tag if the filter has no value. */
-function taggedSets(organizationId: string, filter: Key): RawBuilder<unknown>[] {
+function keyedWorkspaces(organizationId: string, filter: TagKeyFilter): RawBuilder<unknown>[] {
   const fits = (table: string) =>
-    sql`${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${fitting(filter)(table)}`;
+    sql`${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${bindingMatches(filter)(table)}`;
   const own = sql`
     select own.workspace_id from tag_bindings as own where ${fits("own")} and own.workspace_id is not null`;
   const inherited = sql`
@@ -229,19 +229,19 @@ function taggedSets(organizationId: string, filter: Key): RawBuilder<unknown>[] 
     : [own, inherited, flatCarriers(organizationId, sql<SqlBool>`t.name = ${filter.key}`)];
 }
 
-export function withKey(organizationId: string, key: string, value: string | undefined): Driver {
-  const bound = upToFew(keyCarriers(organizationId, fitting({ key, value })));
+export function workspacesWithKey(organizationId: string, key: string, value: string | undefined): CandidateSet {
+  const bound = countUpToFew(keyCarriers(organizationId, bindingMatches({ key, value })));
   return {
-    ids: sql.join(taggedSets(organizationId, { key, value }), sql` union all `),
-    size: value ? bound : sql<number>`(${instances(organizationId, key)} + ${bound})`,
+    ids: sql.join(keyedWorkspaces(organizationId, { key, value }), sql` union all `),
+    size: value ? bound : sql<number>`(${flatTagCount(organizationId, key)} + ${bound})`,
   };
 }
 
 /** The first two sets are disjoint; a flat tag can overlap with both. */
-export function countTagged(tx: Tx, organizationId: string, filter: Key): RawBuilder<number> {
-  const sets = taggedSets(organizationId, filter);
+export function countWithKey(tx: Tx, organizationId: string, filter: TagKeyFilter): RawBuilder<number> {
+  const sets = keyedWorkspaces(organizationId, filter);
   const [, inherited, flat] = sets;
-  const apart = sql<number>`(${tx.dialect.counts.bound(organizationId, filter)}
+  const apart = sql<number>`(${tx.dialect.counts.workspacesWithTag(organizationId, filter)}
     + ${countHeirs(organizationId, filter, sql<number>`(select count(*) from (${inherited}) as inherited)`)})`;
   if (flat === undefined) return apart;
   return sql<number>`(case when exists (select 1 from tags where organization_id = ${organizationId} and name = ${filter.key})
@@ -252,12 +252,12 @@ export function countTagged(tx: Tx, organizationId: string, filter: Key): RawBui
  * The number of workspaces that inherit a key without overriding it, from the projects' workspace counters minus the
  * overrides. If there are more overrides than heirs, uses `oneByOne`.
  */
-function countHeirs(organizationId: string, filter: Key, oneByOne: RawBuilder<number>): RawBuilder<number> {
+function countHeirs(organizationId: string, filter: TagKeyFilter, oneByOne: RawBuilder<number>): RawBuilder<number> {
   const carrying = sql`inherited.organization_id = ${organizationId} and inherited.project_id is not null
-    and ${fitting(filter)("inherited")}`;
+    and ${bindingMatches(filter)("inherited")}`;
   const own = sql`own.organization_id = ${organizationId} and own.key = ${filter.key} and own.workspace_id is not null`;
   // Starts from the overrides, of which there may be none: PostgreSQL would rather start from all heirs.
-  const overrides = existsHere(sql`from workspaces as heir cross join tag_bindings as inherited
+  const overrides = existsPerRow(sql`from workspaces as heir cross join tag_bindings as inherited
     where heir.id = own.workspace_id and inherited.project_id = heir.project_id and ${carrying}`);
   return sql<number>`(
     with heirs as materialized (

@@ -2,12 +2,12 @@
 import { now } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "./reads.ts";
 import { findEndedLeases } from "./store.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 
 const batch = 100;
 
 /** Returns the number of workspaces. Each has its own transaction, so that a locked workspace delays only itself. */
-export async function endLeases({ context, signal, step }: JobWork): Promise<number> {
+export async function expireLeases({ context, signal, step }: JobContext): Promise<number> {
   let handled = 0;
   for (;;) {
     const ended = await findEndedLeases(context.database.reader, now(), batch);

@@ -4,9 +4,9 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import type { Warrant } from "../../../jsonapi/warrant.ts";
+import type { CacheValidator } from "../../../jsonapi/warrant.ts";
 import { fold } from "../../../kernel/text.ts";
-import { type KnownBefore, sessionWith } from "../../identity/authentication-tokens/reads.ts";
+import { type KnownToken, tokenAuthenticator } from "../../identity/authentication-tokens/reads.ts";
 import type { WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
@@ -30,17 +30,17 @@ const oneWorkspace = (condition: RawBuilder<unknown>): RawBuilder<string | null>
   inner join access_versions as a on a.organization_id = w.organization_id
   where ${condition})`;
 
-const byId = sessionWith<{ id: string }>(({ id }) => oneWorkspace(sql`w.id = ${id}`));
-const byName = sessionWith<{ organizationKey: string; name: string }>(({ organizationKey, name }) =>
+const byId = tokenAuthenticator<{ id: string }>(({ id }) => oneWorkspace(sql`w.id = ${id}`));
+const byName = tokenAuthenticator<{ organizationKey: string; name: string }>(({ organizationKey, name }) =>
   oneWorkspace(sql`o.name_key = ${organizationKey} and w.name = ${name}`),
 );
 
-export function warrantOf(tx: Tx, reference: WorkspaceReference, view: WorkspaceView): Warrant {
+export function workspaceValidator(tx: Tx, reference: WorkspaceReference, view: WorkspaceView): CacheValidator {
   const version = versionsOf(view);
   if ("workspaceId" in reference) {
     const { workspaceId: id } = reference;
-    return { says: version, ask: (known: KnownBefore) => byId(tx, known.tokenHash, known, { id }) };
+    return { says: version, ask: (known: KnownToken) => byId(tx, known.tokenHash, known, { id }) };
   }
   const names = { organizationKey: fold(reference.organizationName), name: reference.workspaceName };
-  return { says: version, ask: (known: KnownBefore) => byName(tx, known.tokenHash, known, names) };
+  return { says: version, ask: (known: KnownToken) => byName(tx, known.tokenHash, known, names) };
 }

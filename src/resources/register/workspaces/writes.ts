@@ -7,9 +7,9 @@ import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
-import { held } from "../../shared/locks.ts";
-import type { SettledState } from "../../shared/hooks.ts";
-import { raised, updateRow } from "../../shared/versions.ts";
+import { lockClause } from "../../shared/locks.ts";
+import type { CurrentStateColumns } from "../../shared/hooks.ts";
+import { incrementedVersion, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
 import type { LockColumns } from "./holder.ts";
 import { updateWorkspaceRow } from "./store.ts";
@@ -26,13 +26,13 @@ export async function moveWorkspaceRows(
   const ids = leaving.map(({ id }) => id);
   await tx.db
     .updateTable("workspaces")
-    .set({ projectId: destination.id, updatedAt, ...raised })
+    .set({ projectId: destination.id, updatedAt, ...incrementedVersion })
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
 }
 
 /** Raises the version, because the workspace's document shows its retention policy. */
-export async function noteRetentionChanged(tx: Tx, workspace: Granted<WorkspaceView, "can-update">): Promise<void> {
+export async function touchAfterRetentionChange(tx: Tx, workspace: Granted<WorkspaceView, "can-update">): Promise<void> {
   await updateWorkspaceRow(tx, workspace, {});
 }
 
@@ -53,7 +53,7 @@ export async function rewriteTagNames(tx: Tx, ids: readonly string[]): Promise<v
       tagNames: sql`coalesce((
         select string_agg(t.name, ',' order by t.name) from workspace_tags as wt inner join tags as t on t.id = wt.tag_id
         where wt.workspace_id = workspaces.id), '')`,
-      ...raised,
+      ...incrementedVersion,
     })
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
@@ -78,7 +78,7 @@ const connections = {
 } as const;
 
 /** Selects the workspaces that refer to one of these ids. */
-export interface Connected {
+export interface ConnectionFilter {
   readonly organizationId: string;
   readonly by: keyof typeof connections;
   readonly ids: readonly string[];
@@ -88,7 +88,7 @@ export interface Connected {
  * Locks the connected workspaces in the order of their ids, and returns these. Call it before locking the row that they
  * refer to: connecting a workspace locks in the same order.
  */
-export async function holdConnected(tx: Tx, { organizationId, by, ids }: Connected): Promise<string[]> {
+export async function lockConnected(tx: Tx, { organizationId, by, ids }: ConnectionFilter): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
@@ -96,7 +96,7 @@ export async function holdConnected(tx: Tx, { organizationId, by, ids }: Connect
     .where("w.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref(`w.${by}`), ids))
     .orderBy("w.id")
-    .modifyEnd(held(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", true))
     .execute();
   return rows.map(({ id }) => id);
 }
@@ -108,7 +108,7 @@ export async function holdConnected(tx: Tx, { organizationId, by, ids }: Connect
 export async function disconnect(
   tx: Tx,
   _by: Granted<object, "can-update-oauth" | "can-update-ssh-keys">,
-  connected: Connected,
+  connected: ConnectionFilter,
   lockedIds: readonly string[],
 ): Promise<void> {
   await changeConnected(tx, connected, lockedIds, connections[connected.by]);
@@ -121,7 +121,7 @@ export async function disconnect(
 export async function touchConnected(
   tx: Tx,
   _by: Granted<object, "can-update-oauth">,
-  connected: Connected,
+  connected: ConnectionFilter,
   lockedIds: readonly string[],
 ): Promise<void> {
   await changeConnected(tx, connected, lockedIds, {});
@@ -130,7 +130,7 @@ export async function touchConnected(
 /** Raises `Overtaken` if a workspace was connected after `lockConnected`. */
 async function changeConnected(
   tx: Tx,
-  { organizationId, by, ids }: Connected,
+  { organizationId, by, ids }: ConnectionFilter,
   lockedIds: readonly string[],
   changes: Partial<WorkspaceTable>,
 ): Promise<void> {
@@ -147,7 +147,7 @@ async function changeConnected(
       ? (await others.limit(1).execute()).length
       : await tx.db
           .updateTable("workspaces")
-          .set({ ...changes, ...raised })
+          .set({ ...changes, ...incrementedVersion })
           .where(isOneOf(sql.ref("id"), lockedIds))
           .where((where) => where.not(where.exists(others)))
           .executeTakeFirst()
@@ -156,7 +156,7 @@ async function changeConnected(
 }
 
 /** Records the time of a new state: the auto-destroy schedule counts from it. */
-export async function noteStateWritten(
+export async function recordStateWritten(
   tx: Tx,
   _by: Granted<object, "can-create-state-versions" | "can-upload">,
   workspaceId: string,
@@ -168,24 +168,24 @@ export async function noteStateWritten(
       latestChangeAt: at,
       // A failed auto-destroy is scheduled again.
       autoDestroyStatus: sql<string | null>`nullif(auto_destroy_status, 'errored')`,
-      ...raised,
+      ...incrementedVersion,
     })
     .where("id", "=", workspaceId)
     .execute();
 }
 
 /** Makes an imported state the current one. The caller has locked the row. */
-export async function setBroughtState(
+export async function setImportedState(
   tx: Tx,
   _by: Granted<object, "can-create-state-versions">,
   workspaceId: string,
-  columns: SettledState & Pick<WorkspaceTable, "latestChangeAt">,
+  columns: CurrentStateColumns & Pick<WorkspaceTable, "latestChangeAt">,
 ): Promise<void> {
   await updateRow(tx, "workspaces", workspaceId, columns);
 }
 
 /** Copies what a job read from a state to the workspace, if that state is still the current one. */
-export async function noteStateRead(
+export async function recordStateRead(
   tx: Tx,
   _by: Capability<"job">,
   stateVersion: { readonly id: string; readonly workspaceId: string },
@@ -193,13 +193,13 @@ export async function noteStateRead(
 ): Promise<void> {
   await tx.db
     .updateTable("workspaces")
-    .set({ ...read, ...raised })
+    .set({ ...read, ...incrementedVersion })
     .where("id", "=", stateVersion.workspaceId)
     .where("currentStateVersionId", "=", stateVersion.id)
     .execute();
 }
 
-type OfRuns =
+type RunColumnName =
   | "currentRunId"
   | "currentRunStatus"
   | "currentRunCreatedAt"
@@ -213,7 +213,7 @@ type OfRuns =
   | "lastAssessmentResultAt";
 
 /** The columns that runs maintain: the lock, the current run, the state that an apply left, and statistics. */
-export type RunColumns = Partial<LockColumns & SettledState & Pick<WorkspaceTable, OfRuns>>;
+export type RunColumns = Partial<LockColumns & CurrentStateColumns & Pick<WorkspaceTable, RunColumnName>>;
 
 /** Called in the transaction of a run's transition, which has locked the row. */
 export async function setRunColumns(
@@ -226,12 +226,12 @@ export async function setRunColumns(
 }
 
 /** Proof that the caller uploads or applies a configuration. */
-type ConfigurationBringer = Granted<object, "can-queue-run" | "can-upload" | "run-transition" | "job">;
+type ConfigurationWriter = Granted<object, "can-queue-run" | "can-upload" | "run-transition" | "job">;
 
 /** Sets the configuration that new runs use, and with it the workspace's readme. The caller has locked the row. */
 export async function setCurrentConfiguration(
   tx: Tx,
-  _by: ConfigurationBringer,
+  _by: ConfigurationWriter,
   workspaceId: string,
   version: { readonly id: string; readonly hasReadme: number } | null,
 ): Promise<void> {

@@ -2,14 +2,14 @@
 import type { Tx } from "../../../database/database.ts";
 import { newToken, tokenHash } from "../../../kernel/ids.ts";
 import type { Context } from "../../shared/context.ts";
-import { hear, type Serving } from "../agents/writes.ts";
-import { engineWord, findClaimable, poolOf } from "../phases/claims.ts";
+import { recordPing, type AgentServiceGrant } from "../agents/writes.ts";
+import { engineKey, findClaimable, poolOf } from "../phases/claims.ts";
 import { lockRun } from "../runs/reads.ts";
-import { advance } from "../runs/lifecycle.ts";
-import { type AgentJob, putTogether } from "./job.ts";
-import { lookoutOf } from "./waiting.ts";
+import { transitionRun } from "../runs/lifecycle.ts";
+import { type AgentJob, buildJob } from "./job.ts";
+import { queueWatcherOf } from "./waiting.ts";
 
-export interface Claim {
+export interface ClaimRequest {
   readonly agentId: string;
   readonly waitMs: number;
   readonly engines: {
@@ -19,26 +19,26 @@ export interface Claim {
 }
 
 /** Waits at most `waitMs`; undefined if there was no job. Raises `not-found` for an agent that has to register again. */
-export async function claim(
+export async function claimJob(
   context: Context,
-  by: Serving,
-  { agentId, waitMs, engines }: Claim,
+  by: AgentServiceGrant,
+  { agentId, waitMs, engines }: ClaimRequest,
 ): Promise<AgentJob | undefined> {
   const { database, isGone = () => false } = context;
   const engineKeys = (["terraform", "tofu"] as const).flatMap((engine) =>
-    (engines[engine] ?? []).map((version) => engineWord(engine, version)),
+    (engines[engine] ?? []).map((version) => engineKey(engine, version)),
   );
   const deadline = performance.now() + waitMs;
   const engineList = JSON.stringify(engines);
-  const agent = await database.write((tx) => hear(tx, by, agentId, { status: "idle", engines: engineList }));
+  const agent = await database.write((tx) => recordPing(tx, by, agentId, { status: "idle", engines: engineList }));
   for (;;) {
     const job = await database.write((tx) => claimNextPhase(tx, context, by, agent, engineKeys));
     const leftMs = deadline - performance.now();
     if (job !== undefined || leftMs <= 0 || isGone()) return job;
     const known = new Set(engineKeys);
     const sees = ({ waiting }: { waiting: readonly { pool: string; engine: string; engineVersion: string }[] }) =>
-      waiting.some((kind) => kind.pool === poolOf(by) && known.has(engineWord(kind.engine, kind.engineVersion)));
-    await lookoutOf(database).wait({ jobId: undefined, sees }, leftMs, isGone);
+      waiting.some((kind) => kind.pool === poolOf(by) && known.has(engineKey(kind.engine, kind.engineVersion)));
+    await queueWatcherOf(database).wait({ jobId: undefined, matches: sees }, leftMs, isGone);
     // Do not claim a job for a client that has disconnected.
     if (isGone()) return undefined;
   }
@@ -50,14 +50,14 @@ const triesMax = 3;
 async function claimNextPhase(
   tx: Tx,
   context: Context,
-  by: Serving,
+  by: AgentServiceGrant,
   agent: { readonly id: string; readonly name: string },
   engines: readonly string[],
 ): Promise<AgentJob | undefined> {
   for (let tries = 0; tries < triesMax; tries += 1) {
     const candidate = await findClaimable(tx, by, engines);
     if (candidate === undefined) return undefined;
-    const run = candidate.claim.grant(await lockRun(tx, candidate.runId));
+    const run = candidate.claim.proofFor(await lockRun(tx, candidate.runId));
     const kind = candidate.kind === "plan" ? "plan" : "apply";
     // Another agent may have claimed it between the two statements.
     if ((kind === "plan" ? run.planStatus : run.applyStatus) !== "queued") continue;
@@ -74,8 +74,8 @@ async function claimNextPhase(
       signal: null,
       tokenHash: tokenHash(token),
     };
-    const after = await advance(tx, context, run, { event: "claim", phase: claimed as never });
-    return putTogether(tx, context, after, { id: candidate.id, kind, attempt, token });
+    const after = await transitionRun(tx, context, run, { event: "claim", phase: claimed as never });
+    return buildJob(tx, context, after, { id: candidate.id, kind, attempt, token });
   }
   return undefined;
 }

@@ -13,7 +13,7 @@ const ofJob = "/agent-jobs/:agent_job_id";
 const attempt = wholeNumber();
 const attemptParameter = textParameter("The attempt number from the claim.");
 const waitSecondsMax = { claim: 25, heartbeat: 8 } as const;
-export const contentKinds = [
+export const agentJobContentKinds = [
   "plan",
   "plan-json",
   "provider-schemas",
@@ -21,7 +21,7 @@ export const contentKinds = [
   "generated-configuration",
   "errored-state",
 ] as const;
-export type ContentKind = (typeof contentKinds)[number];
+export type AgentJobContentKind = (typeof agentJobContentKinds)[number];
 
 const byAgents = { needs: protocol, callers: "agents" } as const;
 

@@ -6,7 +6,7 @@ import { timeoutSeconds } from "../../../kernel/time.ts";
 import { type EffectiveVariable, withRunVariables } from "../../variables/vars/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Ingress } from "../configuration-versions/ingress.ts";
-import { type IdentityToken, signIdentity } from "../identity-keys/writes.ts";
+import { type IdentityToken, signIdentityTokens } from "../identity-keys/writes.ts";
 import { logBytesMax } from "../phases/logs.ts";
 import { openRunVariables, openVariableSnapshot } from "../runs/variables.ts";
 
@@ -19,9 +19,9 @@ export function timeoutSecondsOf(options: Context["options"], phase: string): nu
     : (options.applyTimeoutSeconds ?? applySecondsByDefault);
 }
 
-type Flags = "isDestroy" | "refresh" | "refreshOnly" | "allowConfigGeneration" | "debuggingMode" | "structured";
+type JobFlag = "isDestroy" | "refresh" | "refreshOnly" | "allowConfigGeneration" | "debuggingMode" | "structured";
 
-export interface AgentJob extends Pick<RunTable, Flags | "engine" | "engineVersion" | "inputStateVersionId"> {
+export interface AgentJob extends Pick<RunTable, JobFlag | "engine" | "engineVersion" | "inputStateVersionId"> {
   readonly id: string;
   readonly attempt: number;
   readonly phase: "plan" | "apply";
@@ -46,7 +46,7 @@ export interface AgentJob extends Pick<RunTable, Flags | "engine" | "engineVersi
   readonly logBytesMax: number;
 }
 
-interface Place {
+interface JobWorkspace {
   readonly workspaceName: string;
   readonly workingDirectory: string | null;
   readonly projectId: string;
@@ -59,7 +59,7 @@ interface Place {
   readonly sshKeyValue: Uint8Array | null;
 }
 
-const findJobWorkspace = prepared<{ workspaceId: string; configurationVersionId: string }, Place>(
+const findJobWorkspace = prepared<{ workspaceId: string; configurationVersionId: string }, JobWorkspace>(
   (db, { workspaceId, configurationVersionId }) =>
     db
       .selectFrom("workspaces as w")
@@ -73,7 +73,7 @@ const findJobWorkspace = prepared<{ workspaceId: string; configurationVersionId:
       .where("w.id", "=", workspaceId),
 );
 
-export interface ClaimedPhase {
+export interface NewClaim {
   readonly id: string;
   readonly kind: "plan" | "apply";
   readonly attempt: number;
@@ -81,7 +81,7 @@ export interface ClaimedPhase {
 }
 
 /** In the claim's transaction. One statement, and more if identity tokens are requested. */
-export async function putTogether(tx: Tx, context: Context, run: RunTable, phase: ClaimedPhase): Promise<AgentJob> {
+export async function buildJob(tx: Tx, context: Context, run: RunTable, phase: NewClaim): Promise<AgentJob> {
   const { vault, options } = context;
   const { configurationVersionId, inputStateVersionId } = run;
   const [workspace] = await findJobWorkspace(tx, {
@@ -114,7 +114,7 @@ export async function putTogether(tx: Tx, context: Context, run: RunTable, phase
     timeoutSeconds: secondsMax,
     sshKey: sshKeyIn(vault, workspace),
     commit: commitIn(workspace.ingress),
-    identityTokens: await signIdentity(
+    identityTokens: await signIdentityTokens(
       tx,
       vault,
       identityOf(server, run, workspace, phase.kind, secondsMax),
@@ -125,7 +125,7 @@ export async function putTogether(tx: Tx, context: Context, run: RunTable, phase
 }
 
 /** An organization's limit can only shorten the site's, because the lost-job check uses the site's. */
-function limitByOrganization(workspace: Place, kind: ClaimedPhase["kind"], allowed: number): number {
+function limitByOrganization(workspace: JobWorkspace, kind: NewClaim["kind"], allowed: number): number {
   const own = Math.floor(timeoutSeconds(workspace[`${kind}Timeout`] ?? ""));
   return own > 0 ? Math.min(own, allowed) : allowed;
 }
@@ -138,10 +138,10 @@ function variablesOf(vault: Context["vault"], run: RunTable): AgentJob["variable
 const identityOf = (
   issuer: string,
   run: RunTable,
-  workspace: Place,
+  workspace: JobWorkspace,
   phase: "plan" | "apply",
   timeoutSeconds: number,
-): Parameters<typeof signIdentity>[2] => ({
+): Parameters<typeof signIdentityTokens>[2] => ({
   issuer,
   organization: { id: run.organizationId, name: workspace.organizationName },
   project: { id: workspace.projectId, name: workspace.projectName },
@@ -154,7 +154,7 @@ const identityOf = (
 const listIn = (json: string | null): readonly string[] | null =>
   json === null ? null : (JSON.parse(json) as readonly string[]);
 
-const sshKeyIn = (vault: Context["vault"], { sshKeyId, sshKeyValue }: Place): string | null =>
+const sshKeyIn = (vault: Context["vault"], { sshKeyId, sshKeyValue }: JobWorkspace): string | null =>
   sshKeyId === null || sshKeyValue === null
     ? null
     : Buffer.from(vault.open(`ssh_keys/${sshKeyId}/value`, sshKeyValue)).toString();

@@ -3,16 +3,16 @@
  * a few times; every other job fails, because it is unknown what the engine did.
  */
 import type { Tx } from "../../../database/database.ts";
-import { silentMs } from "../../connections/agent-pools/reads.ts";
+import { agentTimeoutMs } from "../../connections/agent-pools/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import type { JobWork } from "../../shared/job-work.ts";
-import { tellEndedPhase } from "../../shared/measures.ts";
-import { sayInLog } from "../phases/logs.ts";
+import type { JobContext } from "../../shared/job-work.ts";
+import { publishEndedPhase } from "../../shared/measures.ts";
+import { appendServiceMessage } from "../phases/logs.ts";
 import { findLostPhases, type LostPhase } from "../phases/claims.ts";
 import { lockRun } from "../runs/reads.ts";
-import { advance } from "../runs/lifecycle.ts";
+import { transitionRun } from "../runs/lifecycle.ts";
 import { timeoutSecondsOf } from "./job.ts";
-import { endedPhaseOf } from "./reports.ts";
+import { endedPhaseMetric } from "./reports.ts";
 
 const batch = 20;
 /** A plan that loses every agent may itself be the cause. */
@@ -20,9 +20,9 @@ const requeuesMax = 3;
 /** Agents enforce the time limit themselves; the server steps in this much later. */
 const lateMs = 10 * 60_000;
 
-export async function decideLostJobs({ context, capability, signal, step }: JobWork): Promise<number> {
+export async function resolveLostJobs({ context, capability, signal, step }: JobContext): Promise<number> {
   const limits = {
-    silentMs,
+    silentMs: agentTimeoutMs,
     planMs: timeoutSecondsOf(context.options, "plan") * 1000 + lateMs,
     applyMs: timeoutSecondsOf(context.options, "apply") * 1000 + lateMs,
   };
@@ -35,7 +35,7 @@ export async function decideLostJobs({ context, capability, signal, step }: JobW
       try {
         const how = await step((tx) => resolve(tx, context, capability, phase, limits));
         if (how !== undefined) resolved += 1;
-        if (how === "ended") tellEndedPhase(endedPhaseOf(phase, "lost", phase.nowMs));
+        if (how === "ended") publishEndedPhase(endedPhaseMetric(phase, "lost", phase.nowMs));
       } catch (error) {
         // One failure must not block the other jobs; it is thrown at the end.
         failure ??= error;
@@ -52,16 +52,16 @@ export async function decideLostJobs({ context, capability, signal, step }: JobW
 async function resolve(
   tx: Tx,
   context: Context,
-  capability: JobWork["capability"],
+  capability: JobContext["capability"],
   seen: LostPhase,
   limits: Parameters<typeof findLostPhases>[1],
 ): Promise<"returned" | "ended" | undefined> {
-  const run = capability.grant(await lockRun(tx, seen.runId));
+  const run = capability.proofFor(await lockRun(tx, seen.runId));
   const [phase] = (await findLostPhases(tx, limits, 1_000)).filter(({ id }) => id === seen.id);
   if (phase === undefined || phase.attempt !== seen.attempt) return undefined;
   const isSilent = (phase.heardMs ?? 0) < phase.nowMs - limits.silentMs;
   if (isSilent && phase.kind === "plan" && phase.engineStarted === 0 && phase.attempt <= requeuesMax) {
-    await advance(tx, context, run, { event: "phase-returned" });
+    await transitionRun(tx, context, run, { event: "phase-returned" });
     return "returned";
   }
   const errorMessage = isSilent
@@ -71,8 +71,8 @@ async function resolve(
           : "Start another run."
       }`
     : `The ${phase.kind} exceeded its time limit of ${timeoutSecondsOf(context.options, phase.kind)} seconds and was ended.`;
-  await sayInLog(tx, context.vault, phase.id, errorMessage);
-  await advance(tx, context, capability.grant(await lockRun(tx, seen.runId)), {
+  await appendServiceMessage(tx, context.vault, phase.id, errorMessage);
+  await transitionRun(tx, context, capability.proofFor(await lockRun(tx, seen.runId)), {
     event: "phase-errored",
     phase: { errorMessage, signal: "kill" },
     description: errorMessage,

@@ -1,26 +1,26 @@
 /** Operations of the agent protocol. */
 import { AppError } from "../../../kernel/errors.ts";
 import { implement } from "../../shared/context.ts";
-import { servingAs } from "../agents/writes.ts";
-import { claim } from "./claim.ts";
+import { requireAgent } from "../agents/writes.ts";
+import { claimJob } from "./claim.ts";
 import { agentJobs } from "./definition.ts";
-import { finish, getContent, heartbeat, log, putContent, start } from "./reports.ts";
+import { finishJob, getJobContent, heartbeatJob, appendJobLog, putJobContent, startJob } from "./reports.ts";
 
 export const agentJobResource = implement(agentJobs, {
   async claimJob({ context, params, body }) {
     const { wait = 0, engines } = body;
-    const view = await claim(context, servingAs(context), { agentId: params.agentId, waitMs: wait * 1000, engines });
+    const view = await claimJob(context, requireAgent(context), { agentId: params.agentId, waitMs: wait * 1000, engines });
     return view === undefined ? (undefined as never) : { view };
   },
 
   async heartbeatJob({ context, params, body: { attempt, wait = 0 } }) {
-    const signal = await heartbeat(context, servingAs(context), { id: idIn(params), attempt }, wait * 1000);
+    const signal = await heartbeatJob(context, requireAgent(context), { id: idIn(params), attempt }, wait * 1000);
     const bytes = Buffer.from(JSON.stringify({ signal }));
     return { size: bytes.length, bytes: once(bytes) };
   },
 
   startJob: ({ context, params, body: { attempt } }) =>
-    start(context, servingAs(context), { id: idIn(params), attempt }),
+    startJob(context, requireAgent(context), { id: idIn(params), attempt }),
 
   async logJob({ context, params, query, body }) {
     const report = {
@@ -28,16 +28,16 @@ export const agentJobResource = implement(agentJobs, {
       attempt: numberIn("attempt", query.attempt),
       offset: numberIn("offset", query.offset),
     };
-    await log(context, servingAs(context), report, body);
+    await appendJobLog(context, requireAgent(context), report, body);
   },
 
   async putJobContent({ context, params, query, body }) {
     const report = { id: params.agentJobId, attempt: numberIn("attempt", query.attempt), kind: params.contentKind };
-    await putContent(context, servingAs(context), report, body);
+    await putJobContent(context, requireAgent(context), report, body);
   },
 
   getJobContent: async ({ context, params, query }) =>
-    getContent(context, servingAs(context), {
+    getJobContent(context, requireAgent(context), {
       id: params.agentJobId,
       attempt: numberIn("attempt", query.attempt),
       kind: params.contentKind,
@@ -45,9 +45,9 @@ export const agentJobResource = implement(agentJobs, {
 
   async finishJob({ context, params, body }) {
     const { attempt, result } = body;
-    await finish(
+    await finishJob(
       context,
-      servingAs(context),
+      requireAgent(context),
       { id: idIn(params), attempt },
       {
         result,

@@ -12,21 +12,21 @@ import {
   receiveContent,
 } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
-import { tellEndedPhase } from "../../shared/measures.ts";
+import { publishEndedPhase } from "../../shared/measures.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
-import { hear, type Serving } from "../agents/writes.ts";
-import { findHeldPhase, type HeldPhase } from "../phases/claims.ts";
-import { noteGeneratedConfiguration, noteHeard, noteStarted } from "../phases/writes.ts";
-import { appendLog, sayInLog } from "../phases/logs.ts";
-import { triggeringJob } from "../run-triggers/writes.ts";
+import { recordPing, type AgentServiceGrant } from "../agents/writes.ts";
+import { findClaimedPhase, type ClaimedPhaseRow } from "../phases/claims.ts";
+import { recordGeneratedConfiguration, recordHeartbeat, recordEngineStart } from "../phases/writes.ts";
+import { appendLog, appendServiceMessage } from "../phases/logs.ts";
+import { runTriggerJob } from "../run-triggers/writes.ts";
 import { lockRun } from "../runs/reads.ts";
-import { advance } from "../runs/lifecycle.ts";
-import { type ContentKind, contentKinds } from "./definition.ts";
-import { lookoutOf } from "./waiting.ts";
+import { transitionRun } from "../runs/lifecycle.ts";
+import { type AgentJobContentKind, agentJobContentKinds } from "./definition.ts";
+import { queueWatcherOf } from "./waiting.ts";
 
-type Held = Granted<HeldPhase, "claim">;
+type GrantedPhase = Granted<ClaimedPhaseRow, "claim">;
 
-export interface Report {
+export interface JobReport {
   readonly id: string;
   readonly attempt: number;
 }
@@ -40,39 +40,39 @@ function staleReport(attempt: number, phase?: Pick<RunPhaseTable, "attempt" | "s
 }
 
 /** Raises `not-found` for a job that no agent of the pool has claimed, and `conflict` for one that is not current or has ended. */
-async function loadCurrentAttempt(tx: Tx, by: Serving, { id, attempt }: Report, lock = false): Promise<Held> {
+async function loadCurrentAttempt(tx: Tx, by: AgentServiceGrant, { id, attempt }: JobReport, lock = false): Promise<GrantedPhase> {
   const phase = await loadClaimed(tx, by, id, lock);
   requireCurrentAttempt(phase, attempt);
   return phase;
 }
 
-async function loadClaimed(tx: Tx, by: Serving, id: string, lock = false): Promise<Held> {
-  const phase = await findHeldPhase(tx, by, id, lock);
+async function loadClaimed(tx: Tx, by: AgentServiceGrant, id: string, lock = false): Promise<GrantedPhase> {
+  const phase = await findClaimedPhase(tx, by, id, lock);
   if (phase === undefined) throw notFound("job");
   return phase;
 }
 
-function requireCurrentAttempt(phase: HeldPhase, attempt: number): void {
+function requireCurrentAttempt(phase: ClaimedPhaseRow, attempt: number): void {
   if (phase.attempt !== attempt || phase.status !== "running") throw staleReport(attempt, phase);
 }
 
 /** Returns the signal as soon as there is one: null, `cancel`, or `kill` for a job that must stop immediately. Raises `conflict`. */
-export async function heartbeat(context: Context, by: Serving, report: Report, waitMs: number): Promise<string | null> {
+export async function heartbeatJob(context: Context, by: AgentServiceGrant, report: JobReport, waitMs: number): Promise<string | null> {
   const { database, isGone = () => false } = context;
   const signal = await database.write(async (tx) => {
     const phase = await loadClaimed(tx, by, report.id);
     if (phase.attempt !== report.attempt) throw staleReport(report.attempt);
-    const heard = await noteHeard(tx, phase);
+    const heard = await recordHeartbeat(tx, phase);
     if (heard === undefined) return "kill";
-    if (heard.agentId !== null) await hear(tx, by, heard.agentId, { status: "busy" });
+    if (heard.agentId !== null) await recordPing(tx, by, heard.agentId, { status: "busy" });
     return heard.signal;
   });
   if (signal !== null || waitMs <= 0) return signal;
   let received: string | null = null;
-  await lookoutOf(database).wait(
+  await queueWatcherOf(database).wait(
     {
       jobId: report.id,
-      sees: ({ signals }) => {
+      matches: ({ signals }) => {
         const phase = signals.get(report.id);
         received = phase?.attempt === report.attempt && phase.status === "running" ? phase.signal : "kill";
         return received !== null;
@@ -84,26 +84,26 @@ export async function heartbeat(context: Context, by: Serving, report: Report, w
   return received;
 }
 
-export async function start(context: Context, by: Serving, report: Report): Promise<void> {
+export async function startJob(context: Context, by: AgentServiceGrant, report: JobReport): Promise<void> {
   await context.database.write(async (tx) => {
     const phase = await loadCurrentAttempt(tx, by, report);
-    if (!(await noteStarted(tx, phase))) throw staleReport(report.attempt);
+    if (!(await recordEngineStart(tx, phase))) throw staleReport(report.attempt);
   });
 }
 
 const logPieceBytesMax = 4 * 1024 * 1024;
 
-export async function log(
+export async function appendJobLog(
   context: Context,
-  by: Serving,
-  report: Report & { readonly offset: number },
+  by: AgentServiceGrant,
+  report: JobReport & { readonly offset: number },
   source: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const bytes = await readAll(source);
   await context.database.write(async (tx) => {
     const phase = await loadCurrentAttempt(tx, by, report, true);
     await appendLog(tx, context.vault, phase, report.offset, bytes);
-    await noteHeard(tx, phase);
+    await recordHeartbeat(tx, phase);
   });
 }
 
@@ -123,22 +123,22 @@ async function readAll(source: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 }
 
 /** The contents that each phase can upload, and those of the plan that it can download. */
-const uploadedBy: Readonly<Record<string, readonly ContentKind[]>> = {
+const uploadedBy: Readonly<Record<string, readonly AgentJobContentKind[]>> = {
   plan: ["plan", "plan-json", "provider-schemas", "lock-file", "generated-configuration"],
   apply: ["errored-state"],
 };
-const downloadedBy: Readonly<Record<string, readonly ContentKind[]>> = { plan: [], apply: ["plan", "lock-file"] };
+const downloadedBy: Readonly<Record<string, readonly AgentJobContentKind[]>> = { plan: [], apply: ["plan", "lock-file"] };
 
 const mebibyte = 1024 * 1024;
 const contentLimit = { bytes: 256 * mebibyte, thing: "An output of a job" } as const;
 
-const ownerOf = ({ runId }: Pick<HeldPhase, "runId">) => ({ column: "runId", id: runId }) as const;
+const ownerOf = ({ runId }: Pick<ClaimedPhaseRow, "runId">) => ({ column: "runId", id: runId }) as const;
 
 /** Replaces an earlier upload of the same kind. Raises `not-found` for a kind that this phase can't upload. */
-export async function putContent(
+export async function putJobContent(
   context: Context,
-  by: Serving,
-  report: Report & { readonly kind: string },
+  by: AgentServiceGrant,
+  report: JobReport & { readonly kind: string },
   source: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const held = await loadCurrentAttempt(context.database.reader, by, report);
@@ -150,14 +150,14 @@ export async function putContent(
     const before = await findContent(tx, target.owner, kind);
     if (before !== undefined) await abandonComplete(tx, target.owner, kind);
     await completeContent(tx, { ...content, ...target });
-    if (kind === "generated-configuration") await noteGeneratedConfiguration(tx, phase);
+    if (kind === "generated-configuration") await recordGeneratedConfiguration(tx, phase);
   });
 }
 
-export async function getContent(
+export async function getJobContent(
   context: Context,
-  by: Serving,
-  report: Report & { readonly kind: string },
+  by: AgentServiceGrant,
+  report: JobReport & { readonly kind: string },
 ): Promise<ContentAnswer> {
   const tx = context.database.reader;
   const held = await loadCurrentAttempt(tx, by, report);
@@ -166,13 +166,13 @@ export async function getContent(
   return { size: content.size, bytes: readContent(context, content) };
 }
 
-function kindIn(kind: string, allowed: readonly ContentKind[] = []): ContentKind {
-  const known = contentKinds.find((each) => each === kind);
+function kindIn(kind: string, allowed: readonly AgentJobContentKind[] = []): AgentJobContentKind {
+  const known = agentJobContentKinds.find((each) => each === kind);
   if (known === undefined || !allowed.includes(known)) throw notFound("content");
   return known;
 }
 
-export interface Outcome {
+export interface JobResult {
   readonly result: "finished" | "errored" | "canceled";
   readonly hasChanges: boolean;
   readonly columns: Pick<
@@ -187,18 +187,18 @@ export interface Outcome {
 }
 
 /** Whether this attempt has already reported this result, and the response was lost. A job that was ended by others has the signal `kill`. */
-const isRepeated = ({ status, attempt, signal }: HeldPhase, report: Report, { result }: Outcome): boolean =>
+const isRepeated = ({ status, attempt, signal }: ClaimedPhaseRow, report: JobReport, { result }: JobResult): boolean =>
   attempt === report.attempt && signal !== "kill" && (status === "canceled" || status === result);
 
 const stoppedByAgent = "The agent stopped the job, although nobody had canceled the run. Start another run.";
 
 /** One transaction, so that all results of the job become visible together. A repeated report is ignored. */
-export async function finish(context: Context, by: Serving, report: Report, result: Outcome): Promise<void> {
+export async function finishJob(context: Context, by: AgentServiceGrant, report: JobReport, result: JobResult): Promise<void> {
   const ended = await context.database.write(async (tx) => {
     const held = await loadClaimed(tx, by, report.id);
     if (isRepeated(held, report, result)) return undefined;
     requireCurrentAttempt(held, report.attempt);
-    let run = held.claim.grant(await lockRun(tx, held.runId));
+    let run = held.claim.proofFor(await lockRun(tx, held.runId));
     const [status, attempt] =
       held.kind === "plan" ? [run.planStatus, run.planAttempt] : [run.applyStatus, run.applyAttempt];
     if (status !== "running" || attempt !== report.attempt) throw staleReport(report.attempt, { status, attempt });
@@ -207,22 +207,22 @@ export async function finish(context: Context, by: Serving, report: Report, resu
     // Without this message, the run would be errored without a reason.
     const isUnrequested = result.result === "canceled" && run.canceledAt === null;
     if (isUnrequested) {
-      await sayInLog(tx, context.vault, held.id, stoppedByAgent);
-      run = held.claim.grant(await lockRun(tx, held.runId));
+      await appendServiceMessage(tx, context.vault, held.id, stoppedByAgent);
+      run = held.claim.proofFor(await lockRun(tx, held.runId));
     }
     const columns = { ...result.columns, ...(isUnrequested && { errorMessage: stoppedByAgent }) };
-    return advance(tx, context, run, {
+    return transitionRun(tx, context, run, {
       event: result.result === "finished" ? "phase-finished" : "phase-errored",
       phase: { ...columns, ...(isPlan && { hasChanges: Number(hasChanges) }) },
       ...(isPlan && result.result === "finished" && { hasChanges }),
       description: columns.errorMessage,
     }).then((after) => ({ status: after.status, held }));
   });
-  if (ended !== undefined) tellEndedPhase(endedPhaseOf(ended.held, result.result, nowMs()));
-  if (ended?.status === "applied") context.wake?.(triggeringJob);
+  if (ended !== undefined) publishEndedPhase(endedPhaseMetric(ended.held, result.result, nowMs()));
+  if (ended?.status === "applied") context.wake?.(runTriggerJob);
 }
 
-export const endedPhaseOf = (
+export const endedPhaseMetric = (
   { kind, claimedMs }: Pick<RunPhaseTable, "kind" | "claimedMs">,
   result: string,
   atMs: number,
@@ -233,6 +233,6 @@ export const endedPhaseOf = (
 });
 
 /** Only the earlier, complete content: the one being uploaded is not complete yet. */
-async function abandonComplete(tx: Tx, owner: ReturnType<typeof ownerOf>, kind: ContentKind): Promise<void> {
+async function abandonComplete(tx: Tx, owner: ReturnType<typeof ownerOf>, kind: AgentJobContentKind): Promise<void> {
   await abandonContents(tx, owner, [kind], { complete: true });
 }

@@ -4,26 +4,26 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../../database/database.ts";
-import { findSignals, findWaiting, type Signalled, type WaitingKind } from "../phases/claims.ts";
+import { findSignals, findQueuedEngines, type PhaseSignal, type QueuedEngine } from "../phases/claims.ts";
 
 const tickMs = 40;
 const pollEveryMs = 320;
 
-interface Sight {
-  readonly waiting: readonly WaitingKind[];
-  readonly signals: ReadonlyMap<string, Signalled>;
+interface QueueSnapshot {
+  readonly waiting: readonly QueuedEngine[];
+  readonly signals: ReadonlyMap<string, PhaseSignal>;
 }
 
-interface Waiter {
+interface LongPollWaiter {
   /** The job whose signals it waits for; undefined if it waits for a job. */
   readonly jobId: string | undefined;
-  readonly sees: (snapshot: Sight) => boolean;
+  readonly matches: (snapshot: QueueSnapshot) => boolean;
   readonly wake: () => void;
 }
 
-class Lookout {
+class QueueWatcher {
   readonly #database: Database;
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new Set<LongPollWaiter>();
   #isPolling = false;
 
   constructor(database: Database) {
@@ -31,7 +31,7 @@ class Lookout {
   }
 
   /** Resolves on a match, after `forMs`, or when the client has disconnected. */
-  async wait(waiter: Omit<Waiter, "wake">, forMs: number, isGone: () => boolean): Promise<void> {
+  async wait(waiter: Omit<LongPollWaiter, "wake">, forMs: number, isGone: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const entry = { ...waiter, wake: resolve };
     const timer = setTimeout(resolve, forMs);
@@ -59,31 +59,31 @@ class Lookout {
         const waiters = [...this.#waiters];
         // If the database is unavailable, the next request reports it; waiters keep waiting.
         const snapshot = await this.#snapshotFor(waiters).catch(() => undefined);
-        if (snapshot !== undefined) for (const waiter of waiters) if (waiter.sees(snapshot)) waiter.wake();
+        if (snapshot !== undefined) for (const waiter of waiters) if (waiter.matches(snapshot)) waiter.wake();
       }
       await pause(tickMs);
     }
     this.#isPolling = false;
   }
 
-  async #snapshotFor(waiters: readonly Waiter[]): Promise<Sight> {
+  async #snapshotFor(waiters: readonly LongPollWaiter[]): Promise<QueueSnapshot> {
     const tx = this.#database.reader;
     const ids = waiters.flatMap(({ jobId }) => jobId ?? []);
     const wantsJobs = waiters.some(({ jobId }) => jobId === undefined);
     const signals = ids.length === 0 ? [] : await findSignals(tx, ids);
     return {
-      waiting: wantsJobs ? await findWaiting(tx, {}) : [],
+      waiting: wantsJobs ? await findQueuedEngines(tx, {}) : [],
       signals: new Map(signals.map((phase) => [phase.id, phase])),
     };
   }
 }
 
-const lookouts = new WeakMap<Database, Lookout>();
+const lookouts = new WeakMap<Database, QueueWatcher>();
 
-export function lookoutOf(database: Database): Lookout {
+export function queueWatcherOf(database: Database): QueueWatcher {
   let lookout = lookouts.get(database);
   if (lookout === undefined) {
-    lookout = new Lookout(database);
+    lookout = new QueueWatcher(database);
     lookouts.set(database, lookout);
   }
   return lookout;

@@ -6,20 +6,20 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { agentPoolsNeed, loadAgentPool } from "../../connections/agent-pools/reads.ts";
 import { loadSiteAgentPool } from "../../connections/site-agent-pools/reads.ts";
-import { noteOperations } from "../../identity/organizations/writes.ts";
+import { markOperationsAvailable } from "../../identity/organizations/writes.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { implement } from "../../shared/context.ts";
 import { agents, type AgentView } from "./definition.ts";
-import { deleteAgentRow, findAgent, type FoundAgent, insertAgent, listAgentRows } from "./store.ts";
-import { hear, insertSiteOperations, servingAs } from "./writes.ts";
+import { deleteAgentRow, findAgent, type AgentForActor, insertAgent, listAgentRows } from "./store.ts";
+import { recordPing, insertSiteOperations, requireAgent } from "./writes.ts";
 
 export const agentResource = implement(agents, {
   async registerAgent({ context, body }) {
-    const by = servingAs(context);
+    const by = requireAgent(context);
     return context.database.write(async (tx) => {
       // Lock order: the organization is first.
       if (by.organizationId === null) await insertSiteOperations(tx, by);
-      else await noteOperations(tx, by.organizationId);
+      else await markOperationsAvailable(tx, by.organizationId);
       const { name, version, engines } = body.data.attributes;
       const at = now();
       const row = {
@@ -44,9 +44,9 @@ export const agentResource = implement(agents, {
   },
 
   async pingAgent({ context, params, body: { status, engines } }) {
-    const by = servingAs(context);
+    const by = requireAgent(context);
     await context.database.write((tx) =>
-      hear(tx, by, params.agentId, { status, ...(engines !== undefined && { engines: JSON.stringify(engines) }) }),
+      recordPing(tx, by, params.agentId, { status, ...(engines !== undefined && { engines: JSON.stringify(engines) }) }),
     );
   },
 
@@ -85,7 +85,7 @@ export const agentResource = implement(agents, {
 });
 
 /** Raises `forbidden`, or `not-found` if the caller can't see the agent. */
-const grantAgent = (agent: FoundAgent) =>
+const grantAgent = (agent: AgentForActor) =>
   grant(agent, {
     thing: "agent",
     permission: "can-update-agent-pools",

@@ -3,31 +3,31 @@ import { type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type Standing, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Dialect } from "../../../database/dialect.ts";
 import type { AgentTable } from "../../../database/schema/runs.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { now } from "../../../kernel/time.ts";
-import { silentMs } from "../../connections/agent-pools/reads.ts";
+import { agentTimeoutMs } from "../../connections/agent-pools/reads.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { AgentActor } from "../phases/claims.ts";
 import type { AgentView } from "./definition.ts";
 
 const shownStatus = ({ nowMs }: Dialect): RawBuilder<string> =>
-  sql<string>`case when a.status in ('idle', 'busy') and a.last_ping_ms <= ${nowMs} - ${sql.lit(silentMs)}
+  sql<string>`case when a.status in ('idle', 'busy') and a.last_ping_ms <= ${nowMs} - ${sql.lit(agentTimeoutMs)}
     then 'unknown' else a.status end`;
 
 const agentsOf = (tx: Tx) =>
   tx.db.selectFrom("agents as a").selectAll("a").select(shownStatus(tx.dialect).as("shownStatus"));
 
-export interface FoundAgent extends AgentView {
-  readonly standing: Standing;
+export interface AgentForActor extends AgentView {
+  readonly standing: OrganizationStanding;
 }
 
 /** One statement: the agent, and the caller's role in its organization. Only site admins have one for a site agent. */
-export async function findAgent(tx: Tx, actor: Actor, id: string, lock = false): Promise<FoundAgent | undefined> {
+export async function findAgent(tx: Tx, actor: Actor, id: string, lock = false): Promise<AgentForActor | undefined> {
   const row = await agentsOf(tx)
     .select(standingColumns(sql.ref("a.organizationId"), principalOf(actor)))
     .where("a.id", "=", id)
@@ -36,11 +36,11 @@ export async function findAgent(tx: Tx, actor: Actor, id: string, lock = false):
   return row && { ...row, standing: standingOf(actor, { ...row, organizationId: row.organizationId ?? "" }) };
 }
 
-export type AgentOwner = Pick<AgentTable, "organizationId"> & { readonly id: string };
+export type AgentPoolKey = Pick<AgentTable, "organizationId"> & { readonly id: string };
 
 export async function listAgentRows(
   tx: Tx,
-  { organizationId, id }: AgentOwner,
+  { organizationId, id }: AgentPoolKey,
   search: { readonly page: Page; readonly since: string | undefined },
 ): Promise<{ views: AgentView[]; totalCount: number }> {
   let rows =
@@ -92,7 +92,7 @@ export async function touchAgent(
 }
 
 export async function deleteVanishedAgents(tx: Tx, _by: Capability<"job">, forMs: number, limit: number) {
-  const { nowMs, lockFreeRows } = tx.dialect;
+  const { nowMs, lockRowsSkipLocked: lockFreeRows } = tx.dialect;
   return tx.db
     .deleteFrom("agents")
     .where("id", "in", (query) =>

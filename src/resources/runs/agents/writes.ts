@@ -5,23 +5,23 @@ import { now } from "../../../kernel/time.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 import type { AgentActor } from "../phases/claims.ts";
 import { deleteVanishedAgents, touchAgent } from "./store.ts";
 
-export type Serving = Granted<AgentActor, "can-serve">;
+export type AgentServiceGrant = Granted<AgentActor, "can-serve">;
 
 /** Raises `not-found` for all other callers. */
-export function servingAs({ actor }: Pick<Context, "actor">): Serving {
+export function requireAgent({ actor }: Pick<Context, "actor">): AgentServiceGrant {
   if (actor.kind !== "agent") throw notFound("thing");
   const check = { thing: "thing", permission: "can-serve", visible: true, allowed: true } as const;
   return grant(actor, { ...check, needs: "a token of an agent pool" });
 }
 
 /** Raises `not-found` for an unknown agent, which has to register again. */
-export async function hear(
+export async function recordPing(
   tx: Tx,
-  by: Serving,
+  by: AgentServiceGrant,
   id: string,
   changes: Parameters<typeof touchAgent>[3] = {},
 ): Promise<{ readonly id: string; readonly name: string }> {
@@ -44,9 +44,9 @@ export async function insertSiteOperations(
 
 const removedAfterMs = 24 * 3_600_000;
 
-export async function forgetVanished(
+export async function removeVanishedAgents(
   tx: Tx,
-  { context, capability }: Pick<JobWork, "context" | "capability">,
+  { context, capability }: Pick<JobContext, "context" | "capability">,
   limit: number,
 ): Promise<number> {
   const gone = await deleteVanishedAgents(tx, capability, removedAfterMs, limit);

@@ -6,27 +6,27 @@ import { now, nowMs } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import { assessmentsEnabledOf, executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import { setRunColumns } from "../../register/workspaces/writes.ts";
-import type { AssessmentHappening } from "../../connections/notification-configurations/triggers.ts";
-import { announce } from "../../connections/notification-configurations/writes.ts";
+import type { AssessmentTriggerEvent } from "../../connections/notification-configurations/triggers.ts";
+import { notifySubscribers } from "../../connections/notification-configurations/writes.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { findContent } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 import { isFinal } from "../runs/machine.ts";
 import { lockRun } from "../runs/reads.ts";
-import { advance, createRun } from "../runs/lifecycle.ts";
+import { transitionRun, createRun } from "../runs/lifecycle.ts";
 import type { PlanSummary } from "../plan-outputs/drawing.ts";
-import { bytesOf, summaryInThread } from "../plan-outputs/plan-thread.ts";
-import { type Findings, findingsOf, nothingFound } from "./rules.ts";
+import { bytesOf, summarizePlanInThread } from "../plan-outputs/plan-thread.ts";
+import { type AssessmentFindings, findingsOf, noFindings } from "./rules.ts";
 import {
   deleteResult,
   findDueWorkspaces,
   findResultFigures,
-  findUnderway,
+  findRunningAssessments,
   finishResult,
   insertResult,
   type ResultFigures,
-  type Underway,
+  type RunningAssessment,
 } from "./store.ts";
 
 const everyMs = 24 * 3_600_000;
@@ -34,10 +34,10 @@ const batch = 50;
 const planBytesMax = 32 * 1024 * 1024;
 
 /** Returns the number of started and finished assessments. Only the hosted edition has assessments. */
-export async function assess({ context, capability, signal, step }: JobWork): Promise<number> {
+export async function runAssessments({ context, capability, signal, step }: JobContext): Promise<number> {
   if (context.options.edition !== "hosted") return 0;
   let handled = 0;
-  for (const running of await findUnderway(context.database.reader)) {
+  for (const running of await findRunningAssessments(context.database.reader)) {
     if (signal.aborted) return handled;
     const plan = await readPlan(context, running);
     if (await step((tx) => finish(tx, context, capability, running, plan))) handled += 1;
@@ -50,7 +50,7 @@ export async function assess({ context, capability, signal, step }: JobWork): Pr
   return handled;
 }
 
-async function start(tx: Tx, context: Context, by: JobWork["capability"], workspaceId: string): Promise<boolean> {
+async function start(tx: Tx, context: Context, by: JobContext["capability"], workspaceId: string): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [workspaceId]);
   if (workspace === undefined || !canAssess(workspace)) return false;
   const input = {
@@ -62,7 +62,7 @@ async function start(tx: Tx, context: Context, by: JobWork["capability"], worksp
     byNobody: true,
   } as const;
   try {
-    const { id: runId, organizationId } = await createRun(tx, context, by.grant(workspace), input);
+    const { id: runId, organizationId } = await createRun(tx, context, by.proofFor(workspace), input);
     await insertResult(tx, by, {
       id: newId("assessment-results"),
       organizationId,
@@ -71,7 +71,7 @@ async function start(tx: Tx, context: Context, by: JobWork["capability"], worksp
       finished: 0,
       succeeded: 0,
       errorMsg: null,
-      ...nothingFound,
+      ...noFindings,
       createdAt: now(),
       version: 1,
     });
@@ -87,27 +87,27 @@ const canAssess = (workspace: WorkspaceView): boolean =>
   assessmentsEnabledOf(workspace) === true && executionModeOf(workspace) !== "local" && workspace.lockedByType === null;
 
 /** Called outside of the transaction. Undefined if there is no plan, or it can't be read. */
-async function readPlan(context: Context, { runId, organizationId }: Underway): Promise<PlanSummary | undefined> {
+async function readPlan(context: Context, { runId, organizationId }: RunningAssessment): Promise<PlanSummary | undefined> {
   const content = await findContent(context.database.reader, { column: "runId", id: runId }, "plan-json");
   if (content === undefined || content.size > planBytesMax) return undefined;
-  return summaryInThread(organizationId, () => bytesOf(context, content));
+  return summarizePlanInThread(organizationId, () => bytesOf(context, content));
 }
 
 /** Records the result of an assessment that has ended. If another run has started, cancels the assessment without a result. */
 async function finish(
   tx: Tx,
   context: Context,
-  by: JobWork["capability"],
-  running: Underway,
+  by: JobContext["capability"],
+  running: RunningAssessment,
   plan: PlanSummary | undefined,
 ): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [running.workspaceId]);
   if (workspace === undefined) return false;
-  const run = by.grant(await lockRun(tx, running.runId));
+  const run = by.proofFor(await lockRun(tx, running.runId));
   const isOvertaken = workspace.lockedByType === "runs";
   if (!isFinal(run.status)) {
     if (!isOvertaken || run.canceledAt !== null) return false;
-    await advance(tx, context, run, { event: "cancel", description: "Another run of the workspace has started." });
+    await transitionRun(tx, context, run, { event: "cancel", description: "Another run of the workspace has started." });
     return false;
   }
   if (run.status === "canceled") {
@@ -115,7 +115,7 @@ async function finish(
     return true;
   }
   const succeeded = run.status === "planned_and_finished" && plan !== undefined;
-  const findings: Findings = succeeded ? findingsOf(plan, workspace.resourceCount) : nothingFound;
+  const findings: AssessmentFindings = succeeded ? findingsOf(plan, workspace.resourceCount) : noFindings;
   const errorMsg = succeeded ? null : "The plan failed. See its log for the reason.";
   const at = now();
   const before = await findResultFigures(tx, workspace.currentAssessmentResultId);
@@ -137,13 +137,13 @@ async function finish(
     workspaceId: workspace.id,
     happening: { ...happening, trigger },
   }));
-  await announce(tx, context, announcements);
+  await notifySubscribers(tx, context, announcements);
   return true;
 }
 
-type Figures = AssessmentHappening["now"];
+type AssessmentEventFigures = AssessmentTriggerEvent["now"];
 
-function triggersOf({ succeeded, drifted, allChecksSucceeded }: Figures): AssessmentHappening["trigger"][] {
+function triggersOf({ succeeded, drifted, allChecksSucceeded }: AssessmentEventFigures): AssessmentTriggerEvent["trigger"][] {
   if (!succeeded) return ["assessment:failed"];
   return [
     ...(drifted ? (["assessment:drifted"] as const) : []),
@@ -151,7 +151,7 @@ function triggersOf({ succeeded, drifted, allChecksSucceeded }: Figures): Assess
   ];
 }
 
-const figuresOf = (row: ResultFigures): Figures => ({
+const figuresOf = (row: ResultFigures): AssessmentEventFigures => ({
   id: row.id,
   succeeded: row.succeeded === 1,
   drifted: row.drifted === 1,

@@ -1,13 +1,13 @@
 /** Operations on assessment results. Workspace readers see the result; only workspace admins see the engine's output. */
 import { grant } from "../../../access/granted.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
-import { mayReadWholePlan } from "../../../access/plans.ts";
+import { canReadFullPlan } from "../../../access/plans.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { findContent, readContent } from "../../shared/contents/contents.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
-import { loggedPhase, logReadBytesMax, readLog } from "../phases/logs.ts";
+import { findPhaseWithLog, logReadBytesMax, readLog } from "../phases/logs.ts";
 import { assessmentResults, type AssessmentResultView } from "./definition.ts";
 import { findResult } from "./store.ts";
 
@@ -21,7 +21,7 @@ export const assessmentResultResource = implement(assessmentResults, {
 
   async showAssessmentLog({ context, params }) {
     const { planId } = await forAdmins(context, params.assessmentResultId);
-    const phase = await loggedPhase(context.database.reader, planId);
+    const phase = await findPhaseWithLog(context.database.reader, planId);
     if (phase === undefined) throw notFound("log");
     return { size: phase.logBytes, bytes: wholeLog(context, phase) };
   },
@@ -39,7 +39,7 @@ async function forAdmins(context: Context, id: string): Promise<AssessmentResult
     thing: "assessment result",
     permission: "can-read-whole-plan",
     visible: workspacePermissions(result)["can-read-assessment-results"],
-    allowed: mayReadWholePlan(context.actor, result),
+    allowed: canReadFullPlan(context.actor, result),
     needs: "admin access to the workspace, and not an organization's token",
   });
 }

@@ -2,7 +2,7 @@
 import type { AssessmentResultTable } from "../../../database/schema/runs.ts";
 import type { PlanSummary } from "../plan-outputs/drawing.ts";
 
-export type Findings = Pick<
+export type AssessmentFindings = Pick<
   AssessmentResultTable,
   | "drifted"
   | "resourcesDrifted"
@@ -13,7 +13,7 @@ export type Findings = Pick<
   | "checksUnknown"
 >;
 
-export const nothingFound: Findings = {
+export const noFindings: AssessmentFindings = {
   drifted: 0,
   resourcesDrifted: 0,
   resourcesUndrifted: 0,
@@ -23,7 +23,7 @@ export const nothingFound: Findings = {
   checksUnknown: 0,
 };
 
-export function findingsOf({ drifted, checks }: PlanSummary, resourceCount: number): Findings {
+export function findingsOf({ drifted, checks }: PlanSummary, resourceCount: number): AssessmentFindings {
   return {
     drifted: Number(drifted > 0),
     resourcesDrifted: drifted,

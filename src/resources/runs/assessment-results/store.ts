@@ -8,11 +8,11 @@ import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } fro
 import { updateRow } from "../../shared/versions.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { AssessmentResultView } from "./definition.ts";
-import type { Findings } from "./rules.ts";
+import type { AssessmentFindings } from "./rules.ts";
 
-type Wanted = { id: string; principal: string };
+type AssessmentQuery = { id: string; principal: string };
 
-const byId = prepared<Wanted, AssessmentResultTable & WorkspaceAccessRow & { planId: string }>(
+const byId = prepared<AssessmentQuery, AssessmentResultTable & WorkspaceAccessRow & { planId: string }>(
   (db, { id, principal }) =>
     db
       .selectFrom("assessmentResults as a")
@@ -31,9 +31,9 @@ export async function findResult(tx: Tx, actor: Actor, id: string): Promise<Asse
   return row && { ...row, ...workspaceFactsOf(actor, row) };
 }
 
-export type Underway = Pick<AssessmentResultTable, "id" | "runId" | "organizationId" | "workspaceId">;
+export type RunningAssessment = Pick<AssessmentResultTable, "id" | "runId" | "organizationId" | "workspaceId">;
 
-export async function findUnderway(tx: Tx): Promise<Underway[]> {
+export async function findRunningAssessments(tx: Tx): Promise<RunningAssessment[]> {
   return tx.db
     .selectFrom("assessmentResults")
     .select(["id", "runId", "organizationId", "workspaceId"])
@@ -100,7 +100,7 @@ export async function deleteResult(tx: Tx, _by: Capability<"job">, id: string): 
   await tx.db.deleteFrom("assessmentResults").where("id", "=", id).execute();
 }
 
-export type ResultFigures = Findings & Pick<AssessmentResultTable, "id" | "succeeded" | "createdAt">;
+export type ResultFigures = AssessmentFindings & Pick<AssessmentResultTable, "id" | "succeeded" | "createdAt">;
 
 export async function findResultFigures(tx: Tx, id: string | null): Promise<ResultFigures | undefined> {
   if (id === null) return undefined;

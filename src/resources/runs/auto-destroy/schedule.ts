@@ -4,21 +4,21 @@ import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { activityDurationMs, nowMs } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
-import { announce } from "../../connections/notification-configurations/writes.ts";
+import { notifySubscribers } from "../../connections/notification-configurations/writes.ts";
 import { autoDestroyAtOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import { setRunColumns } from "../../register/workspaces/writes.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 import { createRun } from "../runs/lifecycle.ts";
-import { findDue } from "./store.ts";
+import { findDueWorkspaceIds } from "./store.ts";
 
 const batch = 100;
 
-export async function destroyDue({ context, capability, signal, step }: JobWork): Promise<number> {
+export async function startDueDestroys({ context, capability, signal, step }: JobContext): Promise<number> {
   let handled = 0;
   for (;;) {
-    const due = await findDue(context.database.reader, { limit: batch });
+    const due = await findDueWorkspaceIds(context.database.reader, { limit: batch });
     for (const id of due) {
       if (signal.aborted) return handled;
       if (await step((tx) => destroy(tx, context, capability, id))) handled += 1;
@@ -28,10 +28,10 @@ export async function destroyDue({ context, capability, signal, step }: JobWork)
 }
 
 /** Starts the run and clears the due time in one transaction. Checks the schedule again under the lock. */
-async function destroy(tx: Tx, context: Context, capability: JobWork["capability"], id: string): Promise<boolean> {
+async function destroy(tx: Tx, context: Context, capability: JobContext["capability"], id: string): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [id]);
   if (workspace === undefined || !isDue(workspace)) return false;
-  const result = await startRun(tx, context, capability.grant(workspace));
+  const result = await startRun(tx, context, capability.proofFor(workspace));
   const autoDestroyStatus = "runId" in result ? "queued" : "errored";
   // A fixed time applies once; a duration starts over.
   const used = workspace.autoDestroyActivityDuration === null ? { autoDestroyAt: null } : {};
@@ -43,7 +43,7 @@ async function destroy(tx: Tx, context: Context, capability: JobWork["capability
     before: { "auto-destroy-at": autoDestroyAtOf(workspace) },
     after: { "auto-destroy-status": autoDestroyStatus, ...result },
   });
-  if ("error" in result) await announce(tx, context, [{ workspaceId: id, happening: startFailure(workspace, result) }]);
+  if ("error" in result) await notifySubscribers(tx, context, [{ workspaceId: id, happening: startFailure(workspace, result) }]);
   return true;
 }
 
@@ -64,9 +64,9 @@ const startFailure = (workspace: WorkspaceView, { error }: { readonly error: str
     error,
   }) as const;
 
-type Outcome = { readonly runId: string } | { readonly error: string };
+type AutoDestroyResult = { readonly runId: string } | { readonly error: string };
 
-async function startRun(tx: Tx, context: Context, workspace: Granted<WorkspaceView, "job">): Promise<Outcome> {
+async function startRun(tx: Tx, context: Context, workspace: Granted<WorkspaceView, "job">): Promise<AutoDestroyResult> {
   const input = {
     message: "Scheduled destroy",
     isDestroy: true,
@@ -111,11 +111,11 @@ function stageOf(workspace: WorkspaceView, nowMs: number): (typeof stagesHours)[
 
 const trigger = "workspace:auto_destroy_reminder";
 
-export async function remindOfDestroys({ context, signal, step }: JobWork): Promise<number> {
+export async function sendDestroyReminders({ context, signal, step }: JobContext): Promise<number> {
   let [count, afterId] = [0, ""];
   while (!signal.aborted) {
     const search = { limit: batch, withinMs: earliestMs, remind: { trigger, afterId } };
-    const ids = await findDue(context.database.reader, search);
+    const ids = await findDueWorkspaceIds(context.database.reader, search);
     if (ids.length > 0) count += await step((tx) => remind(tx, context, ids));
     if (ids.length < batch) break;
     afterId = ids.at(-1) ?? "";
@@ -129,7 +129,7 @@ async function remind(tx: Tx, context: Context, ids: readonly string[]): Promise
     const stage = stageOf(workspace, nowMs());
     return stage === undefined ? [] : [reminderOf(workspace, stage)];
   });
-  return announce(tx, context, announcements);
+  return notifySubscribers(tx, context, announcements);
 }
 
 /** The key contains the time, so that a changed schedule sends reminders again. */

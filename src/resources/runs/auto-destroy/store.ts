@@ -10,7 +10,7 @@ const msOfDuration = (column: string): RawBuilder<number> => {
     * case when substr(${duration}, length(${duration}), 1) = 'd' then 86400000 else 3600000 end`;
 };
 
-export interface Search {
+export interface DueWorkspaceQuery {
   readonly limit: number;
   readonly withinMs?: number;
   readonly remind?: { readonly trigger: string; readonly afterId: string };
@@ -20,7 +20,7 @@ export interface Search {
  * Due by a fixed time; or by a duration, of the workspace or its project, since the latest of its creation, state change and run. A duration only
  * counts while there are resources, and after a failure not until there is new activity. Never while a destroy run is queued.
  */
-export async function findDue(tx: Tx, { limit, withinMs = 0, remind }: Search): Promise<string[]> {
+export async function findDueWorkspaceIds(tx: Tx, { limit, withinMs = 0, remind }: DueWorkspaceQuery): Promise<string[]> {
   const { msOf, nowMs, contains } = tx.dialect;
   const untilIso = new Date(presentMs() + withinMs).toISOString();
   const passed = (instant: string, duration: string) =>

@@ -1,12 +1,12 @@
 /** Operations on configuration versions: load → authorize → decide → write. */
 import type { Tx } from "../../../database/database.ts";
-import type { ContentAnswer, Included } from "../../../jsonapi/define.ts";
+import type { ContentAnswer, IncludedResource } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import type { BackingDataMove } from "../../shared/backing-data.ts";
+import type { BackingDataAction } from "../../shared/backing-data.ts";
 import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -20,12 +20,12 @@ import {
   becomesCurrent,
   newConfigurationVersion,
   ofConfigurationVersion,
-  reaching,
+  columnsForConfigurationStatus,
 } from "./rules.ts";
 import {
   hasRunInProgress,
   insertConfigurationVersion,
-  inWorkspace,
+  toConfigurationView,
   latestRunIds,
   nextPosition,
   pageOfVersions,
@@ -33,7 +33,7 @@ import {
 } from "./store.ts";
 import { receiveArchive } from "./upload.ts";
 import { checkUploadUrl, uploadUrl } from "./upload-urls.ts";
-import { recordMove } from "./writes.ts";
+import { recordStatusChange } from "./writes.ts";
 
 export const configurationVersionResource = implement(configurationVersions, {
   async listConfigurationVersions({ context, params, query }) {
@@ -52,7 +52,7 @@ export const configurationVersionResource = implement(configurationVersions, {
       // Without a current configuration, the awaited one is shown as current.
       if (workspace.currentConfigurationVersionId === null && becomesCurrent(row))
         await setCurrentConfiguration(tx, workspace, workspace.id, { id: row.id, hasReadme: 0 });
-      const created = inWorkspace(row, workspace);
+      const created = toConfigurationView(row, workspace);
       await recordChange(
         tx,
         context,
@@ -87,10 +87,10 @@ export const configurationVersionResource = implement(configurationVersions, {
       const version = grantConfigurationVersion(found, "can-queue-run");
       const obstacle = archiveObstacle(version, await hasRunInProgress(tx, id));
       if (obstacle !== undefined) throw obstacle;
-      const columns = reaching(version, "archived", { "archived-at": now() });
+      const columns = columnsForConfigurationStatus(version, "archived", { "archived-at": now() });
       await updateConfigurationVersion(tx, version, id, { ...columns, hasReadme: 0 });
       await abandonContents(tx, ofConfigurationVersion(id));
-      await recordMove(tx, context, version, "archive", "archived");
+      await recordStatusChange(tx, context, version, "archive", "archived");
     });
   },
 
@@ -110,9 +110,9 @@ export const ingressAttributesResource = implement(ingressAttributes, {
   },
 });
 
-type Load = (tx: Tx) => Promise<ConfigurationVersionView>;
+type ConfigurationLoader = (tx: Tx) => Promise<ConfigurationVersionView>;
 
-async function showVersion(context: Context, load: Load, wanted: ReadonlySet<string>) {
+async function showVersion(context: Context, load: ConfigurationLoader, wanted: ReadonlySet<string>) {
   const tx = context.database.reader;
   const { views, included } = await withIncluded(tx, context, [await load(tx)], wanted);
   const [view] = views;
@@ -126,7 +126,7 @@ async function withIncluded(
   context: Context,
   versions: readonly ConfigurationVersionView[],
   wanted: ReadonlySet<string>,
-): Promise<{ views: readonly ConfigurationVersionView[]; included: Included[] | undefined }> {
+): Promise<{ views: readonly ConfigurationVersionView[]; included: IncludedResource[] | undefined }> {
   if (!wanted.has("run") || versions.length === 0)
     return { views: versions, included: await loadIncluded(tx, context, configurationVersions, versions, wanted) };
   const runIds = await latestRunIds(
@@ -137,7 +137,7 @@ async function withIncluded(
   return { views, included: await loadIncluded(tx, context, configurationVersions, views, wanted) };
 }
 
-async function download(context: Context, load: Load): Promise<ContentAnswer> {
+async function download(context: Context, load: ConfigurationLoader): Promise<ContentAnswer> {
   const tx = context.database.reader;
   const version = await load(tx);
   const content =
@@ -147,7 +147,7 @@ async function download(context: Context, load: Load): Promise<ContentAnswer> {
 }
 
 /** Soft-deletes, restores or permanently deletes an archive. Raises `bad-request` if the status does not allow it. */
-async function changeBackingData(context: Context, id: string, how: BackingDataMove): Promise<void> {
+async function changeBackingData(context: Context, id: string, how: BackingDataAction): Promise<void> {
   // The hosted edition does not have these endpoints.
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {
@@ -157,6 +157,6 @@ async function changeBackingData(context: Context, id: string, how: BackingDataM
     const { to } = backingDataMoves[how];
     await updateConfigurationVersion(tx, version, id, { status: to });
     if (how === "permanently-delete") await abandonContents(tx, ofConfigurationVersion(id));
-    await recordMove(tx, context, version, `${how}-backing-data`, to);
+    await recordStatusChange(tx, context, version, `${how}-backing-data`, to);
   });
 }

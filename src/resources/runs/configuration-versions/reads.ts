@@ -13,7 +13,7 @@ import {
   findConfigurationOfRun,
   findConfigurationVersion,
   findVersions,
-  inWorkspace,
+  toConfigurationView,
 } from "./store.ts";
 
 /** Raises `not-found`. */
@@ -47,15 +47,15 @@ export const grantConfigurationVersion = <Permission extends WorkspacePermission
 ): Granted<ConfigurationVersionView, Permission> => grantOnWorkspace("configuration version", version, permission);
 
 /** The configurations of runs or workspaces that the caller can read. A run's may belong to another workspace. */
-export const configurationsBeside: LoadMany<ConfiguredParent> = async (tx, _context, ids, parents) => {
+export const includedConfigurations: LoadMany<ConfiguredParent> = async (tx, _context, ids, parents) => {
   const [first] = parents.values();
   if (first === undefined) return [];
   const rows = await findVersions(tx, first.organizationId, ids);
   return rows.flatMap((row) => {
     const parent = parents.get(row.id);
-    return parent === undefined ? [] : [inWorkspace(row, parent)];
+    return parent === undefined ? [] : [toConfigurationView(row, parent)];
   });
 };
 
-export const commitsBeside: LoadMany<IngressView> = (_tx, _context, _ids, versions) =>
+export const includedCommits: LoadMany<IngressView> = (_tx, _context, _ids, versions) =>
   Promise.resolve([...versions.values()]);

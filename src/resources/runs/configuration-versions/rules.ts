@@ -7,16 +7,16 @@ import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { AppError, conflict } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
-import { type BackingDataMove, backingDataMovesOf } from "../../shared/backing-data.ts";
+import { type BackingDataAction, backingDataTransitionsFor } from "../../shared/backing-data.ts";
 import { contentBytesMax, type ContentLimit, type ContentOwner } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import { type ConfigurationStatus, configurationVersions, type VcsSource } from "./definition.ts";
 import type { Ingress } from "./ingress.ts";
 
 /** Permits writes: to callers who can queue runs, to holders of an upload URL, and to jobs for version control. */
-export type Arrival = Granted<object, "can-queue-run" | "can-upload" | "job"> | Capability<"job">;
+export type ConfigurationWriteGrant = Granted<object, "can-queue-run" | "can-upload" | "job"> | Capability<"job">;
 
-export type ContentKind = "archive" | "readme";
+export type ConfigurationContentKind = "archive" | "readme";
 
 /** `ArchiveCheck` enforces a lower limit. */
 export const archiveLimit: ContentLimit = { bytes: contentBytesMax, thing: "A configuration" };
@@ -25,12 +25,12 @@ export const ofConfigurationVersion = (id: string): ContentOwner => ({ column: "
 
 export type NewConfiguration = Partial<CreateAttributes<typeof configurationVersions>>;
 
-export interface Commit {
+export interface ConfigurationCommit {
   readonly source: VcsSource;
   readonly ingress: Ingress;
 }
 
-interface NewFacts {
+interface NewConfigurationFacts {
   readonly workspace: { readonly id: string; readonly organizationId: string };
   readonly position: number;
   readonly createdAt: string;
@@ -42,9 +42,9 @@ const uploadLifetimeMs = 60 * 60 * 1000;
 /** With a commit, it is fetched from version control; without one, the caller uploads it. */
 export function newConfigurationVersion(
   attributes: NewConfiguration,
-  { workspace, position, createdAt }: NewFacts,
+  { workspace, position, createdAt }: NewConfigurationFacts,
   { actor, source, integration }: Pick<Context, "actor" | "source" | "integration">,
-  commit?: Commit,
+  commit?: ConfigurationCommit,
 ): ConfigurationVersionTable {
   const status: ConfigurationStatus = commit === undefined ? "pending" : "fetching";
   const stamps = { "queued-at": createdAt, ...(commit !== undefined && { "fetching-at": createdAt }) };
@@ -80,7 +80,7 @@ const creatorColumns = (actor: Actor) => ({
   createdByTokenId: tokenIdOf(actor),
 });
 
-export function reaching(
+export function columnsForConfigurationStatus(
   { statusTimestamps }: Pick<ConfigurationVersionTable, "statusTimestamps">,
   status: ConfigurationStatus,
   stamps: Readonly<Record<string, string>>,
@@ -90,7 +90,7 @@ export function reaching(
 }
 
 /** For the audit log; undefined for version control. */
-export function makerOf(version: ConfigurationVersionTable): Actor | undefined {
+export function creatorOf(version: ConfigurationVersionTable): Actor | undefined {
   const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
   if (id === null || name === null) return undefined;
   const tokenId = createdByTokenId ?? "";
@@ -99,16 +99,16 @@ export function makerOf(version: ConfigurationVersionTable): Actor | undefined {
     : { kind: "user", userId: id, name, siteAdmin: false, tokenId, tokenAgeMs: 0 };
 }
 
-type Kind = Pick<ConfigurationVersionTable, "speculative" | "provisional">;
+type ConfigurationFlags = Pick<ConfigurationVersionTable, "speculative" | "provisional">;
 
 /** Whether it becomes the workspace's current configuration when it is uploaded. */
-export const becomesCurrent = ({ speculative, provisional }: Kind): boolean => speculative === 0 && provisional === 0;
+export const becomesCurrent = ({ speculative, provisional }: ConfigurationFlags): boolean => speculative === 0 && provisional === 0;
 
-interface Situation extends Pick<ConfigurationVersionTable, "id" | "status" | "ingress"> {
+interface ConfigurationUse extends Pick<ConfigurationVersionTable, "id" | "status" | "ingress"> {
   readonly currentConfigurationVersionId: string | null;
 }
 
-export function archiveObstacle(version: Situation, hasRunInProgress: boolean): AppError | undefined {
+export function archiveObstacle(version: ConfigurationUse, hasRunInProgress: boolean): AppError | undefined {
   const refused = (why: string) =>
     conflict(`Status transition not allowed: configuration could not be archived because ${why}.`);
   if (version.ingress !== null)
@@ -121,11 +121,11 @@ export function archiveObstacle(version: Situation, hasRunInProgress: boolean): 
   return undefined;
 }
 
-export const backingDataMoves = backingDataMovesOf("uploaded");
+export const backingDataMoves = backingDataTransitionsFor("uploaded");
 
 export function backingDataObstacle(
-  move: BackingDataMove,
-  version: Situation,
+  move: BackingDataAction,
+  version: ConfigurationUse,
   hasRunInProgress: boolean,
 ): AppError | undefined {
   const { from, to } = backingDataMoves[move];

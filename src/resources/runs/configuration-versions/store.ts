@@ -3,29 +3,29 @@ import { Capability } from "../../../access/capability.ts";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import { type Kysely, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
-import { type Granted, madeIn } from "../../../access/granted.ts";
+import { type Granted, withProofOf } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { now } from "../../../kernel/time.ts";
-import type { DeletingPolicy } from "../../register/data-retention-policies/reads.ts";
+import type { RetentionPolicy } from "../../register/data-retention-policies/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import { held } from "../../shared/locks.ts";
+import { lockClause } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { ConfigurationVersionView } from "./definition.ts";
-import type { Arrival } from "./rules.ts";
-import type { UploadRight } from "./upload-urls.ts";
+import type { ConfigurationWriteGrant } from "./rules.ts";
+import type { ConfigurationUploadGrant } from "./upload-urls.ts";
 
-type Caller = Pick<Context, "actor">;
-type VersionRow = ConfigurationVersionTable &
+type ConfigurationCaller = Pick<Context, "actor">;
+type ConfigurationVersionRow = ConfigurationVersionTable &
   WorkspaceAccessRow &
   Pick<ConfigurationVersionView, "currentConfigurationVersionId">;
-type ById = { id: string; principal: string };
+type ConfigurationQuery = { id: string; principal: string };
 
 const workspacesForActor = (db: Kysely<Schema>, principal: string) =>
   db
@@ -38,18 +38,18 @@ const versionForActor = (db: Kysely<Schema>, principal: string) =>
   workspacesForActor(db, principal).innerJoin("configurationVersions as v", "v.workspaceId", "w.id").selectAll("v");
 
 // Lock order: workspace, then version. A transaction that waited for the workspace must not continue with a stale version.
-const byId = prepared<ById, VersionRow>((db, { id, principal }) =>
+const byId = prepared<ConfigurationQuery, ConfigurationVersionRow>((db, { id, principal }) =>
   versionForActor(db, principal).where("v.id", "=", id),
 );
-const byIdLocked = prepared<ById, VersionRow>((db, { id, principal }, dialect) =>
+const byIdLocked = prepared<ConfigurationQuery, ConfigurationVersionRow>((db, { id, principal }, dialect) =>
   versionForActor(db, principal)
     .where("v.id", "=", id)
-    .modifyEnd(held(dialect, "w", true))
+    .modifyEnd(lockClause(dialect, "w", true))
     .modifyEnd(dialect.lockRows("v")),
 );
 
 /** With the caller's access to the run's workspace: the configuration may have been promoted from another. */
-const byRun = prepared<ById, VersionRow>((db, { id, principal }) =>
+const byRun = prepared<ConfigurationQuery, ConfigurationVersionRow>((db, { id, principal }) =>
   workspacesForActor(db, principal)
     .innerJoin("runs as r", "r.workspaceId", "w.id")
     .innerJoin("configurationVersions as v", "v.id", "r.configurationVersionId")
@@ -60,7 +60,7 @@ const byRun = prepared<ById, VersionRow>((db, { id, principal }) =>
 /** One statement: the version, and the caller's access to its workspace. `lock` locks both. */
 export async function findConfigurationVersion(
   tx: Tx,
-  { actor }: Caller,
+  { actor }: ConfigurationCaller,
   id: string,
   lock = false,
 ): Promise<ConfigurationVersionView | undefined> {
@@ -70,14 +70,14 @@ export async function findConfigurationVersion(
 
 export async function findConfigurationOfRun(
   tx: Tx,
-  { actor }: Caller,
+  { actor }: ConfigurationCaller,
   runId: string,
 ): Promise<ConfigurationVersionView | undefined> {
   const [row] = await byRun(tx, { id: runId, principal: principalOf(actor) });
   return row && toView(row, actor);
 }
 
-const toView = (row: VersionRow, actor: Context["actor"]): ConfigurationVersionView => ({
+const toView = (row: ConfigurationVersionRow, actor: Context["actor"]): ConfigurationVersionView => ({
   ...row,
   ...workspaceFactsOf(actor, row),
   uploadUrl: null,
@@ -87,7 +87,7 @@ const toView = (row: VersionRow, actor: Context["actor"]): ConfigurationVersionV
 export type ConfiguredParent = WorkspaceFacts &
   Pick<ConfigurationVersionView, "organizationId" | "currentConfigurationVersionId">;
 
-export function inWorkspace(row: ConfigurationVersionTable, workspace: ConfiguredParent): ConfigurationVersionView {
+export function toConfigurationView(row: ConfigurationVersionTable, workspace: ConfiguredParent): ConfigurationVersionView {
   const { access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId } = workspace;
   return { ...row, access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId, uploadUrl: null };
 }
@@ -110,7 +110,7 @@ export async function pageOfVersions(
     page,
     totals: { totalCount: countOf(found.select("v.id")) },
   });
-  return { views: rows.map((row) => inWorkspace(row, workspace)), totalCount: totals.totalCount };
+  return { views: rows.map((row) => toConfigurationView(row, workspace)), totalCount: totals.totalCount };
 }
 
 const lastPosition = prepared<{ workspaceId: string }, { last: number | null }>((db, { workspaceId }) =>
@@ -128,7 +128,7 @@ export async function nextPosition(tx: Tx, workspaceId: string): Promise<number>
 
 export async function insertConfigurationVersion(
   tx: Tx,
-  _into: Arrival,
+  _into: ConfigurationWriteGrant,
   row: ConfigurationVersionTable,
 ): Promise<void> {
   await insertRow(tx, "configurationVersions", row);
@@ -136,7 +136,7 @@ export async function insertConfigurationVersion(
 
 export async function updateConfigurationVersion(
   tx: Tx,
-  _by: Arrival | Granted<object, "can-update">,
+  _by: ConfigurationWriteGrant | Granted<object, "can-update">,
   id: string,
   changes: Partial<ConfigurationVersionTable>,
 ): Promise<void> {
@@ -144,7 +144,7 @@ export async function updateConfigurationVersion(
 }
 
 /** Only if the version belongs to this workspace. Does not raise the version number: no document shows the approval. */
-export async function approve(
+export async function setConfigurationApproved(
   tx: Tx,
   { workspaceId }: Granted<{ readonly workspaceId: string }, "run-transition">,
   id: string,
@@ -159,18 +159,18 @@ export async function approve(
 }
 
 /** A version whose archive is being uploaded or fetched, with columns of its workspace. */
-export interface ArrivingVersion extends ConfigurationVersionTable {
+export interface AwaitedConfiguration extends ConfigurationVersionTable {
   readonly workingDirectory: string | null;
   readonly currentConfigurationVersionId: string | null;
 }
 
 /** Loads no permissions: a signed URL or a job's capability is sufficient. */
-export async function findArriving(
+export async function findAwaitedConfiguration(
   tx: Tx,
-  by: UploadRight | Capability<"job">,
+  by: ConfigurationUploadGrant | Capability<"job">,
   id: string,
   lock = false,
-): Promise<Granted<ArrivingVersion, "can-upload" | "job"> | undefined> {
+): Promise<Granted<AwaitedConfiguration, "can-upload" | "job"> | undefined> {
   const row = await tx.db
     .selectFrom("configurationVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
@@ -178,10 +178,10 @@ export async function findArriving(
     .selectAll("v")
     .select(["w.workingDirectory", "w.currentConfigurationVersionId"])
     .where("v.id", "=", id)
-    .$if(lock, (query) => query.modifyEnd(held(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
+    .$if(lock, (query) => query.modifyEnd(lockClause(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  return by instanceof Capability ? by.grant(row) : madeIn(by, row);
+  return by instanceof Capability ? by.proofFor(row) : withProofOf(by, row);
 }
 
 export async function hasRun(tx: Tx, id: string): Promise<boolean> {
@@ -237,7 +237,7 @@ export async function findVersions(
     .execute();
 }
 
-export async function findAwaitedTooLong(tx: Tx, at: string): Promise<string | undefined> {
+export async function findExpiredUpload(tx: Tx, at: string): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("configurationVersions as v")
     .select("v.id")
@@ -249,18 +249,18 @@ export async function findAwaitedTooLong(tx: Tx, at: string): Promise<string | u
   return row?.id;
 }
 
-export type Outlived = Pick<ConfigurationVersionTable, "id" | "createdAt">;
+export type ExpiredConfiguration = Pick<ConfigurationVersionTable, "id" | "createdAt">;
 
 /**
  * The next version under a policy, oldest first, that was created before a time and still has its archive. A workspace's own policy overrides the
  * organization's. Never the current version, nor one with a run in progress.
  */
-export async function findOutlived(
+export async function findExpiredConfiguration(
   tx: Tx,
-  { organizationId, workspaceId }: DeletingPolicy,
+  { organizationId, workspaceId }: RetentionPolicy,
   before: string,
-  after: Outlived | undefined,
-): Promise<Outlived | undefined> {
+  after: ExpiredConfiguration | undefined,
+): Promise<ExpiredConfiguration | undefined> {
   return tx.db
     .selectFrom("configurationVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")

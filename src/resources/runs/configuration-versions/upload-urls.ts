@@ -4,9 +4,9 @@
  */
 import type { Granted } from "../../../access/granted.ts";
 import type { Context } from "../../shared/context.ts";
-import { checkSignedUrl, type Signed, signUrl } from "../../shared/signed-urls.ts";
+import { checkSignedUrl, type UrlSignature, signUrl } from "../../shared/signed-urls.ts";
 
-export type UploadRight = Granted<{ readonly id: string }, "can-upload">;
+export type ConfigurationUploadGrant = Granted<{ readonly id: string }, "can-upload">;
 
 const signedParts = (id: string) => ["PUT", "configuration-versions", id];
 
@@ -20,7 +20,7 @@ export function uploadUrl(
 }
 
 /** Raises `not-found` for an invalid signature, and `forbidden` for an expired URL. */
-export function checkUploadUrl(context: Pick<Context, "vault">, id: string, signed: Signed): UploadRight {
+export function checkUploadUrl(context: Pick<Context, "vault">, id: string, signed: UrlSignature): ConfigurationUploadGrant {
   return checkSignedUrl(context, signedParts(id), signed, {
     right: { id },
     permission: "can-upload",

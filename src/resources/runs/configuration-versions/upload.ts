@@ -2,7 +2,7 @@
  * Receives configuration archives: checks them while streaming them into stored chunks, then attaches them to their version in one short
  * transaction. A rejected or interrupted upload leaves nothing but the version's error.
  */
-import type { UploadRight } from "./upload-urls.ts";
+import type { ConfigurationUploadGrant } from "./upload-urls.ts";
 import type { Capability } from "../../../access/capability.ts";
 import { ArchiveCheck, type CheckedArchive } from "../../../archive/check.ts";
 import { ArchiveFault } from "../../../archive/faults.ts";
@@ -16,9 +16,9 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import {
   completeContent,
-  digestOf,
+  streamDigest,
   findContent,
-  giveUp,
+  discardUpload,
   insertContents,
   orphanContent,
   prepareContent,
@@ -26,8 +26,8 @@ import {
   receiveContent,
   type StoredContent,
 } from "../../shared/contents/contents.ts";
-import { crowdOfUploads } from "../../shared/contents/crowd.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import { uploadLimit } from "../../shared/contents/crowd.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
@@ -36,27 +36,27 @@ import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
 import {
   archiveLimit,
   becomesCurrent,
-  type Commit,
-  type ContentKind,
-  makerOf,
+  type ConfigurationCommit,
+  type ConfigurationContentKind,
+  creatorOf,
   type NewConfiguration,
   newConfigurationVersion,
   ofConfigurationVersion,
-  reaching,
+  columnsForConfigurationStatus,
 } from "./rules.ts";
 import {
-  type ArrivingVersion,
-  findArriving,
+  type AwaitedConfiguration,
+  findAwaitedConfiguration,
   hasRun,
   insertConfigurationVersion,
   nextPosition,
   updateConfigurationVersion,
 } from "./store.ts";
 
-type Bytes = AsyncIterable<Uint8Array>;
-type Version = Granted<ArrivingVersion, "can-upload" | "job">;
+type ArchiveBytes = AsyncIterable<Uint8Array>;
+type GrantedConfiguration = Granted<AwaitedConfiguration, "can-upload" | "job">;
 
-const uploads = crowdOfUploads("configurations");
+const uploads = uploadLimit("configurations");
 
 /**
  * Raises `invalid` or `too-large` for a rejected archive, which is also recorded on the version; `bad-request` for an interrupted upload;
@@ -64,12 +64,12 @@ const uploads = crowdOfUploads("configurations");
  */
 export async function receiveArchive(
   context: Context,
-  by: UploadRight | Capability<"job">,
+  by: ConfigurationUploadGrant | Capability<"job">,
   id: string,
-  bytes: Bytes,
+  bytes: ArchiveBytes,
 ): Promise<void> {
   const version = await load(context.database.reader, by, id);
-  await uploads.among({ organization: version.organizationId, version: id }, async () => {
+  await uploads.run({ organization: version.organizationId, version: id }, async () => {
     refuseUnawaited(version);
     await loadUploader(context.database.reader, context, version);
     // The archive of a run can't be replaced; uploading the same one again is allowed, because the first response may have been lost.
@@ -81,18 +81,18 @@ export async function receiveArchive(
     const replaces = await context.database.write((tx) =>
       finalize(tx, context, by, { ...received, id, contents, startedAt }),
     );
-    if (!replaces) await giveUp(context, received.content.id);
+    if (!replaces) await discardUpload(context, received.content.id);
   });
 }
 
-type ByJob = Pick<JobWork, "context" | "capability">;
+type ConfigurationJob = Pick<JobContext, "context" | "capability">;
 
 /** Creates a version for a commit that is to be fetched, in the caller's transaction, with the workspace locked. It has no creator. */
-export async function announceCommit(
+export async function createFetchedConfiguration(
   tx: Tx,
-  { context, capability }: ByJob,
+  { context, capability }: ConfigurationJob,
   workspace: { readonly id: string; readonly organizationId: string },
-  commit: Commit,
+  commit: ConfigurationCommit,
   attributes: NewConfiguration = {},
 ): Promise<ConfigurationVersionTable> {
   const facts = { workspace, position: await nextPosition(tx, workspace.id), createdAt: now() };
@@ -106,25 +106,25 @@ export async function announceCommit(
 }
 
 /** Raises `invalid` or `too-large` for a rejected archive, which is also recorded on the version. */
-export async function receiveCommit(
-  { context, capability }: ByJob,
+export async function receiveFetchedArchive(
+  { context, capability }: ConfigurationJob,
   id: string,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   await receiveArchive(context, capability, id, bytes);
 }
 
-interface Received {
+interface ReceivedArchive {
   readonly content: StoredContent;
   readonly checked: CheckedArchive;
 }
 
 async function receive(
   context: Context,
-  by: UploadRight | Capability<"job">,
-  version: Version,
-  bytes: Bytes,
-): Promise<Received> {
+  by: ConfigurationUploadGrant | Capability<"job">,
+  version: GrantedConfiguration,
+  bytes: ArchiveBytes,
+): Promise<ReceivedArchive> {
   const target = { organizationId: version.organizationId, owner: ofConfigurationVersion(version.id), kind: "archive" };
   const checking = new ArchiveCheck(version.workingDirectory ?? "");
   let content: StoredContent | undefined;
@@ -132,9 +132,9 @@ async function receive(
     content = await receiveContent(context, target, bytes, (piece) => checking.write(piece), archiveLimit);
     return { content, checked: await checking.end() };
   } catch (error) {
-    if (content !== undefined) await giveUp(context, content.id);
+    if (content !== undefined) await discardUpload(context, content.id);
     if (!(error instanceof ArchiveFault)) throw error;
-    await context.database.write((tx) => noteFault(tx, context, by, version.id, error));
+    await context.database.write((tx) => recordUploadFailure(tx, context, by, version.id, error));
     throw refusalOf(error);
   } finally {
     checking.destroy();
@@ -148,16 +148,16 @@ const refusalOf = (fault: ArchiveFault): AppError =>
   );
 
 /** Does nothing if the version already has an archive. */
-export async function noteFault(
+export async function recordUploadFailure(
   tx: Tx,
   context: Context,
-  by: UploadRight | Capability<"job">,
+  by: ConfigurationUploadGrant | Capability<"job">,
   id: string,
   { word, message }: Pick<ArchiveFault, "word" | "message"> | { readonly word: string; readonly message: string },
 ): Promise<void> {
   const version = await load(tx, by, id, true);
   if (version.status !== "pending" && version.status !== "fetching") return;
-  const changes = { ...reaching(version, "errored", { "finished-at": now() }), error: word, errorMessage: message };
+  const changes = { ...columnsForConfigurationStatus(version, "errored", { "finished-at": now() }), error: word, errorMessage: message };
   await updateConfigurationVersion(tx, version, id, changes);
   if (version.currentConfigurationVersionId === id)
     await setCurrentConfiguration(tx, version, version.workspaceId, null);
@@ -169,7 +169,7 @@ async function preparedReadme({ vault }: Context, id: string, { readme }: Checke
   return [await prepareContent(vault, { owner: ofConfigurationVersion(id), kind: "readme" }, readme)];
 }
 
-interface Arrived extends Received {
+interface ReceivedUpload extends ReceivedArchive {
   readonly id: string;
   readonly contents: readonly PreparedContent[];
   readonly startedAt: string;
@@ -179,8 +179,8 @@ interface Arrived extends Received {
 async function finalize(
   tx: Tx,
   context: Context,
-  by: UploadRight | Capability<"job">,
-  { id, content, contents, startedAt }: Arrived,
+  by: ConfigurationUploadGrant | Capability<"job">,
+  { id, content, contents, startedAt }: ReceivedUpload,
 ): Promise<boolean> {
   const version = await load(tx, by, id, true);
   refuseUnawaited(version);
@@ -188,7 +188,7 @@ async function finalize(
   if (version.status === "uploaded" && !(await removeEarlier(tx, version, content))) return false;
   const stamps = { "started-at": startedAt, "finished-at": now() };
   const hasReadme = contents.length;
-  const columns = { ...reaching(version, "uploaded", stamps), size: content.size, hasReadme };
+  const columns = { ...columnsForConfigurationStatus(version, "uploaded", stamps), size: content.size, hasReadme };
   await updateConfigurationVersion(tx, version, id, { ...columns, approvedAt: approvalBy(uploader) });
   await completeContent(tx, content);
   if (contents.length > 0) await insertContents(tx, version, contents);
@@ -199,7 +199,7 @@ async function finalize(
 }
 
 /** Removes an earlier archive; false if it has the same content. Raises `conflict` if a run uses it. */
-async function removeEarlier(tx: Tx, version: Version, { md5 }: StoredContent): Promise<boolean> {
+async function removeEarlier(tx: Tx, version: GrantedConfiguration, { md5 }: StoredContent): Promise<boolean> {
   const [archive, readme] = [await findOwn(tx, version, "archive"), await findOwn(tx, version, "readme")];
   if (archive?.md5 === md5) return false;
   if (await hasRun(tx, version.id)) throw anotherArchive();
@@ -207,11 +207,11 @@ async function removeEarlier(tx: Tx, version: Version, { md5 }: StoredContent): 
   return true;
 }
 
-const findOwn = (tx: Tx, { id }: Version, kind: ContentKind) => findContent(tx, ofConfigurationVersion(id), kind);
+const findOwn = (tx: Tx, { id }: GrantedConfiguration, kind: ConfigurationContentKind) => findContent(tx, ofConfigurationVersion(id), kind);
 
-async function refuseOther(context: Context, version: Version, bytes: Bytes): Promise<void> {
+async function refuseOther(context: Context, version: GrantedConfiguration, bytes: ArchiveBytes): Promise<void> {
   const archive = await findOwn(context.database.reader, version, "archive");
-  if ((await digestOf(bytes, archiveLimit)) !== archive?.md5) throw anotherArchive();
+  if ((await streamDigest(bytes, archiveLimit)) !== archive?.md5) throw anotherArchive();
 }
 
 const anotherArchive = (): AppError =>
@@ -221,7 +221,7 @@ const anotherArchive = (): AppError =>
 
 const awaiting: readonly string[] = ["pending", "fetching", "uploaded"];
 
-function refuseUnawaited({ status }: Version): void {
+function refuseUnawaited({ status }: GrantedConfiguration): void {
   if (!awaiting.includes(status))
     throw conflict(
       `The configuration version is ${status} and does not accept an archive any more. Create a new configuration version.`,
@@ -229,15 +229,15 @@ function refuseUnawaited({ status }: Version): void {
 }
 
 /** Raises `not-found` if the version has been deleted since its URL was signed. */
-async function load(tx: Tx, by: UploadRight | Capability<"job">, id: string, lock = false): Promise<Version> {
-  const version = await findArriving(tx, by, id, lock);
+async function load(tx: Tx, by: ConfigurationUploadGrant | Capability<"job">, id: string, lock = false): Promise<GrantedConfiguration> {
+  const version = await findAwaitedConfiguration(tx, by, id, lock);
   if (version === undefined) throw notFound("upload");
   return version;
 }
 
 /** The audit log names the creator of the version as the actor: only they received the URL. */
-async function record(tx: Tx, context: Context, version: Version, after: object): Promise<void> {
-  const actor = makerOf(version) ?? context.actor;
+async function record(tx: Tx, context: Context, version: GrantedConfiguration, after: object): Promise<void> {
+  const actor = creatorOf(version) ?? context.actor;
   await recordEvent(
     tx,
     { ...context, actor },
@@ -252,7 +252,7 @@ async function record(tx: Tx, context: Context, version: Version, after: object)
 }
 
 /** The creator of a version, with their current permissions. Only they received the URL, so their permissions decide on approval and run. */
-interface Uploader {
+interface ConfigurationUploader {
   readonly caller: Context;
   readonly workspace: Granted<WorkspaceView, "can-queue-run">;
 }
@@ -261,8 +261,8 @@ interface Uploader {
 async function loadUploader(
   tx: Tx,
   context: Context,
-  { createdById, createdByTokenId, workspaceId }: Version,
-): Promise<Uploader | undefined> {
+  { createdById, createdByTokenId, workspaceId }: GrantedConfiguration,
+): Promise<ConfigurationUploader | undefined> {
   if (createdById === null) return undefined;
   const actor = await actorOfToken(tx, createdByTokenId ?? "");
   if (actor === undefined)
@@ -276,14 +276,14 @@ async function loadUploader(
 }
 
 /** An upload by a user who can apply approves the configuration; null if the uploader can only plan. */
-const approvalBy = (uploader: Uploader | undefined): string | null =>
+const approvalBy = (uploader: ConfigurationUploader | undefined): string | null =>
   uploader === undefined || workspacePermissions(uploader.workspace)["can-queue-apply"] ? now() : null;
 
 /** For the audit log: the queued run, or the reason why there is none; undefined if none was requested. */
-type Queued = { readonly run: string } | { readonly run: null; readonly reason: string } | undefined;
+type QueuedRunResult = { readonly run: string } | { readonly run: null; readonly reason: string } | undefined;
 
 /** A run that can't be created does not fail the upload. Version control queues its own runs. */
-async function queueRun(tx: Tx, version: Version, uploader: Uploader | undefined): Promise<Queued> {
+async function queueRun(tx: Tx, version: GrantedConfiguration, uploader: ConfigurationUploader | undefined): Promise<QueuedRunResult> {
   if (version.autoQueueRuns === 0 || uploader === undefined) return undefined;
   const input = {
     configurationVersionId: version.id,

@@ -6,7 +6,7 @@ import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { configurationVersions } from "./definition.ts";
-import { approve, findVersions } from "./store.ts";
+import { setConfigurationApproved, findVersions } from "./store.ts";
 
 type ConfirmedRun = Pick<
   RunTable,
@@ -19,7 +19,7 @@ type ConfirmedRun = Pick<
  */
 export async function approveConfiguration(tx: Tx, run: Granted<ConfirmedRun, "run-transition">): Promise<void> {
   if (run.configurationVersionId === null || run.configurationApprovedAt !== null || !showsAll(run)) return;
-  await approve(tx, run, run.configurationVersionId);
+  await setConfigurationApproved(tx, run, run.configurationVersionId);
 }
 
 /** Users who can only plan choose targets and run variables, and could hide from the plan what the next run would apply. */
@@ -34,7 +34,7 @@ interface AppliedRun {
 }
 
 /** Only for a provisional configuration of the same workspace, and only if no newer one is current. */
-export async function noteConfigurationApplied(tx: Tx, run: Granted<AppliedRun, "run-transition">): Promise<void> {
+export async function makeAppliedConfigurationCurrent(tx: Tx, run: Granted<AppliedRun, "run-transition">): Promise<void> {
   const { configurationVersionId: id, currentConfigurationVersionId: currentId, workspaceId } = run;
   if (id === null || id === currentId) return;
   const found = await findVersions(tx, run.organizationId, currentId === null ? [id] : [id, currentId]);
@@ -44,7 +44,7 @@ export async function noteConfigurationApplied(tx: Tx, run: Granted<AppliedRun, 
   await setCurrentConfiguration(tx, run, workspaceId, applied);
 }
 
-export async function recordMove(
+export async function recordStatusChange(
   tx: Tx,
   context: Context,
   { id, organizationId, status }: Pick<ConfigurationVersionTable, "id" | "organizationId" | "status">,

@@ -8,10 +8,10 @@ export const identityLifeMaxMs = 7 * 24 * 3_600_000;
 const keyBits = 2048;
 const pairOf = promisify(generateKeyPair);
 
-export const makePair = (): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> =>
+export const generateSigningKeys = (): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> =>
   pairOf("rsa", { modulusLength: keyBits });
 
-export const publishedForm = (publicKey: KeyObject, kid: string): object => {
+export const toJwk = (publicKey: KeyObject, kid: string): object => {
   const { kty, n, e } = publicKey.export({ format: "jwk" });
   return { kty, n, e, alg: "RS256", use: "sig", kid };
 };
@@ -19,7 +19,7 @@ export const publishedForm = (publicKey: KeyObject, kid: string): object => {
 export const privateKeyOwner = (id: string): string => `identity_keys/${id}/private_key`;
 
 /** The keys that may have signed a valid token. `keys` are newest first: each was replaced by the one before it. */
-export function stillShown<Key extends { readonly createdAt: string }>(keys: readonly Key[], nowMs: number): Key[] {
+export function publishableKeys<Key extends { readonly createdAt: string }>(keys: readonly Key[], nowMs: number): Key[] {
   return keys.filter((_, index) => {
     const successor = keys[index - 1];
     return successor === undefined || Date.parse(successor.createdAt) + identityLifeMaxMs > nowMs;
@@ -70,7 +70,7 @@ export function signedToken(privateKey: KeyObject, kid: string, claims: object):
 
 const audienceVariable = /^TFC_WORKLOAD_IDENTITY_AUDIENCE(?:_([A-Za-z0-9_]+))?$/;
 
-export function askedIdentities(
+export function requestedIdentities(
   variables: readonly { readonly key: string; readonly value: string; readonly category: string }[],
 ): { readonly name: string; readonly audience: string }[] {
   return variables.flatMap(({ key, value, category }) => {

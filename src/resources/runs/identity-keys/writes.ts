@@ -11,14 +11,14 @@ import { now, nowMs } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import {
-  askedIdentities,
+  requestedIdentities,
   claimsOf,
   type IdentityFacts,
-  makePair,
+  generateSigningKeys,
   privateKeyOwner,
-  publishedForm,
+  toJwk,
   signedToken,
-  stillShown,
+  publishableKeys,
 } from "./rules.ts";
 import { deleteKeys, findKeys, insertKey } from "./store.ts";
 
@@ -28,13 +28,13 @@ export interface IdentityToken {
 }
 
 /** The tokens that a run's variables request. No statement if they request none. */
-export async function signIdentity(
+export async function signIdentityTokens(
   tx: Tx,
   vault: Vault,
   facts: IdentityFacts,
-  variables: Parameters<typeof askedIdentities>[0],
+  variables: Parameters<typeof requestedIdentities>[0],
 ): Promise<IdentityToken[]> {
-  const requested = askedIdentities(variables);
+  const requested = requestedIdentities(variables);
   if (requested.length === 0) return [];
   const { id, privateKey } = await signingKey(tx, vault);
   const opened = Buffer.from(vault.open(privateKeyOwner(id), privateKey));
@@ -49,7 +49,7 @@ export async function signIdentity(
 export async function publishedKeys(database: Database, vault: Vault): Promise<object[]> {
   const keys = await findKeys(database.reader);
   const all = keys.length > 0 ? keys : [await database.write((tx) => signingKey(tx, vault))];
-  return stillShown(all, nowMs()).map(({ publicKey }) => JSON.parse(publicKey) as object);
+  return publishableKeys(all, nowMs()).map(({ publicKey }) => JSON.parse(publicKey) as object);
 }
 
 /** If two servers create the first key at the same time, both keys are published and the newer one signs. */
@@ -61,10 +61,10 @@ async function signingKey(tx: Tx, vault: Vault): Promise<IdentityKeyTable> {
 /** Its time is always later than that of the previous key, whatever the clock says: the newest signs. */
 async function addKey(tx: Tx, vault: Vault, before: IdentityKeyTable | undefined): Promise<IdentityKeyTable> {
   const id = newId("identity-keys");
-  const { publicKey, privateKey } = await makePair();
+  const { publicKey, privateKey } = await generateSigningKeys();
   const key = {
     id,
-    publicKey: JSON.stringify(publishedForm(publicKey, id)),
+    publicKey: JSON.stringify(toJwk(publicKey, id)),
     privateKey: vault.seal(privateKeyOwner(id), privateKey.export({ format: "der", type: "pkcs8" })),
     createdAt: before === undefined || before.createdAt < now() ? now() : oneLater(before.createdAt),
   };
@@ -83,7 +83,7 @@ export async function rotateIdentityKey(
 ): Promise<{ readonly id: string; readonly published: readonly string[] }> {
   const before = await findKeys(tx);
   const key = await addKey(tx, vault, before[0]);
-  const shown = revoke ? [key] : stillShown([key, ...before], nowMs());
+  const shown = revoke ? [key] : publishableKeys([key, ...before], nowMs());
   const gone = before.filter((each) => !shown.includes(each));
   await deleteKeys(
     tx,

@@ -5,7 +5,7 @@
 import { type AppError, conflict, notFound } from "../../../kernel/errors.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
-import { type BackingDataMove, backingDataMovesOf } from "../../shared/backing-data.ts";
+import { type BackingDataAction, backingDataTransitionsFor } from "../../shared/backing-data.ts";
 import { abandonHidden, hideContents, unhideContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import { loadPhase } from "./reads.ts";
@@ -13,7 +13,7 @@ import type { PhaseView } from "./definition.ts";
 import { dataPresent, isFinalPhase, type PhaseKind } from "./rules.ts";
 import { deleteLog, updateBackingData } from "./store.ts";
 
-const moves = backingDataMovesOf(dataPresent);
+const moves = backingDataTransitionsFor(dataPresent);
 
 const kindsOf: Readonly<Record<PhaseKind, readonly string[]>> = {
   plan: ["plan", "plan-json", "provider-schemas", "lock-file", "generated-configuration"],
@@ -22,11 +22,11 @@ const kindsOf: Readonly<Record<PhaseKind, readonly string[]>> = {
 const typeOf = { plan: "plans", apply: "applies" } as const;
 
 /** Raises `not-found`, `forbidden`, and `conflict` if the status does not allow it. */
-export async function moveBackingData(
+export async function changeBackingData(
   context: Context,
   kind: PhaseKind,
   id: string,
-  how: BackingDataMove,
+  how: BackingDataAction,
 ): Promise<void> {
   // The hosted edition does not have these endpoints.
   if (context.options.edition === "hosted") throw notFound("path");
@@ -52,7 +52,7 @@ export async function moveBackingData(
   });
 }
 
-function obstacleTo(how: BackingDataMove, phase: PhaseView): AppError | undefined {
+function obstacleTo(how: BackingDataAction, phase: PhaseView): AppError | undefined {
   // A plan that needs confirmation can still be applied.
   if (phase.runEndedAt === null || !isFinalPhase(phase.status))
     return conflict(

@@ -10,31 +10,31 @@ import { servesWorkspace } from "../../connections/agent-pools/reads.ts";
 import { sitePool } from "./rules.ts";
 
 const issueClaim = Capability.issuer("claim");
-export type Claim = Capability<"claim">;
+export type PhaseClaim = Capability<"claim">;
 
 export type AgentActor = Extract<Actor, { kind: "agent" }>;
 
 export const poolOf = ({ site, agentPoolId }: AgentActor): string => (site ? sitePool : agentPoolId);
 
-export const engineWord = (engine: string, version: string): string => `${engine} ${version}`;
+export const engineKey = (engine: string, version: string): string => `${engine} ${version}`;
 
-export interface WaitingKind {
+export interface QueuedEngine {
   readonly pool: string;
   readonly engine: string;
   readonly engineVersion: string;
 }
 
 /** The pools and engines of all queued phases: one narrow statement serves all agents that wait for a job. */
-export const findWaiting = prepared<object, WaitingKind>((db) =>
+export const findQueuedEngines = prepared<object, QueuedEngine>((db) =>
   db.selectFrom("runPhases").select(["pool", "engine", "engineVersion"]).distinct().where("status", "=", "queued"),
 );
 
-export interface Candidate {
+export interface ClaimablePhase {
   readonly id: string;
   readonly runId: string;
   readonly kind: string;
   readonly attempt: number;
-  readonly claim: Claim;
+  readonly claim: PhaseClaim;
 }
 
 /**
@@ -45,8 +45,8 @@ export async function findClaimable(
   tx: Tx,
   actor: AgentActor,
   engines: readonly string[],
-): Promise<Candidate | undefined> {
-  const { isOneOf, lockFreeRows } = tx.dialect;
+): Promise<ClaimablePhase | undefined> {
+  const { isOneOf, lockRowsSkipLocked: lockFreeRows } = tx.dialect;
   const serving: RawBuilder<unknown> = actor.site
     ? sql`1 = 1`
     : sql`exists (select 1 from agent_pools as p where p.id = ${actor.agentPoolId} and p.organization_id = f.organization_id
@@ -72,15 +72,15 @@ export async function findClaimable(
   return row && { ...row, claim: issueClaim(row.runId) };
 }
 
-export type HeldPhase = RunPhaseTable & { readonly agentPoolId: string | null; readonly claim: Claim };
+export type ClaimedPhaseRow = RunPhaseTable & { readonly agentPoolId: string | null; readonly claim: PhaseClaim };
 
 /** A phase whose latest claim is by an agent of the caller's pool. `lock` locks its row. */
-export async function findHeldPhase(
+export async function findClaimedPhase(
   tx: Tx,
   actor: AgentActor,
   id: string,
   lock = false,
-): Promise<Granted<HeldPhase, "claim"> | undefined> {
+): Promise<Granted<ClaimedPhaseRow, "claim"> | undefined> {
   const row = await tx.db
     .selectFrom("runPhases as f")
     .innerJoin("agents as a", "a.id", "f.agentId")
@@ -92,13 +92,13 @@ export async function findHeldPhase(
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const claim = issueClaim(row.runId);
-  return claim.grant({ ...row, claim });
+  return claim.proofFor({ ...row, claim });
 }
 
-export type Signalled = Pick<RunPhaseTable, "id" | "attempt" | "status" | "signal">;
+export type PhaseSignal = Pick<RunPhaseTable, "id" | "attempt" | "status" | "signal">;
 
 /** One narrow statement serves all agents that wait for a signal. */
-export async function findSignals(tx: Tx, ids: readonly string[]): Promise<Signalled[]> {
+export async function findSignals(tx: Tx, ids: readonly string[]): Promise<PhaseSignal[]> {
   return tx.db
     .selectFrom("runPhases")
     .select(["id", "attempt", "status", "signal"])
@@ -113,14 +113,14 @@ export interface LostPhase extends Pick<
   readonly nowMs: number;
 }
 
-export interface LostLimits {
+export interface LostPhaseLimits {
   readonly silentMs: number;
   readonly planMs: number;
   readonly applyMs: number;
 }
 
 /** Running phases whose agent is silent, or that exceed their time limit; longest silent first. By the database's clock. */
-export async function findLostPhases(tx: Tx, limits: LostLimits, most: number): Promise<LostPhase[]> {
+export async function findLostPhases(tx: Tx, limits: LostPhaseLimits, most: number): Promise<LostPhase[]> {
   const { nowMs } = tx.dialect;
   const longest = sql`case when kind = 'plan' then ${sql.lit(limits.planMs)} else ${sql.lit(limits.applyMs)} end`;
   return tx.db

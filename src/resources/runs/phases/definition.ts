@@ -4,7 +4,7 @@ import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
-import { type Parameter, Unusable } from "../../../jsonapi/query.ts";
+import { type Parameter, InvalidParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { backingDataOperations } from "../../shared/backing-data.ts";
 
@@ -157,7 +157,7 @@ export const applies = defineResource<PhaseView>()(({ readOnly, toMany }) => ({
 const bytes = (doc: string): Parameter<number> => ({
   doc,
   parse: (text) =>
-    /^\d{1,15}$/.test(text) ? Number(text) : new Unusable("must be a whole number of bytes that is not negative"),
+    /^\d{1,15}$/.test(text) ? Number(text) : new InvalidParameter("must be a whole number of bytes that is not negative"),
 });
 
 export const logs = defineResource<never>()(() => ({

@@ -8,7 +8,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Context } from "../../shared/context.ts";
 import { checkSignedUrl, signUrl } from "../../shared/signed-urls.ts";
 
-export type LogRight = Granted<{ readonly phaseId: string; readonly tokenId: string }, "has-log-url">;
+export type LogUrlGrant = Granted<{ readonly phaseId: string; readonly tokenId: string }, "has-log-url">;
 
 const dayMs = 24 * 3_600_000;
 /** Longer than any phase takes; added to the rest of the current day. */
@@ -25,7 +25,7 @@ export function logUrl(context: Pick<Context, "actor" | "vault" | "options">, ph
 }
 
 /** Raises `not-found` for an invalid signature, and `forbidden` for an expired URL. */
-export function checkLogUrl(context: Pick<Context, "vault">, logKey: string): LogRight {
+export function checkLogUrl(context: Pick<Context, "vault">, logKey: string): LogUrlGrant {
   const [phaseId = "", tokenId = "", expires, signature] = logKey.split(".");
   return checkSignedUrl(
     context,

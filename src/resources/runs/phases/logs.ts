@@ -12,7 +12,7 @@ import {
   findLoggedPhase,
   findStartOfAttempt,
   insertChunks,
-  insertPieces,
+  insertLogChunks,
   type LoggedPhase,
   readChunks,
 } from "./store.ts";
@@ -60,13 +60,13 @@ export async function endLog<Phase extends LoggedPhase>(tx: Tx, vault: Vault, ph
 }
 
 /** Appends a message of the server itself, unless the log has ended. Returns the updated phase; undefined if there is none. */
-export async function sayInLog(
+export async function appendServiceMessage(
   tx: Tx,
   vault: Vault,
   phaseId: string,
   sentence: string,
 ): Promise<LoggedPhase | undefined> {
-  const phase = await loggedPhase(tx, phaseId);
+  const phase = await findPhaseWithLog(tx, phaseId);
   if (phase === undefined || phase.logEnded === 1) return phase;
   return write(tx, vault, phase, Buffer.from(`\n${sentence}\n`), 0);
 }
@@ -86,7 +86,7 @@ export async function endLogs(
     return { phase, last, chunk: sealed(vault, phase, phase.logBytes, last) };
   });
   if (ends.length > 0)
-    await insertPieces(
+    await insertLogChunks(
       tx,
       ends.map(({ chunk }) => chunk),
     );
@@ -110,7 +110,7 @@ export async function readLog(
   return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
 }
 
-export async function loggedPhase(tx: Tx, id: string): Promise<LoggedPhase | undefined> {
+export async function findPhaseWithLog(tx: Tx, id: string): Promise<LoggedPhase | undefined> {
   const [phase] = await findLoggedPhase(tx, { id });
   return phase;
 }

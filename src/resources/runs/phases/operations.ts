@@ -1,6 +1,6 @@
 /** Operations on plans, applies and logs. */
 import { implement } from "../../shared/context.ts";
-import { moveBackingData } from "./backing-data.ts";
+import { changeBackingData } from "./backing-data.ts";
 import { applies, logs, plans } from "./definition.ts";
 import { checkLogUrl } from "./log-urls.ts";
 import { logReadBytesMax, readLog } from "./logs.ts";
@@ -13,10 +13,10 @@ export const planResource = implement(plans, {
   showRunPlan: async ({ context, params }) => ({
     view: await loadPhase(context.database.reader, context, "plan", { runId: params.runId }),
   }),
-  softDeletePlanBackingData: ({ context, params }) => moveBackingData(context, "plan", params.planId, "soft-delete"),
-  restorePlanBackingData: ({ context, params }) => moveBackingData(context, "plan", params.planId, "restore"),
+  softDeletePlanBackingData: ({ context, params }) => changeBackingData(context, "plan", params.planId, "soft-delete"),
+  restorePlanBackingData: ({ context, params }) => changeBackingData(context, "plan", params.planId, "restore"),
   permanentlyDeletePlanBackingData: ({ context, params }) =>
-    moveBackingData(context, "plan", params.planId, "permanently-delete"),
+    changeBackingData(context, "plan", params.planId, "permanently-delete"),
 });
 
 export const applyResource = implement(applies, {
@@ -26,10 +26,10 @@ export const applyResource = implement(applies, {
   showRunApply: async ({ context, params }) => ({
     view: await loadPhase(context.database.reader, context, "apply", { runId: params.runId }),
   }),
-  softDeleteApplyBackingData: ({ context, params }) => moveBackingData(context, "apply", params.applyId, "soft-delete"),
-  restoreApplyBackingData: ({ context, params }) => moveBackingData(context, "apply", params.applyId, "restore"),
+  softDeleteApplyBackingData: ({ context, params }) => changeBackingData(context, "apply", params.applyId, "soft-delete"),
+  restoreApplyBackingData: ({ context, params }) => changeBackingData(context, "apply", params.applyId, "restore"),
   permanentlyDeleteApplyBackingData: ({ context, params }) =>
-    moveBackingData(context, "apply", params.applyId, "permanently-delete"),
+    changeBackingData(context, "apply", params.applyId, "permanently-delete"),
 });
 
 /** Requests carry no token: the signed URL names one, whose access is checked. */

@@ -6,9 +6,9 @@ import type { LoadMany } from "../../shared/includes.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
 import type { PhaseView } from "./definition.ts";
-import type { LogRight } from "./log-urls.ts";
+import type { LogUrlGrant } from "./log-urls.ts";
 import type { PhaseKind } from "./rules.ts";
-import { type Caller, findPhase, findPhasesOf, findReadableLog, type LoggedPhase } from "./store.ts";
+import { type PhaseCaller, findPhase, findPhasesOf, findReadableLog, type LoggedPhase } from "./store.ts";
 
 /** For runs that the caller is known to read. */
 export const phasesOfRuns =
@@ -21,7 +21,7 @@ export const phasesOfRuns =
 /** Raises `not-found`. */
 export async function loadPhase(
   tx: Tx,
-  context: Caller,
+  context: PhaseCaller,
   kind: PhaseKind,
   by: { readonly id: string } | { readonly runId: string },
 ): Promise<Granted<PhaseView, "can-read-run">> {
@@ -34,7 +34,7 @@ export async function loadPhase(
  * Checks the current access of the token that a log URL names. Two statements. Raises `forbidden` for an invalid token, and whatever that token's
  * request for the plan or apply would raise.
  */
-export async function loadLog(tx: Tx, { phaseId, tokenId }: LogRight): Promise<Granted<LoggedPhase, "can-read-run">> {
+export async function loadLog(tx: Tx, { phaseId, tokenId }: LogUrlGrant): Promise<Granted<LoggedPhase, "can-read-run">> {
   const actor = await actorOfToken(tx, tokenId);
   if (actor === undefined)
     throw forbidden(

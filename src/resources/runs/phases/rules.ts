@@ -68,7 +68,7 @@ const stamps: Partial<Record<PhaseStatus, string>> = {
 };
 
 /** The writing statement sets `queuedMs`, by the database's clock. */
-export function phaseBecoming(
+export function columnsForPhaseStatus(
   before: Pick<RunPhaseTable, "statusTimestamps">,
   status: PhaseStatus,
   { at, forced }: { readonly at: string; readonly forced: boolean },

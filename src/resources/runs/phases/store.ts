@@ -33,20 +33,20 @@ function phaseForActor(db: Kysely<Schema>, principal: string) {
     .select(workspaceAccessColumns(principal));
 }
 
-export type Caller = Pick<Context, "actor" | "vault" | "options">;
-type Wanted = { kind: string; id: string; principal: string };
+export type PhaseCaller = Pick<Context, "actor" | "vault" | "options">;
+type PhaseQuery = { kind: string; id: string; principal: string };
 
-const byId = prepared<Wanted, PhaseRow>((db, { kind, id, principal }) =>
+const byId = prepared<PhaseQuery, PhaseRow>((db, { kind, id, principal }) =>
   phaseForActor(db, principal).where("f.id", "=", id).where("f.kind", "=", kind),
 );
-const byRun = prepared<Wanted, PhaseRow>((db, { kind, id, principal }) =>
+const byRun = prepared<PhaseQuery, PhaseRow>((db, { kind, id, principal }) =>
   phaseForActor(db, principal).where("f.runId", "=", id).where("f.kind", "=", kind),
 );
 
 /** One statement: the phase, by its own id or its run's, and the caller's access to its workspace. */
 export async function findPhase(
   tx: Tx,
-  context: Caller,
+  context: PhaseCaller,
   kind: PhaseKind,
   by: { readonly id: string } | { readonly runId: string },
 ): Promise<PhaseView | undefined> {
@@ -59,7 +59,7 @@ export async function findPhase(
 /** For runs that the caller is known to read. */
 export async function findPhasesOf(
   tx: Tx,
-  context: Caller,
+  context: PhaseCaller,
   kind: PhaseKind,
   runIds: readonly string[],
 ): Promise<PhaseView[]> {
@@ -70,7 +70,7 @@ export async function findPhasesOf(
   return rows.map((row) => toView(row, context));
 }
 
-function toView(row: PhaseRow, context: Caller): PhaseView {
+function toView(row: PhaseRow, context: PhaseCaller): PhaseView {
   return { ...row, ...workspaceFactsOf(context.actor, row), logReadUrl: logUrl(context, row.id) };
 }
 
@@ -89,7 +89,7 @@ export async function insertChunks(
 }
 
 /** Chunks of several logs. The caller updates the phases. */
-export async function insertPieces(tx: Tx, chunks: readonly RunLogChunkTable[]): Promise<void> {
+export async function insertLogChunks(tx: Tx, chunks: readonly RunLogChunkTable[]): Promise<void> {
   await tx.db.insertInto("runLogChunks").values(chunks).execute();
 }
 
@@ -149,10 +149,10 @@ export async function deleteLog(tx: Tx, _workspace: AdministeredWorkspace, phase
   await tx.db.deleteFrom("runLogChunks").where("phaseId", "=", phaseId).execute();
 }
 
-type Range = { phaseId: string; from: number; before: number; end: number };
+type LogRange = { phaseId: string; from: number; before: number; end: number };
 
 /** The chunks that overlap a range. `before` bounds the index scan: no chunk that starts earlier reaches the range. */
-export const readChunks = prepared<Range, Pick<RunLogChunkTable, "start" | "bytes">>((db, range) =>
+export const readChunks = prepared<LogRange, Pick<RunLogChunkTable, "start" | "bytes">>((db, range) =>
   db
     .selectFrom("runLogChunks")
     .select(["start", "bytes"])

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
-import { raised, updateRow, updateRows } from "../../shared/versions.ts";
+import { incrementedVersion, updateRow, updateRows } from "../../shared/versions.ts";
 import type { Vault } from "../../../database/vault.ts";
 import type { RunTransition } from "../proofs.ts";
 import { endLogs, type LoggedPhase } from "./logs.ts";
@@ -43,7 +43,7 @@ export async function updatePhases(
   if (how === "alike" && first !== undefined) {
     await tx.db
       .updateTable("runPhases")
-      .set({ ...first.changes, ...ends.get(first.phase.id), ...raised })
+      .set({ ...first.changes, ...ends.get(first.phase.id), ...incrementedVersion })
       .where(
         tx.dialect.isOneOf(
           sql.ref("id"),
@@ -66,12 +66,12 @@ export async function updatePhases(
   else if (row !== undefined) await updateRow(tx, "runPhases", row.id, row.columns);
 }
 
-type JobInHand = Granted<Pick<RunPhaseTable, "id" | "attempt">, "claim">;
+type ClaimedPhaseKey = Granted<Pick<RunPhaseTable, "id" | "attempt">, "claim">;
 
 /** By the database's clock. Undefined if another attempt has the phase by now, or it is not running. */
-export async function noteHeard(
+export async function recordHeartbeat(
   tx: Tx,
-  { id, attempt }: JobInHand,
+  { id, attempt }: ClaimedPhaseKey,
 ): Promise<Pick<RunPhaseTable, "signal" | "agentId"> | undefined> {
   return tx.db
     .updateTable("runPhases")
@@ -84,7 +84,7 @@ export async function noteHeard(
 }
 
 /** After this, the phase is never given to another agent. False if the agent no longer has it. */
-export async function noteStarted(tx: Tx, { id, attempt }: JobInHand): Promise<boolean> {
+export async function recordEngineStart(tx: Tx, { id, attempt }: ClaimedPhaseKey): Promise<boolean> {
   const rows = await tx.db
     .updateTable("runPhases")
     .set({ heardMs: tx.dialect.nowMs, engineStarted: 1 })
@@ -96,10 +96,10 @@ export async function noteStarted(tx: Tx, { id, attempt }: JobInHand): Promise<b
   return rows.length > 0;
 }
 
-export async function noteGeneratedConfiguration(tx: Tx, { id }: JobInHand): Promise<void> {
+export async function recordGeneratedConfiguration(tx: Tx, { id }: ClaimedPhaseKey): Promise<void> {
   await tx.db
     .updateTable("runPhases")
-    .set({ generatedConfiguration: 1, ...raised })
+    .set({ generatedConfiguration: 1, ...incrementedVersion })
     .where("id", "=", id)
     .execute();
 }

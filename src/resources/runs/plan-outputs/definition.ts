@@ -8,7 +8,7 @@ const whole = {
   summary: "Fetch the JSON output of a plan, with secrets in clear text; 204 until the plan has finished",
   needs: admins,
   answer: "content",
-  elseNothing: "The plan has not finished.",
+  noContentWhen: "The plan has not finished.",
 } as const satisfies Operation;
 const schemas = {
   ...whole,

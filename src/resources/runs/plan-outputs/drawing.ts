@@ -2,7 +2,7 @@
  * Turns the bytes of a plan and its provider schemas into a redacted plan or a summary. Only the needed members are parsed into values; the rest
  * is scanned. Slow for large plans: only call it in the worker thread.
  */
-import { Capture, JsonError, type JsonReader, JsonScanner } from "../../../statefile/json-scanner.ts";
+import { JsonCapture, JsonError, type JsonReader, JsonScanner } from "../../../statefile/json-scanner.ts";
 import { ExactJson, TooManyValues } from "./exact-json.ts";
 import { PlanMask, type SecretVariable, TooManySecrets } from "./masking.ts";
 import { redactPlan, type SchemaUse, schemaUsesOf } from "./redaction.ts";
@@ -21,7 +21,7 @@ const valuesMax = 2_000_000;
 const redactedLengthMax = 96 * 1024 * 1024;
 
 /** Raises PlanFault. */
-export function drawPlan({ plan, schemas, secrets }: PlanBytes): Uint8Array {
+export function redactPlanBytes({ plan, schemas, secrets }: PlanBytes): Uint8Array {
   return withPlanFaults(() => {
     const json = new ExactJson(valuesMax);
     const mask = new PlanMask(secrets, json);
@@ -62,24 +62,24 @@ function withPlanFaults<T>(task: () => T): T {
   }
 }
 
-type Wanted = true | ReadonlyMap<string, Wanted>;
+type MemberSelection = true | ReadonlyMap<string, MemberSelection>;
 
-const membersOf = (names: readonly string[]): Wanted => new Map(names.map((name) => [name, true]));
+const membersOf = (names: readonly string[]): MemberSelection => new Map(names.map((name) => [name, true]));
 
-function schemaMembers(uses: readonly SchemaUse[]): Wanted {
-  const providers = new Map<string, Map<string, Map<string, Wanted>>>();
+function schemaMembers(uses: readonly SchemaUse[]): MemberSelection {
+  const providers = new Map<string, Map<string, Map<string, MemberSelection>>>();
   for (const { provider, kind, type } of uses) {
-    const kinds = providers.get(provider) ?? new Map<string, Map<string, Wanted>>();
-    const types = kinds.get(kind) ?? new Map<string, Wanted>();
+    const kinds = providers.get(provider) ?? new Map<string, Map<string, MemberSelection>>();
+    const types = kinds.get(kind) ?? new Map<string, MemberSelection>();
     providers.set(provider, kinds.set(kind, types.set(type, true)));
   }
-  return new Map<string, Wanted>([
+  return new Map<string, MemberSelection>([
     ["format_version", true],
     ["provider_schemas", providers],
   ]);
 }
 
-function read(bytes: Uint8Array, selection: Wanted, json: ExactJson): unknown {
+function read(bytes: Uint8Array, selection: MemberSelection, json: ExactJson): unknown {
   const found: Record<string, unknown> = Object.create(null);
   const scanner = new JsonScanner(readerOf(selection, bytes.length, json, (value) => Object.assign(found, { value })));
   scanner.write(bytes);
@@ -87,8 +87,8 @@ function read(bytes: Uint8Array, selection: Wanted, json: ExactJson): unknown {
   return found["value"];
 }
 
-function readerOf(selection: Wanted, bytesMax: number, json: ExactJson, give: (value: unknown) => void): JsonReader {
-  if (selection === true) return new Whole(bytesMax, (text) => give(json.parse(text)));
+function readerOf(selection: MemberSelection, bytesMax: number, json: ExactJson, give: (value: unknown) => void): JsonReader {
+  if (selection === true) return new ValueCapture(bytesMax, (text) => give(json.parse(text)));
   let members: Record<string, unknown> = Object.create(null);
   return {
     begin: () => {
@@ -102,7 +102,7 @@ function readerOf(selection: Wanted, bytesMax: number, json: ExactJson, give: (v
   };
 }
 
-class Whole extends Capture {
+class ValueCapture extends JsonCapture {
   readonly #give: (text: string) => void;
 
   constructor(bytesMax: number, give: (text: string) => void) {
@@ -136,8 +136,8 @@ export function summaryOf(plan: unknown): PlanSummary {
   };
 }
 
-type Loose = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Loose => typeof value === "object" && value !== null;
+type SummaryObject = Readonly<Record<string, unknown>>;
+const isObject = (value: unknown): value is SummaryObject => typeof value === "object" && value !== null;
 const listIn = (value: unknown, name: string): readonly unknown[] => {
   const list = isObject(value) ? value[name] : undefined;
   return Array.isArray(list) ? list : [];

@@ -3,7 +3,7 @@
  * values different ones; strings stay strings and numbers numbers. Pure.
  */
 import { comparedMax, LiteralMatcher } from "../../../kernel/literal-matcher.ts";
-import { formsOf, shownValues } from "../../../kernel/secret-forms.ts";
+import { secretSpellings, maskedValues } from "../../../kernel/secret-forms.ts";
 import type { ExactJson } from "./exact-json.ts";
 
 export interface SecretVariable {
@@ -24,7 +24,7 @@ export class PlanMask {
 
   /** Raises TooManySecrets. */
   constructor(secrets: readonly SecretVariable[], json: ExactJson) {
-    const forms = formsOf(secrets.flatMap(shownValues));
+    const forms = secretSpellings(secrets.flatMap(maskedValues));
     if (forms.reduce((sum, { length }) => sum + Math.min(length, comparedMax), 0) > formBytesMax)
       throw new TooManySecrets();
     this.#matcher = new LiteralMatcher(forms);

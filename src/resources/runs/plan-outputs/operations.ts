@@ -1,7 +1,7 @@
 /** Serves the JSON output of plans. The unredacted plan contains secrets in clear text. */
 import { grant } from "../../../access/granted.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
-import { mayReadWholePlan } from "../../../access/plans.ts";
+import { canReadFullPlan } from "../../../access/plans.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { conflict, notFound } from "../../../kernel/errors.ts";
 import { findContent, readContent, type StoredContent } from "../../shared/contents/contents.ts";
@@ -12,7 +12,7 @@ import type { PhaseView } from "../phases/definition.ts";
 import { isFinalPhase } from "../phases/rules.ts";
 import { sensitiveVariables } from "../runs/reads.ts";
 import { planOutputs } from "./definition.ts";
-import { bytesOf, drawnInThread } from "./plan-thread.ts";
+import { bytesOf, redactPlanInThread } from "./plan-thread.ts";
 
 export const planOutputResource = implement(planOutputs, {
   showPlanJson: ({ context, params }) => forAdmins(context, { id: params.planId }, "plan-json"),
@@ -54,7 +54,7 @@ async function forAdmins(
     thing: "plan",
     permission: "can-read-whole-plan",
     visible: workspacePermissions(plan)["can-read-run"],
-    allowed: mayReadWholePlan(context.actor, plan),
+    allowed: canReadFullPlan(context.actor, plan),
     needs: "admin access to the workspace, and not an organization's token",
   });
   const content = await outputOf(context, plan, kind);
@@ -80,7 +80,7 @@ async function redacted(context: Context, plan: PhaseView, content: StoredConten
       `This plan is too large to be rendered: it has ${content.size} bytes and its provider schemas ${schemas?.size ?? 0}; the limits are ${planBytesMax} and ${schemaBytesMax}. Read the plan's log instead. Workspace admins can fetch the json-output.`,
     );
   const secrets = await sensitiveVariables(context.database.reader, context, plan.runId);
-  return drawnInThread(plan.organizationId, async () => ({
+  return redactPlanInThread(plan.organizationId, async () => ({
     plan: await bytesOf(context, content),
     schemas: schemas && (await bytesOf(context, schemas)),
     secrets: secrets.map(({ value, hcl }) => ({ value, hcl })),

@@ -23,7 +23,7 @@ const threadsMax = 2;
 const waitingMax = 32;
 
 /** Raises `too-many-requests`, and `conflict` for a plan that can't be read. */
-export async function drawnInThread(organizationId: string, bytes: () => Promise<PlanBytes>): Promise<Uint8Array> {
+export async function redactPlanInThread(organizationId: string, bytes: () => Promise<PlanBytes>): Promise<Uint8Array> {
   if (queue.waiting(organizationId) >= waitingMax)
     throw new AppError("too-many-requests", "Too many plans are being rendered at the moment. Try again shortly.", {
       retryAfterSeconds: 2,
@@ -33,7 +33,7 @@ export async function drawnInThread(organizationId: string, bytes: () => Promise
 }
 
 /** Undefined for a plan that can't be read. */
-export async function summaryInThread(
+export async function summarizePlanInThread(
   organizationId: string,
   bytes: () => Promise<Uint8Array>,
 ): Promise<PlanSummary | undefined> {
@@ -86,7 +86,7 @@ async function run(task: PlanTask): Promise<PlanTaskResult> {
 }
 
 /** Waiting tasks by organization. An organization that was served moves to the end. */
-class Turns {
+class OrganizationQueue {
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #running = new Set<string>();
 
@@ -119,4 +119,4 @@ class Turns {
   }
 }
 
-const queue = new Turns();
+const queue = new OrganizationQueue();

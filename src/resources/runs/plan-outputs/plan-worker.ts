@@ -1,11 +1,11 @@
 /** The worker thread that reads plans. Plans are untrusted input: reading one must not block the server, and can be terminated at any time. */
 import { parentPort, workerData } from "node:worker_threads";
-import { drawPlan, PlanFault, readPlanMembers, summaryOf } from "./drawing.ts";
+import { redactPlanBytes, PlanFault, readPlanMembers, summaryOf } from "./drawing.ts";
 import type { PlanTask, PlanTaskResult } from "./plan-thread.ts";
 
 function runTask(task: PlanTask): PlanTaskResult {
   try {
-    if (task.kind === "redact") return { redacted: drawPlan(task) };
+    if (task.kind === "redact") return { redacted: redactPlanBytes(task) };
     return { summary: summaryOf(readPlanMembers(task.plan, ["resource_drift", "checks"])) };
   } catch (error) {
     if (error instanceof PlanFault) return { fault: error.message };

@@ -5,12 +5,12 @@
  */
 import type { ExactJson } from "./exact-json.ts";
 import type { PlanMask } from "./masking.ts";
-import { isDeclared, type Shape, shapeAt, shapeOfSchema } from "./shapes.ts";
+import { isDeclared, type SchemaShape, shapeAt, shapeOfSchema } from "./shapes.ts";
 
-type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
-type Loose = { readonly [name: string]: unknown };
+type PlanJson = string | number | boolean | null | readonly PlanJson[] | { readonly [name: string]: PlanJson };
+type PlanObject = { readonly [name: string]: unknown };
 
-const isObject = (value: unknown): value is Loose =>
+const isObject = (value: unknown): value is PlanObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 /** Names come from the plan, so inherited properties must not be reachable. */
@@ -19,19 +19,19 @@ const within = (value: unknown, key: string | number): unknown =>
     ? (value as Record<string | number, unknown>)[key]
     : undefined;
 
-export interface PlanReading {
+export interface RedactionContext {
   readonly json: ExactJson;
   readonly mask: PlanMask;
 }
 
 /** The content of `json-output-redacted`, from the output of `show -json` and `providers schema -json`. */
-export function redactPlan(plan: unknown, schemas: unknown, reading: PlanReading): object {
+export function redactPlan(plan: unknown, schemas: unknown, reading: RedactionContext): object {
   const of = (name: string) => within(plan, name);
   const changes = ["resource_changes", "resource_drift"].map((name) => listOf(of(name)));
   const deferred = listOf(of("deferred_changes"));
   const invocations = listOf(of("action_invocations"));
   const provided = providersOf(schemaUsesOf(plan), schemas);
-  const shapes = new Map<unknown, Shape>();
+  const shapes = new Map<unknown, SchemaShape>();
   const shapeOf = (use: SchemaUse) => {
     const schema = schemaOf(provided, use);
     const shape = shapes.get(schema) ?? shapeOfSchema(schema);
@@ -82,7 +82,7 @@ const resourceMembers = [
   "action_reason",
 ];
 
-function redactResource(change: unknown, shape: Shape, reading: PlanReading): object {
+function redactResource(change: unknown, shape: SchemaShape, reading: RedactionContext): object {
   return {
     ...membersOf(change, resourceMembers),
     change: redactChange(within(change, "change"), shape, reading),
@@ -91,9 +91,9 @@ function redactResource(change: unknown, shape: Shape, reading: PlanReading): ob
 
 const changeMembers = ["importing", "generated_config", "before_identity", "after_identity"];
 
-function redactChange(change: unknown, shape: Shape, reading: PlanReading): object {
+function redactChange(change: unknown, shape: SchemaShape, reading: RedactionContext): object {
   const marks = mergeMarks(within(change, "before_sensitive"), within(change, "after_sensitive"));
-  const side = new ChangeSide(reading);
+  const side = new ChangeRedactor(reading);
   const of = (name: string) => within(change, name);
   return {
     ...(of("actions") !== undefined && { actions: of("actions") }),
@@ -126,10 +126,10 @@ const triggerMembers = {
 };
 
 /** Missing members are not added: engines render `config_values` even if it is null. */
-function redactInvocation(invocation: unknown, shape: Shape, reading: PlanReading): object {
+function redactInvocation(invocation: unknown, shape: SchemaShape, reading: RedactionContext): object {
   const of = (name: string) => within(invocation, name);
   const marks = mergeMarks(of("config_sensitive"), undefined);
-  const side = new ChangeSide(reading);
+  const side = new ChangeRedactor(reading);
   return {
     ...membersOf(invocation, invocationMembers),
     ...Object.fromEntries(
@@ -147,34 +147,34 @@ function redactInvocation(invocation: unknown, shape: Shape, reading: PlanReadin
 }
 
 /** True if everything below is secret; otherwise marks by key or index. */
-type Marks = true | { readonly [key: string]: Marks } | undefined;
+type PlanSensitivity = true | { readonly [key: string]: PlanSensitivity } | undefined;
 
 /** A value that is secret on one side is secret on both: an unchanged value must not seem to change. */
-function mergeMarks(one: unknown, other: unknown): Marks {
+function mergeMarks(one: unknown, other: unknown): PlanSensitivity {
   if (one === true || other === true) return true;
   const keys = new Set([one, other].flatMap((marks) => (typeof marks === "object" && marks ? Object.keys(marks) : [])));
-  const found = [...keys].flatMap((key): [string, Marks][] => {
+  const found = [...keys].flatMap((key): [string, PlanSensitivity][] => {
     const marks = mergeMarks(within(one, key), within(other, key));
     return marks === undefined ? [] : [[key, marks]];
   });
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-const below = (marks: Marks, key: string | number): Marks =>
+const below = (marks: PlanSensitivity, key: string | number): PlanSensitivity =>
   marks === true || marks === undefined ? marks : Object.hasOwn(marks, key) ? marks[key] : undefined;
 
 /** Redacts one change: equal values get equal replacements on both of its sides, and different values different ones. */
-class ChangeSide {
+class ChangeRedactor {
   readonly #json: ExactJson;
   readonly #mask: PlanMask;
   readonly #seen = new Map<string, Map<unknown, number>>();
 
-  constructor({ json, mask }: PlanReading) {
+  constructor({ json, mask }: RedactionContext) {
     this.#json = json;
     this.#mask = mask;
   }
 
-  redact(value: unknown, marks: Marks, shape: Shape): unknown {
+  redact(value: unknown, marks: PlanSensitivity, shape: SchemaShape): unknown {
     if (value === undefined) return null;
     if (marks === undefined && this.#mask.isEmpty) return value;
     if (Array.isArray(value))
@@ -186,11 +186,11 @@ class ChangeSide {
           this.redact(member, below(marks, name), shapeAt(shape, name)),
         ]),
       );
-    return marks === true ? this.#replacement(value as Json) : this.#mask.leaf(value);
+    return marks === true ? this.#replacement(value as PlanJson) : this.#mask.leaf(value);
   }
 
   /** For `after_unknown` and `…_sensitive`: their values are only flags, but their keys are those of the values. */
-  withKeys(flags: unknown, marks: Marks, shape: Shape): unknown {
+  withKeys(flags: unknown, marks: PlanSensitivity, shape: SchemaShape): unknown {
     if (Array.isArray(flags))
       return flags.map((item: unknown, at) => this.withKeys(item, below(marks, at), shapeAt(shape, at)));
     if (!isObject(flags)) return flags ?? false;
@@ -202,7 +202,7 @@ class ChangeSide {
     );
   }
 
-  reachable(path: readonly unknown[], marks: Marks, shape: Shape): unknown[] {
+  reachable(path: readonly unknown[], marks: PlanSensitivity, shape: SchemaShape): unknown[] {
     const steps: unknown[] = [];
     let [here, form] = [marks, shape];
     for (const step of path) {
@@ -214,12 +214,12 @@ class ChangeSide {
   }
 
   /** Names from the schema stay, because engines look them up. */
-  #key(name: string, marks: Marks, shape: Shape): string {
+  #key(name: string, marks: PlanSensitivity, shape: SchemaShape): string {
     if (isDeclared(shape, name)) return name;
     return marks === true ? `(sensitive key ${this.#numberOf("key", name)})` : this.#mask.text(name);
   }
 
-  #replacement(value: Json): Json {
+  #replacement(value: PlanJson): PlanJson {
     if (value === null) return null;
     if (typeof value === "boolean") return this.#numberOf("flag", value) === 2;
     const number = this.#json.numberIn(value);

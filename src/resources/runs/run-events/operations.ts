@@ -3,7 +3,7 @@ import { notFound } from "../../../kernel/errors.ts";
 import { implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import { grantRun, holdRun, loadRun } from "../runs/reads.ts";
+import { grantRun, loadRunForUpdate, loadRun } from "../runs/reads.ts";
 import { RunTransaction } from "../runs/transaction.ts";
 import { comments, runEvents } from "./definition.ts";
 import { findComment, findComments, findEventsOfRun, findRunEvent } from "./store.ts";
@@ -36,9 +36,9 @@ export const commentResource = implement(comments, {
 
   async createComment({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const run = grantRun(await holdRun(tx, context, params.runId), "can-comment");
+      const run = grantRun(await loadRunForUpdate(tx, context, params.runId), "can-comment");
       const transaction = new RunTransaction(tx, context, run, run.workspaceId);
-      const comment = await transaction.comment(run, body.attributes.body);
+      const comment = await transaction.addComment(run, body.attributes.body);
       await transaction.finish();
       const { access, owner, allowForceDeleteWorkspaces } = run;
       return { view: { ...comment, access, owner, allowForceDeleteWorkspaces } };

@@ -8,8 +8,8 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import type { CommentView, RunEventView } from "./definition.ts";
 
-type Wanted = { id: string; principal: string };
-type EventRow = RunEventTable & WorkspaceAccessRow;
+type RunEventQuery = { id: string; principal: string };
+type RunEventRow = RunEventTable & WorkspaceAccessRow;
 
 const eventForActor = (db: Kysely<Schema>, principal: string) =>
   db
@@ -21,12 +21,12 @@ const eventForActor = (db: Kysely<Schema>, principal: string) =>
     .select("o.allowForceDeleteWorkspaces")
     .select(workspaceAccessColumns(principal));
 
-const byId = prepared<Wanted, EventRow>((db, { id, principal }) => eventForActor(db, principal).where("e.id", "=", id));
-const ofRun = prepared<Wanted, EventRow>((db, { id, principal }) =>
+const byId = prepared<RunEventQuery, RunEventRow>((db, { id, principal }) => eventForActor(db, principal).where("e.id", "=", id));
+const ofRun = prepared<RunEventQuery, RunEventRow>((db, { id, principal }) =>
   eventForActor(db, principal).where("e.runId", "=", id).orderBy("e.position"),
 );
 
-const toView = (actor: Actor, row: EventRow): RunEventView => ({ ...row, ...workspaceFactsOf(actor, row) });
+const toView = (actor: Actor, row: RunEventRow): RunEventView => ({ ...row, ...workspaceFactsOf(actor, row) });
 
 export async function findRunEvent(tx: Tx, actor: Actor, id: string): Promise<RunEventView | undefined> {
   const [row] = await byId(tx, { id, principal: principalOf(actor) });

@@ -6,7 +6,7 @@ export interface StreamPosition {
   readonly version: string;
 }
 
-export type LogKind = "plan" | "apply";
+export type RunLogKind = "plan" | "apply";
 
 const idOf = ({ plan, apply, version }: StreamPosition): string => `${plan}.${apply}.${version}`;
 
@@ -22,15 +22,15 @@ const frame = (name: string, data: object, position: StreamPosition): string =>
 export const runEvent = (status: string, position: StreamPosition): string =>
   frame("run", { status, version: position.version }, position);
 
-interface LogText {
-  readonly kind: LogKind;
+interface RunLogText {
+  readonly kind: RunLogKind;
   readonly offset: number;
   readonly nextOffset: number;
   readonly text: string;
   readonly isEnd: boolean;
 }
 
-export const logEvent = ({ kind, offset, nextOffset, text, isEnd }: LogText, position: StreamPosition): string =>
+export const logEvent = ({ kind, offset, nextOffset, text, isEnd }: RunLogText, position: StreamPosition): string =>
   frame("log", { phase: kind, offset, "next-offset": nextOffset, text, ended: isEnd }, position);
 
 export const endEvent = (reason: "finished" | "access", position: StreamPosition): string =>
@@ -39,7 +39,7 @@ export const endEvent = (reason: "finished" | "access", position: StreamPosition
 /** A comment that keeps proxies from closing an idle connection. */
 export const heartbeat = ":\n\n";
 
-export function wholeCharacters(bytes: Uint8Array): number {
+export function completeUtf8Length(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back]!;
     if (byte < 0x80) break;

@@ -29,12 +29,12 @@ async function findProgress(tx: Tx, ids: readonly string[]): Promise<RunProgress
     .execute();
 }
 
-interface FollowedRun {
+interface StreamedRun {
   progress: RunProgress | undefined;
   readonly wakes: Set<() => void>;
 }
 
-export interface Following {
+export interface RunSubscription {
   changed(forMs: number): Promise<void>;
   progress(): RunProgress | undefined;
   stop(): void;
@@ -42,14 +42,14 @@ export interface Following {
 
 class RunFeed {
   readonly #database: Database;
-  readonly #runs = new Map<string, FollowedRun>();
+  readonly #runs = new Map<string, StreamedRun>();
   #isPolling = false;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  follow(id: string): Following {
+  follow(id: string): RunSubscription {
     const run = this.#runs.get(id) ?? { progress: undefined, wakes: new Set<() => void>() };
     this.#runs.set(id, run);
     let seen: RunProgress | undefined;

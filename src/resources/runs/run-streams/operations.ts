@@ -4,16 +4,16 @@ import { implement } from "../../shared/context.ts";
 import { loadRun } from "../runs/reads.ts";
 import { runStreams } from "./definition.ts";
 import { parsePosition, type StreamPosition } from "./events.ts";
-import { placesOf } from "./places.ts";
-import { positionAtOpening, RunStream, streamLimits } from "./stream.ts";
+import { openStreamsOf } from "./places.ts";
+import { positionAtOpening, RunEventStream, streamLimits } from "./stream.ts";
 
 export const runStreamResource = implement(runStreams, {
   async streamRunEvents({ context, params, query, lastEventId }) {
     const requested = positionIn(lastEventId) ?? query.lastEventId;
     const view = await loadRun(context.database.reader, context, params.runId);
     const limits = { ...streamLimits, ...context.options.streams };
-    const close = placesOf(context.database).take(context.actor, view.organizationId, limits);
-    const stream = new RunStream(context, view, requested ?? positionAtOpening(view), limits);
+    const close = openStreamsOf(context.database).open(context.actor, view.organizationId, limits);
+    const stream = new RunEventStream(context, view, requested ?? positionAtOpening(view), limits);
     return { events: stream.events(), close };
   },
 });

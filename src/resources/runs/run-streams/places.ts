@@ -5,12 +5,12 @@ import { AppError } from "../../../kernel/errors.ts";
 import { counted } from "../../../kernel/text.ts";
 import type { StreamLimits } from "../../shared/context.ts";
 
-class StreamPlaces {
+class OpenStreams {
   #count = 0;
   readonly #counts = new Map<string, number>();
 
   /** Returns the function to call when the stream closes. Raises `too-many-requests` and `unavailable`. */
-  take(actor: Actor, organizationId: string, { perCaller, perOrganization, perServer }: StreamLimits): () => void {
+  open(actor: Actor, organizationId: string, { perCaller, perOrganization, perServer }: StreamLimits): () => void {
     const caller = `caller ${principalOf(actor) || (tokenIdOf(actor) ?? "")}`;
     const organization = `organization ${organizationId}`;
     this.#refuseBeyond(caller, perCaller, (open) => `You have ${open} on this server, the maximum for one caller.`);
@@ -51,12 +51,12 @@ class StreamPlaces {
   }
 }
 
-const openStreams = new WeakMap<Database, StreamPlaces>();
+const openStreams = new WeakMap<Database, OpenStreams>();
 
-export function placesOf(database: Database): StreamPlaces {
+export function openStreamsOf(database: Database): OpenStreams {
   const known = openStreams.get(database);
   if (known !== undefined) return known;
-  const created = new StreamPlaces();
+  const created = new OpenStreams();
   openStreams.set(database, created);
   return created;
 }

@@ -8,7 +8,7 @@ import { writeResource } from "../../../jsonapi/document.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { accessCheckMs, type Context, type StreamLimits } from "../../shared/context.ts";
 import { recheckAccess } from "../../identity/authentication-tokens/reads.ts";
-import { loggedPhase, readLog } from "../phases/logs.ts";
+import { findPhaseWithLog, readLog } from "../phases/logs.ts";
 import { runs } from "../runs/definition.ts";
 import { isFinal } from "../runs/machine.ts";
 import { loadRun } from "../runs/reads.ts";
@@ -17,12 +17,12 @@ import {
   endEvent,
   heartbeat,
   logEvent,
-  type LogKind,
+  type RunLogKind,
   runEvent,
   type StreamPosition,
-  wholeCharacters,
+  completeUtf8Length,
 } from "./events.ts";
-import { feedOf, type Following } from "./feed.ts";
+import { feedOf, type RunSubscription } from "./feed.ts";
 
 export const streamLimits: StreamLimits = {
   perCaller: 32,
@@ -54,7 +54,7 @@ export function positionAtOpening(view: RunView): StreamPosition {
   };
 }
 
-export class RunStream {
+export class RunEventStream {
   readonly #context: Context;
   readonly #limits: StreamLimits;
   readonly #openedAt = performance.now();
@@ -103,7 +103,7 @@ export class RunStream {
     return this.#context.isGone?.() === true || performance.now() - this.#openedAt >= this.#limits.lifeMs;
   }
 
-  #isCheckDue(following: Following): boolean {
+  #isCheckDue(following: RunSubscription): boolean {
     const progress = following.progress();
     if (progress !== undefined && progress.version > this.#view.version) return true;
     return performance.now() - this.#checkedAt >= this.#limits.checkMs;
@@ -140,7 +140,7 @@ export class RunStream {
     yield endEvent("finished", this.#position);
   }
 
-  async #logText(kind: LogKind, following: Following): Promise<string | undefined> {
+  async #logText(kind: RunLogKind, following: RunSubscription): Promise<string | undefined> {
     const { database, vault } = this.#context;
     const [id, length] =
       kind === "plan" ? [this.#view.planId, this.#view.planLogBytes] : [this.#view.applyId, this.#view.applyLogBytes];
@@ -148,7 +148,7 @@ export class RunStream {
     const offset = this.#position[kind];
     if (offset >= logBytes) return undefined;
     // The logs of a finished run can be deleted.
-    const isThere = this.#view.endedAt === null || (await loggedPhase(database.reader, id)) !== undefined;
+    const isThere = this.#view.endedAt === null || (await findPhaseWithLog(database.reader, id)) !== undefined;
     const bytes = isThere
       ? await readLog(database.reader, vault, { id, logBytes }, offset, pieceBytes)
       : new Uint8Array();
@@ -156,7 +156,7 @@ export class RunStream {
       this.#position = { ...this.#position, [kind]: logBytes };
       return undefined;
     }
-    const whole = bytes.subarray(0, wholeCharacters(bytes));
+    const whole = bytes.subarray(0, completeUtf8Length(bytes));
     if (whole.length === 0) return undefined;
     const nextOffset = offset + whole.length;
     this.#position = { ...this.#position, [kind]: nextOffset };

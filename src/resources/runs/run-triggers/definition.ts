@@ -2,7 +2,7 @@
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { RunTriggerTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { choice } from "../../../jsonapi/query.ts";
+import { choiceParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface RunTriggerView extends RunTriggerTable {
@@ -57,7 +57,7 @@ export const runTriggers = defineResource<RunTriggerView>()(({ readOnly, toOne }
         include: includes,
         parameters: {
           "filter[run-trigger][type]": {
-            ...choice(
+            ...choiceParameter(
               ["inbound", "outbound"],
               "`inbound`: triggers that start runs in this workspace; `outbound`: triggers whose source is this workspace.",
             ),

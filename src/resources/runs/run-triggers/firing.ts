@@ -6,14 +6,14 @@ import { counted } from "../../../kernel/text.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 import { createRun } from "../runs/lifecycle.ts";
 import { RunTransaction } from "../runs/transaction.ts";
-import { causedRun, chainLengthMax } from "./rules.ts";
+import { triggeredRunInput, chainLengthMax } from "./rules.ts";
 import { deleteFiring, findFiring, findTargetIds, type FiringRun } from "./store.ts";
 
 /** One transaction per apply: all of its runs are started, or none. Returns the number of applies. */
-export async function fireTriggers({ context, capability, signal, step }: JobWork): Promise<number> {
+export async function fireTriggers({ context, capability, signal, step }: JobContext): Promise<number> {
   let handled = 0;
   while (!signal.aborted) {
     const run = await findFiring(context.database.reader);
@@ -23,7 +23,7 @@ export async function fireTriggers({ context, capability, signal, step }: JobWor
   return handled;
 }
 
-async function fire(tx: Tx, context: Context, capability: JobWork["capability"], run: FiringRun): Promise<boolean> {
+async function fire(tx: Tx, context: Context, capability: JobContext["capability"], run: FiringRun): Promise<boolean> {
   const named = await findTargetIds(tx, run.workspaceId);
   const locked = await loadWorkspaces(tx, context, [run.workspaceId, ...named]);
   if (!(await deleteFiring(tx, capability, run.id))) return false;
@@ -31,10 +31,10 @@ async function fire(tx: Tx, context: Context, capability: JobWork["capability"],
   // Triggers may have been deleted while waiting for the locks.
   const ids = new Set(await findTargetIds(tx, run.workspaceId));
   const targets = locked.filter(({ id }) => ids.has(id));
-  const transaction = new RunTransaction(tx, context, capability.grant(run), run.workspaceId);
+  const transaction = new RunTransaction(tx, context, capability.proofFor(run), run.workspaceId);
   for (const target of targets) {
-    const { action, description } = await start(tx, context, run, capability.grant(target));
-    transaction.event(run, action, description);
+    const { action, description } = await start(tx, context, run, capability.proofFor(target));
+    transaction.recordEvent(run, action, description);
   }
   await transaction.finish();
   return true;
@@ -56,7 +56,7 @@ async function start(
       `this run is the end of a chain of ${counted(run.chainLength, "other run")}, and longer chains are not allowed.`,
     );
   try {
-    const caused = await createRun(tx, context, target, causedRun(run, target));
+    const caused = await createRun(tx, context, target, triggeredRunInput(run, target));
     return { action: "triggered", description: `Started ${caused.id}.` };
   } catch (error) {
     // `invalid` is raised before anything is written.

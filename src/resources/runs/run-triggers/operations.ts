@@ -7,7 +7,7 @@ import { type Context, implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { runTriggers, type RunTriggerForActor, type RunTriggerView } from "./definition.ts";
-import { newTrigger, presentFaults, sourceFaults } from "./rules.ts";
+import { newTrigger, existingSourceFaults, sourceFaults } from "./rules.ts";
 import { deleteTrigger, findRunTrigger, findSourceIds, insertTrigger, pageOfTriggers } from "./store.ts";
 
 export const runTriggerResource = implement(runTriggers, {
@@ -39,7 +39,7 @@ export const runTriggerResource = implement(runTriggers, {
       const source = locked.find(({ id }) => id === sourceId);
       refuseIfAny(sourceFaults(workspace, source));
       if (source === undefined) throw notFound("workspace");
-      refuseIfAny(presentFaults(await findSourceIds(tx, workspace.id), source.id));
+      refuseIfAny(existingSourceFaults(await findSourceIds(tx, workspace.id), source.id));
       const view = newTrigger(workspace, source);
       await insertTrigger(tx, workspace, view);
       await record(tx, context, "create", view);

@@ -22,7 +22,7 @@ export function sourceFaults(
   return [];
 }
 
-export function presentFaults(sourceIds: readonly string[], sourceId: string): Fault[] {
+export function existingSourceFaults(sourceIds: readonly string[], sourceId: string): Fault[] {
   if (sourceIds.includes(sourceId)) return [relationshipFault("sourceable", "Sourceable has already been taken")];
   if (sourceIds.length < sourcesMax) return [];
   return [
@@ -46,7 +46,7 @@ export function newTrigger(workspace: WorkspaceView, source: WorkspaceView): Run
 }
 
 /** It has no creator, so no permission to apply is checked. It does not name the source workspace, to which its readers may have no access. */
-export function causedRun(
+export function triggeredRunInput(
   cause: Pick<RunTable, "id" | "chainLength">,
   target: Pick<WorkspaceView, "autoApplyRunTrigger">,
 ): RunInput {
@@ -55,7 +55,7 @@ export function causedRun(
     source: "tfe-run-trigger",
     triggerReason: "run_trigger",
     causedBy: cause,
-    byNobody: true,
+    isAutomatic: true,
     autoApply: target.autoApplyRunTrigger === 1,
   };
 }

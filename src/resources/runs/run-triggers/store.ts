@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { seesWorkspace } from "../../../access/permissions/workspace.ts";
+import { canSeeWorkspace } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow } from "../../../database/prepared.ts";
 import type { RunTable, RunTriggerTable } from "../../../database/schema/runs.ts";
@@ -10,13 +10,13 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import {
-  heldOnProject,
-  heldOnWorkspace,
+  projectGrantMask,
+  workspaceGrantMask,
   workspaceAccessColumns,
   type WorkspaceAccessRow,
   workspaceFactsOf,
 } from "../../shared/grants/reads.ts";
-import { type Lock, lockable } from "../../shared/locks.ts";
+import { type Lock, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { RunTriggerForActor, RunTriggerView } from "./definition.ts";
@@ -34,29 +34,29 @@ const triggers = (db: Kysely<Schema>, principal: string) => {
     .select(["s.name as sourceableName", "s.factsVersion as sourceableFacts", "o.allowForceDeleteWorkspaces"])
     .select(workspaceAccessColumns(principal))
     .select([
-      heldOnProject(organizationId, sql.ref("s.projectId"), principal).as("sourceProjectAccess"),
-      heldOnWorkspace(organizationId, sql.ref("s.id"), principal).as("sourceWorkspaceAccess"),
+      projectGrantMask(organizationId, sql.ref("s.projectId"), principal).as("sourceProjectAccess"),
+      workspaceGrantMask(organizationId, sql.ref("s.id"), principal).as("sourceWorkspaceAccess"),
     ]);
 };
 
-type TriggerRow = RunTriggerView &
+type RunTriggerRow = RunTriggerView &
   WorkspaceAccessRow & { readonly sourceProjectAccess: number | null; readonly sourceWorkspaceAccess: number | null };
 
-function toView(row: TriggerRow, actor: Actor): RunTriggerForActor {
+function toView(row: RunTriggerRow, actor: Actor): RunTriggerForActor {
   const facts = workspaceFactsOf(actor, row);
   const ofSource = { projectAccess: row.sourceProjectAccess, workspaceAccess: row.sourceWorkspaceAccess };
   const sourceFacts = workspaceFactsOf(actor, { ...row, ...ofSource });
   return {
     ...row,
     ...facts,
-    workspaceName: seesWorkspace(facts.access) ? row.workspaceName : null,
-    sourceableName: seesWorkspace(sourceFacts.access) ? row.sourceableName : null,
+    workspaceName: canSeeWorkspace(facts.access) ? row.workspaceName : null,
+    sourceableName: canSeeWorkspace(sourceFacts.access) ? row.sourceableName : null,
   };
 }
 
-type ById = { id: string; principal: string };
+type RunTriggerQuery = { id: string; principal: string };
 
-const byId = lockable<ById, TriggerRow>("w", (db, { id, principal }) => triggers(db, principal).where("t.id", "=", id));
+const byId = lockableStatement<RunTriggerQuery, RunTriggerRow>("w", (db, { id, principal }) => triggers(db, principal).where("t.id", "=", id));
 
 /** One statement: the trigger, and the caller's access to its workspace. `lock` locks the workspace. */
 export async function findRunTrigger(

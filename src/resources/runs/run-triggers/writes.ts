@@ -9,7 +9,7 @@ import type { RunTable } from "../../../database/schema/runs.ts";
 import { now } from "../../../kernel/time.ts";
 import type { RunTransition } from "../proofs.ts";
 
-export const triggeringJob = "run-triggers";
+export const runTriggerJob = "run-triggers";
 
 const inserting = prepared<{ runId: string; workspaceId: string; createdAt: string }, never>(
   (db, { runId, workspaceId, createdAt }) =>
@@ -28,7 +28,7 @@ const inserting = prepared<{ runId: string; workspaceId: string; createdAt: stri
 );
 
 /** In the transaction that makes the run `applied`; does nothing without run triggers. Wake the job after the commit. */
-export async function noteApplied(
+export async function queueRunTriggers(
   tx: Tx,
   _by: RunTransition,
   { id, workspaceId }: Pick<RunTable, "id" | "workspaceId">,

@@ -21,7 +21,7 @@ const variable = z.object({ key: text({ min: 1, max: 256 }), value: text({ max: 
 const idList = (joined: string | null): readonly string[] =>
   joined === null || joined === "" ? [] : joined.split(",");
 
-interface Sent {
+interface RunBody {
   readonly isDestroy?: boolean;
   readonly refreshOnly?: boolean;
   readonly planOnly?: boolean;
@@ -30,7 +30,7 @@ interface Sent {
   readonly targetAddrs?: readonly string[] | null;
 }
 
-function bodyFaults(body: Sent): Fault[] {
+function bodyFaults(body: RunBody): Fault[] {
   const faults: Fault[] = [];
   if (body.isDestroy && body.refreshOnly)
     faults.push(attributeFault("refresh-only", "Refresh only can't be sent together with is-destroy"));

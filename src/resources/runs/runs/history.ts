@@ -16,7 +16,7 @@ import { insertPhases, updatePhases } from "../phases/writes.ts";
 import type { RunTransition } from "../proofs.ts";
 import { runs } from "./definition.ts";
 import type { finalStatuses } from "./machine.ts";
-import { currentRun, figuresOf, figuresOver, operationOf, untouched } from "./rules.ts";
+import { currentRunColumns, figuresOf, figuresWindow, operationOf, initialRunColumns } from "./rules.ts";
 import { findEndedRuns, findLatestRunId, insertRun } from "./store.ts";
 import { RunTransaction } from "./transaction.ts";
 
@@ -45,7 +45,7 @@ export interface HistoricRun {
   readonly hasChanges: boolean;
   readonly engineVersion: string | null;
   /** The creator: a user of this server, or only a name, if known. */
-  readonly maker: { readonly userId: string | null; readonly name: string | null };
+  readonly creator: { readonly userId: string | null; readonly name: string | null };
   readonly createdAt: string;
   readonly endedAt: string;
   readonly plan: HistoricPhase;
@@ -56,7 +56,7 @@ export interface HistoricRun {
  * Oldest first; returns their ids. `after` is the last run imported before; `note` runs in the same transaction. Raises `conflict` if the
  * workspace has runs that were created here.
  */
-export async function bringRuns(
+export async function importRuns(
   context: Context,
   workspaceId: string,
   after: string | undefined,
@@ -97,14 +97,14 @@ async function updateWorkspace(
   const last = rows
     .filter(({ planOnly, createdAt }) => planOnly === 0 && createdAt >= (currentRunCreatedAt ?? ""))
     .at(-1);
-  const figures = figuresOf(await findEndedRuns(tx, { organizationId, workspaceId }, figuresOver));
-  await setRunColumns(tx, by, workspaceId, { ...figures, ...(last && currentRun(last)) });
+  const figures = figuresOf(await findEndedRuns(tx, { organizationId, workspaceId }, figuresWindow));
+  await setRunColumns(tx, by, workspaceId, { ...figures, ...(last && currentRunColumns(last)) });
 }
 
 function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
-  const { status, source, triggerReason, createdAt, endedAt, maker, planOnly } = run;
+  const { status, source, triggerReason, createdAt, endedAt, creator: maker, planOnly } = run;
   return {
-    ...untouched,
+    ...initialRunColumns,
     ...createdColumns(runs, { ...run, engineVersion: undefined }),
     status,
     source,

@@ -16,49 +16,49 @@ import { type RunColumns, setRunColumns } from "../../register/workspaces/writes
 import { abandonContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import { workspaceFactsOf } from "../../shared/grants/reads.ts";
-import type { ReleasedBy, SettledState } from "../../shared/hooks.ts";
+import type { UnlockPermission, CurrentStateColumns } from "../../shared/hooks.ts";
 import { exactVersionOf, newestAmong } from "../../site/terraform-versions/reads.ts";
 import { isExactVersion } from "../../site/terraform-versions/versions.ts";
 import { offeredVersions } from "../agents/reads.ts";
-import { approveConfiguration, noteConfigurationApplied } from "../configuration-versions/writes.ts";
-import { sayInLog } from "../phases/logs.ts";
+import { approveConfiguration, makeAppliedConfigurationCurrent } from "../configuration-versions/writes.ts";
+import { appendServiceMessage } from "../phases/logs.ts";
 import { newPhase } from "../phases/rules.ts";
 import { insertPhases, type PhaseChange, updatePhases } from "../phases/writes.ts";
-import { noteApplied } from "../run-triggers/writes.ts";
-import { isFinal, refusalOf, type RunFacts, type Step, stepOf } from "./machine.ts";
+import { queueRunTriggers } from "../run-triggers/writes.ts";
+import { isFinal, refusalReason, type RunFacts, type StatusTransition, transitionOf } from "./machine.ts";
 import {
   columnsAfter,
   countsForFigures,
-  currentRun,
+  currentRunColumns,
   engineOf,
   figuresOf,
-  figuresOver,
-  type Happening,
-  heldBy,
-  inPlace,
-  type Moved,
+  figuresWindow,
+  type TransitionInput,
+  lockColumnsOf,
+  toLoadedRun,
+  type TransitionColumns,
   newRun,
-  refusalOfRun,
+  unsupportedReason,
   runFaults,
   type RunInput,
-  scheduleAfter,
+  autoDestroyStatusAfter,
   type UsableConfiguration,
 } from "./rules.ts";
 import {
   discardWaitingRuns,
-  findAssessment,
+  findRunningAssessment,
   findConfiguration,
   findEndedRuns,
-  findLiving,
-  findRunInPlace,
+  findUnfinishedRuns,
+  findRunLocked,
   findSavedPlans,
-  findTurns,
+  findNextAndLastRun,
   insertRun,
   updateRun,
 } from "./store.ts";
 import { RunTransaction } from "./transaction.ts";
 import { sealRunVariables, sensitiveSnapshot, variableSnapshot } from "./variables.ts";
-import { factsOf, type RunInPlace } from "./view.ts";
+import { runFactsOf, type LoadedRun } from "./view.ts";
 
 type WorkspaceKey = Pick<RunTable, "organizationId" | "workspaceId">;
 
@@ -71,7 +71,7 @@ export async function createRun(
   context: Context,
   workspace: Granted<WorkspaceView, "can-queue-run" | "job">,
   input: RunInput,
-): Promise<RunInPlace> {
+): Promise<LoadedRun> {
   const configuration = await configurationFor(tx, context, workspace, input);
   refuseIfAny(runFaults(input, workspace, configuration));
   const requestedVersion = input.engineVersion ?? workspace.engineVersion;
@@ -82,13 +82,13 @@ export async function createRun(
     configuration: configuration as UsableConfiguration,
     // An unknown version is kept as written: the run then waits, and its `waiting-for` names the version.
     engineVersion: (await engineVersionFor(tx, context, workspace, requestedVersion)) ?? requestedVersion,
-    mayApply: input.byNobody === true || workspacePermissions(workspace)["can-queue-apply"],
+    mayApply: input.isAutomatic === true || workspacePermissions(workspace)["can-queue-apply"],
     createdAt: now(),
     variables: input.variables?.length ? sealRunVariables(context, id, input.variables) : null,
     context,
   });
-  const refusal = refusalOfRun(input);
-  const waiting = inPlace(row, workspace, configuration?.approvedAt ?? null);
+  const refusal = unsupportedReason(input);
+  const waiting = toLoadedRun(row, workspace, configuration?.approvedAt ?? null);
   const run = await insertNewRun(
     new RunTransaction(tx, context, workspace, workspace.id),
     row,
@@ -96,7 +96,7 @@ export async function createRun(
     refusal === undefined,
   );
   if (refusal === undefined) return run;
-  const plan = await sayInLog(tx, context.vault, run.planId, refusal);
+  const plan = await appendServiceMessage(tx, context.vault, run.planId, refusal);
   const logged = { ...run, planLogBytes: plan?.logBytes ?? 0 };
   const refuse = { event: "refuse", phase: { errorMessage: refusal }, description: refusal } as const;
   return performTransition(new RunTransaction(tx, context, workspace, workspace.id), logged, refuse);
@@ -132,17 +132,17 @@ async function engineVersionFor(
 async function insertNewRun(
   transaction: RunTransaction,
   row: RunTable,
-  run: RunInPlace,
+  run: LoadedRun,
   isAdmissible: boolean,
-): Promise<RunInPlace> {
+): Promise<LoadedRun> {
   const { tx, context, by } = transaction;
-  transaction.created(run);
+  transaction.recordCreation(run);
   const needsNoLock = run.planOnly === 1 || run.savePlan === 1;
   const isNext = needsNoLock || run.currentRunStatus !== "pending";
-  const transition = isAdmissible && isNext ? stepOf(factsOf(run), "admit") : undefined;
+  const transition = isAdmissible && isNext ? transitionOf(runFactsOf(run), "admit") : undefined;
   const changes = transition && columnsAfter(run, transition, { event: "admit" }, context.actor, run.createdAt);
-  if (transition !== undefined) transaction.reached(run, transition);
-  const inserted: RunInPlace = { ...run, ...changes?.run };
+  if (transition !== undefined) transaction.recordTransition(run, transition);
+  const inserted: LoadedRun = { ...run, ...changes?.run };
   const snapshot = transition && { pinnedVariables: await variableSnapshot(tx, context, run) };
   await insertRun(tx, by, { ...row, ...changes?.run, ...snapshot });
   await insertPhases(tx, by, [
@@ -151,7 +151,7 @@ async function insertNewRun(
   ]);
   // While a user holds the lock, the oldest pending run is the workspace's current run.
   const isFirstPending = !needsNoLock && isNext && run.lockedByType !== "runs";
-  const columns = transition?.lock === "taken" ? heldBy(inserted) : isFirstPending ? currentRun(inserted) : undefined;
+  const columns = transition?.lock === "taken" ? lockColumnsOf(inserted) : isFirstPending ? currentRunColumns(inserted) : undefined;
   if (columns !== undefined) await setRunColumns(tx, by, run.workspaceId, columns);
   if (transition?.lock === "taken") await cancelAssessment(transaction, run);
   transaction.audit(run, "create", {
@@ -174,27 +174,27 @@ interface TransitionPermissions {
 }
 
 /** Applies an event to a run, with all its consequences. Raises `conflict` if the run's status does not allow the event. */
-export const advance = <Event extends keyof TransitionPermissions>(
+export const transitionRun = <Event extends keyof TransitionPermissions>(
   tx: Tx,
   context: Context,
-  run: Granted<RunInPlace, TransitionPermissions[Event]>,
-  input: Happening & { readonly event: Event },
-): Promise<RunInPlace> => performTransition(new RunTransaction(tx, context, run, run.workspaceId), run, input);
+  run: Granted<LoadedRun, TransitionPermissions[Event]>,
+  input: TransitionInput & { readonly event: Event },
+): Promise<LoadedRun> => performTransition(new RunTransaction(tx, context, run, run.workspaceId), run, input);
 
-async function performTransition(transaction: RunTransaction, run: RunInPlace, input: Happening): Promise<RunInPlace> {
+async function performTransition(transaction: RunTransaction, run: LoadedRun, input: TransitionInput): Promise<LoadedRun> {
   const { tx, by } = transaction;
   const { after, transition } = await writeTransition(transaction, run, input);
   const columns = {
     ...(await workspaceChanges(transaction, run, after, transition)),
-    ...(countsForFigures(after) && figuresOf(await findEndedRuns(tx, run, figuresOver))),
-    ...(isFinal(after.status) && scheduleAfter([after])),
+    ...(countsForFigures(after) && figuresOf(await findEndedRuns(tx, run, figuresWindow))),
+    ...(isFinal(after.status) && autoDestroyStatusAfter([after])),
   };
   if (Object.keys(columns).length > 0) await setRunColumns(tx, by, run.workspaceId, columns);
   await transaction.finish();
-  if (input.event === "apply") await approveConfiguration(tx, by.grant(run));
+  if (input.event === "apply") await approveConfiguration(tx, by.proofFor(run));
   if (after.status === "applied") {
-    await noteConfigurationApplied(tx, by.grant(run));
-    await noteApplied(tx, by, after);
+    await makeAppliedConfigurationCurrent(tx, by.proofFor(run));
+    await queueRunTriggers(tx, by, after);
   }
   return { ...after, ...columns };
 }
@@ -203,11 +203,11 @@ async function performTransition(transaction: RunTransaction, run: RunInPlace, i
  * Admits the next pending run of an unlocked workspace, and returns the changes to the workspace row. With a new state, also discards saved
  * plans, which were made for an older one.
  */
-export async function released(
+export async function startNextRun(
   tx: Tx,
   context: Context,
-  workspace: Granted<Pick<WorkspaceTable, "id" | "organizationId" | "currentRunStatus">, ReleasedBy>,
-  state: SettledState | undefined,
+  workspace: Granted<Pick<WorkspaceTable, "id" | "organizationId" | "currentRunStatus">, UnlockPermission>,
+  state: CurrentStateColumns | undefined,
 ): Promise<RunColumns | undefined> {
   const { id: workspaceId, organizationId, currentRunStatus } = workspace;
   const transaction = new RunTransaction(tx, context, workspace, workspaceId);
@@ -219,30 +219,30 @@ export async function released(
   return columns;
 }
 
-export interface PassedRuns {
-  readonly holder: RunInPlace;
-  readonly waiting: readonly RunInPlace[];
+export interface OvertakenRuns {
+  readonly holder: LoadedRun;
+  readonly waiting: readonly LoadedRun[];
   readonly comment?: string | null | undefined;
 }
 
 /** Puts a pending run first: discards the run that holds the workspace, and all pending runs before it. Raises `conflict`. */
-export async function forceTurn(
+export async function forceExecute(
   tx: Tx,
   context: Context,
-  run: Granted<RunInPlace, "can-force-execute">,
-  passed: PassedRuns,
+  run: Granted<LoadedRun, "can-force-execute">,
+  passed: OvertakenRuns,
 ): Promise<void> {
   const transaction = new RunTransaction(tx, context, run, run.workspaceId);
-  requireTransition({ ...factsOf(run), heldByDiscardable: true }, "force-execute");
-  if (passed.comment) await transaction.comment(run, passed.comment);
-  transaction.event(run, "force_executed");
-  transaction.auditStatus(run, "force-execute", run.status);
+  requireTransition({ ...runFactsOf(run), isLockHolderDiscardable: true }, "force-execute");
+  if (passed.comment) await transaction.addComment(run, passed.comment);
+  transaction.recordEvent(run, "force_executed");
+  transaction.recordStatusChange(run, "force-execute", run.status);
   await discardOvertaken(transaction, run, passed.waiting);
   const { after, transition } = await writeTransition(transaction, passed.holder, { event: "discard" });
   const discarded = [...passed.waiting.map((each) => ({ ...each, status: "discarded" })), after];
   const columns = {
     ...(await workspaceChanges(transaction, passed.holder, after, transition)),
-    ...scheduleAfter(discarded),
+    ...autoDestroyStatusAfter(discarded),
   };
   if (Object.keys(columns).length > 0) await setRunColumns(tx, transaction.by, run.workspaceId, columns);
   await transaction.finish();
@@ -252,27 +252,27 @@ export async function forceTurn(
  * Records the end of a deleted workspace's unfinished runs in the audit log; their rows are deleted with the workspace. Agents stop when their
  * next report is rejected.
  */
-export async function cutOff(
+export async function auditRunsOfDeletedWorkspace(
   tx: Tx,
   context: Context,
   workspace: Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-destroy" | "can-force-delete">,
 ): Promise<void> {
   const transaction = new RunTransaction(tx, context, workspace, workspace.id);
-  for (const run of await findLiving(tx, workspace)) transaction.auditStatus(run, "workspace-deleted", "canceled");
+  for (const run of await findUnfinishedRuns(tx, workspace)) transaction.recordStatusChange(run, "workspace-deleted", "canceled");
   await transaction.finish();
 }
 
 /** The number of statements does not depend on the number of runs. */
 async function discardOvertaken(
   transaction: RunTransaction,
-  { id }: RunInPlace,
-  waiting: readonly RunInPlace[],
+  { id }: LoadedRun,
+  waiting: readonly LoadedRun[],
 ): Promise<void> {
   if (waiting.length === 0) return;
   for (const run of waiting) {
-    const transition = requireTransition(factsOf(run), "discard");
-    transaction.reached(run, transition, `Superseded by run ${id}, which was force-executed.`);
-    transaction.auditStatus(run, "discard", "discarded");
+    const transition = requireTransition(runFactsOf(run), "discard");
+    transaction.recordTransition(run, transition, `Superseded by run ${id}, which was force-executed.`);
+    transaction.recordStatusChange(run, "discard", "discarded");
   }
   const { tx, context, by } = transaction;
   await discardWaitingRuns(tx, by, waiting, now());
@@ -282,21 +282,21 @@ async function discardOvertaken(
 
 const unreachable = { status: "unreachable", queuedMs: null, tokenHash: null } as const;
 
-function requireTransition(facts: RunFacts, event: Happening["event"]): Step {
-  const transition = stepOf(facts, event);
-  if (transition === undefined) throw conflict(refusalOf(facts, event));
+function requireTransition(facts: RunFacts, event: TransitionInput["event"]): StatusTransition {
+  const transition = transitionOf(facts, event);
+  if (transition === undefined) throw conflict(refusalReason(facts, event));
   return transition;
 }
 
 /** Updates the run and its phases, and records events. The caller updates the workspace. Raises `conflict`. */
 async function writeTransition(
   transaction: RunTransaction,
-  run: RunInPlace,
-  input: Happening,
-): Promise<{ after: RunInPlace; transition: Step }> {
+  run: LoadedRun,
+  input: TransitionInput,
+): Promise<{ after: LoadedRun; transition: StatusTransition }> {
   const { tx, context, by } = transaction;
   const { hasChanges, event } = input;
-  const transition = requireTransition({ ...factsOf(run), ...(hasChanges !== undefined && { hasChanges }) }, event);
+  const transition = requireTransition({ ...runFactsOf(run), ...(hasChanges !== undefined && { hasChanges }) }, event);
   const changes = columnsAfter(run, transition, input, context.actor, now());
   const hasEnded = isFinal(transition.to.at(-1) ?? run.status);
   const wasPlanned = run.planStatus === "running" || run.planStatus === "finished";
@@ -304,18 +304,18 @@ async function writeTransition(
   const retained = hasEnded && wasPlanned ? { pinnedVariables: sensitiveSnapshot(context, run) } : {};
   await updateRun(tx, by, run.id, { ...changes.run, ...admitted, ...retained });
   await updatePhases(tx, by, context.vault, phaseChanges(run, changes));
-  if (input.comment) await transaction.comment(run, input.comment);
-  if (event === "cancel" && transition.to.length === 0) transaction.event(run, "cancel_requested");
-  if (event === "force-cancel") transaction.event(run, "force_canceled");
-  transaction.reached(run, transition, input.description);
+  if (input.comment) await transaction.addComment(run, input.comment);
+  if (event === "cancel" && transition.to.length === 0) transaction.recordEvent(run, "cancel_requested");
+  if (event === "force-cancel") transaction.recordEvent(run, "force_canceled");
+  transaction.recordTransition(run, transition, input.description);
   // The plan file contains secrets, and can't be applied any more.
   if (hasEnded && wasPlanned) await abandonContents(tx, { column: "runId", id: run.id }, ["plan", "lock-file"]);
   const after = { ...run, ...changes.run, version: run.version + 1 };
-  transaction.auditStatus(run, event, after.status);
+  transaction.recordStatusChange(run, event, after.status);
   return { after, transition };
 }
 
-function phaseChanges(run: RunInPlace, { plan, apply }: Moved): PhaseChange[] {
+function phaseChanges(run: LoadedRun, { plan, apply }: TransitionColumns): PhaseChange[] {
   const { organizationId } = run;
   const changes: PhaseChange[] = [];
   if (plan !== undefined) {
@@ -331,11 +331,11 @@ function phaseChanges(run: RunInPlace, { plan, apply }: Moved): PhaseChange[] {
 
 async function workspaceChanges(
   transaction: RunTransaction,
-  run: RunInPlace,
-  after: RunInPlace,
-  transition: Step,
+  run: LoadedRun,
+  after: LoadedRun,
+  transition: StatusTransition,
 ): Promise<RunColumns | undefined> {
-  if (transition.lock === "taken") return heldBy(after);
+  if (transition.lock === "taken") return lockColumnsOf(after);
   const holdsLock = run.lockedByType === "runs" && run.lockedById === run.id;
   if (holdsLock && transition.lock === "freed") {
     const state = run.status === "applying" ? await settleState(transaction, run) : undefined;
@@ -345,16 +345,16 @@ async function workspaceChanges(
   if (run.currentRunId !== run.id) return undefined;
   // It was pending while a user held the lock: the next pending run becomes the current one.
   if (isFinal(after.status)) return admitNextRun(transaction, run, false);
-  return currentRun(after);
+  return currentRunColumns(after);
 }
 
 /** The state written under the run's lock becomes current; uploads that have not arrived are discarded. */
-async function settleState(transaction: RunTransaction, run: RunInPlace): Promise<SettledState | undefined> {
+async function settleState(transaction: RunTransaction, run: LoadedRun): Promise<CurrentStateColumns | undefined> {
   const { tx, context, by } = transaction;
   const { workspaceId: id, organizationId, currentStateVersionId } = run;
-  const workspace = by.grant({ id, organizationId, currentStateVersionId });
+  const workspace = by.proofFor({ id, organizationId, currentStateVersionId });
   await context.hooks.states.discardPending(tx, context, workspace);
-  return context.hooks.states.settle(tx, context, workspace, run.id);
+  return context.hooks.states.settleState(tx, context, workspace, run.id);
 }
 
 async function discardStalePlans(transaction: RunTransaction, key: WorkspaceKey): Promise<void> {
@@ -369,21 +369,21 @@ async function admitNextRun(
   key: WorkspaceKey,
   isFree: boolean,
 ): Promise<RunColumns | undefined> {
-  const { next, last } = await findTurns(transaction.tx, key);
-  if (next === undefined) return last && currentRun(last);
-  if (!isFree) return currentRun(next);
+  const { next, last } = await findNextAndLastRun(transaction.tx, key);
+  if (next === undefined) return last && currentRunColumns(last);
+  if (!isFree) return currentRunColumns(next);
   const free = { ...next, lockedByType: null, lockedById: null };
   const { after } = await writeTransition(transaction, free, { event: "admit" });
   await cancelAssessment(transaction, key);
-  return heldBy(after);
+  return lockColumnsOf(after);
 }
 
 /** A run has started, which makes the result of a running assessment meaningless. Only the hosted edition has assessments. */
 async function cancelAssessment(transaction: RunTransaction, { workspaceId }: WorkspaceKey): Promise<void> {
   const { tx, context } = transaction;
   if (context.options.edition !== "hosted") return;
-  const id = await findAssessment(tx, workspaceId);
-  const run = id === undefined ? undefined : await findRunInPlace(tx, id);
+  const id = await findRunningAssessment(tx, workspaceId);
+  const run = id === undefined ? undefined : await findRunLocked(tx, id);
   if (run === undefined) return;
   await writeTransition(transaction, run, {
     event: "cancel",

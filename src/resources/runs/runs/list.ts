@@ -9,29 +9,29 @@ import { nowMs } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import type { Administration } from "../../shared/administration.ts";
+import type { SiteAdminProof } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
-import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
+import { countOf, fetchPage, type SortColumn } from "../../shared/paging.ts";
 import { discardableStatuses } from "./machine.ts";
-import { type Caller, runsForActor, type RunRow, toRunView } from "./store.ts";
+import { type RunCaller, runsForActor, type RunRow, toRunView } from "./store.ts";
 import type { RunView } from "./view.ts";
 
-type Condition = RawBuilder<SqlBool>;
-type Rows = SelectQueryBuilder<any, any, any>;
+type RunCondition = RawBuilder<SqlBool>;
+type RunSelection = SelectQueryBuilder<any, any, any>;
 
-export interface RunSearch extends RunFilters {
+export interface RunListQuery extends RunFilters {
   readonly page: Page;
 }
 
-const newest: readonly Order[] = [
+const newest: readonly SortColumn[] = [
   { column: "r.createdAt", descending: true },
   { column: "r.id", descending: true },
 ];
-const only = (query: Rows, conditions: readonly Condition[]): Rows =>
+const only = (query: RunSelection, conditions: readonly RunCondition[]): RunSelection =>
   conditions.reduce((found, condition) => found.where(condition), query);
 
 /** The matching runs, with only the joins that the conditions need, for counting. */
-const counted = (tx: Tx, conditions: readonly Condition[]): Rows =>
+const counted = (tx: Tx, conditions: readonly RunCondition[]): RunSelection =>
   only(
     tx.db
       .selectFrom("runs as r")
@@ -43,9 +43,9 @@ const counted = (tx: Tx, conditions: readonly Condition[]): Rows =>
 
 async function pageOf(
   tx: Tx,
-  context: Caller,
-  conditions: readonly Condition[],
-  { page, order }: { readonly page: Page; readonly order: readonly Order[] },
+  context: RunCaller,
+  conditions: readonly RunCondition[],
+  { page, order }: { readonly page: Page; readonly order: readonly SortColumn[] },
 ): Promise<{ views: RunView[]; totalCount: number }> {
   const rows = only(runsForActor(tx.db, principalOf(context.actor), tx.dialect), conditions);
   const found = await fetchPage<RunRow, "totalCount">(tx, {
@@ -60,9 +60,9 @@ async function pageOf(
 /** Newest first. Plan-only runs are left out unless `filter[operation]` is given. */
 export async function pageOfWorkspaceRuns(
   tx: Tx,
-  context: Caller,
+  context: RunCaller,
   workspace: Granted<WorkspaceView, "can-read-run">,
-  { page, ...filters }: RunSearch,
+  { page, ...filters }: RunListQuery,
 ): Promise<{ views: RunView[]; totalCount: number }> {
   const conditions = [
     sql<SqlBool>`r.organization_id = ${workspace.organizationId} and r.workspace_id = ${workspace.id}`,
@@ -72,20 +72,20 @@ export async function pageOfWorkspaceRuns(
   return pageOf(tx, context, conditions, { page, order: [{ column: "r.position", descending: true }] });
 }
 
-const inOrganization = (actor: Context["actor"], organization: OrganizationView): Condition[] => {
+const inOrganization = (actor: Context["actor"], organization: OrganizationView): RunCondition[] => {
   const readable = readableCondition(actor, organization);
   return [
     sql<SqlBool>`r.organization_id = ${organization.id}`,
-    ...(readable === undefined ? [] : [readable as unknown as Condition]),
+    ...(readable === undefined ? [] : [readable as unknown as RunCondition]),
   ];
 };
 
 /** Newest first. Not counted, because there may be very many: fetches one row more than the page to know if there is another page. */
 export async function pageOfOrganizationRuns(
   tx: Tx,
-  context: Caller,
+  context: RunCaller,
   organization: OrganizationView,
-  { page, ...filters }: RunSearch,
+  { page, ...filters }: RunListQuery,
 ): Promise<{ views: RunView[]; hasMore: boolean }> {
   const conditions = [...inOrganization(context.actor, organization), ...conditionsOf(tx, organization.id, filters)];
   const rows = (await only(runsForActor(tx.db, principalOf(context.actor), tx.dialect), conditions)
@@ -99,7 +99,7 @@ export async function pageOfOrganizationRuns(
 
 export async function pageOfQueue(
   tx: Tx,
-  context: Caller,
+  context: RunCaller,
   organization: OrganizationView,
   page: Page,
 ): Promise<{ views: RunView[]; totalCount: number }> {
@@ -112,19 +112,19 @@ export async function pageOfQueue(
   });
 }
 
-export interface AdminSearch {
+export interface SiteRunQuery {
   readonly page: Page;
   readonly statuses: readonly string[] | undefined;
   readonly from: string | undefined;
   readonly to: string | undefined;
-  readonly part: string | undefined;
+  readonly search: string | undefined;
 }
 
 export async function pageOfSiteRuns(
   tx: Tx,
-  context: Caller,
-  _by: Administration,
-  { page, statuses, from, to, part }: AdminSearch,
+  context: RunCaller,
+  _by: SiteAdminProof,
+  { page, statuses, from, to, search: part }: SiteRunQuery,
 ): Promise<{ views: RunView[]; totalCount: number }> {
   const conditions = conditionsOf(tx, undefined, { statuses });
   if (from !== undefined) conditions.push(sql<SqlBool>`r.created_at >= ${from}`);
@@ -151,9 +151,9 @@ export interface RunFilters {
 
 const nothing = sql<SqlBool>`1 = 0`;
 
-function conditionsOf({ dialect }: Tx, organizationId: string | undefined, filters: RunFilters): Condition[] {
+function conditionsOf({ dialect }: Tx, organizationId: string | undefined, filters: RunFilters): RunCondition[] {
   const isOneOf = (column: string, values: readonly string[]) => dialect.isOneOf(sql.ref(column), values);
-  const conditions: Condition[] = [];
+  const conditions: RunCondition[] = [];
   if (filters.operations !== undefined) conditions.push(isOneOf("r.operation", filters.operations));
   if (filters.statuses !== undefined) conditions.push(statusCondition(dialect.isOneOf, filters.statuses));
   if (filters.statusGroup !== undefined) conditions.push(groupCondition(filters.statusGroup));
@@ -167,14 +167,14 @@ function conditionsOf({ dialect }: Tx, organizationId: string | undefined, filte
   return [...conditions, ...searchConditions(dialect, filters)];
 }
 
-function statusCondition(isOneOf: Tx["dialect"]["isOneOf"], statuses: readonly string[]): Condition {
+function statusCondition(isOneOf: Tx["dialect"]["isOneOf"], statuses: readonly string[]): RunCondition {
   const plain = isOneOf(sql.ref("r.status"), statuses);
   // A documented filter value; such runs show the status `canceled`.
   if (!statuses.includes("force_canceled")) return plain;
   return sql<SqlBool>`(${plain} or (r.status = 'canceled' and r.force_canceled_at is not null))`;
 }
 
-function groupCondition(group: string): Condition {
+function groupCondition(group: string): RunCondition {
   if (group === "non_final") return sql<SqlBool>`r.ended_at is null`;
   if (group === "final") return sql<SqlBool>`r.ended_at is not null`;
   if (group === "discardable")
@@ -182,7 +182,7 @@ function groupCondition(group: string): Condition {
   return nothing;
 }
 
-function timeCondition(timeframe: string): Condition {
+function timeCondition(timeframe: string): RunCondition {
   if (timeframe === "year") {
     const since = new Date(nowMs());
     since.setUTCFullYear(since.getUTCFullYear() - 1);
@@ -192,13 +192,13 @@ function timeCondition(timeframe: string): Condition {
   return sql<SqlBool>`(r.created_at >= ${`${timeframe}-01-01`} and r.created_at < ${`${String(Number(timeframe) + 1).padStart(4, "0")}-01-01`})`;
 }
 
-function searchConditions(dialect: Tx["dialect"], { user, commit, basic }: RunFilters): Condition[] {
+function searchConditions(dialect: Tx["dialect"], { user, commit, basic }: RunFilters): RunCondition[] {
   // `lower` of both databases only changes ASCII letters.
   const folded = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   const textOf = (column: string) => sql<string>`lower(coalesce(${sql.ref(column)}, ''))`;
   const has = (columns: readonly string[], search: string) =>
     containsWords(dialect, columns.map(textOf), search, folded);
-  const found: Condition[] = [];
+  const found: RunCondition[] = [];
   if (user) found.push(has(["r.createdByName"], user));
   if (commit) found.push(has(["r.commitSha"], commit));
   if (basic && !user && !commit) found.push(has(["r.createdByName", "r.commitSha", "r.id", "r.message"], basic));

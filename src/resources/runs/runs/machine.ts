@@ -42,12 +42,12 @@ const cancelableStatuses = [
   "applying",
 ] as const;
 export const isCancelable = (facts: Pick<RunFacts, "status" | "cancelAsked">): boolean =>
-  !facts.cancelAsked && (cancelableStatuses as readonly string[]).includes(facts.status);
+  !facts.isCancelRequested && (cancelableStatuses as readonly string[]).includes(facts.status);
 
 export const isForceCancelable = (facts: Pick<RunFacts, "status" | "cancelAsked" | "coolOffPassed">): boolean =>
-  facts.cancelAsked && facts.coolOffPassed && !isFinal(facts.status);
+  facts.isCancelRequested && facts.isCoolOffOver && !isFinal(facts.status);
 
-export const runEventNames = [
+export const lifecycleEventNames = [
   // by the service
   "admit",
   "refuse",
@@ -67,7 +67,7 @@ export const runEventNames = [
   "force-cancel",
   "force-execute",
 ] as const;
-export type RunEventName = (typeof runEventNames)[number];
+export type LifecycleEventName = (typeof lifecycleEventNames)[number];
 
 export interface RunFacts {
   readonly status: RunStatus;
@@ -78,16 +78,16 @@ export interface RunFacts {
   readonly creatorMayApply: boolean;
   /** Whether somebody with permission to apply has approved its configuration. */
   readonly isApproved: boolean;
-  readonly cancelAsked: boolean;
+  readonly isCancelRequested: boolean;
   /** Whether the time an engine has to stop after a cancel is over, so that a cancel can be forced. */
-  readonly coolOffPassed: boolean;
+  readonly isCoolOffOver: boolean;
   readonly hasChanges: boolean;
-  readonly workspaceFree: boolean;
-  readonly heldByDiscardable: boolean;
-  readonly fetches: boolean;
+  readonly isWorkspaceUnlocked: boolean;
+  readonly isLockHolderDiscardable: boolean;
+  readonly needsFetch: boolean;
 }
 
-export interface Beside {
+export interface TransitionEffects {
   readonly plan?: PhaseStatus;
   readonly apply?: PhaseStatus;
   /** Every final status has `freed`; it has no effect on a run without the lock. */
@@ -95,55 +95,55 @@ export interface Beside {
   readonly signal?: "cancel" | "kill";
 }
 
-export interface Step extends Beside {
+export interface StatusTransition extends TransitionEffects {
   /** The statuses that the run passes through, in order; empty if its status does not change. */
   readonly to: readonly RunStatus[];
 }
 
-type Condition = (facts: RunFacts) => boolean;
-type Row = readonly [
+type TransitionCondition = (facts: RunFacts) => boolean;
+type TransitionRow = readonly [
   from: RunStatus | readonly RunStatus[],
-  event: RunEventName | readonly RunEventName[],
-  when: Condition,
+  event: LifecycleEventName | readonly LifecycleEventName[],
+  when: TransitionCondition,
   to: RunStatus | readonly RunStatus[],
-  effects: Beside,
+  effects: TransitionEffects,
 ];
 
-const always: Condition = () => true;
-const needsNoLock: Condition = ({ planOnly, savePlan }) => planOnly || savePlan;
+const always: TransitionCondition = () => true;
+const needsNoLock: TransitionCondition = ({ planOnly, savePlan }) => planOnly || savePlan;
 const both =
-  (one: Condition, other: Condition): Condition =>
+  (one: TransitionCondition, other: TransitionCondition): TransitionCondition =>
   (facts) =>
     one(facts) && other(facts);
 const not =
-  (condition: Condition): Condition =>
+  (condition: TransitionCondition): TransitionCondition =>
   (facts) =>
     !condition(facts);
-const free: Condition = (facts) => facts.workspaceFree;
-const fetches: Condition = (facts) => facts.fetches;
-const cancelAsked: Condition = (facts) => facts.cancelAsked;
-const forceable: Condition = (facts) => facts.cancelAsked && facts.coolOffPassed;
-const planOnly: Condition = (facts) => facts.planOnly;
-const changes: Condition = ({ hasChanges }) => hasChanges;
-const emptyApply: Condition = ({ hasChanges, allowEmptyApply }) => !hasChanges && allowEmptyApply;
-const saves: Condition = (facts) => facts.savePlan && (facts.hasChanges || facts.allowEmptyApply);
-const applies: Condition = ({ hasChanges, autoApply, isApproved }) => hasChanges && autoApply && isApproved;
+const free: TransitionCondition = (facts) => facts.isWorkspaceUnlocked;
+const fetches: TransitionCondition = (facts) => facts.needsFetch;
+const cancelAsked: TransitionCondition = (facts) => facts.isCancelRequested;
+const forceable: TransitionCondition = (facts) => facts.isCancelRequested && facts.isCoolOffOver;
+const planOnly: TransitionCondition = (facts) => facts.planOnly;
+const changes: TransitionCondition = ({ hasChanges }) => hasChanges;
+const emptyApply: TransitionCondition = ({ hasChanges, allowEmptyApply }) => !hasChanges && allowEmptyApply;
+const saves: TransitionCondition = (facts) => facts.savePlan && (facts.hasChanges || facts.allowEmptyApply);
+const applies: TransitionCondition = ({ hasChanges, autoApply, isApproved }) => hasChanges && autoApply && isApproved;
 // docs/decisions/0170-approved-configurations.md
-const appliesEmpty: Condition = (facts) => emptyApply(facts) && facts.creatorMayApply && facts.isApproved;
-const heldByDiscardable: Condition = (facts) => facts.heldByDiscardable;
+const appliesEmpty: TransitionCondition = (facts) => emptyApply(facts) && facts.creatorMayApply && facts.isApproved;
+const heldByDiscardable: TransitionCondition = (facts) => facts.isLockHolderDiscardable;
 
-const queued: Beside = { plan: "queued" };
-const neverRan: Beside = { plan: "unreachable", apply: "unreachable", lock: "freed" };
-const planCut: Beside = { plan: "canceled", apply: "unreachable", lock: "freed" };
-const applyCut: Beside = { apply: "canceled", lock: "freed" };
-const leftUnapplied: Beside = { apply: "unreachable", lock: "freed" };
-const endsWithPlan: Beside = { plan: "finished", apply: "unreachable", lock: "freed" };
-const goesOn: Beside = { plan: "finished", apply: "queued" };
+const queued: TransitionEffects = { plan: "queued" };
+const neverRan: TransitionEffects = { plan: "unreachable", apply: "unreachable", lock: "freed" };
+const planCut: TransitionEffects = { plan: "canceled", apply: "unreachable", lock: "freed" };
+const applyCut: TransitionEffects = { apply: "canceled", lock: "freed" };
+const leftUnapplied: TransitionEffects = { apply: "unreachable", lock: "freed" };
+const endsWithPlan: TransitionEffects = { plan: "finished", apply: "unreachable", lock: "freed" };
+const goesOn: TransitionEffects = { plan: "finished", apply: "queued" };
 const ended = ["phase-finished", "phase-errored", "phase-returned"] as const;
 
 /** The first matching row wins. */
 // prettier-ignore
-const table: readonly Row[] = [
+const table: readonly TransitionRow[] = [
   // from                           event              when                        to                                       effects
   ["pending",                       "admit",           both(needsNoLock, fetches), "fetching",                             {}],
   ["pending",                       "admit",           needsNoLock,               "plan_queued",                           queued],
@@ -199,14 +199,14 @@ const names = <Name extends string>(one: Name | readonly Name[]): readonly Name[
   typeof one === "string" ? [one] : one;
 
 /** Undefined if the event is refused. */
-export function stepOf(facts: RunFacts, event: RunEventName): Step | undefined {
+export function transitionOf(facts: RunFacts, event: LifecycleEventName): StatusTransition | undefined {
   const row = table.find(
     ([from, name, when]) => names(from).includes(facts.status) && names(name).includes(event) && when(facts),
   );
   return row && { to: names(row[3]), ...row[4] };
 }
 
-const verbs: Readonly<Partial<Record<RunEventName, string>>> = {
+const verbs: Readonly<Partial<Record<LifecycleEventName, string>>> = {
   apply: "confirmed",
   discard: "discarded",
   cancel: "canceled",
@@ -214,7 +214,7 @@ const verbs: Readonly<Partial<Record<RunEventName, string>>> = {
   "force-execute": "force-executed",
 };
 
-export function refusalOf(facts: RunFacts, event: RunEventName): string {
+export function refusalReason(facts: RunFacts, event: LifecycleEventName): string {
   const { status } = facts;
   const cant = `The run can't be ${verbs[event] ?? "changed"}`;
   if (isFinal(status)) return `${cant}: it has ended and is ${status}. Start another run.`;
@@ -223,16 +223,16 @@ export function refusalOf(facts: RunFacts, event: RunEventName): string {
   if (event === "apply") return `${cant}: it is ${status}. Wait until its plan needs confirmation.`;
   if (event === "discard")
     return `${cant}: it is ${status}. Only a run that is pending or needs confirmation can be discarded. Cancel it instead.`;
-  if (event === "cancel" && facts.cancelAsked)
+  if (event === "cancel" && facts.isCancelRequested)
     return `${cant}: a cancel was already requested, and the engine was interrupted. Wait, or force-cancel it.`;
   if (event === "cancel") return `${cant}: it is ${status}. Discard it instead.`;
-  if (event === "force-cancel" && !facts.cancelAsked) return `${cant}: it was not canceled yet. Cancel it first.`;
+  if (event === "force-cancel" && !facts.isCancelRequested) return `${cant}: it was not canceled yet. Cancel it first.`;
   if (event === "force-cancel")
     return `${cant} yet: the engine was interrupted and has until force-cancel-available-at to stop. Wait until then.`;
   return `${cant}: it is ${status}.`;
 }
 
-export const stampOf = (status: RunStatus): string =>
+export const timestampNameOf = (status: RunStatus): string =>
   status === "pending"
     ? "plan-queueable-at"
     : status === "fetching_completed"
@@ -240,7 +240,7 @@ export const stampOf = (status: RunStatus): string =>
       : `${status.replaceAll("_", "-")}-at`;
 
 /** The `action` of the run event for a new status; undefined if there is no event for it. */
-export const eventOf = (status: RunStatus): string | undefined => eventActions[status];
+export const runEventActionOf = (status: RunStatus): string | undefined => eventActions[status];
 const eventActions: Partial<Record<RunStatus, string>> = {
   plan_queued: "queued",
   planning: "planning",

@@ -2,21 +2,21 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { RunPermission } from "../../../access/permissions/run.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Included } from "../../../jsonapi/define.ts";
+import type { IncludedResource } from "../../../jsonapi/define.ts";
 import { AppError, conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
 import { organizationsBeside } from "../../identity/admin-organizations/reads.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
-import { administered, type Administration, requireSiteAdmin } from "../../shared/administration.ts";
+import { withSiteAdminProof, type SiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { runs } from "./definition.ts";
-import { advance, createRun, forceTurn } from "./lifecycle.ts";
+import { transitionRun, createRun, forceExecute } from "./lifecycle.ts";
 import { pageOfOrganizationRuns, pageOfQueue, pageOfSiteRuns, pageOfWorkspaceRuns, type RunFilters } from "./list.ts";
 import { isDiscardable } from "./machine.ts";
-import { grantRun, holdRun, loadRun, lockRun } from "./reads.ts";
-import { findRunBeside, findWaitingBefore } from "./store.ts";
+import { grantRun, loadRunForUpdate, loadRun, lockRun } from "./reads.ts";
+import { findRunOfLockedWorkspace, findWaitingBefore } from "./store.ts";
 import type { RunView } from "./view.ts";
 
 export const runResource = implement(runs, {
@@ -78,25 +78,25 @@ export const runResource = implement(runs, {
 
   applyRun: ({ context, params, body }) =>
     withRun(context, params.runId, "can-apply", (tx, run) =>
-      advance(tx, context, run, { event: "apply", comment: body?.comment }),
+      transitionRun(tx, context, run, { event: "apply", comment: body?.comment }),
     ),
   discardRun: ({ context, params, body }) =>
     withRun(context, params.runId, "can-discard", (tx, run) =>
-      advance(tx, context, run, { event: "discard", comment: body?.comment }),
+      transitionRun(tx, context, run, { event: "discard", comment: body?.comment }),
     ),
   cancelRun: ({ context, params, body }) =>
     withRun(context, params.runId, "can-cancel", (tx, run) =>
-      advance(tx, context, run, { event: "cancel", comment: body?.comment }),
+      transitionRun(tx, context, run, { event: "cancel", comment: body?.comment }),
     ),
   forceCancelRun: ({ context, params, body }) =>
     withRun(context, params.runId, "can-force-cancel", (tx, run) =>
-      advance(tx, context, run, { event: "force-cancel", comment: body?.comment }),
+      transitionRun(tx, context, run, { event: "force-cancel", comment: body?.comment }),
     ),
   forceExecuteRun: ({ context, params, body }) =>
     withRun(context, params.runId, "can-force-execute", async (tx, run) => {
       const holder = await requireDiscardableHolder(tx, run);
       const waiting = await findWaitingBefore(tx, run);
-      await forceTurn(tx, context, run, { holder, waiting, comment: body?.comment });
+      await forceExecute(tx, context, run, { holder, waiting, comment: body?.comment });
     }),
 
   async listAdminRuns({ context, query }) {
@@ -108,14 +108,14 @@ export const runResource = implement(runs, {
       statuses: query.filterStatus,
       from: parseTimeFilter("filter[from]", query.filterFrom),
       to: parseTimeFilter("filter[to]", query.filterTo),
-      part: query.q,
+      search: query.q,
     });
     return { views, totalCount, included: await includedForAdmins(tx, context, admin, views, query.include) };
   },
   forceCancelAdminRun: ({ context, params, body }) => forceCancelAsAdmin(context, params.runId, body),
 });
 
-type ActionBody = { readonly comment?: string | null | undefined } | undefined;
+type RunActionBody = { readonly comment?: string | null | undefined } | undefined;
 
 /** Raises `not-found` without the permission, and `conflict` if the run's status does not allow the action. */
 async function withRun<Permission extends RunPermission>(
@@ -125,7 +125,7 @@ async function withRun<Permission extends RunPermission>(
   change: (tx: Tx, run: Granted<RunView, Permission>) => Promise<unknown>,
 ): Promise<void> {
   await context.database.write(async (tx) => {
-    await change(tx, grantRun(await holdRun(tx, context, runId), permission));
+    await change(tx, grantRun(await loadRunForUpdate(tx, context, runId), permission));
   });
 }
 
@@ -137,7 +137,7 @@ async function requireDiscardableHolder(tx: Tx, run: RunView) {
         run.lockedByType === "runs" ? "a run holds" : "no run holds"
       } the workspace lock. Only a pending run that waits for another run can be force-executed.`,
     );
-  const holder = await findRunBeside(tx, run.lockedById);
+  const holder = await findRunOfLockedWorkspace(tx, run.lockedById);
   if (holder === undefined) throw notFound("run");
   if (!isDiscardable(holder.status))
     throw conflict(
@@ -147,20 +147,20 @@ async function requireDiscardableHolder(tx: Tx, run: RunView) {
 }
 
 /** Ends a run without the waiting time that others have. Raises `not-found` in the hosted edition. */
-async function forceCancelAsAdmin(context: Context, runId: string, body: ActionBody): Promise<void> {
+async function forceCancelAsAdmin(context: Context, runId: string, body: RunActionBody): Promise<void> {
   const admin = requireSiteAdmin(context.actor);
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {
-    const run = administered(admin, await lockRun(tx, runId));
+    const run = withSiteAdminProof(admin, await lockRun(tx, runId));
     const isRunning = run.status === "planning" || run.status === "applying";
     if (!isRunning && !isDiscardable(run.status)) {
-      await advance(tx, context, run, { event: "cancel", comment: body?.comment });
+      await transitionRun(tx, context, run, { event: "cancel", comment: body?.comment });
       return;
     }
     // The state machine only force-cancels a run whose cancel was requested long enough ago.
     const longAgo = new Date(0).toISOString();
     const canceled = { ...run, canceledAt: run.canceledAt ?? longAgo, forceCancelAvailableAt: longAgo };
-    await advance(tx, context, administered(admin, canceled), { event: "force-cancel", comment: body?.comment });
+    await transitionRun(tx, context, withSiteAdminProof(admin, canceled), { event: "force-cancel", comment: body?.comment });
   });
 }
 
@@ -169,7 +169,7 @@ function sourceOf({ integration, source }: Context): string {
   return integration === "remote" ? "terraform" : source === "tfe-ui" ? "tfe-ui" : "tfe-api";
 }
 
-interface Query {
+interface RunListFilterParams {
   readonly filterOperation: string[] | undefined;
   readonly filterStatus: string[] | undefined;
   readonly filterStatusGroup: string | undefined;
@@ -182,7 +182,7 @@ interface Query {
 }
 
 /** A blank filter is ignored. */
-function filtersOf(query: Query): RunFilters {
+function filtersOf(query: RunListFilterParams): RunFilters {
   const list = (values: readonly string[] | undefined) => (values?.length ? values : undefined);
   return {
     operations: list(query.filterOperation),
@@ -209,10 +209,10 @@ function parseTimeFilter(parameter: string, value: string | undefined): string |
 async function includedForAdmins(
   tx: Tx,
   context: Context,
-  admin: Administration,
+  admin: SiteAdminProof,
   views: readonly RunView[],
   include: ReadonlySet<string>,
-): Promise<Included[] | undefined> {
+): Promise<IncludedResource[] | undefined> {
   if (include.size === 0) return undefined;
   const included = (await loadIncluded(tx, context, runs, views, new Set(["workspace"]))) ?? [];
   const withOwners = include.has("workspace.organization.owners");

@@ -10,17 +10,17 @@ import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { hasLeaseEnded } from "../../register/workspaces/holder.ts";
 import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
-import { type Caller, findLiving, findRun, findRunBeside, findRunInPlace, findRuns } from "./store.ts";
+import { type RunCaller, findUnfinishedRuns, findRun, findRunOfLockedWorkspace, findRunLocked, findRuns } from "./store.ts";
 import { openVariableSnapshot } from "./variables.ts";
-import type { RunInPlace, RunView } from "./view.ts";
+import type { LoadedRun, RunView } from "./view.ts";
 
 /** Raises `not-found` if the caller can't read the run. */
-export async function loadRun(tx: Tx, context: Caller, id: string): Promise<Granted<RunView, "can-read-run">> {
+export async function loadRun(tx: Tx, context: RunCaller, id: string): Promise<Granted<RunView, "can-read-run">> {
   return grantReadable(await findRun(tx, context, id));
 }
 
 /** Loads a run and locks it with its workspace. An expired lock lease on the workspace takes effect first. */
-export async function holdRun(tx: Tx, context: Context, id: string): Promise<Granted<RunView, "can-read-run">> {
+export async function loadRunForUpdate(tx: Tx, context: Context, id: string): Promise<Granted<RunView, "can-read-run">> {
   const run = grantReadable(await findRun(tx, context, id, true));
   if (!hasLeaseEnded(run)) return run;
   await loadWorkspace(tx, context, { workspaceId: run.workspaceId }, true);
@@ -48,15 +48,15 @@ export function grantRun<Permission extends RunPermission>(
 }
 
 /** Locks a run for an agent, a job or a site admin, without a permission check. Raises `not-found`. */
-export async function lockRun(tx: Tx, id: string): Promise<RunInPlace> {
-  const run = await findRunInPlace(tx, id);
+export async function lockRun(tx: Tx, id: string): Promise<LoadedRun> {
+  const run = await findRunLocked(tx, id);
   if (run === undefined) throw notFound("run");
   return run;
 }
 
 /** Oldest first. */
-export const livingRuns: RunHooks["listUnfinished"] = async (tx, workspace) =>
-  (await findLiving(tx, workspace)).map(({ id }) => id);
+export const unfinishedRunIds: RunHooks["listUnfinished"] = async (tx, workspace) =>
+  (await findUnfinishedRuns(tx, workspace)).map(({ id }) => id);
 
 export async function readableRuns(tx: Tx, context: Context, ids: readonly string[]): Promise<RunView[]> {
   return (await findRuns(tx, context, ids)).filter((run) => workspacePermissions(run)["can-read-run"]);
@@ -71,7 +71,7 @@ export async function sensitiveVariables(
   { vault }: Pick<Context, "vault">,
   runId: string,
 ): Promise<EffectiveVariable[]> {
-  const run = await findRunBeside(tx, runId);
+  const run = await findRunOfLockedWorkspace(tx, runId);
   if (run === undefined) return [];
   const workspace = { id: run.workspaceId, organizationId: run.organizationId, projectId: run.projectId };
   const variables =

@@ -12,10 +12,10 @@ import { unlocked } from "../../register/workspaces/holder.ts";
 import type { RunColumns } from "../../register/workspaces/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Ingress } from "../configuration-versions/ingress.ts";
-import { newPhase, phaseBecoming } from "../phases/rules.ts";
+import { newPhase, columnsForPhaseStatus } from "../phases/rules.ts";
 import { runs } from "./definition.ts";
-import { isFinal, type RunEventName, type RunStatus, stampOf, type Step } from "./machine.ts";
-import { coolOffMs, type RunInPlace } from "./view.ts";
+import { isFinal, type LifecycleEventName, type RunStatus, timestampNameOf, type StatusTransition } from "./machine.ts";
+import { coolOffMs, type LoadedRun } from "./view.ts";
 
 export interface RunInput extends CreateAttributes<typeof runs> {
   readonly configurationVersionId?: string | null | undefined;
@@ -23,7 +23,7 @@ export interface RunInput extends CreateAttributes<typeof runs> {
   readonly triggerReason: "manual" | "vcs" | "run_trigger" | "auto_destroy" | "assessment";
   readonly causedBy?: Pick<RunTable, "id" | "chainLength"> | undefined;
   /** Created by a schedule, version control or another run: it has no creator, and needs no permission to apply. */
-  readonly byNobody?: boolean;
+  readonly isAutomatic?: boolean;
 }
 
 export interface UsableConfiguration {
@@ -97,7 +97,7 @@ export function operationOf(
 }
 
 /** Why a run is created but can't be executed; undefined if it can. */
-export const refusalOfRun = ({ invokeActionAddrs }: Pick<RunInput, "invokeActionAddrs">): string | undefined =>
+export const unsupportedReason = ({ invokeActionAddrs }: Pick<RunInput, "invokeActionAddrs">): string | undefined =>
   invokeActionAddrs?.length
     ? "Invoking actions (invoke-action-addrs, terraform apply -invoke) is not supported yet, so nothing was planned. Start a run without it."
     : undefined;
@@ -113,7 +113,7 @@ interface NewRunFacts {
   readonly context: Pick<Context, "actor" | "options" | "integration">;
 }
 
-export const untouched = {
+export const initialRunColumns = {
   hasChanges: 0,
   inputStateVersionId: null,
   canceledAt: null,
@@ -135,14 +135,14 @@ export function newRun(input: RunInput, facts: NewRunFacts): RunTable {
   const autoApply = (input.autoApply ?? workspace.autoApply === 1) && !planOnly && !input.savePlan && facts.mayApply;
   const executionMode = executionModeOf(workspace);
   return {
-    ...untouched,
+    ...initialRunColumns,
     ...createdColumns(runs, input),
     id,
     organizationId: workspace.organizationId,
     workspaceId: workspace.id,
     position: 0,
     status: "pending",
-    statusTimestamps: JSON.stringify({ [stampOf("pending")]: createdAt }),
+    statusTimestamps: JSON.stringify({ [timestampNameOf("pending")]: createdAt }),
     operation: operationOf(input, planOnly),
     source: input.source,
     triggerReason: input.triggerReason,
@@ -168,7 +168,7 @@ export function newRun(input: RunInput, facts: NewRunFacts): RunTable {
 }
 
 /** A new run as it would be loaded after the insert. */
-export function inPlace(row: RunTable, workspace: WorkspaceView, configurationApprovedAt: string | null): RunInPlace {
+export function toLoadedRun(row: RunTable, workspace: WorkspaceView, configurationApprovedAt: string | null): LoadedRun {
   const [plan, apply] = [newPhase("plan", row), newPhase("apply", row)];
   return {
     ...row,
@@ -195,10 +195,10 @@ export function inPlace(row: RunTable, workspace: WorkspaceView, configurationAp
   };
 }
 
-type Maker = Pick<RunTable, "createdByKind" | "createdById" | "createdByName">;
+type RunCreatorColumns = Pick<RunTable, "createdByKind" | "createdById" | "createdByName">;
 
-function creatorColumns(input: RunInput, actor: Actor): Maker {
-  if (input.byNobody) return { createdByKind: null, createdById: null, createdByName: null };
+function creatorColumns(input: RunInput, actor: Actor): RunCreatorColumns {
+  if (input.isAutomatic) return { createdByKind: null, createdById: null, createdByName: null };
   return { createdByKind: actor.kind, createdById: actorId(actor), createdByName: actorName(actor) };
 }
 
@@ -206,8 +206,8 @@ function commitOf({ ingress }: UsableConfiguration): string | null {
   return ingress === null ? null : ((JSON.parse(ingress) as Partial<Ingress>).commitSha ?? null);
 }
 
-export interface Happening {
-  readonly event: RunEventName;
+export interface TransitionInput {
+  readonly event: LifecycleEventName;
   /** Columns of the current phase: the agent that claimed it, its resource counts, its error. */
   readonly phase?: Partial<RunPhaseTable>;
   readonly hasChanges?: boolean;
@@ -215,28 +215,28 @@ export interface Happening {
   readonly comment?: string | null | undefined;
 }
 
-export interface Moved {
+export interface TransitionColumns {
   readonly run: Partial<RunTable>;
   readonly plan: Partial<RunPhaseTable> | undefined;
   readonly apply: Partial<RunPhaseTable> | undefined;
 }
 
-export function columnsAfter(run: RunInPlace, transition: Step, input: Happening, actor: Actor, at: string): Moved {
+export function columnsAfter(run: LoadedRun, transition: StatusTransition, input: TransitionInput, actor: Actor, at: string): TransitionColumns {
   const forced = input.event === "force-cancel";
   const running = ["pending", "plan_queued", "planning"].includes(run.status) ? "plan" : "apply";
   const phase = (kind: "plan" | "apply"): Partial<RunPhaseTable> | undefined => {
     const status = transition[kind];
     const statusTimestamps = kind === "plan" ? run.planTimestamps : run.applyTimestamps;
     const own = kind === running ? { ...input.phase, ...(transition.signal && { signal: transition.signal }) } : {};
-    const changes = { ...(status && phaseBecoming({ statusTimestamps }, status, { at, forced })), ...own };
+    const changes = { ...(status && columnsForPhaseStatus({ statusTimestamps }, status, { at, forced })), ...own };
     return Object.keys(changes).length === 0 ? undefined : changes;
   };
   return { run: runColumns(run, transition, input, actor, at), plan: phase("plan"), apply: phase("apply") };
 }
 
-function runColumns(run: RunInPlace, { to }: Step, { event, hasChanges }: Happening, actor: Actor, at: string) {
+function runColumns(run: LoadedRun, { to }: StatusTransition, { event, hasChanges }: TransitionInput, actor: Actor, at: string) {
   const status = to.at(-1) ?? (run.status as RunStatus);
-  const stamps = Object.fromEntries(to.map((each) => [stampOf(each), at]));
+  const stamps = Object.fromEntries(to.map((each) => [timestampNameOf(each), at]));
   const forced = event === "force-cancel" ? { "force-canceled-at": at } : {};
   const timestamps = { ...(JSON.parse(run.statusTimestamps) as object), ...stamps, ...forced };
   return {
@@ -261,7 +261,7 @@ type WorkspaceFigures = Pick<
 >;
 
 /** How many of the latest applied or errored runs the workspace's figures cover. */
-export const figuresOver = 30;
+export const figuresWindow = 30;
 
 export interface EndedRun {
   readonly status: string;
@@ -296,7 +296,7 @@ export const countsForFigures = ({ status, planOnly }: Pick<RunTable, "status" |
   planOnly === 0 && (status === "applied" || status === "errored");
 
 /** The workspace's `auto-destroy-status` after these runs have ended; undefined if no schedule started one of them. */
-export function scheduleAfter(
+export function autoDestroyStatusAfter(
   ended: readonly Pick<RunTable, "status" | "triggerReason">[],
 ): { readonly autoDestroyStatus: string | null } | undefined {
   const scheduled = ended.filter(({ triggerReason }) => triggerReason === "auto_destroy").at(-1);
@@ -306,15 +306,15 @@ export function scheduleAfter(
 }
 
 /** The run is current and holds the lock, without a lease: the lock ends with the run. */
-export const heldBy = (run: Pick<RunTable, "id" | "status" | "createdAt">): RunColumns => ({
-  ...currentRun(run),
+export const lockColumnsOf = (run: Pick<RunTable, "id" | "status" | "createdAt">): RunColumns => ({
+  ...currentRunColumns(run),
   ...unlocked,
   lockedByType: "runs",
   lockedById: run.id,
   lockedAt: now(),
 });
 
-export const currentRun = (run: Pick<RunTable, "id" | "status" | "createdAt">): RunColumns => ({
+export const currentRunColumns = (run: Pick<RunTable, "id" | "status" | "createdAt">): RunColumns => ({
   currentRunId: run.id,
   currentRunStatus: run.status,
   currentRunCreatedAt: run.createdAt,

@@ -12,21 +12,21 @@ import { factsColumns } from "../../identity/organizations/definition.ts";
 import { hasLeaseEnded } from "../../register/workspaces/holder.ts";
 import type { Context } from "../../shared/context.ts";
 import {
-  heldOnProject,
-  heldOnWorkspace,
+  projectGrantMask,
+  workspaceGrantMask,
   workspaceAccessColumns,
   type WorkspaceAccessRow,
   workspaceFactsOf,
 } from "../../shared/grants/reads.ts";
-import { held } from "../../shared/locks.ts";
-import { raised, updateRow } from "../../shared/versions.ts";
+import { lockClause } from "../../shared/locks.ts";
+import { incrementedVersion, updateRow } from "../../shared/versions.ts";
 import type { RunTransition } from "../proofs.ts";
 import type { EndedRun, UsableConfiguration } from "./rules.ts";
 import { openRunVariables } from "./variables.ts";
-import type { RunInPlace, RunSurroundings, RunView } from "./view.ts";
+import type { LoadedRun, RunRelatedColumns, RunView } from "./view.ts";
 
-export type RunRow = RunInPlace &
-  RunSurroundings &
+export type RunRow = LoadedRun &
+  RunRelatedColumns &
   WorkspaceAccessRow &
   Pick<RunView, "organizationName" | "organizationFacts">;
 
@@ -83,8 +83,8 @@ export function runsForActor(db: Kysely<Schema>, principal: string, dialect: Dia
     .leftJoin("workspaces as source", "source.id", "cause.workspaceId")
     .select([
       "source.name as sourceName",
-      heldOnProject(sql.ref("r.organizationId"), sql.ref("source.projectId"), principal).as("sourceProjectAccess"),
-      heldOnWorkspace(sql.ref("r.organizationId"), sql.ref("source.id"), principal).as("sourceWorkspaceAccess"),
+      projectGrantMask(sql.ref("r.organizationId"), sql.ref("source.projectId"), principal).as("sourceProjectAccess"),
+      workspaceGrantMask(sql.ref("r.organizationId"), sql.ref("source.id"), principal).as("sourceWorkspaceAccess"),
     ])
     .select(["w.name as workspaceName", "pool.name as agentPoolName", ...factsColumns, "o.allowForceDeleteWorkspaces"])
     .select([
@@ -108,38 +108,38 @@ export function runsForActor(db: Kysely<Schema>, principal: string, dialect: Dia
     .select(workspaceAccessColumns(principal));
 }
 
-type ById = { id: string; principal: string };
+type RunQuery = { id: string; principal: string };
 
-const byId = prepared<ById, RunRow>((db, { id, principal }, dialect) =>
+const byId = prepared<RunQuery, RunRow>((db, { id, principal }, dialect) =>
   runsForActor(db, principal, dialect).where("r.id", "=", id),
 );
 // Lock order: workspace, then run and phases. A transaction that waited for the workspace must not continue with stale rows.
-const byIdLocked = prepared<ById, RunRow>((db, { id, principal }, dialect) =>
+const byIdLocked = prepared<RunQuery, RunRow>((db, { id, principal }, dialect) =>
   ["r", "pl", "ap"].reduce(
     (query, table) => query.modifyEnd(dialect.lockRows(table)),
     runsForActor(db, principal, dialect)
       .where("r.id", "=", id)
-      .modifyEnd(held(dialect, "w", true)),
+      .modifyEnd(lockClause(dialect, "w", true)),
   ),
 );
-const inPlaceLocked = prepared<{ id: string }, RunInPlace>((db, { id }, dialect) =>
+const inPlaceLocked = prepared<{ id: string }, LoadedRun>((db, { id }, dialect) =>
   ["r", "pl", "ap"].reduce(
     (query, table) => query.modifyEnd(dialect.lockRows(table)),
     runsInPlace(db)
       .where("r.id", "=", id)
-      .modifyEnd(held(dialect, "w", true)),
+      .modifyEnd(lockClause(dialect, "w", true)),
   ),
 );
 
-export type Caller = Pick<Context, "actor" | "vault">;
+export type RunCaller = Pick<Context, "actor" | "vault">;
 
 /** One statement: the run, and the caller's access to its workspace. `lock` locks both. */
-export async function findRun(tx: Tx, context: Caller, id: string, lock = false): Promise<RunView | undefined> {
+export async function findRun(tx: Tx, context: RunCaller, id: string, lock = false): Promise<RunView | undefined> {
   const [row] = await (lock ? byIdLocked : byId)(tx, { id, principal: principalOf(context.actor) });
   return row && toRunView(row, context);
 }
 
-export async function findRuns(tx: Tx, context: Caller, ids: readonly string[]): Promise<RunView[]> {
+export async function findRuns(tx: Tx, context: RunCaller, ids: readonly string[]): Promise<RunView[]> {
   const rows = await runsForActor(tx.db, principalOf(context.actor), tx.dialect)
     .where(tx.dialect.isOneOf(sql.ref("r.id"), ids))
     .execute();
@@ -147,17 +147,17 @@ export async function findRuns(tx: Tx, context: Caller, ids: readonly string[]):
 }
 
 /** Locks the run. For callers without a user whose access would have to be loaded: agents' reports, jobs. */
-export async function findRunInPlace(tx: Tx, id: string): Promise<RunInPlace | undefined> {
+export async function findRunLocked(tx: Tx, id: string): Promise<LoadedRun | undefined> {
   const [row] = await inPlaceLocked(tx, { id });
   return row;
 }
 
 /** A run of a workspace that the transaction has already locked. */
-export async function findRunBeside(tx: Tx, id: string): Promise<RunInPlace | undefined> {
+export async function findRunOfLockedWorkspace(tx: Tx, id: string): Promise<LoadedRun | undefined> {
   return runsInPlace(tx.db).where("r.id", "=", id).executeTakeFirst();
 }
 
-export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
+export function toRunView(row: RunRow, { actor, vault }: RunCaller): RunView {
   const facts = workspaceFactsOf(actor, row);
   const { sourceProjectAccess: projectAccess, sourceWorkspaceAccess: workspaceAccess } = row;
   const source = workspaceFactsOf(actor, { ...row, projectAccess, workspaceAccess });
@@ -192,10 +192,10 @@ export async function updateRun(tx: Tx, _by: RunTransition, id: string, changes:
 /**
  * One statement: the oldest pending run, and the last run that ended. Plan-only runs are left out, and saved plans until they are confirmed.
  */
-export async function findTurns(
+export async function findNextAndLastRun(
   tx: Tx,
   { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
-): Promise<{ next: RunInPlace | undefined; last: RunInPlace | undefined }> {
+): Promise<{ next: LoadedRun | undefined; last: LoadedRun | undefined }> {
   const ofWorkspace = () =>
     runsInPlace(tx.db)
       .where("r.organizationId", "=", organizationId)
@@ -213,12 +213,12 @@ export async function findTurns(
     .where((where) => where.or([where("r.savePlan", "=", 0), where("r.confirmedById", "is not", null)]))
     .orderBy("r.position", "desc")
     .limit(1);
-  const { rows } = await sql<RunInPlace>`
+  const { rows } = await sql<LoadedRun>`
     select * from ${waiting} as waiting union all select * from ${ended} as ended`.execute(tx.db);
   return { next: rows.find((row) => row.endedAt === null), last: rows.find((row) => row.endedAt !== null) };
 }
 
-export interface FoundConfiguration extends UsableConfiguration, WorkspaceAccessRow {
+export interface UsableConfigurationRow extends UsableConfiguration, WorkspaceAccessRow {
   readonly workspaceId: string;
 }
 
@@ -227,12 +227,12 @@ export async function findConfiguration(
   { actor }: Pick<Context, "actor">,
   organizationId: string,
   id: string,
-): Promise<FoundConfiguration | undefined> {
+): Promise<UsableConfigurationRow | undefined> {
   const [row] = await configuration(tx, { organizationId, id, principal: principalOf(actor) });
   return row;
 }
 
-const configuration = prepared<{ organizationId: string; id: string; principal: string }, FoundConfiguration>(
+const configuration = prepared<{ organizationId: string; id: string; principal: string }, UsableConfigurationRow>(
   (db, { organizationId, id, principal }) =>
     db
       .selectFrom("configurationVersions as c")
@@ -249,7 +249,7 @@ const configuration = prepared<{ organizationId: string; id: string; principal: 
 export async function findWaitingBefore(
   tx: Tx,
   run: Pick<RunTable, "organizationId" | "workspaceId" | "position">,
-): Promise<RunInPlace[]> {
+): Promise<LoadedRun[]> {
   return runsInPlace(tx.db)
     .where("r.organizationId", "=", run.organizationId)
     .where("r.workspaceId", "=", run.workspaceId)
@@ -266,7 +266,7 @@ export async function findWaitingBefore(
 export async function findSavedPlans(
   tx: Tx,
   { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
-): Promise<RunInPlace[]> {
+): Promise<LoadedRun[]> {
   return runsInPlace(tx.db)
     .where("r.organizationId", "=", organizationId)
     .where("r.workspaceId", "=", workspaceId)
@@ -277,7 +277,7 @@ export async function findSavedPlans(
 }
 
 /** Oldest first. */
-export async function findLiving(tx: Tx, workspace: { id: string; organizationId: string }): Promise<RunTable[]> {
+export async function findUnfinishedRuns(tx: Tx, workspace: { id: string; organizationId: string }): Promise<RunTable[]> {
   return tx.db
     .selectFrom("runs as r")
     .selectAll("r")
@@ -289,7 +289,7 @@ export async function findLiving(tx: Tx, workspace: { id: string; organizationId
 }
 
 /** The id of the run of a workspace's unfinished assessment, unless it is already being canceled. */
-export async function findAssessment(tx: Tx, workspaceId: string): Promise<string | undefined> {
+export async function findRunningAssessment(tx: Tx, workspaceId: string): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("assessmentResults as a")
     .innerJoin("runs as r", "r.id", "a.runId")
@@ -319,7 +319,7 @@ export async function discardWaitingRuns(
       status: "discarded",
       statusTimestamps: sql<string>`'{"plan-queueable-at":"' || created_at || '","discarded-at":"' || ${at} || '"}'`,
       endedAt: at,
-      ...raised,
+      ...incrementedVersion,
     })
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();

@@ -5,13 +5,13 @@ import { belongsTo } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { CommentTable, RunTable } from "../../../database/schema/runs.ts";
 import { now } from "../../../kernel/time.ts";
-import { type RunTriggerName, triggerOf } from "../../connections/notification-configurations/triggers.ts";
-import { type Announcement, announce } from "../../connections/notification-configurations/writes.ts";
+import { type RunTriggerName, triggerForStatus } from "../../connections/notification-configurations/triggers.ts";
+import { type WorkspaceNotification, notifySubscribers } from "../../connections/notification-configurations/writes.ts";
 import { type AuditEvent, recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { RunMover, RunTransition } from "../proofs.ts";
+import type { RunTransitionGrant, RunTransition } from "../proofs.ts";
 import { recordRunEvents, type RunEvent, storeComment } from "../run-events/writes.ts";
-import { eventOf, isFinal, type Step } from "./machine.ts";
+import { runEventActionOf, isFinal, type StatusTransition } from "./machine.ts";
 
 type RunId = Pick<RunTable, "id" | "organizationId">;
 type NotifiedRun = RunId &
@@ -25,32 +25,32 @@ export class RunTransaction {
   readonly by: RunTransition;
   readonly #events: RunEvent[] = [];
   readonly #audited: AuditEvent[] = [];
-  readonly #announced: Announcement[] = [];
+  readonly #announced: WorkspaceNotification[] = [];
 
   /** Throws if the grant belongs to another workspace. */
-  constructor(tx: Tx, context: Context, by: RunMover, workspaceId: string) {
+  constructor(tx: Tx, context: Context, by: RunTransitionGrant, workspaceId: string) {
     if (!belongsTo(by, workspaceId)) throw new Error(`The grant does not belong to the workspace ${workspaceId}.`);
     this.tx = tx;
     this.context = context;
     this.by = issueTransition(workspaceId);
   }
 
-  event({ id, organizationId }: RunId, action: string, description: string | null = null): void {
+  recordEvent({ id, organizationId }: RunId, action: string, description: string | null = null): void {
     this.#events.push({ run: { id, organizationId }, action, description });
   }
 
-  created(run: NotifiedRun): void {
-    this.event(run, "created");
+  recordCreation(run: NotifiedRun): void {
+    this.recordEvent(run, "created");
     this.#announce(run, "run:created", "pending");
   }
 
-  reached(run: NotifiedRun, { to }: Step, description: string | null = null): void {
+  recordTransition(run: NotifiedRun, { to }: StatusTransition, description: string | null = null): void {
     const last = to.at(-1);
-    const trigger = last === undefined ? undefined : triggerOf(last);
+    const trigger = last === undefined ? undefined : triggerForStatus(last);
     if (last !== undefined && trigger !== undefined) this.#announce(run, trigger, last);
     for (const status of to) {
-      const action = eventOf(status);
-      if (action !== undefined) this.event(run, action, status === to.at(-1) ? description : null);
+      const action = runEventActionOf(status);
+      if (action !== undefined) this.recordEvent(run, action, status === to.at(-1) ? description : null);
     }
   }
 
@@ -79,10 +79,10 @@ export class RunTransaction {
     this.#announced.push({ workspaceId, happening });
   }
 
-  async comment(run: RunId, body: string): Promise<CommentTable> {
-    const { comment, event, audit } = await storeComment(this.tx, this.by, run, body);
+  async addComment(run: RunId, body: string): Promise<CommentTable> {
+    const { comment, event, audit: recordAudit } = await storeComment(this.tx, this.by, run, body);
     this.#events.push(event);
-    this.#audited.push(audit);
+    this.#audited.push(recordAudit);
     return comment;
   }
 
@@ -94,13 +94,13 @@ export class RunTransaction {
     this.#audited.push({ organizationId, verb, subject: { type: "runs", id }, ...change });
   }
 
-  auditStatus(before: RunId & { readonly status: string }, verb: string, status: string): void {
+  recordStatusChange(before: RunId & { readonly status: string }, verb: string, status: string): void {
     this.audit(before, verb, { before: { status: before.status }, after: { status } });
   }
 
   async finish(): Promise<void> {
     await recordRunEvents(this.tx, this.by, this.context.actor, this.#events);
     await recordEvents(this.tx, this.context, this.#audited);
-    await announce(this.tx, this.context, this.#announced);
+    await notifySubscribers(this.tx, this.context, this.#announced);
   }
 }

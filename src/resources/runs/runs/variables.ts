@@ -6,43 +6,43 @@ import type { Tx } from "../../../database/database.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { Context } from "../../shared/context.ts";
 import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
-import type { RunInPlace, RunView } from "./view.ts";
+import type { LoadedRun, RunView } from "./view.ts";
 
-type Vault = Pick<Context, "vault">;
-type OwnVariables = RunView["shownVariables"];
+type VaultContext = Pick<Context, "vault">;
+type RunVariables = RunView["shownVariables"];
 
 const ownOwner = (runId: string): string => `runs/${runId}/variables`;
 const snapshotOwner = (runId: string): string => `runs/${runId}/pinned_variables`;
 
-export const sealRunVariables = ({ vault }: Vault, runId: string, variables: OwnVariables): Uint8Array =>
+export const sealRunVariables = ({ vault }: VaultContext, runId: string, variables: RunVariables): Uint8Array =>
   vault.seal(ownOwner(runId), Buffer.from(JSON.stringify(variables)));
 
 export function openRunVariables(
-  { vault }: Vault,
+  { vault }: VaultContext,
   { id, variables }: Pick<RunTable, "id" | "variables">,
-): OwnVariables {
+): RunVariables {
   if (variables === null) return [];
-  return JSON.parse(Buffer.from(vault.open(ownOwner(id), variables)).toString()) as OwnVariables;
+  return JSON.parse(Buffer.from(vault.open(ownOwner(id), variables)).toString()) as RunVariables;
 }
 
 export async function variableSnapshot(
   tx: Tx,
-  { vault }: Vault,
-  { id, organizationId, workspaceId, projectId }: RunInPlace,
+  { vault }: VaultContext,
+  { id, organizationId, workspaceId, projectId }: LoadedRun,
 ): Promise<Uint8Array> {
   const effective = await effectiveVariables(tx, vault, { id: workspaceId, organizationId, projectId });
   return vault.seal(snapshotOwner(id), Buffer.from(JSON.stringify(effective)));
 }
 
 /** The part of the snapshot that is kept after the run ends, to mask its plan. */
-export function sensitiveSnapshot(context: Vault, run: Pick<RunTable, "id" | "pinnedVariables">): Uint8Array | null {
+export function sensitiveSnapshot(context: VaultContext, run: Pick<RunTable, "id" | "pinnedVariables">): Uint8Array | null {
   const secrets = openVariableSnapshot(context, run).filter(({ sensitive }) => sensitive);
   return secrets.length === 0 ? null : context.vault.seal(snapshotOwner(run.id), Buffer.from(JSON.stringify(secrets)));
 }
 
 /** Once the run has ended, only its sensitive variables. */
 export function openVariableSnapshot(
-  { vault }: Vault,
+  { vault }: VaultContext,
   { id, pinnedVariables }: Pick<RunTable, "id" | "pinnedVariables">,
 ): readonly EffectiveVariable[] {
   if (pinnedVariables === null) return [];

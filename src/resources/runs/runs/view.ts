@@ -13,7 +13,7 @@ import {
   type RunStatus,
 } from "./machine.ts";
 
-export interface RunPlace extends Pick<
+export interface LoadedRunColumns extends Pick<
   WorkspaceTable,
   | "projectId"
   | "lockedByType"
@@ -37,12 +37,12 @@ export interface RunPlace extends Pick<
   readonly applyLogEnded: number;
 }
 
-export interface RunInPlace extends RunTable, RunPlace {
+export interface LoadedRun extends RunTable, LoadedRunColumns {
   /** Null if nobody with permission to apply has approved its configuration. */
   readonly configurationApprovedAt: string | null;
 }
 
-export interface RunSurroundings {
+export interface RunRelatedColumns {
   readonly workspaceName: string;
   readonly agentPoolName: string | null;
   /** From 1 among the organization's queued jobs; 0 if it is not queued. */
@@ -58,7 +58,7 @@ export interface RunSurroundings {
   readonly sourceWorkspaceAccess: number | null;
 }
 
-export interface RunView extends RunInPlace, RunSurroundings, WorkspaceFacts, OrganizationFacts {
+export interface RunView extends LoadedRun, RunRelatedColumns, WorkspaceFacts, OrganizationFacts {
   readonly permissions: Readonly<Record<string, boolean>>;
   /** Null also if the caller can't read that workspace's runs. */
   readonly triggeringSourceName: string | null;
@@ -69,7 +69,7 @@ export interface RunView extends RunInPlace, RunSurroundings, WorkspaceFacts, Or
 /** How long an interrupted engine has to stop before a cancel can be forced. */
 export const coolOffMs = 15_000;
 
-export function factsOf(run: RunInPlace): RunFacts {
+export function runFactsOf(run: LoadedRun): RunFacts {
   return {
     status: run.status as RunStatus,
     planOnly: run.planOnly === 1,
@@ -78,17 +78,17 @@ export function factsOf(run: RunInPlace): RunFacts {
     autoApply: run.autoApply === 1,
     creatorMayApply: run.creatorMayApply === 1,
     isApproved: run.configurationApprovedAt !== null,
-    cancelAsked: run.canceledAt !== null,
-    coolOffPassed: run.forceCancelAvailableAt !== null && Date.parse(run.forceCancelAvailableAt) <= nowMs(),
+    isCancelRequested: run.canceledAt !== null,
+    isCoolOffOver: run.forceCancelAvailableAt !== null && Date.parse(run.forceCancelAvailableAt) <= nowMs(),
     hasChanges: run.hasChanges === 1,
-    workspaceFree: run.lockedByType === null,
-    heldByDiscardable: false,
-    fetches: false,
+    isWorkspaceUnlocked: run.lockedByType === null,
+    isLockHolderDiscardable: false,
+    needsFetch: false,
   };
 }
 
 export function actionsOf(run: RunView): Record<string, boolean> {
-  const facts = factsOf(run);
+  const facts = runFactsOf(run);
   return {
     "is-cancelable": isCancelable(facts),
     "is-confirmable": isConfirmable(run.status),

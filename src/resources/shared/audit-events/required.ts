@@ -5,10 +5,10 @@ import { type AuditRule, auditRules } from "../../../database/schema/audited.ts"
 import { type TableWrite, valuesNamed, writesOf } from "../../../database/written.ts";
 
 /** The same database, whose transactions commit only with the audit events of what they wrote. */
-export function requireEvents(database: Database): Database {
+export function requireAuditEvents(database: Database): Database {
   return {
     ...database,
-    write: (work, options) => database.write(work, { newCheck: () => new RequiredEvents(), ...options }),
+    write: (work, options) => database.write(work, { commitCheck: () => new RequiredEvents(), ...options }),
   };
 }
 
@@ -22,7 +22,7 @@ interface AuditedWrite extends TableWrite {
 const rules: Readonly<Record<string, Rule | string>> = auditRules;
 
 /** Columns of every table that only count, or hold a time. */
-const quietColumns = ["version", "factsVersion", "defaultsVersion", "updatedAt"];
+const unauditedColumns = ["version", "factsVersion", "defaultsVersion", "updatedAt"];
 
 class RequiredEvents implements CommitCheck {
   readonly #writes: AuditedWrite[] = [];
@@ -36,7 +36,7 @@ class RequiredEvents implements CommitCheck {
     for (const write of writes) {
       if (write.table === "auditEvents") this.#noteEvents(query);
       const rule = rules[write.table];
-      if (typeof rule !== "object" || isQuiet(rule, write)) continue;
+      if (typeof rule !== "object" || needsNoEvent(rule, write)) continue;
       if (writes.length === 1 && result.rows.length === 0 && !result.numAffectedRows) continue;
       this.#writes.push({ ...write, rule, ids: idsIn(query, result, Object.keys(subjectColumnsOf(rule, write))) });
     }
@@ -67,9 +67,9 @@ class RequiredEvents implements CommitCheck {
 
 function isAccountedFor(write: AuditedWrite, subjects: ReadonlyMap<string, ReadonlySet<unknown>>): boolean {
   const { rule, ids } = write;
-  const others = Object.entries(rule.with ?? {}).filter(([type]) => subjects.has(type));
+  const others = Object.entries(rule.coveredBy ?? {}).filter(([type]) => subjects.has(type));
   if (others.some(([, columns]) => columns === "all")) return true;
-  if (isQuiet(rule, write, new Set(others.flatMap(([, columns]) => columns)))) return true;
+  if (needsNoEvent(rule, write, new Set(others.flatMap(([, columns]) => columns)))) return true;
   return Object.entries(subjectColumnsOf(rule, write)).some(([column, types = []]) => {
     const recorded = [types].flat().flatMap((type) => subjects.get(type) ?? []);
     const named = ids.get(column);
@@ -78,14 +78,14 @@ function isAccountedFor(write: AuditedWrite, subjects: ReadonlyMap<string, Reado
   });
 }
 
-const subjectColumnsOf = ({ by, together }: Rule, { kind }: TableWrite) =>
+const subjectColumnsOf = ({ subjects: by, orParents: together }: Rule, { kind }: TableWrite) =>
   kind === "update" ? by : { ...by, ...together };
 
 /** `others`: columns that another event covers. */
-function isQuiet({ quiet = [] }: Rule, { kind, columns }: TableWrite, others?: ReadonlySet<string>): boolean {
+function needsNoEvent({ needsNone: quiet = [] }: Rule, { kind, columns }: TableWrite, others?: ReadonlySet<string>): boolean {
   if (kind !== "update") return quiet.includes(kind);
   return (
-    columns?.every((column) => quietColumns.includes(column) || quiet.includes(column) || others?.has(column)) ?? false
+    columns?.every((column) => unauditedColumns.includes(column) || quiet.includes(column) || others?.has(column)) ?? false
   );
 }
 
@@ -106,6 +106,6 @@ function idsIn(query: CompiledQuery, result: QueryResult<unknown>, columns: read
 
 function sentenceOf({ table, kind, columns, rule, ids }: AuditedWrite): string {
   const named = [...ids].map(([column, each]) => `${column} ${each.slice(0, 5).join(", ")}`).join("; ");
-  const types = [...Object.values(rule.by).flat(), ...Object.keys(rule.with ?? {})].join(" or ");
+  const types = [...Object.values(rule.subjects).flat(), ...Object.keys(rule.coveredBy ?? {})].join(" or ");
   return `A transaction with the ${kind} of ${table}${columns === undefined ? "" : `.${columns.join(", ")}`} (${named || "rows that the statement does not name"}) records no audit event about ${types}, so it was not committed. Record one with recordChange or recordEvent, or declare in src/database/schema/audited.ts why none is needed.`;
 }

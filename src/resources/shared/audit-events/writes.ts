@@ -52,7 +52,7 @@ export async function recordEvents(
 }
 
 /** What an event records besides the attributes: the parent, and related resources. */
-export interface Beside {
+export interface ExtraAuditAttributes {
   readonly before?: object | undefined;
   readonly after?: object | undefined;
 }
@@ -63,7 +63,7 @@ export async function recordChange<View extends { readonly id: string; readonly 
   context: AuditContext,
   definition: ResourceDefinition,
   change: { readonly before?: View; readonly after?: View },
-  extra: Beside = {},
+  extra: ExtraAuditAttributes = {},
 ): Promise<void> {
   await recordEvents(tx, context, changeEvents(definition, change, extra));
 }
@@ -72,7 +72,7 @@ export async function recordChange<View extends { readonly id: string; readonly 
 export function changeEvents<View extends { readonly id: string; readonly organizationId: string | null }>(
   definition: ResourceDefinition,
   { before, after }: { readonly before?: View; readonly after?: View },
-  extra: Beside = {},
+  extra: ExtraAuditAttributes = {},
 ): AuditEvent[] {
   const subject = after ?? before;
   if (subject === undefined) return [];

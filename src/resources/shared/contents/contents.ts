@@ -19,17 +19,17 @@ import {
   appendChunk,
   beginContent,
   type ContentOwner,
-  type ContentPlace,
+  type ContentKey,
   findAbandoned,
   findContents,
   orphanContent,
   type PreparedContent,
   readAllChunks,
   readChunks,
-  removeSome,
+  removeChunks,
   type StoredContent,
 } from "./store.ts";
-import type { JobWork } from "../job-work.ts";
+import type { JobContext } from "../job-work.ts";
 
 export {
   abandonContents,
@@ -41,7 +41,7 @@ export {
   orphanContent,
   unhideContents,
 } from "./store.ts";
-export type { ContentOwner, ContentPlace, PreparedContent, StoredContent };
+export type { ContentOwner, ContentKey, PreparedContent, StoredContent };
 
 export interface ContentLimit {
   readonly bytes: number;
@@ -62,7 +62,7 @@ const chunkOwner = (contentId: string, position: number): string => `state_chunk
 /** Prepares a content that is in memory, to be stored with its owner in one transaction. */
 export async function prepareContent(
   vault: Vault,
-  place: Omit<ContentPlace, "organizationId">,
+  place: Omit<ContentKey, "organizationId">,
   bytes: Uint8Array,
 ): Promise<PreparedContent> {
   const id = newId("contents");
@@ -76,7 +76,7 @@ export async function prepareContent(
 export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("hex");
 
 /** Sees each piece of an upload; the next piece waits until it is done. */
-export type Look = (piece: Uint8Array) => void | Promise<void>;
+export type ContentInspector = (piece: Uint8Array) => void | Promise<void>;
 
 /**
  * Stores bytes as they arrive; nothing refers to them yet. Raises `too-large`, `bad-request` if the sender disconnects, and
@@ -84,9 +84,9 @@ export type Look = (piece: Uint8Array) => void | Promise<void>;
  */
 export async function receiveContent(
   context: Pick<Context, "database" | "vault" | "wake">,
-  place: ContentPlace,
+  place: ContentKey,
   source: AsyncIterable<Uint8Array>,
-  inspect: Look,
+  inspect: ContentInspector,
   limit: ContentLimit,
 ): Promise<StoredContent> {
   const { database, vault } = context;
@@ -105,19 +105,19 @@ export async function receiveContent(
       for await (const chunk of inChunks(packed)) await store(chunk);
     });
   } catch (error) {
-    await giveUp(context, id);
+    await discardUpload(context, id);
     throw error;
   }
   return { ...place, id, size: meter.size, md5: meter.md5(), chunkCount };
 }
 
-export const cleaningJob = "abandoned-uploads";
+export const contentCleanupJob = "abandoned-uploads";
 
 /** Lets the job remove an unwanted upload now, not only when it has timed out. */
-export async function giveUp({ database, wake }: Pick<Context, "database" | "wake">, id: string): Promise<void> {
+export async function discardUpload({ database, wake }: Pick<Context, "database" | "wake">, id: string): Promise<void> {
   try {
     await database.write((tx) => orphanContent(tx, id));
-    wake?.(cleaningJob);
+    wake?.(contentCleanupJob);
   } catch {
     // The job also finds it later.
   }
@@ -126,10 +126,10 @@ export async function giveUp({ database, wake }: Pick<Context, "database" | "wak
 class Meter {
   size = 0;
   readonly #hash = createHash("md5");
-  readonly #inspect: Look;
+  readonly #inspect: ContentInspector;
   readonly #limit: ContentLimit;
 
-  constructor(inspect: Look, limit: ContentLimit) {
+  constructor(inspect: ContentInspector, limit: ContentLimit) {
     this.#inspect = inspect;
     this.#limit = limit;
   }
@@ -153,7 +153,7 @@ class Meter {
 }
 
 /** The digest of bytes that are not stored. Raises `too-large` or `bad-request`. */
-export async function digestOf(source: AsyncIterable<Uint8Array>, limit: ContentLimit): Promise<string> {
+export async function streamDigest(source: AsyncIterable<Uint8Array>, limit: ContentLimit): Promise<string> {
   const meter = new Meter(() => {}, limit);
   // oxlint-disable-next-line no-unused-vars -- the meter sees every piece
   for await (const _ of meter.watch(source));
@@ -250,7 +250,7 @@ export async function* readContent(
   if (held !== undefined) yield held;
 }
 
-export interface SmallContents {
+export interface ContentSelection {
   readonly column: ContentOwner["column"];
   readonly ids: readonly string[];
   readonly kind: string;
@@ -260,7 +260,7 @@ export interface SmallContents {
 export async function readSmallContents(
   tx: Tx,
   vault: Vault,
-  wanted: SmallContents,
+  wanted: ContentSelection,
   bytesMax: number,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
   let left = bytesMax;
@@ -290,7 +290,7 @@ const chunksPerStep = 32;
  */
 export async function removeAbandonedContents(
   database: Database,
-  { capability, signal, step }: JobWork,
+  { capability, signal, step }: JobContext,
   before: string,
   removeLeftovers: (ownerId: string) => Promise<void>,
 ): Promise<number> {
@@ -299,7 +299,7 @@ export async function removeAbandonedContents(
     const content = await findAbandoned(database.reader, before);
     if (content === undefined) break;
     if (content.ownerId !== null) await removeLeftovers(content.ownerId);
-    while (!(await step((tx) => removeSome(tx, capability, content.id, chunksPerStep))));
+    while (!(await step((tx) => removeChunks(tx, capability, content.id, chunksPerStep))));
     removed += 1;
   }
   return removed;

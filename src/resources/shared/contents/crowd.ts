@@ -1,9 +1,9 @@
 /** Limits how many operations run at the same time: in total, and in each group. */
 import { AppError } from "../../../kernel/errors.ts";
 
-type Groups<Group extends string> = Readonly<Record<Exclude<Group, "all">, string>>;
+type LimitGroups<Group extends string> = Readonly<Record<Exclude<Group, "all">, string>>;
 
-export class Crowd<Group extends string> {
+export class ConcurrencyLimit<Group extends string> {
   readonly #sentence: string;
   readonly #max: Readonly<Record<Group | "all", number>>;
   readonly #counts = new Map<string, number>();
@@ -14,8 +14,8 @@ export class Crowd<Group extends string> {
   }
 
   /** Raises `too-many-requests` if any of the groups is full. */
-  async among<T>(groups: Groups<Group>, work: () => Promise<T>): Promise<T> {
-    const release = this.take(groups);
+  async run<T>(groups: LimitGroups<Group>, work: () => Promise<T>): Promise<T> {
+    const release = this.acquire(groups);
     try {
       return await work();
     } finally {
@@ -24,7 +24,7 @@ export class Crowd<Group extends string> {
   }
 
   /** Returns the function that frees the slot again, to be called once. Raises `too-many-requests` if any of the groups is full. */
-  take(groups: Groups<Group>): () => void {
+  acquire(groups: LimitGroups<Group>): () => void {
     const slots = Object.entries<string>({ ...groups, all: "" }) as [Group | "all", string][];
     const keys = slots.map(([group, name]) => `${group} ${name}`);
     const isFull = slots.some(([group], index) => (this.#counts.get(keys[index] ?? "") ?? 0) >= this.#max[group]);
@@ -43,8 +43,8 @@ export class Crowd<Group extends string> {
 }
 
 /** Each upload needs the memory of a few chunks. No URL and no organization can use all of it. */
-export const crowdOfUploads = (things: string) =>
-  new Crowd(`Too many ${things} are being uploaded at the same time. Try again shortly.`, {
+export const uploadLimit = (things: string) =>
+  new ConcurrencyLimit(`Too many ${things} are being uploaded at the same time. Try again shortly.`, {
     all: 64,
     organization: 16,
     version: 4,

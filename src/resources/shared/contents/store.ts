@@ -13,13 +13,13 @@ export interface ContentOwner {
 }
 
 /** An owner has at most one complete content of each kind. */
-export interface ContentPlace {
+export interface ContentKey {
   readonly organizationId: string;
   readonly owner: ContentOwner;
   readonly kind: string;
 }
 
-export interface StoredContent extends ContentPlace {
+export interface StoredContent extends ContentKey {
   readonly id: string;
   /** Before compression. */
   readonly size: number;
@@ -36,7 +36,7 @@ const ownerColumns = ({ column, id }: ContentOwner) => ({ ...nobody, [column]: i
 
 export async function beginContent(
   tx: Tx,
-  { id, organizationId, owner, kind }: ContentPlace & { readonly id: string },
+  { id, organizationId, owner, kind }: ContentKey & { readonly id: string },
 ): Promise<void> {
   const unknown = { size: 0, md5: "", chunkCount: 0, complete: 0, touchedAt: now() };
   await tx.db
@@ -134,14 +134,14 @@ export async function readChunks(tx: Tx, contentId: string, from: number, limit:
 }
 
 /** Held by admins of the workspace that the data belongs to. */
-type ContentHider = Granted<object, "can-update">;
+type ContentAdminProof = Granted<object, "can-update">;
 
 const hiddenKind = (kind: string) => `hidden:${kind}`;
 
 /** Hidden kinds are not found until they are unhidden. */
 export async function hideContents(
   tx: Tx,
-  _by: ContentHider,
+  _by: ContentAdminProof,
   owner: ContentOwner,
   kinds: readonly string[],
 ): Promise<void> {
@@ -150,7 +150,7 @@ export async function hideContents(
 
 export async function unhideContents(
   tx: Tx,
-  _by: ContentHider,
+  _by: ContentAdminProof,
   owner: ContentOwner,
   kinds: readonly string[],
 ): Promise<void> {
@@ -169,7 +169,7 @@ async function renameKinds(tx: Tx, owner: ContentOwner, names: ReadonlyMap<strin
 
 export const abandonHidden = (
   tx: Tx,
-  _by: ContentHider,
+  _by: ContentAdminProof,
   owner: ContentOwner,
   kinds: readonly string[],
 ): Promise<void> => abandonContents(tx, owner, kinds.map(hiddenKind));
@@ -220,7 +220,7 @@ export async function findAbandoned(tx: Tx, before: string): Promise<AbandonedCo
 }
 
 /** Removes some chunks of a content, and with the last ones the content itself. Returns whether it is gone. */
-export async function removeSome(tx: Tx, _by: Capability<"job">, contentId: string, chunks: number): Promise<boolean> {
+export async function removeChunks(tx: Tx, _by: Capability<"job">, contentId: string, chunks: number): Promise<boolean> {
   const positions = tx.db
     .selectFrom("contentChunks")
     .select("position")

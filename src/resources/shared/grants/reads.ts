@@ -1,11 +1,11 @@
 /** SQL that loads the caller's grants together with the rows of a statement. `access/` decides what they add up to. */
 import { type AliasedExpression, type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
-import { effective } from "../../../access/effective.ts";
-import { type Standing, standingOf, type StandingRow } from "../../../access/organization.ts";
+import { effectiveAccess } from "../../../access/effective.ts";
+import { type OrganizationStanding, standingOf, type StandingRow } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { grantedToPhase, ownWorkspace, sharingWorkspace } from "../../../access/run.ts";
+import { withPhaseGrants, ownWorkspaceMask, sharedStateMask } from "../../../access/run.ts";
 import {
   type WorkspaceFacts,
   type WorkspacePermission,
@@ -98,10 +98,10 @@ export function projectGrants(
   principal: string,
   through?: Expression<string>,
 ): AliasedExpression<number | null, "projectAccess"> {
-  return heldOnProject(organizationId, projectId, principal, through).as("projectAccess");
+  return projectGrantMask(organizationId, projectId, principal, through).as("projectAccess");
 }
 
-export function heldOnProject(
+export function projectGrantMask(
   organizationId: Expression<string>,
   projectId: Expression<string>,
   principal: string,
@@ -120,13 +120,13 @@ export function heldOnProject(
 function runGrants(workspaceId: Expression<string>, principal: string): RawBuilder<number | null> {
   return sql<number | null>`case when cast(${principal} as text) like 'ws-%' then (
     select case
-      when shown.id = reading.id then ${sql.lit(ownWorkspace)}
+      when shown.id = reading.id then ${sql.lit(ownWorkspaceMask)}
       when shown.global_remote_state = 1
         or (shown.project_remote_state = 1 and shown.project_id = reading.project_id)
         or exists (
           select 1 from remote_state_consumers as consuming
           where consuming.workspace_id = shown.id and consuming.consumer_id = reading.id)
-      then ${sql.lit(sharingWorkspace)} end
+      then ${sql.lit(sharedStateMask)} end
     from workspaces as shown
     inner join workspaces as reading on reading.organization_id = shown.organization_id
     where shown.id = ${workspaceId} and reading.id = ${principal}) end`;
@@ -139,11 +139,11 @@ export function workspaceGrants(
   principal: string,
   through?: Expression<string>,
 ): AliasedExpression<number | null, "workspaceAccess"> {
-  const held = heldOnWorkspace(organizationId, workspaceId, principal, through);
+  const held = workspaceGrantMask(organizationId, workspaceId, principal, through);
   return sql<number | null>`coalesce(${held}, ${runGrants(workspaceId, principal)})`.as("workspaceAccess");
 }
 
-export function heldOnWorkspace(
+export function workspaceGrantMask(
   organizationId: Expression<string>,
   workspaceId: Expression<string>,
   principal: string,
@@ -174,7 +174,7 @@ export interface WorkspaceAccessRow extends StandingRow {
 export function workspaceFactsOf(actor: Actor, row: WorkspaceAccessRow): WorkspaceFacts {
   const standing = standingOf(actor, row);
   return {
-    access: effective(standing.everywhere, row.projectAccess, grantedToPhase(actor, row.workspaceAccess)),
+    access: effectiveAccess(standing.everywhere, row.projectAccess, withPhaseGrants(actor, row.workspaceAccess)),
     owner: standing.owner,
     allowForceDeleteWorkspaces: row.allowForceDeleteWorkspaces,
   };
@@ -226,17 +226,17 @@ export function hasProjectGrant(
 }
 
 /** Whether the caller's access comes from grants, which can expire: true for users and team tokens, but not for site admins. */
-export const holdsByGrants = (actor: Actor): boolean => principalOf(actor) !== "" && !isSiteAdmin(actor);
+export const hasExpirableAccess = (actor: Actor): boolean => principalOf(actor) !== "" && !isSiteAdmin(actor);
 
 /** The caller's standing that lasts at least until `through`: a temporary owner is no owner for longer. */
-export async function standingThrough(
+export async function standingUntil(
   tx: Tx,
   actor: Actor,
-  standing: Standing,
+  standing: OrganizationStanding,
   organizationId: string,
   through: string,
-): Promise<Standing> {
-  if (!holdsByGrants(actor)) return standing;
+): Promise<OrganizationStanding> {
+  if (!hasExpirableAccess(actor)) return standing;
   const columns = standingColumns(sql<string>`${organizationId}`, principalOf(actor), sql<string>`${through}`);
   const row = await tx.db.selectNoFrom(columns).executeTakeFirstOrThrow();
   return standingOf(actor, { ...row, organizationId });
@@ -247,10 +247,10 @@ export async function standingThrough(
  * organization-level permission, or by a record on any project or workspace. `standing`: the one that lasts until `through`. One
  * statement.
  */
-export async function teamsExceed(
+export async function teamsExceedCaller(
   tx: Tx,
   actor: Actor,
-  standing: Standing,
+  standing: OrganizationStanding,
   { organizationId, teamIds, through }: { organizationId: string; teamIds: readonly string[]; through: string },
 ): Promise<boolean> {
   if (standing.owner || teamIds.length === 0) return false;
@@ -262,8 +262,8 @@ export async function teamsExceed(
   const needed = sql<string>`case when given.expires_at < ${through} then given.expires_at else ${through} end`;
   const everywhere = sql`cast(${standing.grantable} as bigint)`;
   const onProject = (projectId: Expression<string>) =>
-    sql`coalesce(${heldOnProject(organization, projectId, principal, needed)}, 0)`;
-  const onWorkspace = heldOnWorkspace(organization, sql.ref("given.workspace_id"), principal, needed);
+    sql`coalesce(${projectGrantMask(organization, projectId, principal, needed)}, 0)`;
+  const onWorkspace = workspaceGrantMask(organization, sql.ref("given.workspace_id"), principal, needed);
   const result = await sql<{ exceeding: number }>`
     select count(*) as exceeding from (
       select id from teams

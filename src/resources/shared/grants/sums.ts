@@ -3,7 +3,7 @@
  * tests on those sums. `access/` decides what the numbers mean; this is the same logic in SQL.
  */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
-import { everywhereByBit, levelsOn, ownersBit, type ThingKind, type Wanted, wantedOn } from "../../../access/reach.ts";
+import { everywhereByBit, levelsOn, ownersBit, type TargetKind, type MaskRequirement, maskRequirementFor } from "../../../access/reach.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { inForce } from "./in-force.ts";
 import { actorTeams } from "./reads.ts";
@@ -32,10 +32,10 @@ export function grantTables(
 }
 
 /** Cast, because the engines infer different types for a plain parameter. */
-export const wide = (mask: Mask): Sql<number> => sql<number>`cast(${mask} as bigint)`;
+export const bigintMask = (mask: Mask): Sql<number> => sql<number>`cast(${mask} as bigint)`;
 
 /** `everywhereOf` in SQL. */
-export function everywhereIn(organizationAccess: Expression<number | null>): Sql<number> {
+export function everywhereSql(organizationAccess: Expression<number | null>): Sql<number> {
   const given = everywhereByBit.map(
     ({ bit, gives }) => sql`case when (${organizationAccess} & ${sql.lit(bit)}) <> 0 then ${sql.lit(gives)} else 0 end`,
   );
@@ -43,31 +43,31 @@ export function everywhereIn(organizationAccess: Expression<number | null>): Sql
 }
 
 /** `meetsRequirement` in SQL. */
-export function fulfilsIn(
+export function meetsRequirementSql(
   mask: Expression<number>,
-  { sees, any }: { [Name in keyof Wanted]: Expression<number> },
+  { sees, any }: { [Name in keyof MaskRequirement]: Expression<number> },
 ): Sql<SqlBool> {
   return sql<SqlBool>`((${mask} & ${sees}) <> 0 and (${mask} & ${any}) <> 0)`;
 }
 
-export const ownsIn = (organizationAccess: Expression<number | null>): Sql<SqlBool> =>
+export const isOwnerSql = (organizationAccess: Expression<number | null>): Sql<SqlBool> =>
   sql<SqlBool>`(coalesce(${organizationAccess}, 0) & ${sql.lit(ownersBit)}) <> 0`;
 
 /** `bitsGiving` in SQL, where only the statement knows whether the holder is an owner and whether admins can force-delete. */
-export function bitsGivingIn(
-  kind: ThingKind,
+export function bitsGivingSql(
+  kind: TargetKind,
   permission: string | undefined,
   { owner, allowForceDelete }: { readonly owner: Expression<SqlBool>; readonly allowForceDelete: Expression<number> },
 ): Sql<number> {
   const any = (isOwner: boolean, allowForceDeleteWorkspaces: number) =>
-    sql.lit(wantedOn(kind, permission, { owner: isOwner, allowForceDeleteWorkspaces }).any);
+    sql.lit(maskRequirementFor(kind, permission, { owner: isOwner, allowForceDeleteWorkspaces }).any);
   return sql<number>`case
     when ${owner} then case ${allowForceDelete} when 1 then ${any(true, 1)} else ${any(true, 0)} end
     when ${allowForceDelete} = 1 then ${any(false, 1)} else ${any(false, 0)} end`;
 }
 
 /** `levelOf` in SQL. */
-export function levelIn(kind: ThingKind, mask: Expression<number>): Sql<string> {
+export function levelSql(kind: TargetKind, mask: Expression<number>): Sql<string> {
   const { counts, levels } = levelsOn[kind];
   const cases = levels.map(([name, gives]) => sql`when ${sql.lit(gives)} then ${sql.lit(name)}`);
   return sql<string>`case (${mask} & ${sql.lit(counts)}) ${sql.join(cases, sql` `)} else 'custom' end`;

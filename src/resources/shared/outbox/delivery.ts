@@ -7,13 +7,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Tx } from "../../../database/database.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
-import { tellAttempt } from "../measures.ts";
-import { pauseAfter } from "../backoff.ts";
-import { deleteFinished, deleteNotice, findDue, holdOrganization, nextDueInMs, settleNotice } from "./store.ts";
-import type { Waiting } from "./store.ts";
-import type { JobWork } from "../job-work.ts";
+import { publishDeliveryAttempt } from "../measures.ts";
+import { deliveryBackoffMs } from "../backoff.ts";
+import { deleteFinished, deleteNotification, findDue, lockOrganization, nextDueInMs, recordAttempt } from "./store.ts";
+import type { PendingNotification } from "./store.ts";
+import type { JobContext } from "../job-work.ts";
 
-export type { Waiting };
+export type { PendingNotification };
 
 export interface DeliveryResponse {
   /** A string, as clients expect; empty without a response. */
@@ -33,18 +33,18 @@ export interface Verification {
 }
 
 /** `gone`: the receiver was deleted. */
-export type Outcome = DeliveryResponse | "gone";
+export type DeliveryResult = DeliveryResponse | "gone";
 
-export interface Courier {
+export interface NotificationSender {
   /** Runs outside of any transaction. Does not raise expected errors. */
-  deliver(context: Context, notification: Waiting): Promise<Outcome>;
+  deliver(context: Context, notification: PendingNotification): Promise<DeliveryResult>;
   /** Runs in the transaction that stores the result, before the notification itself is updated. */
-  noted?(tx: Tx, by: JobWork["capability"], notification: Waiting, response: DeliveryResponse): Promise<void>;
+  onAttempt?(tx: Tx, by: JobContext["capability"], notification: PendingNotification, response: DeliveryResponse): Promise<void>;
 }
 
-export type Couriers = Readonly<Record<string, Courier>>;
+export type NotificationSenders = Readonly<Record<string, NotificationSender>>;
 
-export interface Pace {
+export interface DeliveryLimits {
   /** Parallel deliveries, in total and to one destination. */
   readonly placesMax: number;
   readonly perDestinationMax: number;
@@ -54,33 +54,33 @@ export interface Pace {
   readonly lingerMs: number;
 }
 
-const defaultLimits: Pace = { placesMax: 32, perDestinationMax: 4, tickMs: 250, lingerMs: 15_000 };
+const defaultLimits: DeliveryLimits = { placesMax: 32, perDestinationMax: 4, tickMs: 250, lingerMs: 15_000 };
 
 const retentionMs = 30 * 24 * 3_600_000;
 const batch = 500;
 
-export async function deliverNotices(job: JobWork, senders: Couriers, limits: Pace = defaultLimits): Promise<number> {
+export async function deliverNotifications(job: JobContext, senders: NotificationSenders, limits: DeliveryLimits = defaultLimits): Promise<number> {
   const before = new Date(nowMs() - retentionMs).toISOString();
   while (!job.signal.aborted && (await job.step((tx) => deleteFinished(tx, job.capability, before, batch))) === batch);
-  return new Deliveries(job, senders, limits).run();
+  return new DeliveryLoop(job, senders, limits).run();
 }
 
-interface Flight {
+interface InFlightDelivery {
   readonly destination: string;
   readonly isRetry: boolean;
   readonly done: Promise<void>;
 }
 
-class Deliveries {
-  readonly #job: JobWork;
-  readonly #senders: Couriers;
-  readonly #limits: Pace;
-  readonly #inFlight = new Map<string, Flight>();
+class DeliveryLoop {
+  readonly #job: JobContext;
+  readonly #senders: NotificationSenders;
+  readonly #limits: DeliveryLimits;
+  readonly #inFlight = new Map<string, InFlightDelivery>();
   #attempts = 0;
   /** The result of an attempt could not be stored: going on would repeat the attempt immediately. */
   #fault: unknown;
 
-  constructor(job: JobWork, senders: Couriers, limits: Pace) {
+  constructor(job: JobContext, senders: NotificationSenders, limits: DeliveryLimits) {
     this.#job = job;
     this.#senders = senders;
     this.#limits = limits;
@@ -111,7 +111,7 @@ class Deliveries {
     }
   }
 
-  #start(notification: Waiting): boolean {
+  #start(notification: PendingNotification): boolean {
     const { placesMax, perDestinationMax } = this.#limits;
     const isRetry = notification.attempts > 0;
     if (this.#inFlightTo(notification.destination) >= perDestinationMax) return false;
@@ -150,40 +150,40 @@ class Deliveries {
     return true;
   }
 
-  async #attempt(notification: Waiting): Promise<void> {
+  async #attempt(notification: PendingNotification): Promise<void> {
     const { capability, step } = this.#job;
     const result = await this.#deliver(notification);
     this.#attempts += 1;
-    if (result === "gone") return step((tx) => deleteNotice(tx, capability, notification));
+    if (result === "gone") return step((tx) => deleteNotification(tx, capability, notification));
     const isDelivered = result.successful === "true";
-    const pauseMs = isDelivered ? undefined : pauseAfter(notification.attempts + 1);
+    const pauseMs = isDelivered ? undefined : deliveryBackoffMs(notification.attempts + 1);
     const state = isDelivered ? "delivered" : pauseMs === undefined ? "failed" : "waiting";
     await step(async (tx) => {
-      if (!(await holdOrganization(tx, notification))) return;
-      await this.#senders[notification.kind]?.noted?.(tx, capability, notification, result);
-      await settleNotice(tx, capability, notification, {
+      if (!(await lockOrganization(tx, notification))) return;
+      await this.#senders[notification.kind]?.onAttempt?.(tx, capability, notification, result);
+      await recordAttempt(tx, capability, notification, {
         state,
         response: JSON.stringify(result),
         inMs: pauseMs ?? 0,
         finishedAt: state === "waiting" ? null : now(),
       });
     });
-    tellAttempt({ kind: notification.kind, result: state === "waiting" ? "retried" : state });
+    publishDeliveryAttempt({ kind: notification.kind, result: state === "waiting" ? "retried" : state });
   }
 
-  async #deliver(notification: Waiting): Promise<Outcome> {
+  async #deliver(notification: PendingNotification): Promise<DeliveryResult> {
     const sender = this.#senders[notification.kind];
     const sentAt = now();
     try {
       return sender === undefined ? "gone" : await sender.deliver(this.#job.context, notification);
     } catch {
       // An internal error must not block other notifications.
-      return unanswered("The server failed to send this notification because of an internal error.", sentAt);
+      return failedResponse("The server failed to send this notification because of an internal error.", sentAt);
     }
   }
 }
 
-export const unanswered = (sentence: string, sentAt: string): DeliveryResponse => ({
+export const failedResponse = (sentence: string, sentAt: string): DeliveryResponse => ({
   code: "",
   body: sentence,
   headers: {},

@@ -6,9 +6,9 @@ import type { NoticeTable } from "../../../database/schema/notices.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { countOf, fetchPage } from "../paging.ts";
-import { raised } from "../versions.ts";
+import { incrementedVersion } from "../versions.ts";
 
-export type Waiting = Pick<
+export type PendingNotification = Pick<
   NoticeTable,
   | "id"
   | "organizationId"
@@ -23,13 +23,13 @@ export type Waiting = Pick<
   | "createdAt"
 >;
 
-export interface NewNotice extends Omit<Waiting, "attempts">, Pick<NoticeTable, "onceKey"> {
+export interface NewNotification extends Omit<PendingNotification, "attempts">, Pick<NoticeTable, "onceKey"> {
   /** Of a notification that was already delivered; null for a pending one. */
   readonly response: string | null;
 }
 
 /** Pending notifications are due immediately. Skips those whose `onceKey` exists already; returns how many were inserted. */
-export async function insertNotices(tx: Tx, notifications: readonly NewNotice[]): Promise<number> {
+export async function insertNotifications(tx: Tx, notifications: readonly NewNotification[]): Promise<number> {
   if (notifications.length === 0) return 0;
   const rows = notifications.map((notification) => ({
     ...notification,
@@ -58,7 +58,7 @@ export interface SubscriberRow {
   readonly place: string;
 }
 
-export interface Occurrence {
+export interface OutboxEventRow {
   /** Random; the first part of the ids of its notifications. */
   readonly id: string;
   readonly thingId: string;
@@ -71,7 +71,7 @@ export async function insertForSubscribers(
   tx: Tx,
   kind: string,
   subscribers: RawBuilder<SubscriberRow>,
-  { occurrences, createdAt }: { readonly occurrences: readonly Occurrence[]; readonly createdAt: string },
+  { occurrences, createdAt }: { readonly occurrences: readonly OutboxEventRow[]; readonly createdAt: string },
 ): Promise<number> {
   const text = (value: string | null) => sql`cast(${value} as text)`;
   const rows = occurrences.map(
@@ -91,7 +91,7 @@ export async function insertForSubscribers(
   return Number(numAffectedRows ?? 0);
 }
 
-export interface Passing {
+export interface DueNotificationQuery {
   /** Being delivered already. */
   readonly ids: readonly string[];
   /** At their limit of parallel deliveries. */
@@ -103,7 +103,7 @@ export interface Passing {
 const waiting = (db: Kysely<Schema>) => db.selectFrom("notices").where("state", "=", "waiting");
 
 /** The longest due first, by an index of pending notifications. */
-export async function findDue(tx: Tx, { ids, destinations, isFresh, limit }: Passing): Promise<Waiting[]> {
+export async function findDue(tx: Tx, { ids, destinations, isFresh, limit }: DueNotificationQuery): Promise<PendingNotification[]> {
   const { nowMs, isOneOf } = tx.dialect;
   return waiting(tx.db)
     .select(["id", "organizationId", "kind", "subjectId", "eventName", "destination", "place"])
@@ -129,7 +129,7 @@ export async function nextDueInMs(tx: Tx): Promise<number | undefined> {
   return row?.dueMs === null || row?.dueMs === undefined ? undefined : Number(row.dueMs) - Number(row.nowMs);
 }
 
-export interface Settled {
+export interface AttemptUpdate {
   readonly state: "waiting" | "delivered" | "failed";
   readonly response: string;
   readonly inMs: number;
@@ -137,17 +137,17 @@ export interface Settled {
 }
 
 /** The caller locks the organization first, as every write in it does. */
-export async function settleNotice(
+export async function recordAttempt(
   tx: Tx,
   _by: Capability<"job">,
-  { id }: Pick<Waiting, "id">,
-  settled: Settled,
+  { id }: Pick<PendingNotification, "id">,
+  settled: AttemptUpdate,
 ): Promise<void> {
   const { state, response, inMs, finishedAt } = settled;
   await tx.db
     .updateTable("notices")
     .set({
-      ...raised,
+      ...incrementedVersion,
       state,
       response,
       finishedAt,
@@ -159,12 +159,12 @@ export async function settleNotice(
     .execute();
 }
 
-export async function deleteNotice(tx: Tx, _by: Capability<"job">, { id }: Pick<Waiting, "id">): Promise<void> {
+export async function deleteNotification(tx: Tx, _by: Capability<"job">, { id }: Pick<PendingNotification, "id">): Promise<void> {
   await tx.db.deleteFrom("notices").where("id", "=", id).execute();
 }
 
 /** Returns false if the organization was deleted; true without one. */
-export async function holdOrganization(tx: Tx, { organizationId }: Pick<Waiting, "organizationId">): Promise<boolean> {
+export async function lockOrganization(tx: Tx, { organizationId }: Pick<PendingNotification, "organizationId">): Promise<boolean> {
   if (organizationId === null) return true;
   const row = await tx.db
     .selectFrom("organizations as o")
@@ -188,13 +188,13 @@ export async function deleteFinished(tx: Tx, _by: Capability<"job">, before: str
 }
 
 /** Without the content, which no document shows. */
-export type KeptNotice = Omit<NoticeTable, "content" | "secret" | "onceKey">;
+export type DeliveryRow = Omit<NoticeTable, "content" | "secret" | "onceKey">;
 
-export async function pageOfNotices(
+export async function listNotificationRows(
   tx: Tx,
   { organizationId, id }: { readonly organizationId: string; readonly id: string },
   page: Page,
-): Promise<{ rows: KeptNotice[]; totalCount: number }> {
+): Promise<{ rows: DeliveryRow[]; totalCount: number }> {
   const rows = tx.db
     .selectFrom("notices as n")
     .select(["n.id", "n.organizationId", "n.kind", "n.subjectId", "n.eventName", "n.destination", "n.place", "n.state"])

@@ -1,11 +1,11 @@
 /** Sends a notification to a webhook: JSON by POST, signed if there is a token, with the same id for every attempt. */
 import { createHmac } from "node:crypto";
-import { callOut, OutgoingFault } from "../../../outgoing/request.ts";
+import { sendRequest, OutgoingError } from "../../../outgoing/request.ts";
 import { now } from "../../../kernel/time.ts";
 import type { ServiceOptions } from "../context.ts";
-import { type DeliveryResponse, unanswered } from "./delivery.ts";
+import { type DeliveryResponse, failedResponse } from "./delivery.ts";
 
-export interface Webhook {
+export interface OutgoingWebhook {
   readonly url: string;
   /** The key of the signature; null for none. */
   readonly token: string | null;
@@ -21,7 +21,7 @@ const headersMax = 32;
 const valueMax = 256;
 
 /** Does not raise: an unreachable receiver is a failed attempt. */
-export async function sendWebhook(options: ServiceOptions, webhook: Webhook): Promise<DeliveryResponse> {
+export async function sendWebhook(options: ServiceOptions, webhook: OutgoingWebhook): Promise<DeliveryResponse> {
   const { url, token, id, eventName } = webhook;
   const sentAt = now();
   const body = JSON.stringify(webhook.body);
@@ -33,7 +33,7 @@ export async function sendWebhook(options: ServiceOptions, webhook: Webhook): Pr
   };
   try {
     const allowed = options.privateAddresses ?? [];
-    const answer = await callOut(url, { method: "POST", headers, body }, { allowed, timeoutMs, bytesMax: bodyMax });
+    const answer = await sendRequest(url, { method: "POST", headers, body }, { allowed, timeoutMs, bytesMax: bodyMax });
     return {
       code: String(answer.status),
       body: answer.body,
@@ -42,7 +42,7 @@ export async function sendWebhook(options: ServiceOptions, webhook: Webhook): Pr
       successful: answer.status >= 200 && answer.status < 300 ? "true" : "false",
     };
   } catch (error) {
-    if (error instanceof OutgoingFault) return unanswered(error.message, sentAt);
+    if (error instanceof OutgoingError) return failedResponse(error.message, sentAt);
     throw error;
   }
 }
@@ -51,7 +51,7 @@ export async function sendWebhook(options: ServiceOptions, webhook: Webhook): Pr
 export const signatureOf = (token: string, body: string): string =>
   createHmac("sha512", token).update(body).digest("hex");
 
-export const refusalOf = ({ code, body }: DeliveryResponse): string =>
+export const verificationErrorOf = ({ code, body }: DeliveryResponse): string =>
   code === ""
     ? `The verification failed, and nothing was saved. ${body}`
     : `The verification failed, and nothing was saved: the response had status ${code} instead of 2xx.`;

@@ -11,13 +11,13 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
 import { type Verification, verificationEvent } from "./delivery.ts";
-import { insertForSubscribers, insertNotices, type KeptNotice, pageOfNotices, type SubscriberRow } from "./store.ts";
+import { insertForSubscribers, insertNotifications, type DeliveryRow, listNotificationRows, type SubscriberRow } from "./store.ts";
 
 export type { SubscriberRow };
 
-export const noticesJob = "notices";
+export const notificationsJob = "notices";
 
-export interface Notice {
+export interface OutboxNotification {
   /** Null for what concerns the whole site. */
   readonly organizationId: string | null;
   /** Selects the sender. */
@@ -36,10 +36,10 @@ export interface Notice {
 }
 
 /** Stores notifications in one statement. Returns how many were new. */
-export async function post(
+export async function enqueueNotifications(
   tx: Tx,
   context: Pick<Context, "wake" | "vault">,
-  notifications: readonly Notice[],
+  notifications: readonly OutboxNotification[],
 ): Promise<number> {
   const createdAt = now();
   const rows = notifications.map(({ content, secret, onceKey = null, place = null, ...notification }) => {
@@ -55,22 +55,22 @@ export async function post(
       createdAt,
     };
   });
-  const count = await insertNotices(tx, rows);
-  if (count > 0) tx.afterwards?.(() => context.wake?.(noticesJob));
+  const count = await insertNotifications(tx, rows);
+  if (count > 0) tx.afterCommit?.(() => context.wake?.(notificationsJob));
   return count;
 }
 
-export async function noteVerification(
+export async function recordVerification(
   tx: Tx,
-  by: Pick<Notice, "organizationId" | "kind" | "subjectId" | "destination">,
+  by: Pick<OutboxNotification, "organizationId" | "kind" | "subjectId" | "destination">,
   { id, response }: Verification,
 ): Promise<void> {
   const unused = { place: null, content: "{}", secret: null, onceKey: null };
   const row = { id, ...by, ...unused, eventName: verificationEvent, response: JSON.stringify(response) };
-  await insertNotices(tx, [{ ...row, createdAt: response["sent-at"] }]);
+  await insertNotifications(tx, [{ ...row, createdAt: response["sent-at"] }]);
 }
 
-export interface Occurrence {
+export interface OutboxEvent {
   readonly thingId: string;
   readonly eventName: string;
   readonly content: object;
@@ -78,12 +78,12 @@ export interface Occurrence {
   readonly onceKey?: string | undefined;
 }
 
-export async function postToSubscribers(
+export async function enqueueForSubscribers(
   tx: Tx,
   context: Pick<Context, "wake">,
   kind: string,
   subscribers: RawBuilder<SubscriberRow>,
-  occurrences: readonly Occurrence[],
+  occurrences: readonly OutboxEvent[],
 ): Promise<number> {
   if (occurrences.length === 0) return 0;
   const rows = occurrences.map(({ content, onceKey = null, ...occurrence }) => ({
@@ -93,16 +93,16 @@ export async function postToSubscribers(
     onceKey,
   }));
   const count = await insertForSubscribers(tx, kind, subscribers, { occurrences: rows, createdAt: now() });
-  if (count > 0) tx.afterwards?.(() => context.wake?.(noticesJob));
+  if (count > 0) tx.afterCommit?.(() => context.wake?.(notificationsJob));
   return count;
 }
 
-export async function pageOfDeliveries(
+export async function listDeliveries(
   tx: Tx,
   by: { readonly organizationId: string; readonly id: string },
   page: Page,
-): Promise<{ views: KeptNotice[]; totalCount: number }> {
-  const { rows, totalCount } = await pageOfNotices(tx, by, page);
+): Promise<{ views: DeliveryRow[]; totalCount: number }> {
+  const { rows, totalCount } = await listNotificationRows(tx, by, page);
   return { views: rows, totalCount };
 }
 

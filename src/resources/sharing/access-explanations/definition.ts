@@ -1,25 +1,25 @@
 /** An access explanation: each permission of a subject on a project or workspace, with the records that give it. */
 import { z } from "zod";
-import type { Explanation, Source } from "../../../access/explain.ts";
+import type { AccessExplanation, GrantSource } from "../../../access/explain.ts";
 import { type Permission, permissionNames } from "../../../access/permission-set.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { text } from "../../../jsonapi/schemas.ts";
 import { kebab } from "../../../kernel/names.ts";
 
-export interface Subject {
+export interface ExplainedSubject {
   readonly type: "users" | "teams" | "organizations";
   readonly id: string;
   readonly name: string;
 }
 
 export interface ExplanationView {
-  readonly subject: Subject;
+  readonly subject: ExplainedSubject;
   readonly organizationName: string;
   readonly projectId: string;
   /** Null for an explanation of the project itself. */
   readonly workspaceId: string | null;
-  readonly explanation: Explanation;
+  readonly explanation: AccessExplanation;
   readonly can: Readonly<Record<string, boolean>>;
 }
 
@@ -55,7 +55,7 @@ const permissions = z.object(
 );
 
 export function sourceOf(
-  from: Source,
+  from: GrantSource,
   view: Pick<ExplanationView, "subject" | "organizationName">,
 ): z.output<typeof source> {
   const { subject, organizationName } = view;
@@ -106,15 +106,15 @@ const listing = { method: "GET", query: { paged: true }, answer: "list" } as con
 
 /** The relationships to the subject and the project, for every view that has them. */
 export const subjectShown = {
-  id: ({ subject }: Shown) => subject.id,
-  type: ({ subject }: Shown) => subject.type,
-  related: ({ subject }: Shown) => `/api/v2/${subject.type}/${subject.id}`,
+  id: ({ subject }: ShownAccess) => subject.id,
+  type: ({ subject }: ShownAccess) => subject.type,
+  related: ({ subject }: ShownAccess) => `/api/v2/${subject.type}/${subject.id}`,
 };
 export const projectShown = {
-  id: ({ projectId }: Shown) => projectId,
-  related: ({ projectId }: Shown) => `/api/v2/projects/${projectId}`,
+  id: ({ projectId }: ShownAccess) => projectId,
+  related: ({ projectId }: ShownAccess) => `/api/v2/projects/${projectId}`,
 };
-type Shown = Pick<ExplanationView, "subject" | "projectId">;
+type ShownAccess = Pick<ExplanationView, "subject" | "projectId">;
 
 export const accessExplanations = defineResource<ExplanationView>()(({ readOnly, toOne }) => ({
   type: "access-explanations",

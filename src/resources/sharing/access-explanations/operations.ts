@@ -4,8 +4,8 @@ import { notFound } from "../../../kernel/errors.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { accessExplanations } from "./definition.ts";
-import { askedBy, explanationOf, grantExplanation, rightsOn, subjectOf, teamAsActor } from "./rules.ts";
-import { findThing, findThingWithHoldings, pageOfHoldings, type ThingReference } from "./store.ts";
+import { parseSubjectQuery, explanationOf, grantExplanation, rightsOn, subjectOf, teamAsActor } from "./rules.ts";
+import { findAccessTarget, findAccessTargetWithTeams, listTeamAccessRows, type ExplainedTargetReference } from "./store.ts";
 
 interface SubjectFilters {
   readonly filterTeamId: string | undefined;
@@ -19,11 +19,11 @@ export const accessExplanationResource = implement(accessExplanations, {
   listWorkspaceTeamAccess: ({ context, params, query }) => listTeamAccess(context, params, query.page),
 });
 
-async function explainAccess(context: Context, reference: ThingReference, filters: SubjectFilters) {
+async function explainAccess(context: Context, reference: ExplainedTargetReference, filters: SubjectFilters) {
   const { actor, database } = context;
-  const query = askedBy(actor, filters.filterTeamId, filters.filterUserId);
+  const query = parseSubjectQuery(actor, filters.filterTeamId, filters.filterUserId);
   const principal = query.who === "caller" ? principalOf(actor) : query.id;
-  const found = await findThingWithHoldings(database.reader, actor, reference, principal);
+  const found = await findAccessTargetWithTeams(database.reader, actor, reference, principal);
   if (found === undefined) throw notFound("workspaceId" in reference ? "workspace" : "project");
   const { target, person, holdings } = found;
   grantExplanation(target, query);
@@ -31,12 +31,12 @@ async function explainAccess(context: Context, reference: ThingReference, filter
   return { view: explanationOf(target, subject, holdings, person.personIsMember) };
 }
 
-async function listTeamAccess(context: Context, reference: ThingReference, page: Page) {
+async function listTeamAccess(context: Context, reference: ExplainedTargetReference, page: Page) {
   const { actor, database } = context;
-  const target = await findThing(database.reader, actor, reference);
+  const target = await findAccessTarget(database.reader, actor, reference);
   if (target === undefined) throw notFound("workspaceId" in reference ? "workspace" : "project");
   grantExplanation(target, { who: "caller" });
   const seesSecretTeams = target.standing.seesSecretTeams || rightsOn(target)["can-read-team-access"];
-  const { holdings, totalCount } = await pageOfHoldings(database.reader, actor, target, seesSecretTeams, page);
+  const { holdings, totalCount } = await listTeamAccessRows(database.reader, actor, target, seesSecretTeams, page);
   return { views: holdings.map((team) => explanationOf(target, teamAsActor(target, team), [team])), totalCount };
 }

@@ -1,22 +1,22 @@
 /** Pure rules of access explanations: who can query whose access, and what an explanation contains. */
 import type { Actor } from "../../../access/actor.ts";
-import { explain, grantsOf, standingFrom, type TeamHolding } from "../../../access/explain.ts";
+import { explainGrants, sourcedGrantsOf, standingFromTeams, type TeamAccessRow } from "../../../access/explain.ts";
 import { grant } from "../../../access/granted.ts";
 import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../access/permissions/project.ts";
 import {
-  seesWorkspace,
+  canSeeWorkspace,
   workspacePermissionNeeds,
   workspacePermissions,
   workspaceRightsOf,
 } from "../../../access/permissions/workspace.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
-import type { ExplanationView, Subject } from "./definition.ts";
-import type { AskedHolding, PersonFacts, Thing } from "./store.ts";
+import type { ExplanationView, ExplainedSubject } from "./definition.ts";
+import type { SubjectTeamRow, PersonFacts, ExplainedTarget } from "./store.ts";
 
-export type Asked = { readonly who: "caller" } | { readonly who: "team" | "user"; readonly id: string };
+export type SubjectQuery = { readonly who: "caller" } | { readonly who: "team" | "user"; readonly id: string };
 
 /** Raises `bad-request` if both are named. */
-export function askedBy(actor: Actor, teamId: string | undefined, userId: string | undefined): Asked {
+export function parseSubjectQuery(actor: Actor, teamId: string | undefined, userId: string | undefined): SubjectQuery {
   if (teamId !== undefined && userId !== undefined) {
     const detail = "Send either filter[team][id] or filter[user][id], not both.";
     throw new AppError("bad-request", [{ parameter: "filter[user][id]", detail }]);
@@ -31,18 +31,18 @@ export function askedBy(actor: Actor, teamId: string | undefined, userId: string
 const managing = "can-manage-team-access";
 
 /** Raises `not-found` if the caller can't read the target, and `forbidden` if they query others without permission. */
-export function grantExplanation(target: Thing, query: Asked): void {
+export function grantExplanation(target: ExplainedTarget, query: SubjectQuery): void {
   const noun = target.workspaceId === null ? "project" : "workspace";
   grant(target, {
     thing: noun,
     permission: managing,
-    visible: noun === "project" ? projectPermissions(target.granted)["can-read"] : seesWorkspace(target.granted),
+    visible: noun === "project" ? projectPermissions(target.granted)["can-read"] : canSeeWorkspace(target.granted),
     allowed: query.who === "caller" || rightsOn(target)[managing],
     needs: noun === "project" ? projectRightNeeds[managing] : workspacePermissionNeeds["can-update"],
   });
 }
 
-export function rightsOn(target: Thing) {
+export function rightsOn(target: ExplainedTarget) {
   return target.workspaceId === null ? projectRightsOf(target.granted) : workspaceRightsOf(target.granted);
 }
 
@@ -52,10 +52,10 @@ export function rightsOn(target: Thing) {
  */
 export function subjectOf(
   actor: Actor,
-  query: Asked,
-  target: Thing,
+  query: SubjectQuery,
+  target: ExplainedTarget,
   person: PersonFacts,
-  holdings: readonly AskedHolding[],
+  holdings: readonly SubjectTeamRow[],
 ): Actor {
   if (query.who === "caller") return actor;
   if (query.who === "team") {
@@ -76,7 +76,7 @@ export function subjectOf(
   };
 }
 
-export function teamAsActor(target: Thing, team: TeamHolding): Actor {
+export function teamAsActor(target: ExplainedTarget, team: TeamAccessRow): Actor {
   return {
     kind: "team",
     teamId: team.teamId,
@@ -88,13 +88,13 @@ export function teamAsActor(target: Thing, team: TeamHolding): Actor {
 
 /** What a subject can do to a target, and why; decided by the functions that decide about its requests. */
 export function explanationOf(
-  target: Thing,
+  target: ExplainedTarget,
   subject: Actor,
-  holdings: readonly TeamHolding[],
+  holdings: readonly TeamAccessRow[],
   isMember = 0,
 ): ExplanationView {
-  const standing = standingFrom(subject, target.organizationId, isMember, holdings);
-  const explanation = explain(grantsOf(subject, standing, holdings));
+  const standing = standingFromTeams(subject, target.organizationId, isMember, holdings);
+  const explanation = explainGrants(sourcedGrantsOf(subject, standing, holdings));
   const { access } = explanation;
   const { organizationName, projectId, workspaceId, allowForceDeleteWorkspaces } = target;
   const can =
@@ -107,7 +107,7 @@ export function explanationOf(
   return { subject: subjectViewOf(subject, target), organizationName, projectId, workspaceId, explanation, can };
 }
 
-function subjectViewOf(subject: Actor, target: Thing): Subject {
+function subjectViewOf(subject: Actor, target: ExplainedTarget): ExplainedSubject {
   switch (subject.kind) {
     case "user":
       return { type: "users", id: subject.userId, name: subject.name };

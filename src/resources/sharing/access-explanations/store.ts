@@ -1,13 +1,13 @@
 /** SQL of access explanations: the caller's access to a target, and the subject's teams with their records there. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { type Access, effective } from "../../../access/effective.ts";
-import { organizationBitsOnThings, type TeamHolding } from "../../../access/explain.ts";
-import { type Standing, standingOf } from "../../../access/organization.ts";
+import { type Access, effectiveAccess } from "../../../access/effective.ts";
+import { organizationBitsGivingAccess, type TeamAccessRow } from "../../../access/explain.ts";
+import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { groupOfPlace } from "../../shared/grants/ending.ts";
+import { membershipGroup } from "../../shared/grants/ending.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import {
   actorTeams,
@@ -19,9 +19,9 @@ import {
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { teamIsVisible } from "../../identity/teams/visibility.ts";
 
-export type ThingReference = { readonly projectId: string } | { readonly workspaceId: string };
+export type ExplainedTargetReference = { readonly projectId: string } | { readonly workspaceId: string };
 
-export interface Thing {
+export interface ExplainedTarget {
   readonly projectId: string;
   /** Null for a project. */
   readonly workspaceId: string | null;
@@ -29,15 +29,15 @@ export interface Thing {
   readonly organizationName: string;
   readonly allowForceDeleteWorkspaces: number;
   readonly granted: Access;
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
 }
 
-interface ThingRow extends Omit<Thing, "granted" | "standing">, StandingFacts {
+interface ExplainedTargetRow extends Omit<ExplainedTarget, "granted" | "standing">, StandingFacts {
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }
 
-function targetForActor(db: Kysely<Schema>, reference: ThingReference, principal: string) {
+function targetForActor(db: Kysely<Schema>, reference: ExplainedTargetReference, principal: string) {
   if ("workspaceId" in reference) {
     return db
       .selectFrom("workspaces as w")
@@ -60,14 +60,14 @@ function targetForActor(db: Kysely<Schema>, reference: ThingReference, principal
     .where("p.id", "=", reference.projectId);
 }
 
-function toTarget(actor: Actor, row: ThingRow): Thing {
+function toTarget(actor: Actor, row: ExplainedTargetRow): ExplainedTarget {
   const standing = standingOf(actor, row);
-  return { ...row, standing, granted: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
+  return { ...row, standing, granted: effectiveAccess(standing.everywhere, row.projectAccess, row.workspaceAccess) };
 }
 
-export async function findThing(tx: Tx, actor: Actor, reference: ThingReference): Promise<Thing | undefined> {
+export async function findAccessTarget(tx: Tx, actor: Actor, reference: ExplainedTargetReference): Promise<ExplainedTarget | undefined> {
   const row = await targetForActor(tx.db, reference, principalOf(actor)).executeTakeFirst();
-  return row && toTarget(actor, row as ThingRow);
+  return row && toTarget(actor, row as ExplainedTargetRow);
 }
 
 export interface PersonFacts {
@@ -94,26 +94,26 @@ function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unkno
         and ${inForce("tw")}`;
 }
 
-export interface AskedHolding extends TeamHolding {
+export interface SubjectTeamRow extends TeamAccessRow {
   /** 1 if the team is no secret to those who manage access here: it is visible, the caller's own, or has access to this target. */
   readonly knownToCaller: number;
 }
 
-export async function findThingWithHoldings(
+export async function findAccessTargetWithTeams(
   tx: Tx,
   actor: Actor,
-  reference: ThingReference,
+  reference: ExplainedTargetReference,
   subjectPrincipal: string,
-): Promise<{ target: Thing; person: PersonFacts; holdings: AskedHolding[] } | undefined> {
+): Promise<{ target: ExplainedTarget; person: PersonFacts; holdings: SubjectTeamRow[] } | undefined> {
   const thing = targetForActor(tx.db, reference, principalOf(actor));
-  const result = await sql<ThingRow & PersonFacts & { [K in keyof AskedHolding]: AskedHolding[K] | null }>`
+  const result = await sql<ExplainedTargetRow & PersonFacts & { [K in keyof SubjectTeamRow]: SubjectTeamRow[K] | null }>`
     with thing as materialized ${thing}
     select thing.*, u.id as person_id, u.username as person_name, u.is_site_admin as person_is_site_admin,
       (select count(*) from organization_memberships as m
         where m.organization_id = thing.organization_id and m.user_id = u.id and m.status = 'active') as person_is_member,
-      ${holdingColumns}, seat.expires_at as place_until, seat.reason as place_reason, ${groupOfPlace("seat")} as place_group,
+      ${holdingColumns}, seat.expires_at as place_until, seat.reason as place_reason, ${membershipGroup("seat")} as place_group,
       case when t.visibility = 'organization' or tp.id is not null or tw.id is not null
-          or (t.organization_access & ${organizationBitsOnThings}) <> 0
+          or (t.organization_access & ${organizationBitsGivingAccess}) <> 0
           or t.id in ${actorTeams(sql.ref("thing.organization_id"), principalOf(actor))} then 1 else 0 end as known_to_caller
     from thing
     left join users as u on u.id = ${subjectPrincipal}
@@ -128,17 +128,17 @@ export async function findThingWithHoldings(
   return {
     target: toTarget(actor, row),
     person: row,
-    holdings: result.rows.filter((holding): holding is typeof holding & AskedHolding => holding.teamId !== null),
+    holdings: result.rows.filter((holding): holding is typeof holding & SubjectTeamRow => holding.teamId !== null),
   };
 }
 
-export async function pageOfHoldings(
+export async function listTeamAccessRows(
   tx: Tx,
   actor: Actor,
-  target: Thing,
+  target: ExplainedTarget,
   seesSecretTeams: boolean,
   page: Page,
-): Promise<{ holdings: TeamHolding[]; totalCount: number }> {
+): Promise<{ holdings: TeamAccessRow[]; totalCount: number }> {
   const { organizationId, projectId, workspaceId } = target;
   const rows = tx.db
     .selectFrom("teams as t")
@@ -164,7 +164,7 @@ export async function pageOfHoldings(
     .where("t.organizationId", "=", organizationId)
     .where(teamIsVisible(actor, { seesSecretTeams }))
     .where(
-      sql<boolean>`((t.organization_access & ${organizationBitsOnThings}) <> 0 or tp.id is not null or tw.id is not null)`,
+      sql<boolean>`((t.organization_access & ${organizationBitsGivingAccess}) <> 0 or tp.id is not null or tw.id is not null)`,
     );
   const found = await fetchPage(tx, {
     rows,

@@ -1,7 +1,7 @@
 /** Access holders: every team and user of an organization that has a permission, on how much, and from what. The inverse of reach. */
 import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { choice, textParameter } from "../../../jsonapi/query.ts";
+import { choiceParameter, textParameter } from "../../../jsonapi/query.ts";
 import { text } from "../../../jsonapi/schemas.ts";
 import { filterPermission } from "../reach/definition.ts";
 
@@ -82,7 +82,7 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
         paged: true,
         parameters: {
           "filter[permission]": filterPermission,
-          "filter[kind]": choice(["team", "user"], "Only teams, or only users."),
+          "filter[kind]": choiceParameter(["team", "user"], "Only teams, or only users."),
           "filter[project][id]": textParameter("Only on this project and its workspaces."),
           "filter[workspace][id]": textParameter("Only on this workspace."),
         },

@@ -1,16 +1,16 @@
 /** Operations on access holders. They only read, in two statements. */
 import { implement } from "../../shared/context.ts";
 import { accessHolders } from "./definition.ts";
-import { grantHolders, narrowedBy, viewsOf } from "./rules.ts";
-import { findScope, pageOfHolders } from "./store.ts";
+import { grantHolders, parseHolderFilter, viewsOf } from "./rules.ts";
+import { findHolderScope, listHolders } from "./store.ts";
 
 export const accessHolderResource = implement(accessHolders, {
   async listAccessHolders({ context: { actor, database }, params, query }) {
     const { filterPermission: permission, filterKind: kind, page } = query;
-    const filter = narrowedBy(query.filterProjectId, query.filterWorkspaceId);
-    const found = await findScope(database.reader, actor, params.organizationName, filter);
+    const filter = parseHolderFilter(query.filterProjectId, query.filterWorkspaceId);
+    const found = await findHolderScope(database.reader, actor, params.organizationName, filter);
     const scope = grantHolders(found, filter);
-    const { rows, totalCount, hiddenTeams } = await pageOfHolders(
+    const { rows, totalCount, hiddenTeams } = await listHolders(
       database.reader,
       actor,
       scope,

@@ -3,15 +3,15 @@ import { everywhereOf, organizationBit, organizationPermissionNames } from "../.
 import { grant } from "../../../access/granted.ts";
 import { projectRightsOf } from "../../../access/permissions/project.ts";
 import { workspaceRightsOf } from "../../../access/permissions/workspace.ts";
-import { bitsGiving, fulfils, managesHolders, permissionsOn, wantedOn } from "../../../access/reach.ts";
-import { setOf } from "../../../access/permission-set.ts";
+import { bitsGiving, meetsRequirement, canListAccessHolders, permissionsOn, maskRequirementFor } from "../../../access/reach.ts";
+import { permissionSetOf } from "../../../access/permission-set.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import { kebab } from "../../../kernel/names.ts";
 import type { HolderSource, HolderView } from "./definition.ts";
-import type { HolderRow, Narrowing, Scope } from "./store.ts";
+import type { HolderRow, HolderFilter, HolderScope } from "./store.ts";
 
 /** Raises `bad-request` if both are named. */
-export function narrowedBy(projectId: string | undefined, workspaceId: string | undefined): Narrowing {
+export function parseHolderFilter(projectId: string | undefined, workspaceId: string | undefined): HolderFilter {
   if (projectId === undefined || workspaceId === undefined) return { projectId, workspaceId };
   const parameter = "filter[workspace][id]";
   const detail = "Send either filter[project][id] or filter[workspace][id], not both.";
@@ -21,19 +21,19 @@ export function narrowedBy(projectId: string | undefined, workspaceId: string | 
 const anyOwning = { owner: false, allowForceDeleteWorkspaces: 0 };
 
 /** For callers who manage teams or memberships, and for those who manage the access to the queried target. Raises `not-found`. */
-export function grantHolders(scope: Scope | undefined, { projectId, workspaceId }: Narrowing): Scope {
+export function grantHolders(scope: HolderScope | undefined, { projectId, workspaceId }: HolderFilter): HolderScope {
   if (scope === undefined || !scope.standing.member) throw notFound("organization");
   const { granted, standing } = scope;
   const isNamed = projectId !== undefined || workspaceId !== undefined;
   const kind = workspaceId === undefined ? "project" : "workspace";
   const isThere = (kind === "project" ? scope.projectId : scope.workspaceId) !== null;
-  if (isNamed && !(isThere && fulfils(granted.mask, wantedOn(kind, undefined, anyOwning)))) throw notFound(kind);
+  if (isNamed && !(isThere && meetsRequirement(granted.mask, maskRequirementFor(kind, undefined, anyOwning)))) throw notFound(kind);
   const rights = kind === "project" ? projectRightsOf(granted) : workspaceRightsOf(granted);
   return grant(scope, {
     thing: isNamed ? kind : "organization",
     permission: "can-manage-team-access",
     visible: true,
-    allowed: managesHolders(standing) || (isNamed && rights["can-manage-team-access"]),
+    allowed: canListAccessHolders(standing) || (isNamed && rights["can-manage-team-access"]),
     needs:
       "the organization permission 'manage-teams' or 'manage-membership', or permission to manage the access to the queried project or workspace",
     otherwise: "hide",
@@ -60,15 +60,15 @@ function recordSources(row: HolderRow, isAlone: boolean): HolderSource[] {
 }
 
 const valuesOf = (mask: number): Record<string, string | boolean> =>
-  Object.fromEntries(Object.entries(setOf(mask)).map(([name, value]) => [kebab(name), value]));
+  Object.fromEntries(Object.entries(permissionSetOf(mask)).map(([name, value]) => [kebab(name), value]));
 
-function viewOf(scope: Scope, permission: string | undefined, rows: readonly [HolderRow, ...HolderRow[]]): HolderView {
+function viewOf(scope: HolderScope, permission: string | undefined, rows: readonly [HolderRow, ...HolderRow[]]): HolderView {
   const [first] = rows;
   const { allowForceDeleteWorkspaces, workspaceId, projectId } = scope;
   const owning = { owner: first.isOwner === 1, allowForceDeleteWorkspaces };
   const kind = workspaceId === null ? "project" : "workspace";
   const wantedBits = (of: "project" | "workspace") =>
-    permission === undefined ? wantedOn(of, undefined, owning).any : bitsGiving(of, permission, owning);
+    permission === undefined ? maskRequirementFor(of, undefined, owning).any : bitsGiving(of, permission, owning);
   const bits = wantedBits("workspace") | (workspaceId === null ? wantedBits("project") : 0);
   const teams = [
     ...Map.groupBy(
@@ -101,7 +101,7 @@ function viewOf(scope: Scope, permission: string | undefined, rows: readonly [Ho
 }
 
 /** A holder's rows are consecutive. */
-export function viewsOf(scope: Scope, permission: string | undefined, rows: readonly HolderRow[]): HolderView[] {
+export function viewsOf(scope: HolderScope, permission: string | undefined, rows: readonly HolderRow[]): HolderView[] {
   return [...Map.groupBy(rows, (row) => row.id).values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : [viewOf(scope, permission, [first, ...others])],
   );

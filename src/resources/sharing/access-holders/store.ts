@@ -5,49 +5,49 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { type Access, effective } from "../../../access/effective.ts";
-import { type Standing, standingOf, type StandingRow } from "../../../access/organization.ts";
-import { everything } from "../../../access/permission-set.ts";
-import { seeingBits, type ThingKind } from "../../../access/reach.ts";
+import { type Access, effectiveAccess } from "../../../access/effective.ts";
+import { type OrganizationStanding, standingOf, type StandingRow } from "../../../access/organization.ts";
+import { allPermissions } from "../../../access/permission-set.ts";
+import { visibilityBits, type TargetKind } from "../../../access/reach.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { teamIsVisible } from "../../identity/teams/visibility.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { projectGrants, standingSelection, workspaceGrants } from "../../shared/grants/reads.ts";
-import { bitsGivingIn, everywhereIn, fulfilsIn, ownsIn } from "../../shared/grants/sums.ts";
+import { bitsGivingSql, everywhereSql, meetsRequirementSql, isOwnerSql } from "../../shared/grants/sums.ts";
 
-export interface Narrowing {
+export interface HolderFilter {
   readonly projectId: string | undefined;
   readonly workspaceId: string | undefined;
 }
 
-export interface Scope {
+export interface HolderScope {
   readonly organizationId: string;
   readonly allowForceDeleteWorkspaces: number;
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
   /** Null if none is named, or if it does not exist. */
   readonly projectId: string | null;
   readonly workspaceId: string | null;
   readonly granted: Access;
 }
 
-type ScopeRow = StandingRow &
-  Omit<Scope, "standing" | "granted"> & {
+type HolderScopeRow = StandingRow &
+  Omit<HolderScope, "standing" | "granted"> & {
     readonly projectAccess: number | null;
     readonly workspaceAccess: number | null;
   };
 
 /** Undefined if the organization does not exist. */
-export async function findScope(
+export async function findHolderScope(
   tx: Tx,
   actor: Actor,
   organizationName: string,
-  { projectId, workspaceId }: Narrowing,
-): Promise<Scope | undefined> {
+  { projectId, workspaceId }: HolderFilter,
+): Promise<HolderScope | undefined> {
   const principal = principalOf(actor);
   const organizationId = sql.ref<string>("o.id");
-  const result = await sql<ScopeRow>`
+  const result = await sql<HolderScopeRow>`
     select o.id as organization_id, o.allow_force_delete_workspaces, p.id as project_id, w.id as workspace_id,
       ${standingSelection(organizationId, principal)},
       ${projectGrants(organizationId, sql.ref("p.id"), principal)},
@@ -59,7 +59,7 @@ export async function findScope(
   const [row] = result.rows;
   if (row === undefined) return undefined;
   const standing = standingOf(actor, row);
-  return { ...row, standing, granted: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
+  return { ...row, standing, granted: effectiveAccess(standing.everywhere, row.projectAccess, row.workspaceAccess) };
 }
 
 /** One row for each team, record kind and level from which a holder has access; a holder can have several rows. */
@@ -86,7 +86,7 @@ export interface HolderRow {
 }
 
 /** The organization's teams and users, and for each of them the teams that give it access. */
-function seatsTables({ organizationId, standing }: Scope, actor: Actor): RawBuilder<unknown> {
+function seatsTables({ organizationId, standing }: HolderScope, actor: Actor): RawBuilder<unknown> {
   return sql`
     subjects as materialized (
       select t.id as id, 'team' as kind, t.name as name, t.name_key as name_key, 0 as is_site_admin,
@@ -105,24 +105,24 @@ function seatsTables({ organizationId, standing }: Scope, actor: Actor): RawBuil
 
 /** What each has everywhere, and the bits that give the queried permission. */
 function baseTable(
-  { allowForceDeleteWorkspaces, workspaceId }: Scope,
+  { allowForceDeleteWorkspaces, workspaceId }: HolderScope,
   permission: string | undefined,
 ): RawBuilder<unknown> {
   const access = sql.ref<number | null>("summed.access");
-  const owner = sql<boolean>`(summed.is_site_admin = 1 or ${ownsIn(access)})`;
+  const owner = sql<boolean>`(summed.is_site_admin = 1 or ${isOwnerSql(access)})`;
   const ownership = { owner, allowForceDelete: sql<number>`cast(${allowForceDeleteWorkspaces} as bigint)` };
   return sql`base as materialized (
     select summed.id as holder, case when ${owner} then 1 else 0 end as is_owner,
-      case when summed.is_site_admin = 1 then ${sql.lit(everything)} else ${everywhereIn(access)} end as mask,
-      ${workspaceId === null ? bitsGivingIn("project", permission, ownership) : sql`0`} as project_bits,
-      ${bitsGivingIn("workspace", permission, ownership)} as workspace_bits
+      case when summed.is_site_admin = 1 then ${sql.lit(allPermissions)} else ${everywhereSql(access)} end as mask,
+      ${workspaceId === null ? bitsGivingSql("project", permission, ownership) : sql`0`} as project_bits,
+      ${bitsGivingSql("workspace", permission, ownership)} as workspace_bits
     from (select subjects.id as id, subjects.is_site_admin as is_site_admin, bit_or(t.organization_access) as access
       from subjects left join seats on seats.holder = subjects.id left join teams as t on t.id = seats.team_id
       group by subjects.id, subjects.is_site_admin) as summed)`;
 }
 
 /** The queried projects, with how many projects and workspaces each counts for. */
-function scopeTable({ organizationId, projectId, workspaceId }: Scope): RawBuilder<unknown> {
+function scopeTable({ organizationId, projectId, workspaceId }: HolderScope): RawBuilder<unknown> {
   if (workspaceId !== null)
     return sql`scope as materialized (select cast(${projectId} as text) as id, 0 as projects, 1 as workspaces)`;
   const one = projectId === null ? sql`` : sql`and id = ${projectId}`;
@@ -131,7 +131,7 @@ function scopeTable({ organizationId, projectId, workspaceId }: Scope): RawBuild
 }
 
 /** The sums of everybody's records there. */
-function sumsTables({ organizationId, projectId, workspaceId }: Scope): RawBuilder<unknown> {
+function sumsTables({ organizationId, projectId, workspaceId }: HolderScope): RawBuilder<unknown> {
   const chosen = workspaceId === null ? sql`` : sql`and g.workspace_id = ${workspaceId}`;
   const inProject = projectId === null ? sql`` : sql`and w.project_id = ${projectId}`;
   return sql`
@@ -147,8 +147,8 @@ function sumsTables({ organizationId, projectId, workspaceId }: Scope): RawBuild
       group by seats.holder, w.project_id, g.workspace_id)`;
 }
 
-const reached = (kind: ThingKind, mask: RawBuilder<number>) =>
-  fulfilsIn(mask, { sees: sql.lit(seeingBits[kind]), any: sql.ref(`base.${kind}_bits`) });
+const reached = (kind: TargetKind, mask: RawBuilder<number>) =>
+  meetsRequirementSql(mask, { sees: sql.lit(visibilityBits[kind]), any: sql.ref(`base.${kind}_bits`) });
 const alone = sql<number>`base.mask`;
 const withProject = sql<number>`(base.mask | coalesce(op.mask, 0))`;
 const withBoth = sql<number>`(base.mask | coalesce(op.mask, 0) | ow.mask)`;
@@ -182,7 +182,7 @@ function holdersTables(): RawBuilder<unknown> {
 }
 
 /** For the page's holders: the records that give the queried permission, by team, kind and level. */
-function recordsTable({ organizationId, projectId, workspaceId }: Scope): RawBuilder<unknown> {
+function recordsTable({ organizationId, projectId, workspaceId }: HolderScope): RawBuilder<unknown> {
   const onThing = workspaceId === null ? sql`` : sql`and g.workspace_id = ${workspaceId}`;
   const inProject = projectId === null ? sql`` : sql`and w.project_id = ${projectId}`;
   return sql`records as materialized (
@@ -201,16 +201,16 @@ function recordsTable({ organizationId, projectId, workspaceId }: Scope): RawBui
 }
 
 /** Undefined: any permission, or both kinds of holders. */
-export interface HoldersAsked {
+export interface HolderQuery {
   readonly permission: string | undefined;
   readonly kind: string | undefined;
 }
 
-export async function pageOfHolders(
+export async function listHolders(
   tx: Tx,
   actor: Actor,
-  scope: Scope,
-  { permission, kind }: HoldersAsked,
+  scope: HolderScope,
+  { permission, kind }: HolderQuery,
   page: Page,
 ): Promise<{ rows: HolderRow[]; totalCount: number; hiddenTeams: number }> {
   const { standing } = scope;

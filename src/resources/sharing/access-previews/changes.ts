@@ -8,13 +8,13 @@ import { matchPath, paramsOf } from "../../../jsonapi/paths.ts";
 import { AppError, type Fault, invalid } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 
-export interface SentChange {
+export interface AccessChangeRequest {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
 }
 
-export type NamedType =
+export type ReferencedType =
   | "teams"
   | "projects"
   | "workspaces"
@@ -22,19 +22,19 @@ export type NamedType =
   | "team-workspaces"
   | "organization-memberships";
 
-export interface Named {
-  readonly type: NamedType;
+export interface ReferencedResource {
+  readonly type: ReferencedType;
   readonly id: string;
 }
 
-export interface ReadChange extends SentChange {
+export interface ParsedChange extends AccessChangeRequest {
   readonly operation: Operation;
   readonly handler: (request: unknown) => Promise<unknown>;
   readonly params: Readonly<Record<string, string>>;
   readonly input: unknown;
   /** `input` without what does not affect access. */
-  readonly essence: unknown;
-  readonly names: readonly Named[];
+  readonly accessInput: unknown;
+  readonly references: readonly ReferencedResource[];
   /** The workspaces that it moves, and their new project; by name, if the path has the name. */
   readonly moves: { readonly to: string; readonly ids: readonly string[]; readonly name?: string } | undefined;
 }
@@ -42,25 +42,25 @@ export interface ReadChange extends SentChange {
 export const pointerOf = (position: number): string => `/data/attributes/changes/${position}`;
 
 /** The input of any of the operations, after its own route's parser. */
-type Input = any;
-type Params = Readonly<Record<string, string | undefined>>;
+type ChangeInput = any;
+type ChangeParams = Readonly<Record<string, string | undefined>>;
 
-interface Kind {
-  readonly names: (params: Params, input: Input) => readonly Named[];
-  readonly moves?: (params: Params, input: Input) => NonNullable<ReadChange["moves"]>;
+interface ChangeKind {
+  readonly references: (params: ChangeParams, input: ChangeInput) => readonly ReferencedResource[];
+  readonly moves?: (params: ChangeParams, input: ChangeInput) => NonNullable<ParsedChange["moves"]>;
   /** The part of the body that changes access; absent if all of it does. */
-  readonly essence?: (input: Input) => unknown;
-  readonly faults?: (input: Input) => readonly Fault[];
+  readonly accessInput?: (input: ChangeInput) => unknown;
+  readonly faults?: (input: ChangeInput) => readonly Fault[];
 }
 
-const named = (type: NamedType, id: string | undefined): Named => ({ type, id: id ?? "" });
+const named = (type: ReferencedType, id: string | undefined): ReferencedResource => ({ type, id: id ?? "" });
 
-const onTeam: Kind = { names: ({ teamId }) => [named("teams", teamId)] };
-const onProjectRecord: Kind = { names: ({ teamProjectId }) => [named("team-projects", teamProjectId)] };
-const onWorkspaceRecord: Kind = { names: ({ teamWorkspaceId }) => [named("team-workspaces", teamWorkspaceId)] };
+const onTeam: ChangeKind = { references: ({ teamId }) => [named("teams", teamId)] };
+const onProjectRecord: ChangeKind = { references: ({ teamProjectId }) => [named("team-projects", teamProjectId)] };
+const onWorkspaceRecord: ChangeKind = { references: ({ teamWorkspaceId }) => [named("team-workspaces", teamWorkspaceId)] };
 
-const movesOnly = (input: Input) => ({ attributes: {}, relationships: { project: input.relationships.project } });
-const moveFaults = (input: Input): Fault[] =>
+const movesOnly = (input: ChangeInput) => ({ attributes: {}, relationships: { project: input.relationships.project } });
+const moveFaults = (input: ChangeInput): Fault[] =>
   typeof input.relationships.project === "string"
     ? []
     : [
@@ -71,14 +71,14 @@ const moveFaults = (input: Input): Fault[] =>
         },
       ];
 
-const kinds: Readonly<Record<string, Kind>> = {
+const kinds: Readonly<Record<string, ChangeKind>> = {
   createTeamProject: {
-    names: (_, { relationships: { team, project } }) => [named("teams", team), named("projects", project)],
+    references: (_, { relationships: { team, project } }) => [named("teams", team), named("projects", project)],
   },
   updateTeamProject: onProjectRecord,
   deleteTeamProject: onProjectRecord,
   createTeamWorkspace: {
-    names: (_, { relationships: { team, workspace } }) => [named("teams", team), named("workspaces", workspace)],
+    references: (_, { relationships: { team, workspace } }) => [named("teams", team), named("workspaces", workspace)],
   },
   updateTeamWorkspace: onWorkspaceRecord,
   deleteTeamWorkspace: onWorkspaceRecord,
@@ -88,27 +88,27 @@ const kinds: Readonly<Record<string, Kind>> = {
   removeTeamMemberships: onTeam,
   updateTeam: {
     ...onTeam,
-    essence: ({ attributes: { organizationAccess, visibility } }) => ({
+    accessInput: ({ attributes: { organizationAccess, visibility } }) => ({
       attributes: { ...(organizationAccess && { organizationAccess }), ...(visibility && { visibility }) },
       relationships: {},
     }),
   },
   deleteTeam: onTeam,
-  deleteOrganizationMembership: { names: ({ membershipId }) => [named("organization-memberships", membershipId)] },
+  deleteOrganizationMembership: { references: ({ membershipId }) => [named("organization-memberships", membershipId)] },
   updateWorkspace: {
-    names: ({ workspaceId }) => [named("workspaces", workspaceId)],
+    references: ({ workspaceId }) => [named("workspaces", workspaceId)],
     moves: ({ workspaceId = "" }, { relationships }) => ({ to: relationships.project, ids: [workspaceId] }),
-    essence: movesOnly,
+    accessInput: movesOnly,
     faults: moveFaults,
   },
   updateWorkspaceByName: {
-    names: () => [],
+    references: () => [],
     moves: ({ workspaceName = "" }, { relationships }) => ({ to: relationships.project, ids: [], name: workspaceName }),
-    essence: movesOnly,
+    accessInput: movesOnly,
     faults: moveFaults,
   },
   moveWorkspaces: {
-    names: ({ projectId }, input: readonly { id: string }[]) => [
+    references: ({ projectId }, input: readonly { id: string }[]) => [
       named("projects", projectId),
       ...input.map(({ id }) => named("workspaces", id)),
     ],
@@ -119,20 +119,20 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 };
 
-interface Offered {
+interface PreviewableOperation {
   readonly id: string;
-  readonly kind: Kind;
+  readonly kind: ChangeKind;
   readonly operation: Operation;
   readonly definition: ResourceDefinition;
-  readonly handler: ReadChange["handler"];
+  readonly handler: ParsedChange["handler"];
 }
 
-export type ChangeReader = (changes: readonly SentChange[]) => ReadChange[];
+export type ChangeParser = (changes: readonly AccessChangeRequest[]) => ParsedChange[];
 
 /** Parses changes like the resources' own routes. Raises `invalid` with the faults of all changes. */
-export function changeReader(resources: readonly Resource<Context>[]): ChangeReader {
+export function createChangeParser(resources: readonly Resource<Context>[]): ChangeParser {
   const previewable = resources.flatMap(({ definition, handlers }) =>
-    Object.entries(definition.operations).flatMap(([id, operation]): Offered[] => {
+    Object.entries(definition.operations).flatMap(([id, operation]): PreviewableOperation[] => {
       const [kind, handler] = [kinds[id], handlers[id]];
       return kind === undefined || handler === undefined ? [] : [{ id, kind, operation, definition, handler }];
     }),
@@ -152,7 +152,7 @@ export function changeReader(resources: readonly Resource<Context>[]): ChangeRea
       }
     });
     if (faults.length > 0) throw invalid(faults);
-    return read as ReadChange[];
+    return read as ParsedChange[];
   };
 }
 
@@ -163,7 +163,7 @@ export const faultsOf = ({ faults }: AppError, position: number, below = ""): Fa
     pointer: `${pointerOf(position)}${pointer === undefined ? "" : `${below}${pointer}`}`,
   }));
 
-function readChange(previewable: readonly Offered[], change: SentChange): ReadChange {
+function readChange(previewable: readonly PreviewableOperation[], change: AccessChangeRequest): ParsedChange {
   const path = change.path.replace(/^\/api\/v2(?=\/)/, "");
   const atPath = previewable.flatMap((one) => {
     const params = matchPath(one.operation.path, path);
@@ -179,14 +179,14 @@ function readChange(previewable: readonly Offered[], change: SentChange): ReadCh
     handler,
     params,
     input,
-    essence: kind.essence?.(input) ?? input,
-    names: kind.names(params, input),
+    accessInput: kind.accessInput?.(input) ?? input,
+    references: kind.references(params, input),
     moves: kind.moves?.(params, input),
   };
 }
 
-function notPreviewableFault(previewable: readonly Offered[], atPath: readonly Offered[]): Fault {
-  const listed = (all: readonly Offered[], what: (one: Offered) => string) => [...new Set(all.map(what))].join(", ");
+function notPreviewableFault(previewable: readonly PreviewableOperation[], atPath: readonly PreviewableOperation[]): Fault {
+  const listed = (all: readonly PreviewableOperation[], what: (one: PreviewableOperation) => string) => [...new Set(all.map(what))].join(", ");
   if (atPath.length > 0)
     return {
       pointer: "/method",
@@ -199,7 +199,7 @@ function notPreviewableFault(previewable: readonly Offered[], atPath: readonly O
 }
 
 /** The body as its route parses it. Raises `invalid`, with pointers below the change. */
-function inputOf(kind: Kind, definition: ResourceDefinition, operation: Operation, body: unknown): unknown {
+function inputOf(kind: ChangeKind, definition: ResourceDefinition, operation: Operation, body: unknown): unknown {
   const below = (faults: readonly Fault[]): Fault[] =>
     faults.map((fault) => ({ ...fault, pointer: `/body${fault.pointer ?? ""}` }));
   let input: unknown;

@@ -7,7 +7,7 @@ const changesMax = 100;
 /** How many of the counted workspaces or projects are named. */
 export const namedMax = 10;
 
-export interface ToldChange {
+export interface PreviewedChange {
   readonly method: string;
   readonly path: string;
   readonly allowed: boolean;
@@ -16,21 +16,21 @@ export interface ToldChange {
 }
 
 /** Permissions that are gained or lost together, on how many projects or workspaces, and the first of these that the caller can see. */
-export interface Share {
+export interface PermissionShare {
   readonly permissions: readonly string[];
   readonly count: number;
   readonly named: readonly { readonly id: string; readonly name: string }[];
 }
 
-export interface Difference {
+export interface SubjectDifference {
   readonly subject: { readonly type: "teams" | "users"; readonly id: string; readonly name: string };
   readonly organization: readonly string[];
-  readonly projects: readonly Share[];
-  readonly workspaces: readonly Share[];
+  readonly projects: readonly PermissionShare[];
+  readonly workspaces: readonly PermissionShare[];
 }
 
 /** The number of further teams and users that the caller can't see. */
-export interface Unseen {
+export interface HiddenCounts {
   readonly teams: number;
   readonly users: number;
 }
@@ -41,11 +41,11 @@ export interface PreviewView {
   readonly accessVersion: string;
   readonly applied: boolean;
   readonly allowed: boolean;
-  readonly changes: readonly ToldChange[];
-  readonly gains: readonly Difference[];
-  readonly losses: readonly Difference[];
-  readonly unseenGains: Unseen;
-  readonly unseenLosses: Unseen;
+  readonly changes: readonly PreviewedChange[];
+  readonly gains: readonly SubjectDifference[];
+  readonly losses: readonly SubjectDifference[];
+  readonly unseenGains: HiddenCounts;
+  readonly unseenLosses: HiddenCounts;
 }
 
 const previewedChange = z.object({
@@ -72,9 +72,9 @@ const difference = z.object({
 
 const unseen = z.object({ teams: wholeNumber(), users: wholeNumber() });
 
-const totalOf = (shares: readonly Share[]): number => shares.reduce((total, { count }) => total + count, 0);
+const totalOf = (shares: readonly PermissionShare[]): number => shares.reduce((total, { count }) => total + count, 0);
 
-const shown = (differences: readonly Difference[]) =>
+const shown = (differences: readonly SubjectDifference[]) =>
   differences.map(({ subject, organization, projects, workspaces }) => ({
     subject,
     organization,

@@ -4,8 +4,8 @@
  * time depends on the number of grants, not of workspaces.
  */
 import type { Actor } from "../../../access/actor.ts";
-import { effective } from "../../../access/effective.ts";
-import { open, type Standing, standingOf } from "../../../access/organization.ts";
+import { effectiveAccess } from "../../../access/effective.ts";
+import { noRestrictions, type OrganizationStanding, standingOf } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import { projectPermissions, projectRightsOf } from "../../../access/permissions/project.ts";
@@ -17,23 +17,23 @@ export interface TeamGrants {
   readonly workspaces: ReadonlyMap<string, Mask>;
 }
 
-export interface Position {
+export interface SubjectPosition {
   readonly isMember: boolean;
   readonly teams: readonly TeamGrants[];
 }
 
-export interface World {
+export interface PreviewedOrganization {
   readonly organizationId: string;
   readonly allowForceDeleteWorkspaces: number;
   /** In order, with the number of workspaces after the changes. */
   readonly projects: readonly { readonly id: string; readonly workspaceCount: number }[];
   /** The project, before and after, of each workspace with a record or a move of its own. */
-  readonly places: ReadonlyMap<string, { readonly before: string; readonly after: string }>;
+  readonly workspaceProjects: ReadonlyMap<string, { readonly before: string; readonly after: string }>;
   /** Those of them that move. */
   readonly movedIds: ReadonlySet<string>;
 }
 
-export interface Group {
+export interface PermissionGroup {
   readonly permissions: readonly string[];
   count: number;
   /** Targets that are known individually. */
@@ -42,33 +42,33 @@ export interface Group {
   readonly projectIds: string[];
 }
 
-export interface Effect {
+export interface PreviewEffect {
   readonly organization: readonly string[];
-  readonly projects: readonly Group[];
-  readonly workspaces: readonly Group[];
+  readonly projects: readonly PermissionGroup[];
+  readonly workspaces: readonly PermissionGroup[];
 }
 
-export interface Effects {
-  readonly gains: Effect;
-  readonly losses: Effect;
+export interface PreviewEffects {
+  readonly gains: PreviewEffect;
+  readonly losses: PreviewEffect;
 }
 
-type Flags = Readonly<Record<string, boolean>>;
+type PermissionFlags = Readonly<Record<string, boolean>>;
 
 /** The flags that only the second one sets. */
-const more = (than: Flags, flags: Flags): string[] =>
+const more = (than: PermissionFlags, flags: PermissionFlags): string[] =>
   Object.keys(flags).filter((name) => flags[name] === true && than[name] !== true);
 
-interface Held {
-  readonly standing: Standing;
+interface SubjectAccess {
+  readonly standing: OrganizationStanding;
   readonly projects: ReadonlyMap<string, Mask>;
   readonly workspaces: ReadonlyMap<string, Mask>;
 }
 
-function accessAt(subject: Actor, organizationId: string, { isMember, teams }: Position): Held {
-  const teamAccess = teams.length === 0 ? null : effective(...teams.map((team) => team.organizationAccess)).mask;
+function accessAt(subject: Actor, organizationId: string, { isMember, teams }: SubjectPosition): SubjectAccess {
+  const teamAccess = teams.length === 0 ? null : effectiveAccess(...teams.map((team) => team.organizationAccess)).mask;
   return {
-    standing: standingOf(subject, { organizationId, teamAccess, isMember: Number(isMember), ...open }),
+    standing: standingOf(subject, { organizationId, teamAccess, isMember: Number(isMember), ...noRestrictions }),
     projects: combined(teams.map((team) => team.projects)),
     workspaces: combined(teams.map((team) => team.workspaces)),
   };
@@ -78,16 +78,16 @@ function combined(grants: readonly ReadonlyMap<string, Mask>[]): ReadonlyMap<str
   const [first, ...others] = grants;
   if (others.length === 0) return first ?? new Map<string, Mask>();
   const sum = new Map(first);
-  for (const other of others) for (const [id, mask] of other) sum.set(id, effective(sum.get(id), mask).mask);
+  for (const other of others) for (const [id, mask] of other) sum.set(id, effectiveAccess(sum.get(id), mask).mask);
   return sum;
 }
 
-class Groups {
-  readonly gains = new Map<string, Group>();
-  readonly losses = new Map<string, Group>();
+class EffectGroups {
+  readonly gains = new Map<string, PermissionGroup>();
+  readonly losses = new Map<string, PermissionGroup>();
 
   /** `counted`: so many workspaces of the project, instead of the target itself. */
-  add(difference: Difference, id: string, counted?: number): void {
+  add(difference: PermissionDifference, id: string, counted?: number): void {
     for (const [groups, permissions] of [
       [this.gains, difference.gained],
       [this.losses, difference.lost],
@@ -102,18 +102,18 @@ class Groups {
   }
 }
 
-interface Difference {
+interface PermissionDifference {
   readonly gained: readonly string[];
   readonly lost: readonly string[];
 }
 
 /** Compares two masks on a target. There are few different pairs, so each is computed once. */
-function comparer(before: Held, after: Held, flagsOf: (held: Held, mask: Mask) => Flags) {
-  const known = new Map<string, Difference>();
-  return (grantsBefore: readonly (Mask | undefined)[], grantsAfter: readonly (Mask | undefined)[]): Difference => {
+function comparer(before: SubjectAccess, after: SubjectAccess, flagsOf: (held: SubjectAccess, mask: Mask) => PermissionFlags) {
+  const known = new Map<string, PermissionDifference>();
+  return (grantsBefore: readonly (Mask | undefined)[], grantsAfter: readonly (Mask | undefined)[]): PermissionDifference => {
     const [was, is] = [
-      effective(before.standing.everywhere, ...grantsBefore).mask,
-      effective(after.standing.everywhere, ...grantsAfter).mask,
+      effectiveAccess(before.standing.everywhere, ...grantsBefore).mask,
+      effectiveAccess(after.standing.everywhere, ...grantsAfter).mask,
     ];
     const key = `${was} ${is}`;
     let difference = known.get(key);
@@ -126,7 +126,7 @@ function comparer(before: Held, after: Held, flagsOf: (held: Held, mask: Mask) =
   };
 }
 
-export function effectsOn(subject: Actor, previewed: World, was: Position, is: Position): Effects {
+export function effectsOn(subject: Actor, previewed: PreviewedOrganization, was: SubjectPosition, is: SubjectPosition): PreviewEffects {
   const { organizationId, allowForceDeleteWorkspaces } = previewed;
   const [before, after] = [accessAt(subject, organizationId, was), accessAt(subject, organizationId, is)];
   const onProject = comparer(before, after, (_, mask) => ({
@@ -137,14 +137,14 @@ export function effectsOn(subject: Actor, previewed: World, was: Position, is: P
     ...workspacePermissions({ access: { mask }, owner, allowForceDeleteWorkspaces }),
     ...workspaceRightsOf({ mask }),
   }));
-  const [projects, workspaces] = [new Groups(), new Groups()];
+  const [projects, workspaces] = [new EffectGroups(), new EffectGroups()];
   const singled = new Set([...before.workspaces.keys(), ...after.workspaces.keys(), ...previewed.movedIds]);
   const singledIn = new Map<string, number>();
   for (const id of singled) {
-    const location = previewed.places.get(id);
+    const location = previewed.workspaceProjects.get(id);
     if (location === undefined) continue;
     singledIn.set(location.after, (singledIn.get(location.after) ?? 0) + 1);
-    const held = (at: Held, projectId: string) => [at.projects.get(projectId), at.workspaces.get(id)];
+    const held = (at: SubjectAccess, projectId: string) => [at.projects.get(projectId), at.workspaces.get(id)];
     workspaces.add(onWorkspace(held(before, location.before), held(after, location.after)), id);
   }
   for (const { id, workspaceCount } of affectedProjects(previewed, before, after)) {
@@ -154,7 +154,7 @@ export function effectsOn(subject: Actor, previewed: World, was: Position, is: P
     if (others > 0) workspaces.add(onWorkspace(had, has), id, others);
   }
   const [had, has] = [organizationPermissions(before.standing), organizationPermissions(after.standing)];
-  const effectOf = (side: "gains" | "losses", organization: string[]): Effect => ({
+  const effectOf = (side: "gains" | "losses", organization: string[]): PreviewEffect => ({
     organization,
     projects: [...projects[side].values()],
     workspaces: [...workspaces[side].values()],
@@ -163,11 +163,11 @@ export function effectsOn(subject: Actor, previewed: World, was: Position, is: P
 }
 
 /** The projects that can differ: all, if access to everything changes. */
-function affectedProjects({ projects }: World, before: Held, after: Held): World["projects"] {
+function affectedProjects({ projects }: PreviewedOrganization, before: SubjectAccess, after: SubjectAccess): PreviewedOrganization["projects"] {
   const isSame =
     before.standing.everywhere === after.standing.everywhere && before.standing.owner === after.standing.owner;
   return isSame ? projects.filter(({ id }) => before.projects.has(id) || after.projects.has(id)) : projects;
 }
 
-export const isNothing = ({ organization, projects, workspaces }: Effect): boolean =>
+export const isNothing = ({ organization, projects, workspaces }: PreviewEffect): boolean =>
   organization.length + projects.length + workspaces.length === 0;

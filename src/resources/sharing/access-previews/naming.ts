@@ -1,41 +1,41 @@
 /** Adds names to effects: those of the first targets of each group that the caller can see. */
-import { type Access, effective } from "../../../access/effective.ts";
+import { type Access, effectiveAccess } from "../../../access/effective.ts";
 import { projectPermissions } from "../../../access/permissions/project.ts";
-import { seesWorkspace } from "../../../access/permissions/workspace.ts";
+import { canSeeWorkspace } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Difference, namedMax, type Share } from "./definition.ts";
-import type { Effect, Group } from "./effects.ts";
-import type { KnownWorkspace, Picture, Subject } from "./picture.ts";
-import { firstInProjects, givenOneByOne, type WorkspaceRow } from "./store.ts";
+import { type SubjectDifference, namedMax, type PermissionShare } from "./definition.ts";
+import type { PreviewEffect, PermissionGroup } from "./effects.ts";
+import type { TrackedWorkspace, SnapshotComparison, PreviewSubject } from "./picture.ts";
+import { firstInProjects, individuallyGrantedWorkspaces, type PreviewWorkspaceRow } from "./store.ts";
 
-export interface Told {
-  readonly subject: Subject;
-  readonly effect: Effect;
+export interface SubjectEffect {
+  readonly subject: PreviewSubject;
+  readonly effect: PreviewEffect;
 }
 
 /** How many more projects of a group are searched than seem necessary, because all workspaces of some may have records of their own. */
 const spare = 5;
 
 /** At most two statements, after the transaction, with what the caller can see then. */
-export async function withNames(
+export async function nameEffects(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
-  comparison: Picture,
-  subjectEffects: readonly Told[],
+  comparison: SnapshotComparison,
+  subjectEffects: readonly SubjectEffect[],
   isApplied: boolean,
-): Promise<Difference[]> {
+): Promise<SubjectDifference[]> {
   const lookup = await nameLookupFor(tx, context, organization, comparison, subjectEffects, isApplied);
   // Subjects in the same teams share their groups.
-  const known = new Map<Group, Share>();
-  const named = (group: Group, name: (group: Group) => Share["named"]): Share => {
+  const known = new Map<PermissionGroup, PermissionShare>();
+  const named = (group: PermissionGroup, name: (group: PermissionGroup) => PermissionShare["named"]): PermissionShare => {
     const share = known.get(group) ?? { permissions: group.permissions, count: group.count, named: name(group) };
     known.set(group, share);
     return share;
   };
-  return subjectEffects.map(({ subject, effect }): Difference => {
+  return subjectEffects.map(({ subject, effect }): SubjectDifference => {
     const { type, id, name, before, after } = subject;
     const isSingled = (workspaceId: string) =>
       comparison.previewed.movedIds.has(workspaceId) ||
@@ -49,34 +49,34 @@ export async function withNames(
   });
 }
 
-interface Sight {
-  readonly projects: (group: Group) => Share["named"];
+interface NameLookup {
+  readonly projects: (group: PermissionGroup) => PermissionShare["named"];
   /** `isSingled`: whether a workspace is counted individually for the subject, not with its project. */
-  readonly workspaces: (group: Group, isSingled: (workspaceId: string) => boolean) => Share["named"];
+  readonly workspaces: (group: PermissionGroup, isSingled: (workspaceId: string) => boolean) => PermissionShare["named"];
 }
 
 async function nameLookupFor(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
-  { known, projects }: Picture,
-  subjectEffects: readonly Told[],
+  { known, projects }: SnapshotComparison,
+  subjectEffects: readonly SubjectEffect[],
   isApplied: boolean,
-): Promise<Sight> {
+): Promise<NameLookup> {
   const names = new Map(projects.map(({ id, name }) => [id, name]));
   const held = new Map(
-    projects.map(({ id, projectAccess }) => [id, effective(organization.standing.everywhere, projectAccess)]),
+    projects.map(({ id, projectAccess }) => [id, effectiveAccess(organization.standing.everywhere, projectAccess)]),
   );
   const sizes = new Map(projects.map(({ id, workspaceCount }) => [id, workspaceCount]));
-  const seesAll = (id: string) => seesWorkspace(held.get(id) ?? nothing);
+  const seesAll = (id: string) => canSeeWorkspace(held.get(id) ?? nothing);
   const groups = new Set(subjectEffects.flatMap(({ effect }) => effect.workspaces));
   const open = new Map([...groups].map((group) => [group, lookedInto(group, sizes, seesAll)]));
   const looked = [...new Set([...open.values()].flat())];
   const closed = groups.size === 0 ? [] : [...sizes.keys()].filter((id) => !seesAll(id));
   const first = looked.length === 0 ? [] : await firstInProjects(tx, organization.id, looked, [...known.keys()]);
-  const given = closed.length === 0 ? [] : await givenOneByOne(tx, context, organization.id, closed);
+  const given = closed.length === 0 ? [] : await individuallyGrantedWorkspaces(tx, context, organization.id, closed);
   const givenIds = new Set(given.map(({ workspaceId }) => workspaceId));
-  const isSeen = ({ workspaceId, projectBefore, projectId }: KnownWorkspace) =>
+  const isSeen = ({ workspaceId, projectBefore, projectId }: TrackedWorkspace) =>
     givenIds.has(workspaceId) || seesAll(isApplied ? projectId : projectBefore);
   const plain = byProject([...first, ...given.filter(({ workspaceId }) => !known.has(workspaceId))]);
   const singled = byProject([...known.values()].filter(isSeen));
@@ -102,7 +102,7 @@ async function nameLookupFor(
 
 const nothing: Access = { mask: 0 };
 
-const firstOf = (rows: readonly WorkspaceRow[]): Share["named"] =>
+const firstOf = (rows: readonly PreviewWorkspaceRow[]): PermissionShare["named"] =>
   rows
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .slice(0, namedMax)
@@ -110,7 +110,7 @@ const firstOf = (rows: readonly WorkspaceRow[]): Share["named"] =>
 
 /** As many projects, in order, as the names may need. */
 function lookedInto(
-  { projectIds }: Group,
+  { projectIds }: PermissionGroup,
   sizes: ReadonlyMap<string, number>,
   seesAll: (projectId: string) => boolean,
 ): string[] {
@@ -120,8 +120,8 @@ function lookedInto(
   return open.slice(0, taken + spare);
 }
 
-function byProject(rows: readonly WorkspaceRow[]): Map<string, WorkspaceRow[]> {
-  const found = new Map<string, WorkspaceRow[]>();
+function byProject(rows: readonly PreviewWorkspaceRow[]): Map<string, PreviewWorkspaceRow[]> {
+  const found = new Map<string, PreviewWorkspaceRow[]>();
   for (const row of rows) {
     const known = found.get(row.projectId);
     if (known === undefined) found.set(row.projectId, [row]);

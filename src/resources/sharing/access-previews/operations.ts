@@ -9,40 +9,40 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { readableProjects } from "../../register/projects/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { type ChangeReader, changeReader, type ReadChange, type SentChange } from "./changes.ts";
-import { accessPreviews, type PreviewView, type Unseen } from "./definition.ts";
-import { effectsOn, type Effects, isNothing } from "./effects.ts";
-import { type Told, withNames } from "./naming.ts";
-import { compose, concernOf, pictureAfter, pictureBefore, type Picture, type Subject } from "./picture.ts";
-import { at, carryOut, type MayRead, type Outcome, refuseUnseen } from "./rehearsal.ts";
-import { accessVersionOf, findNamed, type NamedRow, readableAmong } from "./store.ts";
+import { type ChangeParser, createChangeParser, type ParsedChange, type AccessChangeRequest } from "./changes.ts";
+import { accessPreviews, type PreviewView, type HiddenCounts } from "./definition.ts";
+import { effectsOn, type PreviewEffects, isNothing } from "./effects.ts";
+import { type SubjectEffect, nameEffects } from "./naming.ts";
+import { compareSnapshots, affectedScopeOf, takeFinalSnapshot, takeSnapshot, type SnapshotComparison, type PreviewSubject } from "./picture.ts";
+import { atChange, applyChanges, type CanReadChange, type ChangeResult, refuseUnseen } from "./rehearsal.ts";
+import { accessVersionOf, findReferenced, type ReferencedRow, readableAmong } from "./store.ts";
 
 /** `resources`: those whose operations can be previewed; their own handlers apply a change. */
 export function accessPreviewResource(resources: readonly Resource<Context>[]): Resource<Context> {
-  const read = changeReader(resources);
+  const read = createChangeParser(resources);
   return implement(accessPreviews, {
     previewAccess: ({ context, params, body }) => preview(read, context, params.organizationName, body.data.attributes),
   });
 }
 
-interface Asked {
-  readonly changes: readonly SentChange[];
+interface PreviewRequest {
+  readonly changes: readonly AccessChangeRequest[];
   readonly "access-version"?: string | null | undefined;
   readonly apply?: boolean | undefined;
 }
 
-interface Found {
+interface PreviewResult {
   readonly organization: OrganizationView;
   readonly accessVersion: string;
-  readonly results: readonly Outcome[];
-  readonly comparison: Picture;
+  readonly results: readonly ChangeResult[];
+  readonly comparison: SnapshotComparison;
 }
 
 /**
  * Raises `precondition-failed` if access has changed since the version in the request; when applying, also the refusal of the first
  * change that the caller can't make.
  */
-async function preview(read: ChangeReader, context: Context, organizationName: string, request: Asked) {
+async function preview(read: ChangeParser, context: Context, organizationName: string, request: PreviewRequest) {
   const { apply = false, "access-version": expected } = request;
   const changes = read(request.changes);
   const woken = new Set<string>();
@@ -59,32 +59,32 @@ async function run(
   tx: Tx,
   context: Context,
   organizationName: string,
-  changes: readonly ReadChange[],
+  changes: readonly ParsedChange[],
   { apply, expected }: { readonly apply: boolean; readonly expected: string | undefined },
-): Promise<Found> {
+): Promise<PreviewResult> {
   const organization = await loadOrganization(tx, context, organizationName, "removal");
   const accessVersion = await accessVersionOf(tx, organization.id);
   if (expected !== undefined && expected !== accessVersion) throw changedMeanwhile();
-  const named = await findNamed(
+  const named = await findReferenced(
     tx,
     organization.id,
-    changes.flatMap(({ names }) => names.map(({ id }) => id)),
+    changes.flatMap(({ references: names }) => names.map(({ id }) => id)),
     changes.flatMap(({ moves }) => moves?.name ?? []),
   );
   const missing = missingIn(organization, changes, named);
   const there = changes.filter((_, position) => !missing.has(position));
-  const affected = await concernOf(tx, organization, there, named);
-  const before = await pictureBefore(tx, context, organization, affected);
+  const affected = await affectedScopeOf(tx, organization, there, named);
+  const before = await takeSnapshot(tx, context, organization, affected);
   const mayRead = mayReadIn(tx, context, organization);
-  const { results, faults } = await carryOut(tx, context, changes, missing, mayRead);
+  const { results, faults } = await applyChanges(tx, context, changes, missing, mayRead);
   const refuseUnseenFirst = () => refuseUnseen(tx, context, changes, results, missing, mayRead);
   // Other faults are reported only afterwards, because they would reveal what exists.
   if (apply || faults.length > 0) await refuseUnseenFirst();
   if (faults.length > 0) throw invalid([...faults]);
   if (apply) refuseRefused(results);
-  const after = await pictureAfter(tx, context, organization, affected, before);
+  const after = await takeFinalSnapshot(tx, context, organization, affected, before);
   if (!apply) await refuseUnseenFirst();
-  const comparison = compose(organization, affected, before, after, principalOf(context.actor));
+  const comparison = compareSnapshots(organization, affected, before, after, principalOf(context.actor));
   return { organization, accessVersion, results, comparison };
 }
 
@@ -97,11 +97,11 @@ const changedMeanwhile = (): AppError =>
 /** The positions of changes that refer to what does not exist in the organization. */
 function missingIn(
   organization: OrganizationView,
-  changes: readonly ReadChange[],
-  rows: readonly NamedRow[],
+  changes: readonly ParsedChange[],
+  rows: readonly ReferencedRow[],
 ): ReadonlySet<number> {
   const there = new Set(rows.flatMap(({ type, id, name }) => [`${type} ${id}`, `${type} named ${name}`]));
-  const isMissing = ({ names, params, moves }: ReadChange): boolean => {
+  const isMissing = ({ references: names, params, moves }: ParsedChange): boolean => {
     const { organizationName = organization.name } = params;
     return (
       fold(organizationName) !== fold(organization.name) ||
@@ -113,7 +113,7 @@ function missingIn(
 }
 
 /** The right to move is checked before a move's workspaces and new project are, so whether the caller can read these is checked here. */
-function mayReadIn(tx: Tx, context: Context, organization: OrganizationView): MayRead {
+function mayReadIn(tx: Tx, context: Context, organization: OrganizationView): CanReadChange {
   return async ({ moves }) => {
     if (moves === undefined) return true;
     const [project] = await readableProjects(tx, context, [moves.to]);
@@ -122,21 +122,21 @@ function mayReadIn(tx: Tx, context: Context, organization: OrganizationView): Ma
   };
 }
 
-function refuseRefused(results: readonly Outcome[]): void {
-  for (const [position, { refusal }] of results.entries()) if (refusal !== undefined) throw at(refusal, position);
+function refuseRefused(results: readonly ChangeResult[]): void {
+  for (const [position, { refusal }] of results.entries()) if (refusal !== undefined) throw atChange(refusal, position);
 }
 
 async function viewOf(
   context: Context,
-  sent: readonly SentChange[],
-  { organization, accessVersion, results, comparison }: Found,
+  sent: readonly AccessChangeRequest[],
+  { organization, accessVersion, results, comparison }: PreviewResult,
   applied: boolean,
 ): Promise<PreviewView> {
   const { reader } = context.database;
   const effects = [...(await effectsOnAll(comparison))];
-  const [gains, losses] = (["gains", "losses"] as const).map((side) => sideOf(effects, side)) as [Side, Side];
+  const [gains, losses] = (["gains", "losses"] as const).map((side) => sideOf(effects, side)) as [EffectSide, EffectSide];
   const visible = [...gains.visible, ...losses.visible];
-  const named = await withNames(reader, context, organization, comparison, visible, applied);
+  const named = await nameEffects(reader, context, organization, comparison, visible, applied);
   const changes = sent.map(({ method, path }, position) => {
     const refusal = results[position]?.refusal;
     return { method, path, allowed: refusal === undefined, refusal: refusal?.message ?? null };
@@ -155,16 +155,16 @@ async function viewOf(
   };
 }
 
-interface Side {
-  readonly visible: readonly Told[];
-  readonly unseen: Unseen;
+interface EffectSide {
+  readonly visible: readonly SubjectEffect[];
+  readonly unseen: HiddenCounts;
 }
 
-function sideOf(effects: readonly (readonly [Subject, Effects])[], side: "gains" | "losses"): Side {
+function sideOf(effects: readonly (readonly [PreviewSubject, PreviewEffects])[], side: "gains" | "losses"): EffectSide {
   const all = effects
-    .map(([subject, both]): Told => ({ subject, effect: both[side] }))
+    .map(([subject, both]): SubjectEffect => ({ subject, effect: both[side] }))
     .filter(({ effect }) => !isNothing(effect));
-  const unseen = (type: Subject["type"]) =>
+  const unseen = (type: PreviewSubject["type"]) =>
     all.filter(({ subject }) => !subject.isVisible && subject.type === type).length;
   return {
     visible: all.filter(({ subject }) => subject.isVisible).toSorted(bySubject),
@@ -172,13 +172,13 @@ function sideOf(effects: readonly (readonly [Subject, Effects])[], side: "gains"
   };
 }
 
-const bySubject = ({ subject: a }: Told, { subject: b }: Told): number =>
+const bySubject = ({ subject: a }: SubjectEffect, { subject: b }: SubjectEffect): number =>
   a.type === b.type ? (fold(a.name) < fold(b.name) ? -1 : 1) : a.type < b.type ? -1 : 1;
 
 /** Computed once for all subjects in the same teams, yielding to other work in between. */
-async function effectsOnAll({ previewed, subjects }: Picture): Promise<Map<Subject, Effects>> {
-  const known = new Map<string, Effects>();
-  const all = new Map<Subject, Effects>();
+async function effectsOnAll({ previewed, subjects }: SnapshotComparison): Promise<Map<PreviewSubject, PreviewEffects>> {
+  const known = new Map<string, PreviewEffects>();
+  const all = new Map<PreviewSubject, PreviewEffects>();
   for (const subject of subjects) {
     const key = `${subject.type} ${subject.equivalenceKey}`;
     let effects = known.get(key);
@@ -192,7 +192,7 @@ async function effectsOnAll({ previewed, subjects }: Picture): Promise<Map<Subje
   return all;
 }
 
-function asActor({ type, id, name, isSiteAdmin }: Subject, organizationId: string): Actor {
+function asActor({ type, id, name, isSiteAdmin }: PreviewSubject, organizationId: string): Actor {
   if (type === "teams") return { kind: "team", teamId: id, name, organizationId, tokenId: "" };
   return { kind: "user", userId: id, name, siteAdmin: isSiteAdmin, tokenId: "", tokenAgeMs: 0 };
 }

@@ -5,43 +5,43 @@
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
-import type { ReadChange } from "./changes.ts";
-import type { Position, TeamGrants, World } from "./effects.ts";
+import type { ParsedChange } from "./changes.ts";
+import type { SubjectPosition, TeamGrants, PreviewedOrganization } from "./effects.ts";
 import {
   findPeople,
-  findPlaces,
+  findMovingWorkspaces,
   findProjectRecords,
   findProjects,
   findSeats,
   findTeams,
   findWorkspaceRecords,
-  type NamedRow,
+  type ReferencedRow,
   type PersonRow,
   type ProjectRecordRow,
-  type ProjectRow,
-  type SeatRow,
-  type TeamRow,
+  type PreviewProjectRow,
+  type TeamSeatRow,
+  type PreviewTeamRow,
   teamsOnProjects,
-  type Within,
+  type ProjectScope,
   type WorkspaceRecordRow,
-  type WorkspaceRow,
+  type PreviewWorkspaceRow,
 } from "./store.ts";
 
 /** What changes affect, as far as that is known beforehand. */
-export interface Concern {
+export interface AffectedScope {
   readonly teamIds: readonly string[];
   readonly userIds: readonly string[];
   readonly workspaceIds: readonly string[];
-  readonly within: Within;
+  readonly within: ProjectScope;
 }
 
 /** Records and moves matter in their projects; team memberships and organization-level permissions matter everywhere. */
-export async function concernOf(
+export async function affectedScopeOf(
   tx: Tx,
   organization: OrganizationView,
-  changes: readonly ReadChange[],
-  named: readonly NamedRow[],
-): Promise<Concern> {
+  changes: readonly ParsedChange[],
+  named: readonly ReferencedRow[],
+): Promise<AffectedScope> {
   const moving = changes.flatMap(({ moves }) => moves ?? []);
   const ids = new Set(moving.flatMap((move) => move.ids));
   const names = new Set(moving.flatMap(({ name }) => name ?? []));
@@ -50,7 +50,7 @@ export async function concernOf(
   );
   const movedBetween = [...movingRows.flatMap(({ projectId }) => projectId ?? []), ...moving.map(({ to }) => to)];
   const isEverywhere = changes.some(
-    ({ names: things, moves }) =>
+    ({ references: things, moves }) =>
       moves === undefined && things.every(({ type }) => type === "teams" || type === "organization-memberships"),
   );
   const onProjects = moving.length === 0 ? [] : await teamsOnProjects(tx, organization.id, movedBetween);
@@ -66,54 +66,54 @@ export async function concernOf(
 
 const distinct = (values: readonly string[]): string[] => [...new Set(values)];
 
-interface Records {
+interface TeamRecords {
   readonly onProjects: readonly ProjectRecordRow[];
   readonly onWorkspaces: readonly WorkspaceRecordRow[];
 }
 
-async function findRecords(tx: Tx, organizationId: string, teamIds: readonly string[], within: Within) {
+async function findRecords(tx: Tx, organizationId: string, teamIds: readonly string[], within: ProjectScope) {
   return {
     onProjects: await findProjectRecords(tx, organizationId, teamIds, within),
     onWorkspaces: await findWorkspaceRecords(tx, organizationId, teamIds, within),
   };
 }
 
-export interface Before {
-  readonly teams: readonly TeamRow[];
-  readonly seats: readonly SeatRow[];
+export interface AccessSnapshot {
+  readonly teams: readonly PreviewTeamRow[];
+  readonly seats: readonly TeamSeatRow[];
   readonly people: readonly PersonRow[];
-  readonly records: Records;
-  readonly places: readonly WorkspaceRow[];
+  readonly records: TeamRecords;
+  readonly places: readonly PreviewWorkspaceRow[];
 }
 
-export async function pictureBefore(
+export async function takeSnapshot(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
-  { teamIds, userIds, workspaceIds, within }: Concern,
-): Promise<Before> {
+  { teamIds, userIds, workspaceIds, within }: AffectedScope,
+): Promise<AccessSnapshot> {
   const seats = await findSeats(tx, organization.id, "teamId", teamIds);
   return {
     teams: await findTeams(tx, context, organization, teamIds),
     seats,
     people: await findPeople(tx, organization.id, distinct([...userIds, ...seats.map(({ userId }) => userId)])),
     records: await findRecords(tx, organization.id, teamIds, within),
-    places: await findPlaces(tx, organization.id, workspaceIds),
+    places: await findMovingWorkspaces(tx, organization.id, workspaceIds),
   };
 }
 
 /** After the changes, also with the other teams of the affected users. */
-export interface After extends Before {
-  readonly projects: readonly ProjectRow[];
+export interface FinalAccessSnapshot extends AccessSnapshot {
+  readonly projects: readonly PreviewProjectRow[];
 }
 
-export async function pictureAfter(
+export async function takeFinalSnapshot(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
-  affected: Concern,
-  before: Before,
-): Promise<After> {
+  affected: AffectedScope,
+  before: AccessSnapshot,
+): Promise<FinalAccessSnapshot> {
   const { id } = organization;
   const joined = await findSeats(tx, id, "teamId", affected.teamIds);
   const userIds = distinct([...before.people.map((person) => person.id), ...joined.map(({ userId }) => userId)]);
@@ -124,12 +124,12 @@ export async function pictureAfter(
     people: await findPeople(tx, id, userIds),
     teams: await findTeams(tx, context, organization, teamIds),
     records: await findRecords(tx, id, teamIds, affected.within),
-    places: await findPlaces(tx, id, affected.workspaceIds),
+    places: await findMovingWorkspaces(tx, id, affected.workspaceIds),
     projects: await findProjects(tx, context, id, affected.within),
   };
 }
 
-export interface Subject {
+export interface PreviewSubject {
   readonly type: "teams" | "users";
   readonly id: string;
   readonly name: string;
@@ -137,29 +137,29 @@ export interface Subject {
   readonly isVisible: boolean;
   /** Equal for users in the same teams: the changes have the same effects on them. */
   readonly equivalenceKey: string;
-  readonly before: Position;
-  readonly after: Position;
+  readonly before: SubjectPosition;
+  readonly after: SubjectPosition;
 }
 
-export interface KnownWorkspace extends WorkspaceRow {
+export interface TrackedWorkspace extends PreviewWorkspaceRow {
   readonly projectBefore: string;
 }
 
-export interface Picture {
-  readonly previewed: World;
-  readonly subjects: readonly Subject[];
-  readonly projects: readonly ProjectRow[];
-  readonly known: ReadonlyMap<string, KnownWorkspace>;
+export interface SnapshotComparison {
+  readonly previewed: PreviewedOrganization;
+  readonly subjects: readonly PreviewSubject[];
+  readonly projects: readonly PreviewProjectRow[];
+  readonly known: ReadonlyMap<string, TrackedWorkspace>;
 }
 
 /** Combines the two snapshots. Pure. */
-export function compose(
+export function compareSnapshots(
   organization: OrganizationView,
-  affected: Concern,
-  before: Before,
-  after: After,
+  affected: AffectedScope,
+  before: AccessSnapshot,
+  after: FinalAccessSnapshot,
   callerId: string,
-): Picture {
+): SnapshotComparison {
   const sides = sidesOf(affected, before, after);
   const known = knownWorkspaces(before, after);
   const places = [...known].map(
@@ -173,25 +173,25 @@ export function compose(
       organizationId: organization.id,
       allowForceDeleteWorkspaces: organization.allowForceDeleteWorkspaces,
       projects: after.projects,
-      places: new Map(places),
+      workspaceProjects: new Map(places),
       movedIds: new Set(after.places.map(({ workspaceId }) => workspaceId)),
     },
   };
 }
 
-type GrantsOf = (teamId: string) => TeamGrants | undefined;
+type TeamGrantsLookup = (teamId: string) => TeamGrants | undefined;
 
 /** Teams that are not affected are the same before and after. */
-interface Sides {
-  readonly grantsBefore: GrantsOf;
-  readonly grantsAfter: GrantsOf;
+interface ComparisonSides {
+  readonly grantsBefore: TeamGrantsLookup;
+  readonly grantsAfter: TeamGrantsLookup;
   readonly seatsBefore: ReadonlyMap<string, readonly string[]>;
   readonly seatsAfter: ReadonlyMap<string, readonly string[]>;
   /** Affected, and visible to the caller. */
   readonly visibleTeams: ReadonlySet<string>;
 }
 
-function sidesOf({ teamIds }: Concern, before: Before, after: After): Sides {
+function sidesOf({ teamIds }: AffectedScope, before: AccessSnapshot, after: FinalAccessSnapshot): ComparisonSides {
   const concerned = new Set(teamIds);
   const [changed, now] = [grantsOf(before.teams, before.records), grantsOf(after.teams, after.records)];
   const visible = [...before.teams, ...after.teams].filter(({ id, isVisible }) => isVisible === 1 && concerned.has(id));
@@ -204,11 +204,11 @@ function sidesOf({ teamIds }: Concern, before: Before, after: After): Sides {
   };
 }
 
-function positionOf(isMember: number, teamIds: readonly string[], grants: GrantsOf): Position {
+function positionOf(isMember: number, teamIds: readonly string[], grants: TeamGrantsLookup): SubjectPosition {
   return { isMember: isMember > 0, teams: teamIds.flatMap((id) => grants(id) ?? []) };
 }
 
-function teamsOf({ grantsBefore, grantsAfter, visibleTeams }: Sides, before: Before): Subject[] {
+function teamsOf({ grantsBefore, grantsAfter, visibleTeams }: ComparisonSides, before: AccessSnapshot): PreviewSubject[] {
   return before.teams.map(({ id, name }) => ({
     type: "teams",
     id,
@@ -222,7 +222,7 @@ function teamsOf({ grantsBefore, grantsAfter, visibleTeams }: Sides, before: Bef
 }
 
 /** Users who are named are visible; others are visible through an affected team that the caller can see. */
-function peopleOf(sides: Sides, named: ReadonlySet<string>, before: Before, after: After): Subject[] {
+function peopleOf(sides: ComparisonSides, named: ReadonlySet<string>, before: AccessSnapshot, after: FinalAccessSnapshot): PreviewSubject[] {
   const known = new Map(before.people.map((person) => [person.id, person]));
   return after.people.map((person) => {
     const { id, name, isSiteAdmin, isMember } = person;
@@ -247,7 +247,7 @@ function peopleOf(sides: Sides, named: ReadonlySet<string>, before: Before, afte
   });
 }
 
-function knownWorkspaces(before: Before, after: After): Map<string, KnownWorkspace> {
+function knownWorkspaces(before: AccessSnapshot, after: FinalAccessSnapshot): Map<string, TrackedWorkspace> {
   const was = new Map(before.places.map(({ workspaceId, projectId }) => [workspaceId, projectId]));
   const rows = [...before.records.onWorkspaces, ...after.records.onWorkspaces, ...after.places];
   return new Map(
@@ -258,7 +258,7 @@ function knownWorkspaces(before: Before, after: After): Map<string, KnownWorkspa
   );
 }
 
-function grantsOf(teams: readonly TeamRow[], { onProjects, onWorkspaces }: Records): Map<string, TeamGrants> {
+function grantsOf(teams: readonly PreviewTeamRow[], { onProjects, onWorkspaces }: TeamRecords): Map<string, TeamGrants> {
   const grants = new Map(
     teams.map(({ id, organizationAccess }) => [
       id,
@@ -271,7 +271,7 @@ function grantsOf(teams: readonly TeamRow[], { onProjects, onWorkspaces }: Recor
   return grants;
 }
 
-function byPerson(seats: readonly SeatRow[]): Map<string, string[]> {
+function byPerson(seats: readonly TeamSeatRow[]): Map<string, string[]> {
   const teams = new Map<string, string[]>();
   for (const { userId, teamId } of seats) {
     const known = teams.get(userId);

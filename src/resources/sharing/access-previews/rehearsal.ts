@@ -3,22 +3,22 @@
  * is applied as the operator, so that its effects can be shown; the caller of this module decides whether to commit.
  */
 import { sql } from "kysely";
-import { Denied } from "../../../access/granted.ts";
+import { PermissionDenied } from "../../../access/granted.ts";
 import type { Database, Tx } from "../../../database/database.ts";
 import { AppError, type Fault } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import { noIfMatch } from "../../shared/preconditions.ts";
 import { parseQuery } from "../../../jsonapi/query.ts";
-import { faultsOf, pointerOf, type ReadChange } from "./changes.ts";
+import { faultsOf, pointerOf, type ParsedChange } from "./changes.ts";
 
-export interface Outcome {
+export interface ChangeResult {
   readonly refusal: AppError | undefined;
   /** The caller could not see what it refers to when it was applied, or earlier changes had deleted it. */
   readonly isUnseen: boolean;
 }
 
 /** Whether the caller can read what else the change refers to; called if they can't make it. */
-export type MayRead = (change: ReadChange) => Promise<boolean>;
+export type CanReadChange = (change: ParsedChange) => Promise<boolean>;
 
 /** A database of which every read and write runs in one transaction. */
 function within(database: Database, tx: Tx): Database {
@@ -27,15 +27,15 @@ function within(database: Database, tx: Tx): Database {
 }
 
 /** `missing`: the positions of changes that refer to what does not exist. Also returns the faults of all changes. */
-export async function carryOut(
+export async function applyChanges(
   tx: Tx,
   context: Context,
-  changes: readonly ReadChange[],
+  changes: readonly ParsedChange[],
   missing: ReadonlySet<number>,
-  mayRead: MayRead,
-): Promise<{ results: readonly Outcome[]; faults: readonly Fault[] }> {
+  mayRead: CanReadChange,
+): Promise<{ results: readonly ChangeResult[]; faults: readonly Fault[] }> {
   const inside: Context = { ...context, database: within(context.database, tx), ifMatch: noIfMatch };
-  const results: Outcome[] = [];
+  const results: ChangeResult[] = [];
   const faults: Fault[] = [];
   await sql`savepoint beginning`.execute(tx.db);
   for (const [position, change] of changes.entries()) {
@@ -49,12 +49,12 @@ export async function carryOut(
     results.push(result);
     // As the operator; a change that fails for everybody has no effect.
     if (result.refusal !== undefined)
-      await attempt(tx, { ...inside, actor: { kind: "operator" } }, change, change.essence);
+      await attempt(tx, { ...inside, actor: { kind: "operator" } }, change, change.accessInput);
   }
   return { results, faults };
 }
 
-async function resultOf(refusal: AppError | undefined, change: ReadChange, mayRead: MayRead): Promise<Outcome> {
+async function resultOf(refusal: AppError | undefined, change: ParsedChange, mayRead: CanReadChange): Promise<ChangeResult> {
   if (refusal === undefined || isBad(refusal) || refusal.code === "conflict") return { refusal, isUnseen: false };
   if (!isDenial(refusal)) return { refusal, isUnseen: true };
   return (await mayRead(change)) ? { refusal, isUnseen: false } : { refusal: unseen(), isUnseen: true };
@@ -68,18 +68,18 @@ async function resultOf(refusal: AppError | undefined, change: ReadChange, mayRe
 export async function refuseUnseen(
   tx: Tx,
   context: Context,
-  changes: readonly ReadChange[],
-  results: readonly Outcome[],
+  changes: readonly ParsedChange[],
+  results: readonly ChangeResult[],
   missing: ReadonlySet<number>,
-  mayRead: MayRead,
+  mayRead: CanReadChange,
 ): Promise<void> {
   const inside: Context = { ...context, database: within(context.database, tx), ifMatch: noIfMatch };
   for (const [position, change] of changes.entries()) {
     if (!results[position]?.isUnseen) continue;
-    if (missing.has(position)) throw at(unseen(), position);
+    if (missing.has(position)) throw atChange(unseen(), position);
     await sql`rollback to savepoint beginning`.execute(tx.db);
     const { isUnseen } = await resultOf(await attempt(tx, inside, change, change.input), change, mayRead);
-    if (isUnseen) throw at(unseen(), position);
+    if (isUnseen) throw atChange(unseen(), position);
   }
 }
 
@@ -87,7 +87,7 @@ export async function refuseUnseen(
 const isBad = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
 
 /** The caller can see what it refers to, but lacks the permission. */
-const isDenial = (error: AppError): boolean => error instanceof Denied || error.code === "forbidden";
+const isDenial = (error: AppError): boolean => error instanceof PermissionDenied || error.code === "forbidden";
 
 const unseen = (): AppError =>
   new AppError(
@@ -95,7 +95,7 @@ const unseen = (): AppError =>
     "The change names something that does not exist, or that you are not allowed to see. Check the ids or names, and your token.",
   );
 
-export function at(error: AppError, position: number): AppError {
+export function atChange(error: AppError, position: number): AppError {
   const { code, faults, internal, retryAfterSeconds } = error;
   const placed = faults.map(({ detail }) => ({ detail, pointer: pointerOf(position) }));
   return new AppError(code, placed, { internal, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) });
@@ -105,7 +105,7 @@ export function at(error: AppError, position: number): AppError {
 const refusalCodes: ReadonlySet<string> = new Set(["invalid", "invalid-record", "not-found", "forbidden", "conflict"]);
 
 /** Applies a change; if it is refused, rolls it back alone and returns the refusal. */
-async function attempt(tx: Tx, context: Context, change: ReadChange, body: unknown): Promise<AppError | undefined> {
+async function attempt(tx: Tx, context: Context, change: ParsedChange, body: unknown): Promise<AppError | undefined> {
   const { handler, operation, params } = change;
   await sql`savepoint change`.execute(tx.db);
   try {

@@ -1,7 +1,7 @@
 /** SQL of access previews: the access version, what changes refer to, and the grants of teams before and after. It only reads. */
 import { sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
-import { bitOf } from "../../../access/permission-set.ts";
+import { permissionBit } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
@@ -9,7 +9,7 @@ import type { Context } from "../../shared/context.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { hasWorkspaceGrant, projectGrants } from "../../shared/grants/reads.ts";
 import { teamIsVisible } from "../../identity/teams/visibility.ts";
-import type { NamedType } from "./changes.ts";
+import type { ReferencedType } from "./changes.ts";
 import { namedMax } from "./definition.ts";
 
 /** Differs after every change of access in an organization, and when access expires. */
@@ -31,8 +31,8 @@ export async function accessVersionOf(tx: Tx, organizationId: string): Promise<s
 }
 
 /** A resource of the organization that a change refers to; a membership in several teams has several rows. */
-export interface NamedRow {
-  readonly type: NamedType;
+export interface ReferencedRow {
+  readonly type: ReferencedType;
   readonly id: string;
   readonly name: string | null;
   readonly teamId: string | null;
@@ -41,16 +41,16 @@ export interface NamedRow {
 }
 
 /** Those of the resources that the organization has, in one statement. Workspaces are also found by name. */
-export async function findNamed(
+export async function findReferenced(
   tx: Tx,
   organizationId: string,
   ids: readonly string[],
   workspaceNames: readonly string[],
-): Promise<NamedRow[]> {
+): Promise<ReferencedRow[]> {
   const isNamed = (column: string) =>
     sql`organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref(column), ids)}`;
   const none = sql`cast(null as text)`;
-  const found = await sql<NamedRow>`
+  const found = await sql<ReferencedRow>`
     select 'teams' as type, id, ${none} as name, id as team_id, ${none} as project_id, ${none} as user_id
       from teams where ${isNamed("id")}
     union all
@@ -92,7 +92,7 @@ export async function teamsOnProjects(
   return found.map(({ teamId }) => teamId);
 }
 
-export interface TeamRow {
+export interface PreviewTeamRow {
   readonly id: string;
   readonly name: string;
   readonly organizationAccess: number;
@@ -104,7 +104,7 @@ export async function findTeams(
   { actor }: Pick<Context, "actor">,
   organization: OrganizationView,
   ids: readonly string[],
-): Promise<TeamRow[]> {
+): Promise<PreviewTeamRow[]> {
   const visible = teamIsVisible(actor, organization.standing);
   return tx.db
     .selectFrom("teams as t")
@@ -115,7 +115,7 @@ export async function findTeams(
     .execute();
 }
 
-export interface SeatRow {
+export interface TeamSeatRow {
   readonly teamId: string;
   readonly userId: string;
 }
@@ -126,7 +126,7 @@ export async function findSeats(
   organizationId: string,
   by: "teamId" | "userId",
   ids: readonly string[],
-): Promise<SeatRow[]> {
+): Promise<TeamSeatRow[]> {
   const found = await tx.db
     .selectFrom("teamMembers as seat")
     .select(["seat.teamId", "seat.userId"])
@@ -135,7 +135,7 @@ export async function findSeats(
     .where(tx.dialect.isOneOf(sql.ref(`seat.${by}`), ids))
     .where(inForce("seat"))
     .execute();
-  return found as SeatRow[];
+  return found as TeamSeatRow[];
 }
 
 export interface PersonRow {
@@ -164,13 +164,13 @@ export interface ProjectRecordRow {
 }
 
 /** The projects whose records count. */
-export type Within = readonly string[] | "everywhere";
+export type ProjectScope = readonly string[] | "everywhere";
 
 export async function findProjectRecords(
   tx: Tx,
   organizationId: string,
   teamIds: readonly string[],
-  within: Within,
+  within: ProjectScope,
 ): Promise<ProjectRecordRow[]> {
   let rows = tx.db
     .selectFrom("teamProjects as r")
@@ -182,12 +182,12 @@ export async function findProjectRecords(
   return rows.execute();
 }
 
-export interface WorkspaceRecordRow extends WorkspaceRow {
+export interface WorkspaceRecordRow extends PreviewWorkspaceRow {
   readonly teamId: string;
   readonly permissions: number;
 }
 
-export interface WorkspaceRow {
+export interface PreviewWorkspaceRow {
   readonly workspaceId: string;
   readonly name: string;
   readonly projectId: string;
@@ -197,7 +197,7 @@ export async function findWorkspaceRecords(
   tx: Tx,
   organizationId: string,
   teamIds: readonly string[],
-  within: Within,
+  within: ProjectScope,
 ): Promise<WorkspaceRecordRow[]> {
   let rows = tx.db
     .selectFrom("teamWorkspaces as r")
@@ -211,7 +211,7 @@ export async function findWorkspaceRecords(
 }
 
 /** The current projects of workspaces that may move. */
-export async function findPlaces(tx: Tx, organizationId: string, ids: readonly string[]): Promise<WorkspaceRow[]> {
+export async function findMovingWorkspaces(tx: Tx, organizationId: string, ids: readonly string[]): Promise<PreviewWorkspaceRow[]> {
   return tx.db
     .selectFrom("workspaces as w")
     .select(["w.id as workspaceId", "w.name", "w.projectId"])
@@ -220,7 +220,7 @@ export async function findPlaces(tx: Tx, organizationId: string, ids: readonly s
     .execute();
 }
 
-export interface ProjectRow {
+export interface PreviewProjectRow {
   readonly id: string;
   readonly name: string;
   readonly workspaceCount: number;
@@ -231,8 +231,8 @@ export async function findProjects(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
   organizationId: string,
-  within: Within,
-): Promise<ProjectRow[]> {
+  within: ProjectScope,
+): Promise<PreviewProjectRow[]> {
   let rows = tx.db
     .selectFrom("projects as p")
     .select(["p.id", "p.name", "p.workspaceCount"])
@@ -259,18 +259,18 @@ export async function readableAmong(
 }
 
 /** The workspaces of these projects on which the caller's teams have records of their own. */
-export async function givenOneByOne(
+export async function individuallyGrantedWorkspaces(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
   organizationId: string,
   projectIds: readonly string[],
-): Promise<WorkspaceRow[]> {
+): Promise<PreviewWorkspaceRow[]> {
   return tx.db
     .selectFrom("workspaces as w")
     .select(["w.id as workspaceId", "w.name", "w.projectId"])
     .where("w.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("w.projectId"), projectIds))
-    .where(hasWorkspaceGrant(sql`${organizationId}`, sql.ref("w.id"), principalOf(actor), bitOf("runs", "read")))
+    .where(hasWorkspaceGrant(sql`${organizationId}`, sql.ref("w.id"), principalOf(actor), permissionBit("runs", "read")))
     .execute();
 }
 
@@ -280,7 +280,7 @@ export async function firstInProjects(
   organizationId: string,
   projectIds: readonly string[],
   known: readonly string[],
-): Promise<WorkspaceRow[]> {
+): Promise<PreviewWorkspaceRow[]> {
   // Neither ids nor names of workspaces contain spaces or slashes.
   const found = await sql<{ projectId: string; listed: string | null }>`
     select p.id as project_id, (

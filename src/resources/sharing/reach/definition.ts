@@ -4,14 +4,14 @@
  */
 import { z } from "zod";
 import type { SourcedGrant } from "../../../access/explain.ts";
-import { levelNames, reachPermissionNames, type ThingKind, thingKinds } from "../../../access/reach.ts";
+import { levelNames, reachPermissionNames, type TargetKind, targetKinds } from "../../../access/reach.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
-import { choice, textParameter } from "../../../jsonapi/query.ts";
+import { choiceParameter, textParameter } from "../../../jsonapi/query.ts";
 import { text } from "../../../jsonapi/schemas.ts";
-import { projectShown, source, sourceOf, type Subject, subjectShown } from "../access-explanations/definition.ts";
+import { projectShown, source, sourceOf, type ExplainedSubject, subjectShown } from "../access-explanations/definition.ts";
 
 export interface ReachView {
-  readonly kind: ThingKind;
+  readonly kind: TargetKind;
   readonly id: string;
   readonly name: string;
   readonly projectId: string;
@@ -22,7 +22,7 @@ export interface ReachView {
   readonly grants: readonly SourcedGrant[];
   /** From other teams. */
   readonly hiddenSources: number;
-  readonly subject: Subject;
+  readonly subject: ExplainedSubject;
   readonly organizationName: string;
 }
 
@@ -30,7 +30,7 @@ const givenBy = ({ grants, ...view }: Pick<ReachView, "grants" | "subject" | "or
   grants.map((grant) => sourceOf(grant.source, view));
 
 const count = z.number().int().min(0);
-const byLevel = (kind: ThingKind) => z.object(Object.fromEntries(levelNames(kind).map((level) => [level, count])));
+const byLevel = (kind: TargetKind) => z.object(Object.fromEntries(levelNames(kind).map((level) => [level, count])));
 const counts = z.object({ projects: count, workspaces: count });
 
 const meta = z.object({
@@ -41,7 +41,7 @@ const meta = z.object({
   refused: z.string().optional().describe("Why a token reaches nothing, regardless of its holder's access."),
 });
 
-export const filterPermission = choice(
+export const filterPermission = choiceParameter(
   reachPermissionNames,
   "Only where this permission is granted: any `can-*` of workspaces or projects.",
 );
@@ -73,7 +73,7 @@ export const reaches = defineResource<ReachView>()(({ readOnly, toOne }) => ({
   doc: "A project or workspace that a user, team or token can reach, with the permissions there and the records that give them.",
   id: (view) => `${view.id}:${view.subject.id}`,
   attributes: {
-    kind: readOnly(z.enum(thingKinds as ["project", "workspace"]), "Whether it is a project or a workspace."),
+    kind: readOnly(z.enum(targetKinds as ["project", "workspace"]), "Whether it is a project or a workspace."),
     name: readOnly(text(), "The name of the project or workspace."),
     "project-name": readOnly(text(), "The name of the project, or of the workspace's project."),
     level: readOnly(

@@ -1,10 +1,10 @@
 /** Operations on reach. They only read: two statements for a page, and one per batch for an export. */
 import { nowMs } from "../../../kernel/time.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
-import { exported } from "../../identity/authentication-tokens/exports.ts";
+import { startExport } from "../../identity/authentication-tokens/exports.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { reaches } from "./definition.ts";
-import { askedOf, grantReach, metaOf, subjectOf, viewOf, visibleIn } from "./rules.ts";
+import { reachSearchFor, grantReach, metaOf, subjectOf, viewOf, visibleIn } from "./rules.ts";
 import { findReached } from "./store.ts";
 import { findSubject, type SubjectReference } from "./subject.ts";
 import { tableOf } from "./table.ts";
@@ -33,10 +33,10 @@ async function listReach(context: Context, reference: SubjectReference, query: R
   const { filterPermission: permission, page } = query;
   const row = await findSubject(database.reader, actor, reference, permission);
   const subject = subjectOf(actor, grantReach(actor, reference, row), nowMs());
-  const search = askedOf(actor, subject, permission);
+  const search = reachSearchFor(actor, subject, permission);
   const descending = query.sort?.descending ?? false;
   if (asTable)
-    return exported(
+    return startExport(
       context,
       subject.organizationId,
       tableOf(database.reader, subject, search, descending),

@@ -1,35 +1,35 @@
 /** Pure rules of reach: who can query whose reach, the subject's standing in the organization, and what is shown of a target. */
 import type { Actor } from "../../../access/actor.ts";
-import { effective } from "../../../access/effective.ts";
-import { grantsOf } from "../../../access/explain.ts";
-import { open, type Standing, standingOf } from "../../../access/organization.ts";
-import { mayManageToken } from "../../../access/permissions/organization.ts";
+import { effectiveAccess } from "../../../access/effective.ts";
+import { sourcedGrantsOf } from "../../../access/explain.ts";
+import { noRestrictions, type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { canManageToken } from "../../../access/permissions/organization.ts";
 import {
   levelNames,
   levelOf,
-  mayAskAboutPerson,
-  mayAskAboutTeam,
+  canReadPersonReach,
+  canReadTeamReach,
   permissionsOn,
-  type ThingKind,
-  wantedOn,
+  type TargetKind,
+  maskRequirementFor,
 } from "../../../access/reach.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
-import type { Subject } from "../access-explanations/definition.ts";
+import type { ExplainedSubject } from "../access-explanations/definition.ts";
 import type { ReachView } from "./definition.ts";
-import type { Asked, Reached } from "./store.ts";
-import { type SubjectReference, type SubjectRow, type Tally, talliesIn } from "./subject.ts";
+import type { ReachSearch, ReachedTarget } from "./store.ts";
+import { type SubjectReference, type SubjectRow, type ReachTally, parseTallies } from "./subject.ts";
 
 export interface ReachSubject {
   readonly actor: Actor;
-  readonly standing: Standing;
-  readonly shown: Subject;
+  readonly standing: OrganizationStanding;
+  readonly shown: ExplainedSubject;
   readonly organizationId: string;
   readonly organizationName: string;
   readonly allowForceDeleteWorkspaces: number;
   /** The caller's own standing in the organization. */
-  readonly caller: Standing;
-  readonly tallies: readonly Tally[];
+  readonly caller: OrganizationStanding;
+  readonly tallies: readonly ReachTally[];
   readonly workspaces: number;
   readonly refused: string | undefined;
   /** When the token expires, and the result with it, in milliseconds; infinity if it does not expire. */
@@ -47,25 +47,25 @@ export function grantReach(actor: Actor, reference: SubjectReference, row: Subje
   const standing = standingOf(actor, { ...row, organizationId: row.organizationId ?? "" });
   if (reference.by === "token") refuseToken(actor, reference, row, standing);
   if (row.organizationName === null || (!standing.member && reference.by !== "team")) throw notFound("organization");
-  if (reference.by === "team" && !mayAskAboutTeam(standing, row)) throw notFound("team");
+  if (reference.by === "team" && !canReadTeamReach(standing, row)) throw notFound("team");
   if (reference.by === "user" && !canQueryPerson(actor, row, standing)) throw notFound("user");
   return row;
 }
 
 /** A member of the organization; or a site admin who queries their own reach. */
-function canQueryPerson(actor: Actor, { userId, subjectIsMember }: SubjectRow, standing: Standing): boolean {
+function canQueryPerson(actor: Actor, { userId, subjectIsMember }: SubjectRow, standing: OrganizationStanding): boolean {
   const isSelf = actor.kind === "user" && actor.userId === userId;
-  return userId !== null && (isSelf || subjectIsMember > 0) && mayAskAboutPerson(standing, isSelf);
+  return userId !== null && (isSelf || subjectIsMember > 0) && canReadPersonReach(standing, isSelf);
 }
 
 function refuseToken(
   actor: Actor,
   { organizationName }: SubjectReference & { readonly by: "token" },
   row: SubjectRow,
-  standing: Standing,
+  standing: OrganizationStanding,
 ): void {
-  const isOfTeam = row.teamId !== null && mayAskAboutTeam(standing, row);
-  if (!isOfTeam && !mayManageToken(actor, { ...row, standing })) throw notFound(tokenThing);
+  const isOfTeam = row.teamId !== null && canReadTeamReach(standing, row);
+  if (!isOfTeam && !canManageToken(actor, { ...row, standing })) throw notFound(tokenThing);
   if (row.userId !== null && organizationName === undefined) {
     const parameter = "filter[organization][name]";
     const detail = `A user token can reach every organization of its user. Name one of them with ${parameter}.`;
@@ -95,7 +95,7 @@ function actorOf(row: SubjectRow, now: number): Actor {
   }
 }
 
-function shownAs(actor: Actor, organizationName: string): Subject {
+function shownAs(actor: Actor, organizationName: string): ExplainedSubject {
   if (actor.kind === "user") return { type: "users", id: actor.userId, name: actor.name };
   if (actor.kind === "team") return { type: "teams", id: actor.teamId, name: actor.name };
   return { type: "organizations", id: organizationName, name: organizationName };
@@ -118,10 +118,10 @@ function expiriesOf({
 }
 
 /** A token is accepted or refused as in its own requests; users and teams are not checked for one. */
-function standingOfSubject(actor: Actor, row: SubjectRow, now: number): { standing: Standing; refused?: string } {
+function standingOfSubject(actor: Actor, row: SubjectRow, now: number): { standing: OrganizationStanding; refused?: string } {
   const { organizationId, subjectTeamAccess: teamAccess, subjectIsMember: isMember } = row;
   const facts = { organizationId: organizationId ?? "", teamAccess, isMember };
-  const unrestricted = standingOf(actor, { ...facts, ...open });
+  const unrestricted = standingOf(actor, { ...facts, ...noRestrictions });
   if (row.tokenCreatedAt === null) return { standing: unrestricted };
   if (expiriesOf(row)[0] <= now) return { standing: unrestricted, refused: expired };
   try {
@@ -145,25 +145,25 @@ export function subjectOf(caller: Actor, row: SubjectRow, now: number): ReachSub
     organizationName,
     allowForceDeleteWorkspaces: row.allowForceDeleteWorkspaces ?? 0,
     caller: standingOf(caller, { ...row, organizationId: row.organizationId ?? "" }),
-    tallies: refused === undefined ? talliesIn(row.tallies) : [],
+    tallies: refused === undefined ? parseTallies(row.tallies) : [],
     workspaces: Number(row.everything ?? 0),
     refused,
     until: Math.min(...expiriesOf(row).filter((end) => end > now)),
   };
 }
 
-export const visibleIn = (tallies: readonly Tally[]): number => sumOf(tallies.filter((tally) => tally.isVisible));
+export const visibleIn = (tallies: readonly ReachTally[]): number => sumOf(tallies.filter((tally) => tally.isVisible));
 
-const sumOf = (tallies: readonly Tally[]): number => tallies.reduce((sum, { count }) => sum + count, 0);
+const sumOf = (tallies: readonly ReachTally[]): number => tallies.reduce((sum, { count }) => sum + count, 0);
 
-export function askedOf(caller: Actor, subject: ReachSubject, permission: string | undefined): Asked {
+export function reachSearchFor(caller: Actor, subject: ReachSubject, permission: string | undefined): ReachSearch {
   const owning = { owner: subject.standing.owner, allowForceDeleteWorkspaces: subject.allowForceDeleteWorkspaces };
   const { organizationId, standing, actor } = subject;
   return {
     organizationId,
     principal: actor.kind === "user" ? actor.userId : actor.kind === "team" ? actor.teamId : "",
     everywhere: standing.everywhere,
-    wanted: { project: wantedOn("project", permission, owning), workspace: wantedOn("workspace", permission, owning) },
+    wanted: { project: maskRequirementFor("project", permission, owning), workspace: maskRequirementFor("workspace", permission, owning) },
     actor: caller,
     standing: subject.caller,
     matching: visibleIn(subject.tallies),
@@ -177,10 +177,10 @@ export function askedOf(caller: Actor, subject: ReachSubject, permission: string
  * Decided by the functions that decide about the subject's own requests. Grants from teams that the caller can't see count, but are
  * not named.
  */
-export function viewOf(subject: ReachSubject, { holdings, ...target }: Reached): ReachView {
+export function viewOf(subject: ReachSubject, { holdings, ...target }: ReachedTarget): ReachView {
   const { standing, allowForceDeleteWorkspaces, organizationName } = subject;
-  const grants = grantsOf(subject.actor, standing, holdings).filter(({ mask }) => mask !== 0);
-  const access = effective(...grants);
+  const grants = sourcedGrantsOf(subject.actor, standing, holdings).filter(({ mask }) => mask !== 0);
+  const access = effectiveAccess(...grants);
   const known = new Set(holdings.filter((holding) => holding.isKnown === 1).map((holding) => holding.teamId));
   const named = grants.filter(({ source }) => !("team" in source) || known.has(source.team.id));
   return {
@@ -195,9 +195,9 @@ export function viewOf(subject: ReachSubject, { holdings, ...target }: Reached):
 }
 
 export function metaOf({ tallies, refused }: ReachSubject): Record<string, unknown> {
-  const of = (kind: ThingKind, isVisible: boolean) =>
+  const of = (kind: TargetKind, isVisible: boolean) =>
     tallies.filter((tally) => tally.kind === kind && tally.isVisible === isVisible);
-  const levels = (kind: ThingKind) =>
+  const levels = (kind: TargetKind) =>
     Object.fromEntries(
       levelNames(kind).map((level) => [level, sumOf(of(kind, true).filter((tally) => tally.level === level))]),
     );

@@ -5,58 +5,58 @@
  */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { organizationBitsOnThings, type TeamHolding } from "../../../access/explain.ts";
-import type { Standing } from "../../../access/organization.ts";
+import { organizationBitsGivingAccess, type TeamAccessRow } from "../../../access/explain.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
-import { fulfils, seeingBits, type ThingKind, type Wanted } from "../../../access/reach.ts";
+import { meetsRequirement, visibilityBits, type TargetKind, type MaskRequirement } from "../../../access/reach.ts";
 import type { Tx } from "../../../database/database.ts";
-import { type Prepared, prepared } from "../../../database/prepared.ts";
+import { type PreparedStatement, prepared } from "../../../database/prepared.ts";
 import { teamIsVisibleTo } from "../../identity/teams/visibility.ts";
-import { groupOfPlace } from "../../shared/grants/ending.ts";
+import { membershipGroup } from "../../shared/grants/ending.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
-import { fulfilsIn, grantTables, wide } from "../../shared/grants/sums.ts";
+import { meetsRequirementSql, grantTables, bigintMask } from "../../shared/grants/sums.ts";
 
-export interface Asked {
+export interface ReachSearch {
   readonly organizationId: string;
   /** The subject's: its teams are found by it. */
   readonly principal: string;
   readonly everywhere: Mask;
-  readonly wanted: Readonly<Record<ThingKind, Wanted>>;
+  readonly wanted: Readonly<Record<TargetKind, MaskRequirement>>;
   readonly actor: Actor;
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
   /** The number of matches and of all workspaces, to estimate the cost of a strategy. */
   readonly matching: number;
   readonly workspaces: number;
 }
 
-export type Cut = { readonly descending: boolean; readonly limit: number } & (
+export type ReachPage = { readonly descending: boolean; readonly limit: number } & (
   | { readonly offset: number }
-  | { readonly after: Position | undefined }
+  | { readonly after: ReachPosition | undefined }
 );
 
 /** The position in the order: by name, then by id, because a project and a workspace can have the same name. */
-export interface Position {
+export interface ReachPosition {
   readonly id: string;
   readonly name: string;
 }
 
-export interface Reached extends Position {
-  readonly kind: ThingKind;
+export interface ReachedTarget extends ReachPosition {
+  readonly kind: TargetKind;
   readonly projectId: string;
   readonly projectName: string;
-  readonly holdings: readonly (TeamHolding & { readonly isKnown: number })[];
+  readonly holdings: readonly (TeamAccessRow & { readonly isKnown: number })[];
 }
 
 // --- the statement and its parameters
 
 /** Which targets of a kind are searched: none, all, or those with grants; for workspaces in one of two ways. */
-type Search = "none" | "all" | "given" | "walked" | "collected";
+type SearchStrategy = "none" | "all" | "given" | "walked" | "collected";
 
 /** Everything that makes statements differ; each shape is compiled once. */
-interface Shape {
-  readonly search: Readonly<Record<ThingKind, Search>>;
+interface ReachStatementShape {
+  readonly search: Readonly<Record<TargetKind, SearchStrategy>>;
   /** Whether there can be targets that the caller can't see. */
-  readonly hides: Readonly<Record<ThingKind, boolean>>;
+  readonly hides: Readonly<Record<TargetKind, boolean>>;
   readonly seesSecretTeams: boolean;
   readonly descending: boolean;
   /** Reads from the end, which is shorter for pages past the middle; the order of the result is the same. */
@@ -66,7 +66,7 @@ interface Shape {
   readonly first: number | undefined;
 }
 
-interface Values {
+interface ReachParameters {
   readonly organizationId: string;
   readonly principal: string;
   readonly caller: string;
@@ -81,28 +81,28 @@ interface Values {
   readonly afterId: string;
 }
 
-const wantedIn = (kind: ThingKind, p: Values) =>
+const wantedIn = (kind: TargetKind, p: ReachParameters) =>
   kind === "project"
-    ? { sees: wide(p.projectSees), any: wide(p.projectAny) }
-    : { sees: wide(p.workspaceSees), any: wide(p.workspaceAny) };
+    ? { sees: bigintMask(p.projectSees), any: bigintMask(p.projectAny) }
+    : { sees: bigintMask(p.workspaceSees), any: bigintMask(p.workspaceAny) };
 
 /** The projects on which the subject's records, with its access everywhere, give what is queried for targets of a kind. */
-const projectsGiving = (kind: ThingKind, p: Values) =>
-  sql`(select project_id from s_granted where ${fulfilsIn(sql<number>`(${wide(p.everywhere)} | mask)`, wantedIn(kind, p))})`;
+const projectsGiving = (kind: TargetKind, p: ReachParameters) =>
+  sql`(select project_id from s_granted where ${meetsRequirementSql(sql<number>`(${bigintMask(p.everywhere)} | mask)`, wantedIn(kind, p))})`;
 
 /** The workspaces outside of those projects that need records of their own to give it. */
-function singlesTable(p: Values): RawBuilder<unknown> {
-  const onProject = sql<number>`(${wide(p.everywhere)} | coalesce(g.mask, 0))`;
+function singlesTable(p: ReachParameters): RawBuilder<unknown> {
+  const onProject = sql<number>`(${bigintMask(p.everywhere)} | coalesce(g.mask, 0))`;
   const bits = wantedIn("workspace", p);
   return sql`s_alone as materialized (
     select w.id as id, w.name as name from s_single as x cross join workspaces as w
     left join s_granted as g on g.project_id = w.project_id
-    where w.id = x.workspace_id and ${fulfilsIn(sql<number>`(${onProject} | x.mask)`, bits)} and not ${fulfilsIn(onProject, bits)})`;
+    where w.id = x.workspace_id and ${meetsRequirementSql(sql<number>`(${onProject} | x.mask)`, bits)} and not ${meetsRequirementSql(onProject, bits)})`;
 }
 
-function isSeen({ hides }: Shape, kind: ThingKind, alias: "p" | "v"): RawBuilder<SqlBool>[] {
+function isSeen({ hides }: ReachStatementShape, kind: TargetKind, alias: "p" | "v"): RawBuilder<SqlBool>[] {
   if (!hides[kind]) return [];
-  const bit = sql.lit(seeingBits[kind]);
+  const bit = sql.lit(visibilityBits[kind]);
   const inProjects = sql`(select project_id from c_granted where (mask & ${bit}) <> 0)`;
   if (kind === "project") return [sql<SqlBool>`${sql.ref(`${alias}.id`)} in ${inProjects}`];
   return [
@@ -111,17 +111,17 @@ function isSeen({ hides }: Shape, kind: ThingKind, alias: "p" | "v"): RawBuilder
   ];
 }
 
-function isAfter(shape: Shape, p: Values, alias: "p" | "v"): RawBuilder<SqlBool>[] {
+function isAfter(shape: ReachStatementShape, p: ReachParameters, alias: "p" | "v"): RawBuilder<SqlBool>[] {
   if (!shape.isAfter) return [];
   const [nameOf, idOf] = [sql.ref(`${alias}.name`), sql.ref(`${alias}.id`)];
   return [sql<SqlBool>`(${nameOf}, ${idOf}) ${sql.raw(shape.descending ? "<" : ">")} (${p.afterName}, ${p.afterId})`];
 }
 
 const where = (conditions: readonly RawBuilder<SqlBool>[]) => sql`where ${sql.join(conditions, sql` and `)}`;
-const inOrganization = ({ organizationId }: Values, alias: "p" | "v") =>
+const inOrganization = ({ organizationId }: ReachParameters, alias: "p" | "v") =>
   sql<SqlBool>`${sql.ref(`${alias}.organization_id`)} = ${organizationId}`;
 
-function projectParts(shape: Shape, p: Values): RawBuilder<unknown>[] {
+function projectParts(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown>[] {
   const { project: search } = shape.search;
   if (search === "none") return [];
   const conditions = [
@@ -133,7 +133,7 @@ function projectParts(shape: Shape, p: Values): RawBuilder<unknown>[] {
   return [sql`select p.id as id, p.name as name from projects as p ${where(conditions)}`];
 }
 
-function workspaceParts(shape: Shape, p: Values): RawBuilder<unknown>[] {
+function workspaceParts(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown>[] {
   const { workspace: search } = shape.search;
   if (search === "none") return [];
   const among = (conditions: readonly RawBuilder<SqlBool>[], from = sql`workspaces as v`) =>
@@ -157,7 +157,7 @@ const inOrder = (table: "" | "things.", descending: boolean) => {
  * All parts in order, and the page cut from them. SQLite merges the parts in index order. PostgreSQL would sort all of them, unless
  * a literal limits each part.
  */
-function cutFrom(shape: Shape, p: Values): RawBuilder<unknown> {
+function cutFrom(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown> {
   const parts = [...projectParts(shape, p), ...workspaceParts(shape, p)];
   const order = inOrder("", shape.descending !== shape.fromEnd);
   const limited = parts.map(
@@ -172,11 +172,11 @@ function cutFrom(shape: Shape, p: Values): RawBuilder<unknown> {
  * Every team of the subject, and a row without a team, for access that no team gives (a site admin's). Joined to each target of the
  * page, so that the engines don't have to search for pairs.
  */
-function seatsTable(shape: Shape, p: Values): RawBuilder<unknown> {
+function seatsTable(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown> {
   return sql`seats as materialized (
     select t.id as id, t.name as name, t.name_key as name_key, t.is_owners as is_owners, t.organization_access as organization_access,
       case when ${teamIsVisibleTo(p.caller, shape)} then 1 else 0 end as is_known,
-      place.expires_at as place_until, place.reason as place_reason, ${groupOfPlace("place")} as place_group
+      place.expires_at as place_until, place.reason as place_reason, ${membershipGroup("place")} as place_group
     from s_mine cross join teams as t
     left join team_members as place
       on place.organization_id = t.organization_id and place.user_id = ${p.principal} and place.team_id = t.id and ${inForce("place")}
@@ -184,9 +184,9 @@ function seatsTable(shape: Shape, p: Values): RawBuilder<unknown> {
     union all select null, null, null, null, null, null, null, null, null)`;
 }
 
-function statement(shape: Shape, p: Values): RawBuilder<Row> {
+function statement(shape: ReachStatementShape, p: ReachParameters): RawBuilder<ReachRow> {
   const organizationId = sql<string>`${p.organizationId}`;
-  return sql<Row>`
+  return sql<ReachRow>`
     with ${grantTables("s_", organizationId, p.principal)}, ${grantTables("c_", organizationId, p.caller)},
     ${singlesTable(p)},
     page as materialized (${cutFrom(shape, p)}),
@@ -208,17 +208,17 @@ function statement(shape: Shape, p: Values): RawBuilder<Row> {
       on tw.organization_id = ${organizationId} and tw.workspace_id = things.workspace_id and tw.team_id = seats.id
         and ${inForce("tw")}
     where seats.id is null or tp.id is not null or tw.id is not null
-      or (seats.organization_access & ${sql.lit(organizationBitsOnThings)}) <> 0
+      or (seats.organization_access & ${sql.lit(organizationBitsGivingAccess)}) <> 0
     ${inOrder("things.", shape.descending)}, seats.name_key, seats.id`;
 }
 
-const compiled = new Map<string, Prepared<Values, Row>>();
+const compiled = new Map<string, PreparedStatement<ReachParameters, ReachRow>>();
 
-function statementFor(shape: Shape): Prepared<Values, Row> {
+function statementFor(shape: ReachStatementShape): PreparedStatement<ReachParameters, ReachRow> {
   const key = JSON.stringify(shape);
   let found = compiled.get(key);
   if (found === undefined) {
-    found = prepared<Values, Row>((db, p) => {
+    found = prepared<ReachParameters, ReachRow>((db, p) => {
       const text = statement(shape, p);
       return { compile: () => text.compile(db) };
     });
@@ -233,50 +233,50 @@ function statementFor(shape: Shape): Prepared<Values, Row> {
  * Walking all workspaces in order passes several for each match; collecting reads all matches and sorts them. Batches of an export
  * are walked, because each continues where the last one ended.
  */
-function isWalked({ matching, workspaces }: Asked, page: Cut): boolean {
+function isWalked({ matching, workspaces }: ReachSearch, page: ReachPage): boolean {
   if ("after" in page) return true;
   const passed = ((page.offset + page.limit) * workspaces) / Math.max(matching, 1);
   return passed < matching;
 }
 
-function strategyFor(kind: ThingKind, search: Asked, page: Cut): Search {
+function strategyFor(kind: TargetKind, search: ReachSearch, page: ReachPage): SearchStrategy {
   const wanted = search.wanted[kind];
   if (wanted.any === 0) return "none";
-  if (fulfils(search.everywhere, wanted)) return "all";
+  if (meetsRequirement(search.everywhere, wanted)) return "all";
   if (kind === "project") return "given";
   return isWalked(search, page) ? "walked" : "collected";
 }
 
 /** Whether there can be some, unless the caller sees everything or queries their own reach. */
-const mayHide = ({ actor, standing, principal }: Asked, kind: ThingKind): boolean =>
-  (standing.everywhere & seeingBits[kind]) === 0 && principalOf(actor) !== principal;
+const mayHide = ({ actor, standing, principal }: ReachSearch, kind: TargetKind): boolean =>
+  (standing.everywhere & visibilityBits[kind]) === 0 && principalOf(actor) !== principal;
 
 /** The next power of two, so that there are few different statements. */
 const atMost = (count: number): number => 2 ** Math.ceil(Math.log2(Math.max(count, 16)));
 
-interface Window {
+interface ReachWindow {
   readonly limit: number;
   readonly offset: number;
   readonly fromEnd: boolean;
 }
 
-function windowOf(page: Cut, matching: number): Window {
+function windowOf(page: ReachPage, matching: number): ReachWindow {
   if (!("offset" in page)) return { limit: page.limit, offset: 0, fromEnd: false };
   if (page.offset <= matching / 2) return { limit: page.limit, offset: page.offset, fromEnd: false };
   const limit = Math.min(page.limit, Math.max(0, matching - page.offset));
   return { limit, offset: Math.max(0, matching - page.offset - limit), fromEnd: true };
 }
 
-type Row = Omit<Reached, "holdings" | "kind"> & { readonly workspaceId: string | null } & {
-  [Name in keyof TeamHolding]: TeamHolding[Name] | null;
+type ReachRow = Omit<ReachedTarget, "holdings" | "kind"> & { readonly workspaceId: string | null } & {
+  [Name in keyof TeamAccessRow]: TeamAccessRow[Name] | null;
 } & { readonly isKnown: number };
 
-export async function findReached(tx: Tx, search: Asked, page: Cut): Promise<Reached[]> {
+export async function findReached(tx: Tx, search: ReachSearch, page: ReachPage): Promise<ReachedTarget[]> {
   const { limit, offset, fromEnd } = windowOf(page, search.matching);
   const after = "after" in page ? page.after : undefined;
   // In the direction that is taken, which may be from the end.
-  const read: Cut = "offset" in page ? { ...page, limit, offset } : page;
-  const shape: Shape = {
+  const read: ReachPage = "offset" in page ? { ...page, limit, offset } : page;
+  const shape: ReachStatementShape = {
     search: { project: strategyFor("project", search, read), workspace: strategyFor("workspace", search, read) },
     hides: { project: mayHide(search, "project"), workspace: mayHide(search, "workspace") },
     seesSecretTeams: search.standing.seesSecretTeams,
@@ -304,13 +304,13 @@ export async function findReached(tx: Tx, search: Asked, page: Cut): Promise<Rea
   return groupByTarget(rows);
 }
 
-function groupByTarget(rows: readonly Row[]): Reached[] {
-  const found = new Map<string, Reached & { readonly holdings: Reached["holdings"][number][] }>();
+function groupByTarget(rows: readonly ReachRow[]): ReachedTarget[] {
+  const found = new Map<string, ReachedTarget & { readonly holdings: ReachedTarget["holdings"][number][] }>();
   for (const { id, name, projectId, projectName, workspaceId, ...holding } of rows) {
-    const kind: ThingKind = workspaceId === null ? "project" : "workspace";
+    const kind: TargetKind = workspaceId === null ? "project" : "workspace";
     const target = found.get(id) ?? { id, name, kind, projectId, projectName, holdings: [] };
     found.set(id, target);
-    if (holding.teamId !== null) target.holdings.push(holding as Reached["holdings"][number]);
+    if (holding.teamId !== null) target.holdings.push(holding as ReachedTarget["holdings"][number]);
   }
   return [...found.values()];
 }

@@ -5,22 +5,22 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
-import { open, standingOf, type StandingRow } from "../../../access/organization.ts";
-import { everything, type Mask } from "../../../access/permission-set.ts";
-import { seeingBits, type ThingKind } from "../../../access/reach.ts";
+import { noRestrictions, standingOf, type StandingRow } from "../../../access/organization.ts";
+import { allPermissions, type Mask } from "../../../access/permission-set.ts";
+import { visibilityBits, type TargetKind } from "../../../access/reach.ts";
 import type { Tx } from "../../../database/database.ts";
-import { type Prepared, prepared } from "../../../database/prepared.ts";
+import { type PreparedStatement, prepared } from "../../../database/prepared.ts";
 import { fold } from "../../../kernel/text.ts";
 import { actorTeams, standingSelection } from "../../shared/grants/reads.ts";
-import { bitsGivingIn, everywhereIn, fulfilsIn, grantTables, levelIn, ownsIn } from "../../shared/grants/sums.ts";
+import { bitsGivingSql, everywhereSql, meetsRequirementSql, grantTables, levelSql, isOwnerSql } from "../../shared/grants/sums.ts";
 
 export type SubjectReference =
   | { readonly by: "team"; readonly id: string }
   | { readonly by: "user"; readonly id: string; readonly organizationName: string }
   | { readonly by: "token"; readonly id: string; readonly organizationName: string | undefined };
 
-export interface Tally {
-  readonly kind: ThingKind;
+export interface ReachTally {
+  readonly kind: TargetKind;
   readonly level: string;
   readonly isVisible: boolean;
   readonly count: number;
@@ -53,12 +53,12 @@ export interface SubjectRow extends Omit<StandingRow, "organizationId"> {
   readonly tallies: string | null;
 }
 
-type Parameters = { id: string; nameKey: string; principal: string; fixed: number };
+type SubjectParameters = { id: string; nameKey: string; principal: string; fixed: number };
 
 const noTeam = sql`null as team_id, 0 as is_owners, 'secret' as visibility, 0 as allow_member_token_management`;
 const noToken = sql`null as token_kind, null as token_created_at, null as token_expired_at`;
 
-function subjectBy({ by }: SubjectReference, { id, nameKey }: Parameters): RawBuilder<unknown> {
+function subjectBy({ by }: SubjectReference, { id, nameKey }: SubjectParameters): RawBuilder<unknown> {
   if (by === "team") {
     return sql`select 'team' as subject_kind, t.id as subject_id, t.name as subject_name, 0 as subject_is_site_admin,
       null as user_id, t.id as team_id, t.is_owners, t.visibility, t.allow_member_token_management,
@@ -84,22 +84,22 @@ const subjectId = sql<string>`(select subject_id from subject)`;
 /** What an organization token has everywhere, without a team. */
 const tokenOfOrganization: Mask = standingOf(
   { kind: "organization", organizationId: "", name: "", tokenId: "" },
-  { organizationId: "", teamAccess: null, isMember: 0, ...open },
+  { organizationId: "", teamAccess: null, isMember: 0, ...noRestrictions },
 ).everywhere;
 
 /** The two principals: the subject, `s`, and the caller, `c`; and the bits that the subject needs for the queried permission. */
 function heldTable(permission: string | undefined, fixed: number): RawBuilder<unknown> {
-  const ownsByTeam = ownsIn(sql.ref("teams.s_access"));
+  const ownsByTeam = isOwnerSql(sql.ref("teams.s_access"));
   const owner = sql<boolean>`(subject.subject_kind = 'organization' or subject.subject_is_site_admin = 1 or ${ownsByTeam})`;
   const allowForceDelete = sql<number>`o.allow_force_delete_workspaces`;
   return sql`select o.id as organization_id,
       case when subject.subject_kind = 'organization' then ${sql.lit(tokenOfOrganization)}
         when subject.subject_kind = 'audit-trails' then 0
-        when subject.subject_is_site_admin = 1 then ${sql.lit(everything)}
-        else ${everywhereIn(sql.ref("teams.s_access"))} end as s,
-      cast(${fixed} as bigint) | ${everywhereIn(sql.ref("teams.c_access"))} as c,
-      ${bitsGivingIn("project", permission, { owner, allowForceDelete })} as project_bits,
-      ${bitsGivingIn("workspace", permission, { owner, allowForceDelete })} as workspace_bits
+        when subject.subject_is_site_admin = 1 then ${sql.lit(allPermissions)}
+        else ${everywhereSql(sql.ref("teams.s_access"))} end as s,
+      cast(${fixed} as bigint) | ${everywhereSql(sql.ref("teams.c_access"))} as c,
+      ${bitsGivingSql("project", permission, { owner, allowForceDelete })} as project_bits,
+      ${bitsGivingSql("workspace", permission, { owner, allowForceDelete })} as workspace_bits
     from subject cross join (
       select (select bit_or(t.organization_access) from s_mine cross join teams as t where t.id = s_mine.team_id) as s_access,
         (select bit_or(t.organization_access) from c_mine cross join teams as t where t.id = c_mine.team_id) as c_access) as teams
@@ -127,12 +127,12 @@ const sums = sql`
  * added again.
  */
 function tallies(): RawBuilder<unknown> {
-  const counted = (kind: ThingKind, count: RawBuilder<unknown>, from: RawBuilder<unknown>, column = "") => {
+  const counted = (kind: TargetKind, count: RawBuilder<unknown>, from: RawBuilder<unknown>, column = "") => {
     const [s, c] = [sql.ref<number>(`${column}s`), sql.ref<number>(`${column}c`)];
-    const wanted = { sees: sql.lit(seeingBits[kind]), any: sql.ref<number>(`needed.${kind}_bits`) };
-    return sql`select ${sql.lit(kind)} as kind, ${levelIn(kind, s)} as level,
-      case when (${c} & ${sql.lit(seeingBits[kind])}) <> 0 then 1 else 0 end as visible, ${count} as n
-      from ${from} cross join (select project_bits, workspace_bits from held) as needed where ${fulfilsIn(s, wanted)}`;
+    const wanted = { sees: sql.lit(visibilityBits[kind]), any: sql.ref<number>(`needed.${kind}_bits`) };
+    return sql`select ${sql.lit(kind)} as kind, ${levelSql(kind, s)} as level,
+      case when (${c} & ${sql.lit(visibilityBits[kind])}) <> 0 then 1 else 0 end as visible, ${count} as n
+      from ${from} cross join (select project_bits, workspace_bits from held) as needed where ${meetsRequirementSql(s, wanted)}`;
   };
   const parts = [
     counted("project", sql`1`, sql`per_project`),
@@ -144,7 +144,7 @@ function tallies(): RawBuilder<unknown> {
     from (${sql.join(parts, sql` union all `)}) as parts group by kind, level, visible having sum(n) > 0`;
 }
 
-function statement(reference: SubjectReference, permission: string | undefined, p: Parameters): RawBuilder<SubjectRow> {
+function statement(reference: SubjectReference, permission: string | undefined, p: SubjectParameters): RawBuilder<SubjectRow> {
   return sql<SubjectRow>`
     with subject as materialized (${subjectBy(reference, p)}),
     ${grantTables("s_", organizationId, subjectId)}, ${grantTables("c_", organizationId, p.principal)},
@@ -162,13 +162,13 @@ function statement(reference: SubjectReference, permission: string | undefined, 
     from subject left join organizations as o on o.id = subject.organization_id`;
 }
 
-const compiled = new Map<string, Prepared<Parameters, SubjectRow>>();
+const compiled = new Map<string, PreparedStatement<SubjectParameters, SubjectRow>>();
 
-function statementFor(reference: SubjectReference, permission: string | undefined): Prepared<Parameters, SubjectRow> {
+function statementFor(reference: SubjectReference, permission: string | undefined): PreparedStatement<SubjectParameters, SubjectRow> {
   const key = `${reference.by} ${permission ?? ""}`;
   let found = compiled.get(key);
   if (found === undefined) {
-    found = prepared<Parameters, SubjectRow>((db, p) => {
+    found = prepared<SubjectParameters, SubjectRow>((db, p) => {
       const text = statement(reference, permission, p);
       return { compile: () => text.compile(db) };
     });
@@ -179,7 +179,7 @@ function statementFor(reference: SubjectReference, permission: string | undefine
 
 /** What a caller has everywhere without a team. */
 function fixedOf(actor: Actor): Mask {
-  if (isSiteAdmin(actor)) return everything;
+  if (isSiteAdmin(actor)) return allPermissions;
   return actor.kind === "organization" ? tokenOfOrganization : 0;
 }
 
@@ -199,12 +199,12 @@ export async function findSubject(
   return row;
 }
 
-export function talliesIn(text: string | null): Tally[] {
+export function parseTallies(text: string | null): ReachTally[] {
   return (text ?? "")
     .split(",")
     .filter(Boolean)
     .map((entry) => {
       const [kind = "", level = "", visible, count] = entry.split(" ");
-      return { kind: kind as ThingKind, level, isVisible: visible === "1", count: Number(count) };
+      return { kind: kind as TargetKind, level, isVisible: visible === "1", count: Number(count) };
     });
 }

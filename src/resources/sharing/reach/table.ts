@@ -1,16 +1,16 @@
 /** The whole reach of a subject as a table, in batches, so that only one batch is in memory. */
 import { reachPermissionNames } from "../../../access/reach.ts";
-import type { Source } from "../../../access/explain.ts";
+import type { GrantSource } from "../../../access/explain.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Cell, Table } from "../../../kernel/csv.ts";
+import type { CsvCell, CsvTable } from "../../../kernel/csv.ts";
 import { type ReachView, reachColumns } from "./definition.ts";
 import { type ReachSubject, viewOf } from "./rules.ts";
-import { type Asked, findReached, type Position } from "./store.ts";
+import { type ReachSearch, findReached, type ReachPosition } from "./store.ts";
 
 const batchSize = 1000;
 
 /** A grant as text: `team-workspace tws-… (ops: write)`. */
-function describeSource(source: Source): string {
+function describeSource(source: GrantSource): string {
   switch (source.kind) {
     case "team-project":
     case "team-workspace":
@@ -25,7 +25,7 @@ function describeSource(source: Source): string {
 }
 
 /** Permissions of the other kind stay empty. */
-function rowOf(view: ReachView): Cell[] {
+function rowOf(view: ReachView): CsvCell[] {
   return [
     view.kind,
     view.id,
@@ -43,8 +43,8 @@ function rowOf(view: ReachView): Cell[] {
  * Each batch continues after the last target of the previous one, so that concurrent changes neither repeat targets nor break the
  * order.
  */
-async function* pieces(tx: Tx, subject: ReachSubject, search: Asked, descending: boolean): AsyncGenerator<Cell[][]> {
-  let after: Position | undefined;
+async function* pieces(tx: Tx, subject: ReachSubject, search: ReachSearch, descending: boolean): AsyncGenerator<CsvCell[][]> {
+  let after: ReachPosition | undefined;
   for (;;) {
     const found = await findReached(tx, search, { descending, limit: batchSize, after });
     yield found.map((target) => rowOf(viewOf(subject, target)));
@@ -53,9 +53,9 @@ async function* pieces(tx: Tx, subject: ReachSubject, search: Asked, descending:
   }
 }
 
-async function* nothing(): AsyncGenerator<Cell[][]> {}
+async function* nothing(): AsyncGenerator<CsvCell[][]> {}
 
-export function tableOf(tx: Tx, subject: ReachSubject, search: Asked, descending: boolean): Omit<Table, "close"> {
+export function tableOf(tx: Tx, subject: ReachSubject, search: ReachSearch, descending: boolean): Omit<CsvTable, "close"> {
   const rows = subject.refused === undefined ? pieces(tx, subject, search, descending) : nothing();
   return { name: `reach-${subject.shown.id}`, columns: reachColumns, pieces: rows };
 }

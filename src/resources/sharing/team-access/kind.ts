@@ -5,30 +5,30 @@
 import type { AliasedExpression, Expression, RawBuilder } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
 import type { Access } from "../../../access/effective.ts";
-import type { Standing } from "../../../access/organization.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { WorkspaceRight } from "../../../access/permissions/workspace.ts";
 import type { Mask, PermissionSet } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { TeamProjectTable } from "../../../database/schema/projects.ts";
 import type { ResourceDefinition } from "../../../jsonapi/define.ts";
-import type { Ending } from "../../shared/grants/ending.ts";
+import type { GrantExpiry } from "../../shared/grants/ending.ts";
 
-export interface Level {
+export interface AccessLevel {
   readonly access: string;
   readonly permissions: Mask;
 }
 
-export interface Given extends Level, Ending {}
+export interface AccessTerms extends AccessLevel, GrantExpiry {}
 
 /** The permissions in a body, by the path of their attribute: `workspace-access.runs`. */
-export type Chosen = Readonly<Record<string, unknown>>;
+export type ChosenPermissions = Readonly<Record<string, unknown>>;
 
-export interface Held {
+export interface CallerAccess {
   readonly granted: Access;
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
 }
 
-export interface Place extends Held {
+export interface GrantTarget extends CallerAccess {
   readonly targetId: string;
   readonly organizationId: string;
   /** The number of records, if the target has a counter. */
@@ -39,7 +39,7 @@ export interface AccessRow extends Omit<TeamProjectTable, "projectId"> {
   readonly targetId: string;
 }
 
-export interface AccessRecord extends AccessRow, Held {
+export interface AccessRecord extends AccessRow, CallerAccess {
   readonly teamVisibility: string;
   /** 1 if the caller is in the team, or is the team. */
   readonly includesActor: number;
@@ -59,14 +59,14 @@ export interface AccessTables {
   readonly count?: (tx: Tx, targetId: string, change: number) => Promise<void>;
 }
 
-type Find<Found> = (tx: Tx, actor: Actor, id: string, lock: boolean) => Promise<Found | undefined>;
+type FindForActor<Found> = (tx: Tx, actor: Actor, id: string, lock: boolean) => Promise<Found | undefined>;
 
 /** Each loads a target or a record, with the caller's access, in one statement. */
 export interface AccessStatements {
-  readonly target: Find<Place>;
-  readonly record: Find<AccessRecord>;
+  readonly target: FindForActor<GrantTarget>;
+  readonly record: FindForActor<AccessRecord>;
   /** The caller's access to a target that lasts at least until `through`. */
-  readonly holding: (tx: Tx, actor: Actor, targetId: string, through: string) => Promise<Held>;
+  readonly holding: (tx: Tx, actor: Actor, targetId: string, through: string) => Promise<CallerAccess>;
 }
 
 export interface AccessKind {

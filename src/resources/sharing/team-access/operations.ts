@@ -10,36 +10,36 @@ import { recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import type { ConditionalContext, Context } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { endingAfter, endOf, lasting, type SentEnding } from "../../shared/grants/ending.ts";
-import { holdsByGrants } from "../../shared/grants/reads.ts";
-import type { AccessKind, AccessRecord, Chosen, Given, Held } from "./kind.ts";
+import { mergeExpiry, expiryOrNever, noExpiry, type GrantExpiryInput } from "../../shared/grants/ending.ts";
+import { hasExpirableAccess } from "../../shared/grants/reads.ts";
+import type { AccessKind, AccessRecord, ChosenPermissions, AccessTerms, CallerAccess } from "./kind.ts";
 import {
-  boundTo,
-  givenAnew,
-  grantPlace,
+  auditedTargets,
+  newlyGranted,
+  grantTarget,
   grantRecord,
   levelAfter,
   newRecordFaults,
   readOnlyFaults,
-  refuseGivingLonger,
-  refuseGivingMore,
+  refuseGrantingLonger,
+  refuseGrantingMore,
 } from "./rules.ts";
 import { deleteRecord, findRecordOf, insertRecord, listRecords, updateRecord } from "./store.ts";
-import { endRecord } from "./writes.ts";
+import { removeExpiredRecord } from "./writes.ts";
 
-interface NewAccess {
+interface TeamAccessInput {
   readonly teamId: string | null;
   readonly targetId: string | null;
   readonly level: string;
-  readonly chosen: Chosen;
-  readonly ending: SentEnding;
+  readonly chosen: ChosenPermissions;
+  readonly ending: GrantExpiryInput;
 }
 
-interface ChangedAccess {
+interface TeamAccessUpdateInput {
   readonly id: string;
   readonly level: string | undefined;
-  readonly chosen: Chosen;
-  readonly ending: SentEnding;
+  readonly chosen: ChosenPermissions;
+  readonly ending: GrantExpiryInput;
 }
 
 export async function listAccess(
@@ -49,7 +49,7 @@ export async function listAccess(
   page: Page | undefined,
 ): Promise<ListAnswer<AccessRecord>> {
   const tx = context.database.reader;
-  const target = grantPlace(kind, await loadTarget(tx, context, kind, targetId), "can-read");
+  const target = grantTarget(kind, await loadTarget(tx, context, kind, targetId), "can-read");
   return listRecords(tx, context.actor, kind, target, page);
 }
 
@@ -62,26 +62,26 @@ export async function showAccess(
 }
 
 /** Raises `invalid` for permissions next to a named level, and `forbidden` for more than the caller has. */
-export async function giveAccess(
+export async function createAccess(
   kind: AccessKind,
   context: Context,
-  { teamId, targetId, level, chosen, ending }: NewAccess,
+  { teamId, targetId, level, chosen, ending }: TeamAccessInput,
 ): Promise<DocumentAnswer<AccessRecord>> {
   refuseIfAny(readOnlyFaults(level, chosen));
   return context.database.write(async (tx) => {
     const team = await loadTeam(tx, context, teamId ?? "", true);
-    const target = grantPlace(
+    const target = grantTarget(
       kind,
       await loadTarget(tx, context, kind, targetId ?? "", true),
       "can-manage-team-access",
     );
     if (team.organizationId !== target.organizationId) throw notFound("team");
-    const given = { ...levelAfter(kind, level, chosen), ...endingAfter(lasting, ending) };
+    const given = { ...levelAfter(kind, level, chosen), ...mergeExpiry(noExpiry, ending) };
     await refuseExcess(tx, context, kind, target, given);
     const present = await findRecordOf(tx, kind.tables, target, team.id);
     refuseIfAny(newRecordFaults(team, present?.isInForce === 1));
     // An expired record that was not removed yet makes room for the new one.
-    if (present !== undefined) await endRecord(tx, context, kind, target, present);
+    if (present !== undefined) await removeExpiredRecord(tx, context, kind, target, present);
     const { organizationId, granted, standing } = target;
     const identity = { id: newId(kind.definition.type), organizationId, createdAt: now(), version: 1 };
     const row = { ...identity, targetId: target.targetId, teamId: team.id, ...given };
@@ -93,20 +93,20 @@ export async function giveAccess(
   });
 }
 
-export async function changeAccess(
+export async function updateAccess(
   kind: AccessKind,
   context: ConditionalContext,
-  { id, level, chosen, ending }: ChangedAccess,
+  { id, level, chosen, ending }: TeamAccessUpdateInput,
 ): Promise<DocumentAnswer<AccessRecord>> {
   if (level !== undefined) refuseIfAny(readOnlyFaults(level, chosen));
   return context.database.write(async (tx) => {
     const record = grantRecord(kind, await loadRecord(tx, context, kind, id, true), "can-manage");
     const after = level ?? record.access;
-    const given = { ...levelAfter(kind, after, chosen, record), ...endingAfter(record, ending) };
+    const given = { ...levelAfter(kind, after, chosen, record), ...mergeExpiry(record, ending) };
     await refuseExcess(tx, context, kind, record, given, record);
     context.ifMatch.check(record);
     refuseIfAny(readOnlyFaults(after, chosen));
-    const changes = changesOf<Given>(record, given);
+    const changes = changesOf<AccessTerms>(record, given);
     if (changes === undefined) return { view: record };
     await updateRecord(tx, kind.tables, record, changes);
     const view = afterUpdate<AccessRecord>(record, changes);
@@ -115,7 +115,7 @@ export async function changeAccess(
   });
 }
 
-export async function takeAccessAway(kind: AccessKind, context: ConditionalContext, id: string): Promise<void> {
+export async function deleteAccess(kind: AccessKind, context: ConditionalContext, id: string): Promise<void> {
   await context.database.write(async (tx) => {
     const record = grantRecord(kind, await loadRecord(tx, context, kind, id, true), "can-manage");
     context.ifMatch.check(record);
@@ -129,14 +129,14 @@ async function refuseExcess(
   tx: Tx,
   context: Context,
   kind: AccessKind,
-  at: Held & { readonly targetId: string },
-  after: Given,
-  before?: Given,
+  at: CallerAccess & { readonly targetId: string },
+  after: AccessTerms,
+  before?: AccessTerms,
 ): Promise<void> {
-  const wanted = givenAnew(after, before);
-  refuseGivingMore(at, wanted);
-  if (wanted === 0 || !holdsByGrants(context.actor)) return;
-  refuseGivingLonger(await kind.find.holding(tx, context.actor, at.targetId, endOf(after)), wanted, after);
+  const wanted = newlyGranted(after, before);
+  refuseGrantingMore(at, wanted);
+  if (wanted === 0 || !hasExpirableAccess(context.actor)) return;
+  refuseGrantingLonger(await kind.find.holding(tx, context.actor, at.targetId, expiryOrNever(after)), wanted, after);
 }
 
 async function loadTarget(tx: Tx, context: Context, { find, thing }: AccessKind, id: string, lock = false) {
@@ -158,7 +158,7 @@ async function recordAccess(
   change: { before?: AccessRecord; after?: AccessRecord },
 ): Promise<void> {
   await recordChange(tx, context, kind.definition, change, {
-    before: change.before && boundTo(kind, change.before),
-    after: change.after && boundTo(kind, change.after),
+    before: change.before && auditedTargets(kind, change.before),
+    after: change.after && auditedTargets(kind, change.after),
   });
 }

@@ -3,22 +3,22 @@
  * docs/decisions/0025-records-of-team-access.md.
  */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { permissionOfRow } from "../../../access/levels.ts";
+import { permissionOfAttribute } from "../../../access/levels.ts";
 import { teamRecordPermissions } from "../../../access/permissions/workspace.ts";
-import { type Mask, maskOf, missingFrom, setOf } from "../../../access/permission-set.ts";
+import { type Mask, maskOf, missingPermissions, permissionSetOf } from "../../../access/permission-set.ts";
 import { attributeFault, type Fault, forbidden, relationshipFault } from "../../../kernel/errors.ts";
 import { human, kebab } from "../../../kernel/names.ts";
-import { endOf } from "../../shared/grants/ending.ts";
-import type { AccessKind, AccessRecord, AccessRow, Chosen, Given, Held, Level, Place } from "./kind.ts";
+import { expiryOrNever } from "../../shared/grants/ending.ts";
+import type { AccessKind, AccessRecord, AccessRow, ChosenPermissions, AccessTerms, CallerAccess, AccessLevel, GrantTarget } from "./kind.ts";
 
 const managing = "can-manage-team-access";
 
 /** To callers who can't manage access to it, a target does not exist, as the specification says. Raises `not-found`. */
-export function grantPlace<Right extends "can-read" | typeof managing>(
+export function grantTarget<Right extends "can-read" | typeof managing>(
   { thing, sees, rights, needs }: AccessKind,
-  target: Place,
+  target: GrantTarget,
   permission: Right,
-): Granted<Place, Right> {
+): Granted<GrantTarget, Right> {
   const visible = sees(target.granted);
   return grant(target, {
     thing,
@@ -38,7 +38,7 @@ export function grantRecord<Permission extends "can-read" | "can-manage">(
 ): Granted<AccessRecord, Permission> {
   const permissions = teamRecordPermissions({
     ...record,
-    readsThing: sees(record.granted),
+    canReadTarget: sees(record.granted),
     rights: rights(record.granted),
     seesSecretTeams: record.standing.seesSecretTeams,
   });
@@ -53,7 +53,7 @@ export function grantRecord<Permission extends "can-read" | "can-manage">(
 }
 
 /** Only the `custom` level accepts permissions. */
-export function readOnlyFaults(level: string, chosen: Chosen): Fault[] {
+export function readOnlyFaults(level: string, chosen: ChosenPermissions): Fault[] {
   if (level === "custom") return [];
   return Object.keys(chosen).map((attribute) =>
     attributeFault(
@@ -64,12 +64,12 @@ export function readOnlyFaults(level: string, chosen: Chosen): Fault[] {
 }
 
 /** The level after a change. A record that was custom already keeps what is not chosen. */
-export function levelAfter({ implied }: AccessKind, level: string, chosen: Chosen, before?: Level): Level {
+export function levelAfter({ implied }: AccessKind, level: string, chosen: ChosenPermissions, before?: AccessLevel): AccessLevel {
   if (level !== "custom") return { access: level, permissions: maskOf(implied(level)) };
-  const base = before?.access === "custom" ? setOf(before.permissions) : implied(level);
+  const base = before?.access === "custom" ? permissionSetOf(before.permissions) : implied(level);
   const wanted = Object.fromEntries(
     Object.entries(chosen).map(([attribute, value]) => [
-      permissionOfRow[attribute as keyof typeof permissionOfRow],
+      permissionOfAttribute[attribute as keyof typeof permissionOfAttribute],
       value,
     ]),
   );
@@ -77,14 +77,14 @@ export function levelAfter({ implied }: AccessKind, level: string, chosen: Chose
 }
 
 /** The permissions that a change adds; all of them if it also extends the expiry. */
-export function givenAnew(after: Given, before?: Given): Mask {
-  if (before === undefined || endOf(after) > endOf(before)) return after.permissions;
+export function newlyGranted(after: AccessTerms, before?: AccessTerms): Mask {
+  if (before === undefined || expiryOrNever(after) > expiryOrNever(before)) return after.permissions;
   return after.permissions & ~before.permissions;
 }
 
 /** An organization token can grant what it can't use. Raises `forbidden`. */
-export function refuseGivingMore({ granted, standing }: Held, wanted: Mask): void {
-  const missing = missingFrom(granted.mask | standing.grantable, wanted);
+export function refuseGrantingMore({ granted, standing }: CallerAccess, wanted: Mask): void {
+  const missing = missingPermissions(granted.mask | standing.grantable, wanted);
   if (missing.length > 0)
     throw forbidden(
       `You can't grant what you don't have yourself: ${missing.map(kebab).join(", ")}. Ask someone who has it.`,
@@ -95,8 +95,8 @@ export function refuseGivingMore({ granted, standing }: Held, wanted: Mask): voi
  * `lasting`: the caller's access that lasts until the new expiry. Raises `forbidden`. See
  * docs/decisions/0101-nobody-gives-longer-than-they-hold.md.
  */
-export function refuseGivingLonger(lasting: Held, wanted: Mask, { expiresAt }: Given): void {
-  const missing = missingFrom(lasting.granted.mask | lasting.standing.grantable, wanted);
+export function refuseGrantingLonger(lasting: CallerAccess, wanted: Mask, { expiresAt }: AccessTerms): void {
+  const missing = missingPermissions(lasting.granted.mask | lasting.standing.grantable, wanted);
   if (missing.length === 0) return;
   const names = missing.map(kebab).join(", ");
   throw forbidden(
@@ -105,7 +105,7 @@ export function refuseGivingLonger(lasting: Held, wanted: Mask, { expiresAt }: G
 }
 
 /** What the audit log records of a record besides its attributes. */
-export const boundTo = ({ thing }: AccessKind, { teamId, targetId }: AccessRow) => ({
+export const auditedTargets = ({ thing }: AccessKind, { teamId, targetId }: AccessRow) => ({
   team: teamId,
   [thing]: targetId,
 });

@@ -5,7 +5,7 @@
  */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { effective } from "../../../access/effective.ts";
+import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { standingOf, type StandingRow } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -15,29 +15,29 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { teamIsVisible } from "../../identity/teams/visibility.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { actorTeams, standingColumns } from "../../shared/grants/reads.ts";
-import { held, lockable } from "../../shared/locks.ts";
+import { lockClause, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
-import type { AccessKind, AccessRecord, AccessRow, AccessStatements, AccessTables, Given, Place } from "./kind.ts";
+import type { AccessKind, AccessRecord, AccessRow, AccessStatements, AccessTables, AccessTerms, GrantTarget } from "./kind.ts";
 
-interface HeldColumns extends StandingRow {
+interface CallerAccessColumns extends StandingRow {
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }
 
-function callerAccessOf(actor: Actor, row: HeldColumns): Pick<Place, "granted" | "standing"> {
+function callerAccessOf(actor: Actor, row: CallerAccessColumns): Pick<GrantTarget, "granted" | "standing"> {
   const standing = standingOf(actor, row);
-  return { granted: effective(standing.everywhere, row.projectAccess, row.workspaceAccess), standing };
+  return { granted: effectiveAccess(standing.everywhere, row.projectAccess, row.workspaceAccess), standing };
 }
 
-type PlaceRow = HeldColumns & Pick<Place, "targetId" | "teamCount">;
-type RecordRow = HeldColumns & AccessRow & Pick<AccessRecord, "teamVisibility" | "includesActor">;
-type ById = { id: string; principal: string };
+type GrantTargetRow = CallerAccessColumns & Pick<GrantTarget, "targetId" | "teamCount">;
+type AccessRecordRow = CallerAccessColumns & AccessRow & Pick<AccessRecord, "teamVisibility" | "includesActor">;
+type TeamAccessKey = { id: string; principal: string };
 
 const tableOf = ({ records }: AccessTables) => records as "teamProjects";
 const columnOf = ({ column }: AccessTables) => column as "projectId";
 
-function targetsForActor(db: Kysely<Schema>, { targets, grants, teamCount }: AccessTables, { id, principal }: ById) {
+function targetsForActor(db: Kysely<Schema>, { targets, grants, teamCount }: AccessTables, { id, principal }: TeamAccessKey) {
   return db
     .selectFrom(`${targets as "projects"} as x`)
     .innerJoin("organizations as o", "o.id", "x.organizationId")
@@ -69,7 +69,7 @@ function records(db: Kysely<Schema>, tables: AccessTables) {
     .where(inForce("r"));
 }
 
-function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, principal }: ById) {
+function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, principal }: TeamAccessKey) {
   const organizationId = sql.ref<string>("r.organizationId");
   const isOwn = sql<number>`case when ${sql.ref("r.teamId")} in ${actorTeams(organizationId, principal)} then 1 else 0 end`;
   return records(db, tables)
@@ -83,12 +83,12 @@ function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, princip
 
 /** The frequent statements, compiled once for each kind. */
 export function statementsOf(tables: AccessTables): AccessStatements {
-  const target = lockable<ById, PlaceRow>("x", (db, parameters) => targetsForActor(db, tables, parameters));
-  const record = prepared<ById, RecordRow>((db, parameters) => recordsForActor(db, tables, parameters));
-  const recordLocked = prepared<ById, RecordRow>((db, parameters, dialect) =>
-    recordsForActor(db, tables, parameters).modifyEnd(sql`${held(dialect, "x", true)} ${dialect.lockRows("r")}`),
+  const target = lockableStatement<TeamAccessKey, GrantTargetRow>("x", (db, parameters) => targetsForActor(db, tables, parameters));
+  const record = prepared<TeamAccessKey, AccessRecordRow>((db, parameters) => recordsForActor(db, tables, parameters));
+  const recordLocked = prepared<TeamAccessKey, AccessRecordRow>((db, parameters, dialect) =>
+    recordsForActor(db, tables, parameters).modifyEnd(sql`${lockClause(dialect, "x", true)} ${dialect.lockRows("r")}`),
   );
-  const holding = prepared<ById & { through: string }, HeldColumns>((db, { id, principal, through }) =>
+  const holding = prepared<TeamAccessKey & { through: string }, CallerAccessColumns>((db, { id, principal, through }) =>
     db
       .selectFrom(`${tables.targets as "projects"} as x`)
       .select("x.organizationId")
@@ -117,7 +117,7 @@ export async function listRecords(
   tx: Tx,
   actor: Actor,
   { tables, rights }: AccessKind,
-  target: Granted<Place, "can-read">,
+  target: Granted<GrantTarget, "can-read">,
   page: Page | undefined,
 ): Promise<{ views: AccessRecord[]; totalCount?: number }> {
   const { granted, standing, organizationId, targetId, teamCount } = target;
@@ -150,7 +150,7 @@ export async function listRecords(
 export async function findRecordOf(
   tx: Tx,
   tables: AccessTables,
-  { organizationId, targetId }: Place,
+  { organizationId, targetId }: GrantTarget,
   teamId: string,
 ): Promise<(AccessRow & { readonly isInForce: number }) | undefined> {
   return tx.db
@@ -168,7 +168,7 @@ export async function findRecordOf(
 export async function insertRecord(
   tx: Tx,
   tables: AccessTables,
-  target: Granted<Place, "can-manage-team-access">,
+  target: Granted<GrantTarget, "can-manage-team-access">,
   { targetId, ...row }: AccessRow,
 ): Promise<void> {
   await tx.db
@@ -182,7 +182,7 @@ export async function updateRecord(
   tx: Tx,
   { records: table }: AccessTables,
   record: Granted<AccessRecord, "can-manage">,
-  given: Partial<Given>,
+  given: Partial<AccessTerms>,
 ): Promise<void> {
   await updateRow(tx, table, record.id, given);
 }

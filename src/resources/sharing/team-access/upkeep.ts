@@ -4,10 +4,10 @@ import type { Tx } from "../../../database/database.ts";
 import type { AuditContext } from "../../shared/audit-events/writes.ts";
 import { teamProjectKind } from "./team-projects/operations.ts";
 import { teamWorkspaceKind } from "./team-workspaces/operations.ts";
-import { tidyRecords } from "./writes.ts";
+import { removeExpiredRecords } from "./writes.ts";
 
 /** Each removes the expired records of at most `limit` targets of one organization, and returns how many. */
-export const tidyTeamAccess = [teamProjectKind, teamWorkspaceKind].map(
+export const removeExpiredTeamAccess = [teamProjectKind, teamWorkspaceKind].map(
   (kind) => (tx: Tx, context: AuditContext, by: Capability<"job">, limit: number) =>
-    tidyRecords(tx, context, by, kind, limit),
+    removeExpiredRecords(tx, context, by, kind, limit),
 );

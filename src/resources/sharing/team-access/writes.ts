@@ -6,22 +6,22 @@ import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { type AuditContext, recordEvents } from "../../shared/audit-events/writes.ts";
-import { holdFirstEnded } from "../../shared/grants/ending.ts";
-import type { AccessKind, AccessRow, Place } from "./kind.ts";
-import { boundTo } from "./rules.ts";
+import { lockFirstExpired } from "../../shared/grants/ending.ts";
+import type { AccessKind, AccessRow, GrantTarget } from "./kind.ts";
+import { auditedTargets } from "./rules.ts";
 
-export async function endRecord(
+export async function removeExpiredRecord(
   tx: Tx,
   context: AuditContext,
   kind: AccessKind,
-  _on: Granted<Place, "can-manage-team-access">,
+  _on: Granted<GrantTarget, "can-manage-team-access">,
   { id }: AccessRow,
 ): Promise<void> {
   await removeRecords(tx, context, kind, sql<SqlBool>`id = ${id}`);
 }
 
 /** Removes the records that expired first, of one organization at a time, on at most `limit` of its targets. Returns how many. */
-export async function tidyRecords(
+export async function removeExpiredRecords(
   tx: Tx,
   context: AuditContext,
   _by: Capability<"job">,
@@ -29,7 +29,7 @@ export async function tidyRecords(
   limit: number,
 ): Promise<number> {
   const { records, targets, column } = kind.tables;
-  const ended = await holdFirstEnded(tx, records);
+  const ended = await lockFirstExpired(tx, records);
   if (ended === undefined) return 0;
   const { organizationId, until } = ended;
   const withExpired = tx.db
@@ -73,7 +73,7 @@ async function removeRecords(
     organizationId: row.organizationId,
     verb: "expire",
     subject: { type: kind.definition.type, id: row.id },
-    before: { ...auditedAttributes(kind.definition, row), ...boundTo({ tables, ...kind }, row) },
+    before: { ...auditedAttributes(kind.definition, row), ...auditedTargets({ tables, ...kind }, row) },
   }));
   await recordEvents(tx, context, events);
   return rows.length;

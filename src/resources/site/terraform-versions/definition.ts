@@ -29,7 +29,7 @@ const archs = z
   .array(z.object({ url, sha: shaOrBlank, os: word.optional(), arch: word.optional() }))
   .max(archsMax, { error: `must be at most ${archsMax}` });
 
-const one = "/admin/terraform-versions/:terraform_version_id";
+const versionPath = "/admin/terraform-versions/:terraform_version_id";
 
 export const terraformVersions = defineResource<EngineVersionTable>()(({ required, optional, readOnly }) => ({
   type: "terraform-versions",
@@ -97,14 +97,14 @@ export const terraformVersions = defineResource<EngineVersionTable>()(({ require
     },
     showTerraformVersion: {
       method: "GET",
-      path: one,
+      path: versionPath,
       summary: "Show a Terraform version",
       needs: "a site admin",
       answer: "document",
     },
     updateTerraformVersion: {
       method: "PATCH",
-      path: one,
+      path: versionPath,
       summary: "Update a Terraform version",
       needs: "a site admin",
       body: "update",
@@ -113,7 +113,7 @@ export const terraformVersions = defineResource<EngineVersionTable>()(({ require
     },
     deleteTerraformVersion: {
       method: "DELETE",
-      path: one,
+      path: versionPath,
       summary: "Delete a Terraform version; workspaces that use it keep it",
       needs: "a site admin",
       answer: "nothing",

@@ -1,14 +1,14 @@
 /** Reads of Terraform versions for other modules. */
 import type { Tx } from "../../../database/database.ts";
-import { newestIn, newestOf } from "./rules.ts";
-import { candidateRows, stateOfVersions } from "./store.ts";
+import { newestMatching, newestOf } from "./rules.ts";
+import { candidateRows, versionsFingerprint } from "./store.ts";
 import { compareVersions, isExactVersion, satisfies } from "./versions.ts";
 
 let last = { state: "", newest: newestOf([]) };
 
 /** The version of workspaces that don't name one. Reads all versions only after a change. */
 export async function newestRelease(tx: Tx): Promise<string> {
-  const state = await stateOfVersions(tx);
+  const state = await versionsFingerprint(tx);
   if (state !== last.state) last = { state, newest: newestOf(await candidateRows(tx)) };
   return last.newest;
 }
@@ -16,7 +16,7 @@ export async function newestRelease(tx: Tx): Promise<string> {
 /** The version that a workspace's setting resolves to; undefined if none matches. Only constraints need a statement. */
 export async function exactVersionOf(tx: Tx, version: string): Promise<string | undefined> {
   if (isExactVersion(version)) return version;
-  return newestIn(await candidateRows(tx), version);
+  return newestMatching(await candidateRows(tx), version);
 }
 
 export const newestAmong = (versions: readonly string[], constraint: string): string | undefined =>

@@ -6,17 +6,17 @@ import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { terraformVersions } from "./definition.ts";
 import { compareVersions, isRelease, latest, satisfies } from "./versions.ts";
 
-interface Arch {
+interface EngineArchive {
   readonly url: string;
   readonly sha: string;
   readonly os: string;
   readonly arch: string;
 }
 
-type Download = Pick<EngineVersionTable, "url" | "sha" | "archs">;
-type Attributes = UpdateAttributes<typeof terraformVersions>;
+type EngineDownload = Pick<EngineVersionTable, "url" | "sha" | "archs">;
+type EngineVersionInput = UpdateAttributes<typeof terraformVersions>;
 
-const usual = { os: "linux", arch: "amd64" } as const;
+const defaultPlatform = { os: "linux", arch: "amd64" } as const;
 
 export function newVersion(
   attributes: CreateAttributes<typeof terraformVersions>,
@@ -27,7 +27,7 @@ export function newVersion(
 }
 
 /** `version` on the wire is the engine version, not the row's version. */
-export function changedVersion(attributes: Attributes, before: EngineVersionTable): Partial<EngineVersionTable> {
+export function changedVersion(attributes: EngineVersionInput, before: EngineVersionTable): Partial<EngineVersionTable> {
   const { version: engineVersion } = attributes;
   const columns = {
     ...changedColumns(terraformVersions, attributes),
@@ -38,14 +38,14 @@ export function changedVersion(attributes: Attributes, before: EngineVersionTabl
 }
 
 /** `url` and `sha` are the linux/amd64 entry of `archs`. A list in the request sets both; otherwise they replace the list. */
-function downloadAfter({ archs, url, sha }: Partial<Attributes>, row: Download): Partial<Download> {
+function downloadAfter({ archs, url, sha }: Partial<EngineVersionInput>, row: EngineDownload): Partial<EngineDownload> {
   if (archs !== undefined && archs.length > 0) {
-    const all: Arch[] = archs.map((one) => ({ ...usual, ...one }));
-    const plain = all.find(({ os, arch }) => os === usual.os && arch === usual.arch);
+    const all: EngineArchive[] = archs.map((one) => ({ ...defaultPlatform, ...one }));
+    const plain = all.find(({ os, arch }) => os === defaultPlatform.os && arch === defaultPlatform.arch);
     return { archs: JSON.stringify(all), url: plain?.url ?? null, sha: plain?.sha || null };
   }
   if (archs === undefined && url === undefined && sha === undefined) return {};
-  const all: Arch[] = row.url === null ? [] : [{ url: row.url, sha: row.sha ?? "", ...usual }];
+  const all: EngineArchive[] = row.url === null ? [] : [{ url: row.url, sha: row.sha ?? "", ...defaultPlatform }];
   return { archs: JSON.stringify(all) };
 }
 
@@ -60,10 +60,10 @@ export function versionTaken(): Fault {
   return attributeFault("version", "Version has already been taken");
 }
 
-export type Candidate = Pick<EngineVersionTable, "engineVersion" | "enabled" | "beta">;
+export type VersionCandidate = Pick<EngineVersionTable, "engineVersion" | "enabled" | "beta">;
 
 /** The newest release. Falls back to disabled versions, because a workspace needs one, and to `latest` if no version is known. */
-export function newestOf(known: readonly Candidate[]): string {
+export function newestOf(known: readonly VersionCandidate[]): string {
   const releases = known.filter(({ engineVersion }) => isRelease(engineVersion));
   const eligible = releases.filter(({ enabled, beta }) => enabled === 1 && beta === 0);
   const candidates = (eligible.length > 0 ? eligible : releases).map(({ engineVersion }) => engineVersion);
@@ -74,7 +74,7 @@ export function newestOf(known: readonly Candidate[]): string {
 }
 
 /** The newest known version that satisfies a constraint. Uses disabled versions only if nothing else matches. */
-export function newestIn(known: readonly Candidate[], constraint: string): string | undefined {
+export function newestMatching(known: readonly VersionCandidate[], constraint: string): string | undefined {
   const matching = known.filter(({ engineVersion }) => satisfies(engineVersion, constraint));
   const enabled = matching.filter((one) => one.enabled === 1);
   return (enabled.length > 0 ? enabled : matching)

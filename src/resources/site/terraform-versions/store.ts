@@ -6,10 +6,10 @@ import { setFact } from "../../../database/meta.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import type { Administration } from "../../shared/administration.ts";
+import type { SiteAdminProof } from "../../shared/administration.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
-import type { Candidate } from "./rules.ts";
+import type { VersionCandidate } from "./rules.ts";
 
 export async function findVersion(tx: Tx, id: string, lock = false): Promise<EngineVersionTable | undefined> {
   return tx.db
@@ -39,20 +39,20 @@ export async function listVersionRows(
   return { views: found.rows, totalCount: found.totals.totalCount };
 }
 
-export async function candidateRows(tx: Tx): Promise<Candidate[]> {
+export async function candidateRows(tx: Tx): Promise<VersionCandidate[]> {
   return tx.db.selectFrom("engineVersions").select(["engineVersion", "enabled", "beta"]).execute();
 }
 
 /** Changes whenever the versions change. Lets `newestRelease` cache its result, because every new workspace needs it. */
-export async function stateOfVersions(tx: Tx): Promise<string> {
-  const [row] = await findState(tx, {});
+export async function versionsFingerprint(tx: Tx): Promise<string> {
+  const [row] = await findFingerprint(tx, {});
   return `${row?.migrated} ${row?.changed}`;
 }
 
 const lastChange = "engine-versions-changed";
 
 /** Only this file and migrations change the versions. */
-const findState = prepared<object, { changed: string | null; migrated: string | number | bigint | null }>((db) =>
+const findFingerprint = prepared<object, { changed: string | null; migrated: string | number | bigint | null }>((db) =>
   db.selectNoFrom([
     (query) => query.selectFrom("meta").select("value").where("name", "=", lastChange).as("changed"),
     (query) =>
@@ -64,7 +64,7 @@ const findState = prepared<object, { changed: string | null; migrated: string | 
 );
 
 /** A random value instead of a counter, because a counter value of a rolled-back transaction would be used again. */
-const noteChange = (tx: Tx) => setFact(tx, lastChange, randomUUID());
+const markVersionsChanged = (tx: Tx) => setFact(tx, lastChange, randomUUID());
 
 export async function isVersionTaken(tx: Tx, engineVersion: string): Promise<boolean> {
   const row = await tx.db
@@ -75,22 +75,22 @@ export async function isVersionTaken(tx: Tx, engineVersion: string): Promise<boo
   return row !== undefined;
 }
 
-export async function insertVersion(tx: Tx, _by: Administration, row: EngineVersionTable): Promise<void> {
+export async function insertVersion(tx: Tx, _by: SiteAdminProof, row: EngineVersionTable): Promise<void> {
   await tx.db.insertInto("engineVersions").values(row).execute();
-  await noteChange(tx);
+  await markVersionsChanged(tx);
 }
 
 export async function updateVersionRow(
   tx: Tx,
-  _by: Administration,
+  _by: SiteAdminProof,
   row: EngineVersionTable,
   changes: Partial<EngineVersionTable>,
 ): Promise<void> {
   await updateRow(tx, "engineVersions", row.id, changes);
-  await noteChange(tx);
+  await markVersionsChanged(tx);
 }
 
-export async function deleteVersionRow(tx: Tx, _by: Administration, row: EngineVersionTable): Promise<void> {
+export async function deleteVersionRow(tx: Tx, _by: SiteAdminProof, row: EngineVersionTable): Promise<void> {
   await tx.db.deleteFrom("engineVersions").where("id", "=", row.id).execute();
-  await noteChange(tx);
+  await markVersionsChanged(tx);
 }

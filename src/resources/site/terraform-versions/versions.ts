@@ -44,13 +44,13 @@ export function isOlder(version: string, than: string): boolean {
   return compareVersions(version, than) < 0;
 }
 
-interface Parts {
+interface VersionParts {
   /** Kept as text, because they can exceed JavaScript's safe integers. */
   readonly numbers: readonly [string, string, string];
   readonly prerelease: readonly string[];
 }
 
-function partsOf(version: string): Parts {
+function partsOf(version: string): VersionParts {
   const [, major, minor, last, prerelease] = exact.exec(version) ?? [];
   if (major === undefined || minor === undefined || last === undefined)
     throw new Error(`${version} is not an exact version`);
@@ -88,10 +88,10 @@ function compareNumbers(left: string, right: string): number {
 /** Whether an exact version satisfies every part of a constraint. A pre-release satisfies only a part that names it exactly. */
 export function satisfies(version: string, constraint: string): boolean {
   if (constraint === latest) return isRelease(version);
-  return constraint.split(",").every((part) => fulfils(version, part.trim()));
+  return constraint.split(",").every((part) => satisfiesPart(version, part.trim()));
 }
 
-function fulfils(version: string, part: string): boolean {
+function satisfiesPart(version: string, part: string): boolean {
   const [, operator = "", named = ""] = /^(=|!=|>=|<=|>|<|~>)?\s*(.+)$/.exec(part) ?? [];
   const bound = named.split(/[-+]/)[0]?.split(".").length === 3 ? named : padded(named);
   const difference = compareVersions(version, bound);

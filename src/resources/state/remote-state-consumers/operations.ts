@@ -3,7 +3,7 @@
  * the list.
  */
 import type { Tx } from "../../../database/database.ts";
-import type { Identifier } from "../../../jsonapi/define.ts";
+import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
 import { type Fault, notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -23,7 +23,7 @@ import {
   deleteOtherConsumers,
   findSharing,
   insertConsumers,
-  lockWithNamed,
+  lockWithConsumers,
 } from "./store.ts";
 
 export const remoteStateConsumerResource = implement(remoteStateConsumers, {
@@ -36,7 +36,7 @@ export const remoteStateConsumerResource = implement(remoteStateConsumers, {
   async replaceRemoteStateConsumers({ context, params, body }) {
     await context.database.write(async (tx) => {
       const workspace = grantReplacing(await load(tx, context, params.workspaceId));
-      const ids = await checked(tx, context, workspace, body, selfFaults(body, workspace));
+      const ids = await checkConsumers(tx, context, workspace, body, selfFaults(body, workspace));
       const removed = await deleteOtherConsumers(tx, workspace, ids);
       const added = await insertConsumers(tx, workspace, ids);
       await record(tx, context, workspace, "replace-remote-state-consumers", { removed, added });
@@ -46,7 +46,7 @@ export const remoteStateConsumerResource = implement(remoteStateConsumers, {
   async addRemoteStateConsumers({ context, params, body }) {
     await context.database.write(async (tx) => {
       const workspace = grantSharing(await load(tx, context, params.workspaceId), "can-update");
-      const ids = await checked(tx, context, workspace, body, selfFaults(body, workspace));
+      const ids = await checkConsumers(tx, context, workspace, body, selfFaults(body, workspace));
       const added = await insertConsumers(tx, workspace, ids);
       await record(tx, context, workspace, "add-remote-state-consumers", { added });
     });
@@ -55,7 +55,7 @@ export const remoteStateConsumerResource = implement(remoteStateConsumers, {
   async removeRemoteStateConsumers({ context, params, body }) {
     await context.database.write(async (tx) => {
       const workspace = grantSharing(await load(tx, context, params.workspaceId), "can-update");
-      const ids = await checked(tx, context, workspace, body);
+      const ids = await checkConsumers(tx, context, workspace, body);
       const removed = await deleteConsumers(tx, workspace, ids);
       await record(tx, context, workspace, "remove-remote-state-consumers", { removed });
     });
@@ -72,15 +72,15 @@ async function load(tx: Tx, { actor }: Context, workspaceId: string): Promise<Sh
  * Locks and validates the named workspaces, and returns their ids. Raises `precondition-failed`, or `invalid` with all
  * faults.
  */
-async function checked(
+async function checkConsumers(
   tx: Tx,
   context: Context,
   workspace: SharingWorkspace,
-  body: readonly Identifier[],
+  body: readonly ResourceIdentifier[],
   otherFaults: readonly Fault[] = [],
 ): Promise<string[]> {
   const ids = [...new Set(body.map((item) => item.id))];
-  const { current, readable } = await lockWithNamed(tx, context.actor, workspace, ids);
+  const { current, readable } = await lockWithConsumers(tx, context.actor, workspace, ids);
   if (current === undefined) throw notFound("workspace");
   // The row is locked, so the version can't change after the check.
   await context.ifMatch?.checkIfSent(() => loadWorkspace(tx, context, { workspaceId: workspace.id }));
@@ -88,7 +88,7 @@ async function checked(
   return ids;
 }
 
-interface Changed {
+interface ConsumerChanges {
   readonly removed?: readonly string[];
   readonly added?: readonly string[];
 }
@@ -99,7 +99,7 @@ async function record(
   context: Context,
   workspace: SharingWorkspace,
   verb: string,
-  { removed = [], added = [] }: Changed,
+  { removed = [], added = [] }: ConsumerChanges,
 ): Promise<void> {
   if (removed.length + added.length === 0) return;
   await recordEvent(tx, context, {

@@ -1,9 +1,9 @@
 /** Pure rules of remote-state consumers: access to the list, and its validation. */
 import type { Access } from "../../../access/effective.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { holdsOrganization } from "../../../access/organization.ts";
+import { hasOrganizationPermission } from "../../../access/organization.ts";
 import { workspacePermissionNeeds, workspacePermissions } from "../../../access/permissions/workspace.ts";
-import type { Identifier } from "../../../jsonapi/define.ts";
+import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 
@@ -40,7 +40,7 @@ export function grantReplacing(workspace: SharingWorkspace): Granted<SharingWork
     thing: "workspace",
     permission: "can-update",
     visible: permissionsOn(workspace)["can-read-settings"],
-    allowed: standing.owner || holdsOrganization(standing, "manage-workspaces"),
+    allowed: standing.owner || hasOrganizationPermission(standing, "manage-workspaces"),
     needs: "the organization permission 'manage-workspaces'",
     otherwise: "hide",
   });
@@ -61,7 +61,7 @@ export function sharedFaults(workspace: Pick<SharingWorkspace, "globalRemoteStat
   return workspace.projectRemoteState === 1 ? [refused("project-remote-state", "project")] : [];
 }
 
-export function unknownFaults(named: readonly Identifier[], readable: ReadonlySet<string>): Fault[] {
+export function unknownFaults(named: readonly ResourceIdentifier[], readable: ReadonlySet<string>): Fault[] {
   return named.flatMap(({ id }, position) =>
     readable.has(id)
       ? []
@@ -75,7 +75,7 @@ export function unknownFaults(named: readonly Identifier[], readable: ReadonlySe
 }
 
 /** A workspace can always read its own state, so naming it is an error. */
-export function selfFaults(named: readonly Identifier[], workspace: SharingWorkspace): Fault[] {
+export function selfFaults(named: readonly ResourceIdentifier[], workspace: SharingWorkspace): Fault[] {
   return named.flatMap(({ id }, position) =>
     id === workspace.id
       ? [{ pointer: `/data/${position}/id`, detail: "A workspace can't be a consumer of its own state" }]

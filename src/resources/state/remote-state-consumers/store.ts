@@ -1,7 +1,7 @@
 /** SQL of remote-state consumers. Each function executes one statement, whatever the number of consumers. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { effective } from "../../../access/effective.ts";
+import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -11,7 +11,7 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import { now } from "../../../kernel/time.ts";
 import { projectGrants, standingColumns, type StandingFacts, workspaceGrants } from "../../shared/grants/reads.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
-import { held } from "../../shared/locks.ts";
+import { lockClause } from "../../shared/locks.ts";
 import type { SharingWorkspace } from "./rules.ts";
 
 interface SharingRow extends OrganizationTable, StandingFacts {
@@ -50,7 +50,7 @@ export async function findSharing(tx: Tx, actor: Actor, id: string): Promise<Sha
     projectId,
     globalRemoteState,
     projectRemoteState,
-    access: effective(standing.everywhere, projectAccess, workspaceAccess),
+    access: effectiveAccess(standing.everywhere, projectAccess, workspaceAccess),
     organization: { ...organization, standing },
   };
 }
@@ -63,7 +63,7 @@ export function consumersOf(workspace: SharingWorkspace): RawBuilder<boolean> {
   return sql<boolean>`w.id in (select consumer_id from remote_state_consumers where workspace_id = ${id})`;
 }
 
-export interface Locked {
+export interface LockedConsumers {
   /** The locked workspace; undefined if it was deleted concurrently. */
   readonly current: Pick<SharingWorkspace, "globalRemoteState" | "projectRemoteState"> | undefined;
   /** The named workspaces that the caller can read. */
@@ -74,12 +74,12 @@ export interface Locked {
  * Locks the workspace and the named ones in the order of their ids, so that workspaces that add each other concurrently
  * can't deadlock.
  */
-export async function lockWithNamed(
+export async function lockWithConsumers(
   tx: Tx,
   actor: Actor,
   { id, organization }: SharingWorkspace,
   named: readonly string[],
-): Promise<Locked> {
+): Promise<LockedConsumers> {
   const condition = readableCondition(actor, organization) ?? sql<boolean>`1 = 1`;
   const rows = await tx.db
     .selectFrom("workspaces as w")
@@ -89,17 +89,17 @@ export async function lockWithNamed(
     .where(tx.dialect.isOneOf(sql.ref("w.id"), [id, ...named]))
     .where(condition)
     .orderBy("w.id")
-    .modifyEnd(held(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", true))
     .execute();
   return { current: rows.find((row) => row.id === id), readable: new Set(rows.map((row) => row.id)) };
 }
 
-type Changeable = Granted<SharingWorkspace, "can-update">;
+type ChangeableWorkspace = Granted<SharingWorkspace, "can-update">;
 
 /** Returns the ids that were not in the list before, sorted. */
 export async function insertConsumers(
   tx: Tx,
-  { id, organization }: Changeable,
+  { id, organization }: ChangeableWorkspace,
   ids: readonly string[],
 ): Promise<string[]> {
   const result = await sql<{ consumerId: string }>`
@@ -111,7 +111,7 @@ export async function insertConsumers(
 }
 
 /** Returns the ids that were in the list, sorted. */
-export async function deleteConsumers(tx: Tx, { id }: Changeable, ids: readonly string[]): Promise<string[]> {
+export async function deleteConsumers(tx: Tx, { id }: ChangeableWorkspace, ids: readonly string[]): Promise<string[]> {
   const result = await sql<{ consumerId: string }>`
     delete from remote_state_consumers
     where workspace_id = ${id} and ${tx.dialect.isOneOf(sql.ref("consumer_id"), ids)} returning consumer_id`.execute(
@@ -121,7 +121,7 @@ export async function deleteConsumers(tx: Tx, { id }: Changeable, ids: readonly 
 }
 
 /** Returns the removed ids, sorted. */
-export async function deleteOtherConsumers(tx: Tx, { id }: Changeable, kept: readonly string[]): Promise<string[]> {
+export async function deleteOtherConsumers(tx: Tx, { id }: ChangeableWorkspace, kept: readonly string[]): Promise<string[]> {
   const result = await sql<{ consumerId: string }>`
     delete from remote_state_consumers
     where workspace_id = ${id} and not ${tx.dialect.isOneOf(sql.ref("consumer_id"), kept)} returning consumer_id`.execute(

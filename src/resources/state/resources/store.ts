@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { holds } from "../../../access/permission-set.ts";
+import { hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { StateResourceTable } from "../../../database/schema/state.ts";
 import type { Page } from "../../../jsonapi/query.ts";
@@ -37,7 +37,7 @@ export interface ResourceSearch {
   readonly module: string | undefined;
 }
 
-type Found = ManagedResourceView & { readonly totalCount: number };
+type CountedResourceRow = ManagedResourceView & { readonly totalCount: number };
 
 export async function pageOfOrganization(
   tx: Tx,
@@ -45,15 +45,15 @@ export async function pageOfOrganization(
   organization: Pick<OrganizationView, "id" | "standing">,
   search: ResourceSearch,
 ): Promise<{ views: ManagedResourceView[]; totalCount: number }> {
-  const { tables, from, total } = holds(organization.standing.everywhere, "runs", "read")
-    ? everything(organization.id, search)
-    : collected(organization.id, principalOf(actor), search);
+  const { tables, from, total } = hasPermission(organization.standing.everywhere, "runs", "read")
+    ? allResources(organization.id, search)
+    : readableResources(organization.id, principalOf(actor), search);
   const { number, size } = search.page;
   const direction = sql.raw(search.descending ? "desc" : "asc");
   // The state version breaks ties between workspaces, as in the indexes.
   const order = (table: string) =>
     sql`order by ${sql.ref(`${table}.address`)} ${direction}, ${sql.ref(`${table}.stateVersionId`)} ${direction}`;
-  const { rows } = await sql<Found>`
+  const { rows } = await sql<CountedResourceRow>`
     with ${tables}
     counted as materialized (select ${total} as total_count),
     page as materialized (select r.*, w.id as workspace_id from ${from} ${order("r")} limit ${size} offset ${(number - 1) * size})
@@ -67,14 +67,14 @@ export async function pageOfOrganization(
  */
 const isSmall = sql<SqlBool>`octet_length(r.address) + octet_length(r.type) + octet_length(r.provider) + octet_length(r.module) <= 2400`;
 
-interface Way {
+interface ResourcePageQuery {
   readonly tables: RawBuilder<unknown>;
   readonly from: RawBuilder<unknown>;
   readonly total: RawBuilder<number>;
 }
 
 /** Walks resources in index order and joins the workspace whose current state has them. */
-function everything(organizationId: string, search: ResourceSearch): Way {
+function allResources(organizationId: string, search: ResourceSearch): ResourcePageQuery {
   const filters = filtersOf(search);
   const from = sql`state_resources as r cross join workspaces as w
     where ${all([sql<SqlBool>`r.organization_id = ${organizationId}`, isSmall, ...filters])} and w.organization_id = ${organizationId}
@@ -88,7 +88,7 @@ function everything(organizationId: string, search: ResourceSearch): Way {
 }
 
 /** Starts from the workspaces that the caller can read. */
-function collected(organizationId: string, principal: string, search: ResourceSearch): Way {
+function readableResources(organizationId: string, principal: string, search: ResourceSearch): ResourcePageQuery {
   const columns = ["current_state_version_id", "resource_count"];
   const { tables, from: readable } = collectedWorkspaces(organizationId, principal, columns);
   const conditions = [

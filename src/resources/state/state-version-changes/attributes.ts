@@ -4,7 +4,7 @@
  * the provider.
  */
 import type { AttributeChange } from "./definition.ts";
-import { everything, type Mark, markOf, Marks } from "./marks.ts";
+import { everything, type SensitiveMark, markOf, SensitiveMarks } from "./marks.ts";
 
 /** Further changes are counted but not listed. */
 const listedMax = 200;
@@ -12,10 +12,10 @@ const listedMax = 200;
 const valueLengthMax = 20_000;
 
 /** The number of characters of paths and values that remain for a page. */
-export interface Budget {
+export interface ComparisonBudget {
   left: number;
 }
-export const pageBudget = (): Budget => ({ left: 4 * 1024 * 1024 });
+export const pageBudget = (): ComparisonBudget => ({ left: 4 * 1024 * 1024 });
 
 const secretName = new RegExp(
   [
@@ -28,13 +28,13 @@ const secretName = new RegExp(
 );
 const secretType = /password|secret|private_key|access_key|api_key|token|credential/i;
 
-interface Compared {
+interface AttributeComparison {
   readonly listed: AttributeChange[];
   readonly path: string[];
   /** Whether each step of the path is an index of a list. */
   readonly isIndex: boolean[];
-  readonly marks: Marks;
-  readonly budget: Budget;
+  readonly marks: SensitiveMarks;
+  readonly budget: ComparisonBudget;
   count: number;
 }
 
@@ -43,19 +43,19 @@ export function attributeChangesOf(
   type: string,
   beforeText: string,
   afterText: string,
-  budget: Budget,
+  budget: ComparisonBudget,
 ): { listed: AttributeChange[]; count: number } {
   const [before, after] = [instanceOf(beforeText), instanceOf(afterText)];
   const marked = [...before.marks, ...after.marks];
   // The keys of flat attributes are whole paths (`a.b`), which marks can't be matched with.
   const hidesAll = secretType.test(type) || (marked.length > 0 && (before.isFlat || after.isFlat));
-  const marks = new Marks(hidesAll ? [everything] : marked);
-  const compared: Compared = { listed: [], path: [], isIndex: [], marks, budget, count: 0 };
+  const marks = new SensitiveMarks(hidesAll ? [everything] : marked);
+  const compared: AttributeComparison = { listed: [], path: [], isIndex: [], marks, budget, count: 0 };
   compare(compared, before.attributes, after.attributes);
   return { listed: compared.listed, count: compared.count };
 }
 
-function instanceOf(text: string): { attributes: unknown; isFlat: boolean; marks: Mark[] } {
+function instanceOf(text: string): { attributes: unknown; isFlat: boolean; marks: SensitiveMark[] } {
   const instance = JSON.parse(text, exactNumbers) as Readonly<Record<string, unknown>>;
   const marks = instance["sensitive_attributes"] ?? [];
   const isFlat = isAbsent(instance["attributes"]);
@@ -72,23 +72,23 @@ const exactNumbers = (_: string, value: unknown, { source }: { source?: string }
 
 const isExact = (value: number, source: string): boolean => Number.isSafeInteger(value) || String(value) === source;
 
-type Container = Readonly<Record<string, unknown>> | readonly unknown[];
+type JsonContainer = Readonly<Record<string, unknown>> | readonly unknown[];
 
-const isContainer = (value: unknown): value is Container => typeof value === "object" && value !== null;
+const isContainer = (value: unknown): value is JsonContainer => typeof value === "object" && value !== null;
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 const kindOf = (value: unknown): string => (Array.isArray(value) ? "list" : isContainer(value) ? "map" : "leaf");
-const isEmpty = (value: Container): boolean => Object.keys(value).length === 0;
+const isEmpty = (value: JsonContainer): boolean => Object.keys(value).length === 0;
 
 /** A container that was added or removed is compared with an empty one, to list its members. */
 function counterpart(value: unknown, other: unknown): unknown {
   return isAbsent(value) && isContainer(other) && !isEmpty(other) ? (Array.isArray(other) ? [] : {}) : value;
 }
 
-function compare(compared: Compared, before: unknown, after: unknown): void {
+function compare(compared: AttributeComparison, before: unknown, after: unknown): void {
   const [one, other] = [counterpart(before, after), counterpart(after, before)];
   if (!isContainer(one) || !isContainer(other) || kindOf(one) !== kindOf(other)) {
     if (one !== other && !(isContainer(one) && isContainer(other) && isEmpty(one) && isEmpty(other)))
-      found(compared, before, after);
+      addChange(compared, before, after);
     return;
   }
   for (const key of keysOf(one, other)) {
@@ -100,15 +100,15 @@ function compare(compared: Compared, before: unknown, after: unknown): void {
   }
 }
 
-function keysOf(one: Container, other: Container): string[] {
+function keysOf(one: JsonContainer, other: JsonContainer): string[] {
   if (Array.isArray(one)) return Object.keys(one.length >= (other as readonly unknown[]).length ? one : other);
   return [...new Set([...Object.keys(one), ...Object.keys(other)])].sort();
 }
 
-const valueAt = (container: Container, key: string): unknown =>
+const valueAt = (container: JsonContainer, key: string): unknown =>
   Object.hasOwn(container, key) ? (container as Readonly<Record<string, unknown>>)[key] : undefined;
 
-function found(compared: Compared, before: unknown, after: unknown): void {
+function addChange(compared: AttributeComparison, before: unknown, after: unknown): void {
   compared.count++;
   const { listed, budget } = compared;
   if (listed.length >= listedMax || budget.left <= 0) return;
@@ -129,7 +129,7 @@ function found(compared: Compared, before: unknown, after: unknown): void {
 }
 
 /** As in a configuration: `tags["a b"]`, `ingress[0].port`. */
-function pathText({ path, isIndex }: Compared): string {
+function pathText({ path, isIndex }: AttributeComparison): string {
   return path
     .map((key, step) => {
       if (isIndex[step]) return `[${key}]`;
@@ -139,7 +139,7 @@ function pathText({ path, isIndex }: Compared): string {
     .join("");
 }
 
-function isSecret({ path, isIndex, marks }: Compared, before: unknown, after: unknown): boolean {
+function isSecret({ path, isIndex, marks }: AttributeComparison, before: unknown, after: unknown): boolean {
   if (path.some((key, step) => !isIndex[step] && secretName.test(key))) return true;
   return marks.hide(path) || hasSecretName(before) || hasSecretName(after);
 }

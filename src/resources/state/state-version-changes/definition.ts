@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
-import { choice, textParameter } from "../../../jsonapi/query.ts";
+import { choiceParameter, textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 
 const changeKinds = ["resource", "output"] as const;
@@ -89,8 +89,8 @@ export const stateVersionChanges = defineResource<StateChange>()(({ readOnly }) 
         paged: true,
         parameters: {
           since: textParameter("The id of the state version to compare with. The default is the previous one."),
-          "filter[kind]": choice(changeKinds, "Returns only resources or only outputs."),
-          "filter[change]": choice(changes, "Returns only additions, removals or changes."),
+          "filter[kind]": choiceParameter(changeKinds, "Returns only resources or only outputs."),
+          "filter[change]": choiceParameter(changes, "Returns only additions, removals or changes."),
         },
       },
       answer: "list",

@@ -1,11 +1,11 @@
 /** Pure rules: the paths that an engine marks as sensitive in a resource. */
 
-export type Mark = readonly string[];
+export type SensitiveMark = readonly string[];
 /** The mark of the root, which hides everything. */
-export const everything: Mark = [];
+export const everything: SensitiveMark = [];
 
 /** A mark that can't be parsed hides the whole resource. */
-export function markOf(mark: unknown): Mark {
+export function markOf(mark: unknown): SensitiveMark {
   if (!Array.isArray(mark)) return everything;
   const steps = mark.map(stepOf);
   return steps.every((step) => step !== undefined) ? steps : everything;
@@ -18,21 +18,21 @@ function stepOf(step: unknown): string | undefined {
   return isKnown ? String(key) : undefined;
 }
 
-interface Step {
+interface MarkNode {
   isEnd: boolean;
-  readonly below: Map<string, Step>;
+  readonly below: Map<string, MarkNode>;
 }
-const newStep = (): Step => ({ isEnd: false, below: new Map() });
+const newMarkNode = (): MarkNode => ({ isEnd: false, below: new Map() });
 
 /** A tree, so that a lookup takes as long as the path, whatever the number of marks. */
-export class Marks {
-  readonly #root = newStep();
+export class SensitiveMarks {
+  readonly #root = newMarkNode();
 
-  constructor(marks: readonly Mark[]) {
+  constructor(marks: readonly SensitiveMark[]) {
     for (const mark of marks) {
       let node = this.#root;
       for (const key of mark) {
-        const next = node.below.get(key) ?? newStep();
+        const next = node.below.get(key) ?? newMarkNode();
         node.below.set(key, next);
         node = next;
       }

@@ -5,14 +5,14 @@ import { StateFileReader } from "../../../statefile/state-file.ts";
 import type { StateInstance } from "../../../statefile/state-resources.ts";
 import { InstanceTextReader } from "../../../statefile/state-instances.ts";
 import { findContent, readContent, type StoredContent } from "../../shared/contents/contents.ts";
-import { Crowd } from "../../shared/contents/crowd.ts";
+import { ConcurrencyLimit } from "../../shared/contents/crowd.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { StateVersionView } from "../state-versions/definition.ts";
-import { ofStateVersion } from "../state-versions/kinds.ts";
+import { stateVersionOwner } from "../state-versions/kinds.ts";
 import { findPreviousVersion, loadStateVersion } from "../state-versions/reads.ts";
 import { pageBudget } from "./attributes.ts";
 import { type StateChange, stateVersionChanges } from "./definition.ts";
-import { changedIn, differencesOf, type Inventory, nothing, withAttributes } from "./rules.ts";
+import { changedFingerprints, differencesOf, type StateInventory, emptyInventory, withAttributes } from "./rules.ts";
 
 /** Limits the memory of one request: two states of this size take about 100 MB. */
 const instancesMax = 100_000;
@@ -20,7 +20,7 @@ const instancesMax = 100_000;
 /** Attributes of larger states are not compared. */
 const comparedBytesMax = 32 * 1024 * 1024;
 
-const comparisons = new Crowd("Too many states are being compared at the same time. Try again shortly.", {
+const comparisons = new ConcurrencyLimit("Too many states are being compared at the same time. Try again shortly.", {
   all: 4,
   organization: 2,
 });
@@ -36,16 +36,16 @@ export const stateVersionChangeResource = implement(stateVersionChanges, {
     refuseUnreadable(version);
     if (since !== undefined) refuseUnreadable(since);
     const { filterKind: kind, filterChange: change, page } = query;
-    return comparisons.among({ organization: version.organizationId }, async () => {
+    return comparisons.run({ organization: version.organizationId }, async () => {
       const before = since === undefined ? undefined : await readState(context, since);
       const after = await readState(context, version);
-      const changes = differencesOf(before ?? nothing, after).filter(
+      const changes = differencesOf(before ?? emptyInventory, after).filter(
         (each) => (kind === undefined || each.kind === kind) && (change === undefined || each.change === change),
       );
       const start = (page.number - 1) * page.size;
       const views = changes.slice(start, start + page.size);
       return {
-        views: before === undefined ? views : await inDetail(context, views, before, after),
+        views: before === undefined ? views : await withAttributeChanges(context, views, before, after),
         totalCount: changes.length,
       };
     });
@@ -53,16 +53,16 @@ export const stateVersionChangeResource = implement(stateVersionChanges, {
 });
 
 /** Reads both states a second time for the changed resources on this page. Skipped for large states. */
-async function inDetail(
+async function withAttributeChanges(
   context: Context,
   views: readonly StateChange[],
-  before: ReadState,
-  after: ReadState,
+  before: ComparedState,
+  after: ComparedState,
 ): Promise<readonly StateChange[]> {
-  if (Math.max(before.content.size, after.content.size) > comparedBytesMax || changedIn(views, after).size === 0)
+  if (Math.max(before.content.size, after.content.size) > comparedBytesMax || changedFingerprints(views, after).size === 0)
     return views;
-  const textsOf = async (state: ReadState) => {
-    const reader = new InstanceTextReader(changedIn(views, state));
+  const textsOf = async (state: ComparedState) => {
+    const reader = new InstanceTextReader(changedFingerprints(views, state));
     for await (const piece of readContent(context, state.content)) reader.write(piece);
     return { ...state, texts: reader.texts };
   };
@@ -76,18 +76,18 @@ async function inDetail(
   return detailed;
 }
 
-interface ReadState extends Inventory {
+interface ComparedState extends StateInventory {
   readonly content: StoredContent;
 }
 
-type Compared = Pick<StateVersionView, "id" | "status" | "encrypted" | "serial">;
+type ComparedVersion = Pick<StateVersionView, "id" | "status" | "encrypted" | "serial">;
 
 /** Undefined for the first state of a workspace, where everything counts as added. Raises `bad-request`. */
 async function sinceOf(
   context: Context,
   version: StateVersionView,
   sinceId: string | undefined,
-): Promise<Compared | undefined> {
+): Promise<ComparedVersion | undefined> {
   const tx = context.database.reader;
   if (sinceId === undefined) return findPreviousVersion(tx, version);
   const since = await loadStateVersion(tx, context, sinceId).catch(() => undefined);
@@ -96,7 +96,7 @@ async function sinceOf(
   throw new AppError("bad-request", [{ parameter: "since", detail }]);
 }
 
-function refuseUnreadable({ id, status, encrypted }: Compared): void {
+function refuseUnreadable({ id, status, encrypted }: ComparedVersion): void {
   if (status !== "finalized") throw conflict(`The state version ${id} has no content to compare: it is ${status}.`);
   if (encrypted === 1)
     throw conflict(
@@ -105,8 +105,8 @@ function refuseUnreadable({ id, status, encrypted }: Compared): void {
 }
 
 /** Raises `conflict` for a state that is too large or has another format. */
-async function readState(context: Context, { id }: Compared): Promise<ReadState> {
-  const content = await findContent(context.database.reader, ofStateVersion(id), "state");
+async function readState(context: Context, { id }: ComparedVersion): Promise<ComparedState> {
+  const content = await findContent(context.database.reader, stateVersionOwner(id), "state");
   if (content === undefined) throw conflict(`The content of the state version ${id} was deleted.`);
   const reader = new StateFileReader();
   const instances = new Map<string, StateInstance>();

@@ -1,25 +1,25 @@
 /** Pure rules: the differences between two states. */
 import type { StateOutput } from "../../../statefile/state-outputs.ts";
 import type { StateInstance } from "../../../statefile/state-resources.ts";
-import { attributeChangesOf, type Budget } from "./attributes.ts";
+import { attributeChangesOf, type ComparisonBudget } from "./attributes.ts";
 import type { StateChange } from "./definition.ts";
 
 /** The parts of a state that are compared. */
-export interface Inventory {
+export interface StateInventory {
   readonly instances: ReadonlyMap<string, StateInstance>;
   readonly outputs: readonly StateOutput[];
 }
 
-export const nothing: Inventory = { instances: new Map(), outputs: [] };
+export const emptyInventory: StateInventory = { instances: new Map(), outputs: [] };
 
-export function differencesOf(before: Inventory, after: Inventory): StateChange[] {
+export function differencesOf(before: StateInventory, after: StateInventory): StateChange[] {
   return [...resourceChanges(before, after), ...outputChanges(before, after)];
 }
 
 const byAddress = (one: StateChange, other: StateChange): number =>
   one.address < other.address ? -1 : Number(one.address > other.address);
 
-function resourceChanges(before: Inventory, after: Inventory): StateChange[] {
+function resourceChanges(before: StateInventory, after: StateInventory): StateChange[] {
   const changes: StateChange[] = [];
   for (const [address, instance] of after.instances) {
     const old = before.instances.get(address);
@@ -37,7 +37,7 @@ function resource(instance: StateInstance, change: StateChange["change"]): State
   return { id: `resource/${address}`, kind: "resource", change, address, providerType, module, provider, ...noValues };
 }
 
-function outputChanges(before: Inventory, after: Inventory): StateChange[] {
+function outputChanges(before: StateInventory, after: StateInventory): StateChange[] {
   const changes: StateChange[] = [];
   const old = new Map(before.outputs.map((output) => [output.name, output]));
   for (const output of after.outputs) {
@@ -74,9 +74,9 @@ function outputChange(before: StateOutput | undefined, after: StateOutput | unde
   };
 }
 
-type Texts = ReadonlyMap<string, string>;
+type InstanceTexts = ReadonlyMap<string, string>;
 
-export const changedIn = (changes: readonly StateChange[], { instances }: Inventory): Set<string> =>
+export const changedFingerprints = (changes: readonly StateChange[], { instances }: StateInventory): Set<string> =>
   new Set(
     changes.flatMap(({ kind, change, address }) =>
       kind === "resource" && change === "changed" ? (instances.get(address)?.fingerprint ?? []) : [],
@@ -86,9 +86,9 @@ export const changedIn = (changes: readonly StateChange[], { instances }: Invent
 /** Adds attribute changes if the texts of both instances are known. `texts` is keyed by fingerprint. */
 export function withAttributes(
   each: StateChange,
-  before: Inventory & { readonly texts: Texts },
-  after: Inventory & { readonly texts: Texts },
-  budget: Budget,
+  before: StateInventory & { readonly texts: InstanceTexts },
+  after: StateInventory & { readonly texts: InstanceTexts },
+  budget: ComparisonBudget,
 ): StateChange {
   if (each.kind !== "resource" || each.change !== "changed") return each;
   const [old, current] = [before, after].map(({ instances, texts }) =>

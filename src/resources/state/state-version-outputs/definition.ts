@@ -1,7 +1,7 @@
 /** The resources for outputs: of a state version, and of a workspace. Lists hide sensitive values. */
 import { z } from "zod";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
-import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
+import { defineResource, definitionBuilders } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
 import { flag, text } from "../../../jsonapi/schemas.ts";
 
@@ -12,7 +12,7 @@ export interface StateVersionOutputView extends Omit<StateVersionOutputTable, "v
 
 const needs = "'read-outputs' on the workspace's state versions";
 
-const { readOnly } = wordsFor<StateVersionOutputView>();
+const { readOnly } = definitionBuilders<StateVersionOutputView>();
 
 const outputAttributes = {
   name: readOnly(text(), "The output's name in the configuration."),

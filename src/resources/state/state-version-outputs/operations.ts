@@ -3,7 +3,7 @@ import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { implement } from "../../shared/context.ts";
-import { grantStateVersion, isUnread, loadVersionOf } from "../state-versions/reads.ts";
+import { grantStateVersion, isStateUnparsed, loadVersionOf } from "../state-versions/reads.ts";
 import { grantWorkspace, loadSettledWorkspace } from "../../register/workspaces/reads.ts";
 import { leaseEndMs } from "../../register/workspaces/holder.ts";
 import { stateVersionOutputs } from "./definition.ts";
@@ -20,7 +20,7 @@ export const stateVersionOutputResource = implement(stateVersionOutputs, {
     if (workspace.currentStateVersionId === null) return { views: [], until };
     const views = await outputsOfVersions(tx, context, workspace, [workspace.currentStateVersionId]);
     // An engine would take an empty list to mean that there are no outputs, when they may still be processed.
-    if (views.length === 0 && (await isUnread(tx, workspace.currentStateVersionId)))
+    if (views.length === 0 && (await isStateUnparsed(tx, workspace.currentStateVersionId)))
       throw new AppError(
         "unavailable",
         "The outputs of the latest state are still being processed. Try again shortly.",

@@ -4,7 +4,7 @@ import { type WorkspaceFacts, workspacePermissions } from "../../../access/permi
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
-import { choice, textParameter } from "../../../jsonapi/query.ts";
+import { choiceParameter, textParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
@@ -20,14 +20,14 @@ const statuses = [
 ] as const;
 
 /** The previous and the next version in the workspace; null where there is none. */
-export interface StateVersionNeighbours {
+export interface AdjacentStateVersions {
   readonly previousId: string | null;
   readonly previousPosition: number | null;
   readonly nextId: string | null;
   readonly nextPosition: number | null;
 }
 
-export interface StateVersionView extends StateVersionTable, StateVersionNeighbours, WorkspaceFacts, OrganizationFacts {
+export interface StateVersionView extends StateVersionTable, AdjacentStateVersions, WorkspaceFacts, OrganizationFacts {
   readonly workspaceName: string;
   /** The version of the workspace's name. */
   readonly workspaceFacts: number;
@@ -61,7 +61,7 @@ const stateReaders = "'read' on the workspace's state versions";
 const byId = "/state-versions/:state_version_id";
 const byWorkspace = "/workspaces/:workspace_id";
 const versionIncludes = ["created_by", "outputs", "run", "run.created_by", "run.configuration_version"] as const;
-const statusFilter = choice(statuses, "Returns only state versions with this status.");
+const statusFilter = choiceParameter(statuses, "Returns only state versions with this status.");
 
 const list = {
   method: "GET",

@@ -3,7 +3,7 @@ import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
-import type { BackingDataMove } from "../../shared/backing-data.ts";
+import type { BackingDataAction } from "../../shared/backing-data.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { deleteResources } from "../resources/writes.ts";
@@ -12,7 +12,7 @@ import { grantWorkspace, loadSettledWorkspace } from "../../register/workspaces/
 import { hasLeaseEnded } from "../../register/workspaces/holder.ts";
 import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
 import { stateVersions, type StateVersionView } from "./definition.ts";
-import { type ContentKind, ofStateVersion } from "./kinds.ts";
+import { type StateContentKind, stateVersionOwner } from "./kinds.ts";
 import { admitWriter, createStateVersion } from "./arrival/creation.ts";
 import { grantStateVersion, loadStateVersion } from "./reads.ts";
 import { backingDataMoves, backingDataObstacle } from "./rules.ts";
@@ -97,16 +97,16 @@ const mayInclude = (view: StateVersionView, name: string): boolean => {
   return name !== "created_by" || workspacePermissions(view)["can-read-run"];
 };
 
-async function download(context: Context, id: string, kind: ContentKind): Promise<ContentAnswer> {
+async function download(context: Context, id: string, kind: StateContentKind): Promise<ContentAnswer> {
   const tx = context.database.reader;
   const version = await loadStateVersion(tx, context, id);
-  const content = version.status === "finalized" ? await findContent(tx, ofStateVersion(id), kind) : undefined;
+  const content = version.status === "finalized" ? await findContent(tx, stateVersionOwner(id), kind) : undefined;
   if (content === undefined) throw notFound("content");
   return { size: content.size, bytes: readContent(context, content) };
 }
 
 /** Soft-deletes, restores or permanently deletes a content. Raises `conflict` if its status does not allow that. */
-async function move(context: Context, id: string, how: BackingDataMove): Promise<void> {
+async function move(context: Context, id: string, how: BackingDataAction): Promise<void> {
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {
     const version = grantStateVersion(await loadStateVersion(tx, context, id, true), "can-update");
@@ -116,7 +116,7 @@ async function move(context: Context, id: string, how: BackingDataMove): Promise
     const removed = how === "permanently-delete";
     await updateStateVersion(tx, version, { status: to, ...(removed && { outputIds: "", hasJson: 0 }) });
     if (removed) {
-      await abandonContents(tx, ofStateVersion(id));
+      await abandonContents(tx, stateVersionOwner(id));
       await deleteOutputs(tx, version, id);
       await deleteResources(tx, version, id);
     }

@@ -62,7 +62,7 @@ export async function isStateProcessing(tx: Tx, workspaceId: string): Promise<bo
 }
 
 /** Whether a version still has to be processed. */
-export async function isUnread(tx: Tx, id: string): Promise<boolean> {
+export async function isStateUnparsed(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions")
     .select("resourcesProcessed")

@@ -31,14 +31,14 @@ export const md5: z.ZodType<string> = text({
   sentence: "must be the MD5 of the content as 32 hex digits",
 });
 
-interface Sent {
+interface StateRequestContents {
   readonly state?: Uint8Array;
   readonly jsonState?: Uint8Array | null;
   readonly md5?: string;
 }
 
 /** Checks the request body alone. */
-export function requestFaults({ state, jsonState, md5: announced }: Sent): Fault[] {
+export function requestFaults({ state, jsonState, md5: announced }: StateRequestContents): Fault[] {
   const faults: Fault[] = [];
   if (state !== undefined && announced !== undefined && md5Of(state) !== announced.toLowerCase())
     faults.push(attributeFault("md5", "Md5 does not match the sent state; send it again"));
@@ -48,7 +48,7 @@ export function requestFaults({ state, jsonState, md5: announced }: Sent): Fault
 }
 
 /** Raises `too-large`. */
-export function refuseTooLarge({ state, jsonState }: Sent): void {
+export function refuseTooLarge({ state, jsonState }: StateRequestContents): void {
   if (Math.max(state?.length ?? 0, jsonState?.length ?? 0) > inRequestBytesMax)
     throw new AppError("too-large", tooLargeSentence);
 }

@@ -4,11 +4,11 @@ import type { StateVersionTable } from "../../../database/schema/state.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { type AppError, conflict, type Fault, relationshipFault } from "../../../kernel/errors.ts";
-import { type BackingDataMove, backingDataMovesOf } from "../../shared/backing-data.ts";
+import { type BackingDataAction, backingDataTransitionsFor } from "../../shared/backing-data.ts";
 import { stateVersions } from "./definition.ts";
 
 /** The columns that are parsed from a state's content. */
-export type ReadColumns = Pick<
+export type ParsedStateColumns = Pick<
   StateVersionTable,
   | "encrypted"
   | "format"
@@ -22,7 +22,7 @@ export type ReadColumns = Pick<
 >;
 
 /** Values until the content is parsed. */
-export const unread: ReadColumns = {
+export const unparsedColumns: ParsedStateColumns = {
   encrypted: 0,
   format: null,
   engineVersion: null,
@@ -51,7 +51,7 @@ export function newStateVersion(
 ): StateVersionTable {
   return {
     ...createdColumns(stateVersions, attributes),
-    ...unread,
+    ...unparsedColumns,
     id,
     organizationId: workspace.organizationId,
     workspaceId: workspace.id,
@@ -84,7 +84,7 @@ export function runFaults(actor: Actor, runId: string | null | undefined): Fault
 }
 
 /** The creator of a version as an actor, for audit events of later uploads. */
-export function makerOf(version: StateVersionTable): Actor {
+export function creatorOf(version: StateVersionTable): Actor {
   const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
   const tokenId = createdByTokenId ?? "";
   if (kind === "run")
@@ -96,7 +96,7 @@ export function makerOf(version: StateVersionTable): Actor {
 
 export type LatestVersion = Pick<StateVersionTable, "id" | "serial" | "md5" | "lineage" | "status">;
 
-type Following = Pick<StateVersionTable, "serial" | "md5" | "lineage">;
+type NextStateVersion = Pick<StateVersionTable, "serial" | "md5" | "lineage">;
 
 /** The CLI shows this after `state push -force`, because with a `cloud` block it does not send `force`. */
 const byForce =
@@ -106,7 +106,7 @@ const byForce =
  * The reason why a version can't follow the latest one; undefined if it can. The same state again is accepted as a
  * retry.
  */
-export function successionObstacle(latest: LatestVersion | undefined, next: Following): AppError | undefined {
+export function successionObstacle(latest: LatestVersion | undefined, next: NextStateVersion): AppError | undefined {
   if (latest === undefined) return undefined;
   const remedy = `Pull the latest state and start from it. To replace it, set 'serial' in your state above ${latest.serial}, ${byForce}`;
   const lineage = lineageObstacle(latest, next.lineage);
@@ -127,11 +127,11 @@ export function lineageObstacle(latest: LatestVersion | undefined, lineage: stri
   );
 }
 
-export const backingDataMoves = backingDataMovesOf("finalized");
+export const backingDataMoves = backingDataTransitionsFor("finalized");
 
 /** The reason why a move of the backing data is refused; undefined if it is allowed. */
 export function backingDataObstacle(
-  move: BackingDataMove,
+  move: BackingDataAction,
   version: Pick<StateVersionTable, "id" | "status" | "intermediate"> & {
     readonly currentStateVersionId: string | null;
   },

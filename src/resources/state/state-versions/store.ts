@@ -1,7 +1,7 @@
 /** SQL of state versions. Every change requires a lock on the workspace's row, which orders the versions. */
 import { type Kysely, sql } from "kysely";
 import { actorId, principalOf } from "../../../access/actor.ts";
-import { type Granted, madeIn } from "../../../access/granted.ts";
+import { type Granted, withProofOf } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -12,22 +12,22 @@ import { factsColumns } from "../../identity/organizations/definition.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
-import { held } from "../../shared/locks.ts";
+import { lockClause } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import { raised, updateRow } from "../../shared/versions.ts";
-import { type UploadRight, uploadUrl } from "./arrival/upload-urls.ts";
-import type { StateVersionNeighbours, StateVersionUrls, StateVersionView } from "./definition.ts";
+import { incrementedVersion, updateRow } from "../../shared/versions.ts";
+import { type StateUploadGrant, uploadUrl } from "./arrival/upload-urls.ts";
+import type { AdjacentStateVersions, StateVersionUrls, StateVersionView } from "./definition.ts";
 import type { StateDiscarder } from "../proofs.ts";
 import type { LatestVersion } from "./rules.ts";
 
-type PlaceColumn =
+type StateVersionContextColumn =
   | "organizationName"
   | "organizationFacts"
   | "workspaceName"
   | "workspaceFacts"
   | "currentStateVersionId"
   | "lockExpiresAt";
-type VersionRow = StateVersionTable & StateVersionNeighbours & WorkspaceAccessRow & Pick<StateVersionView, PlaceColumn>;
+type StateVersionRow = StateVersionTable & AdjacentStateVersions & WorkspaceAccessRow & Pick<StateVersionView, StateVersionContextColumn>;
 
 /** Versions `v`, joined with the previous and the next one by position. */
 function versionsInOrder(db: Kysely<Schema>) {
@@ -44,7 +44,7 @@ function versionsInOrder(db: Kysely<Schema>) {
     );
 }
 
-const neighbourColumns = [
+const adjacentColumns = [
   "previous.id as previousId",
   "previous.position as previousPosition",
   "next.id as nextId",
@@ -56,7 +56,7 @@ function versionForActor(db: Kysely<Schema>, principal: string) {
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("v")
-    .select(neighbourColumns)
+    .select(adjacentColumns)
     .select([...factsColumns, "o.allowForceDeleteWorkspaces"])
     .select([
       "w.name as workspaceName",
@@ -67,19 +67,19 @@ function versionForActor(db: Kysely<Schema>, principal: string) {
     .select(workspaceAccessColumns(principal));
 }
 
-type ById = { id: string; principal: string };
+type StateVersionIdQuery = { id: string; principal: string };
 
 // Locks the workspace before the version: a transaction that waited for the workspace must see the current version row.
-const byId = prepared<ById, VersionRow>((db, { id, principal }) =>
+const byId = prepared<StateVersionIdQuery, StateVersionRow>((db, { id, principal }) =>
   versionForActor(db, principal).where("v.id", "=", id),
 );
-const byIdLocked = prepared<ById, VersionRow>((db, { id, principal }, dialect) =>
+const byIdLocked = prepared<StateVersionIdQuery, StateVersionRow>((db, { id, principal }, dialect) =>
   versionForActor(db, principal)
     .where("v.id", "=", id)
-    .modifyEnd(held(dialect, "w", true))
+    .modifyEnd(lockClause(dialect, "w", true))
     .modifyEnd(dialect.lockRows("v")),
 );
-const current = prepared<ById, VersionRow>((db, { id, principal }) =>
+const current = prepared<StateVersionIdQuery, StateVersionRow>((db, { id, principal }) =>
   versionForActor(db, principal).where("w.id", "=", id).where("v.id", "=", sql.ref<string>("w.currentStateVersionId")),
 );
 
@@ -116,11 +116,11 @@ export async function findStateVersions(
   return rows.map((row) => toView(row, context));
 }
 
-function toView(row: VersionRow, context: StateVersionContext): StateVersionView {
+function toView(row: StateVersionRow, context: StateVersionContext): StateVersionView {
   return { ...row, ...workspaceFactsOf(context.actor, row), urls: urlsOf(row, context) };
 }
 
-const noAdjacentVersions: StateVersionNeighbours = {
+const noAdjacentVersions: AdjacentStateVersions = {
   previousId: null,
   previousPosition: null,
   nextId: null,
@@ -128,8 +128,8 @@ const noAdjacentVersions: StateVersionNeighbours = {
 };
 
 /** The view of a version whose workspace is already loaded. */
-export function inWorkspace(
-  row: StateVersionTable & Partial<StateVersionNeighbours>,
+export function stateVersionViewIn(
+  row: StateVersionTable & Partial<AdjacentStateVersions>,
   workspace: WorkspaceView,
   context: StateVersionContext,
 ): StateVersionView {
@@ -156,7 +156,7 @@ export async function pageOfVersions(
   const conditions = sql<boolean>`v.organization_id = ${workspace.organizationId} and v.workspace_id = ${workspace.id}
     and ${status === undefined ? sql`1 = 1` : sql`v.status = ${status}`}`;
   const { rows, totals } = await fetchPage(tx, {
-    rows: versionsInOrder(tx.db).selectAll("v").select(neighbourColumns).where(conditions),
+    rows: versionsInOrder(tx.db).selectAll("v").select(adjacentColumns).where(conditions),
     order: [
       { column: "v.position", descending: true },
       { column: "v.id", descending: true },
@@ -164,13 +164,13 @@ export async function pageOfVersions(
     page,
     totals: { totalCount: countOf(tx.db.selectFrom("stateVersions as v").select("v.id").where(conditions)) },
   });
-  return { views: rows.map((row) => inWorkspace(row, workspace, context)), totalCount: totals.totalCount };
+  return { views: rows.map((row) => stateVersionViewIn(row, workspace, context)), totalCount: totals.totalCount };
 }
 
-export interface Succession {
+export interface StateSuccession {
   /** The position of the next version, and the version at the position before. */
   readonly position: number;
-  readonly previous: Pick<StateVersionNeighbours, "previousId" | "previousPosition">;
+  readonly previous: Pick<AdjacentStateVersions, "previousId" | "previousPosition">;
   readonly latest: LatestVersion | undefined;
   /** The latest finalized version. A pending one may never get its content. */
   readonly predecessorId: string | undefined;
@@ -178,7 +178,7 @@ export interface Succession {
 }
 
 /** Loads what determines the next version of a workspace, in one statement. */
-export async function findSuccession(tx: Tx, workspaceId: string): Promise<Succession> {
+export async function findSuccession(tx: Tx, workspaceId: string): Promise<StateSuccession> {
   const versions = (alias: string) =>
     sql`from state_versions as ${sql.table(alias)} where ${sql.ref(`${alias}.workspaceId`)} = ${workspaceId}`;
   const { rows } = await sql<
@@ -234,7 +234,7 @@ export async function discardVersions(
 ): Promise<Pick<StateVersionTable, "id" | "organizationId">[]> {
   return tx.db
     .updateTable("stateVersions")
-    .set({ status: "discarded", uploadExpiresAt: null, intermediate: 0, ...raised })
+    .set({ status: "discarded", uploadExpiresAt: null, intermediate: 0, ...incrementedVersion })
     .where("workspaceId", "=", workspaceId)
     .where("status", "=", "pending")
     .$if(position !== undefined, (query) => query.where("position", "<", position ?? 0))
@@ -248,7 +248,7 @@ type AwaitedVersion = Granted<
 >;
 
 /** Needs no check of the caller: the signed URL is the permission. */
-export async function findForUpload(tx: Tx, right: UploadRight, lock = false): Promise<AwaitedVersion | undefined> {
+export async function findForUpload(tx: Tx, right: StateUploadGrant, lock = false): Promise<AwaitedVersion | undefined> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
@@ -256,9 +256,9 @@ export async function findForUpload(tx: Tx, right: UploadRight, lock = false): P
     .selectAll("v")
     .select("w.lockExpiresAt")
     .where("v.id", "=", right.id)
-    .$if(lock, (query) => query.modifyEnd(held(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
+    .$if(lock, (query) => query.modifyEnd(lockClause(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
     .executeTakeFirst();
-  return row && madeIn(right, row);
+  return row && withProofOf(right, row);
 }
 
 export async function findInWorkspace(
@@ -272,7 +272,7 @@ export async function findInWorkspace(
     .where("id", "=", id)
     .where("workspaceId", "=", workspace.id)
     .executeTakeFirst();
-  return row && madeIn(workspace, row);
+  return row && withProofOf(workspace, row);
 }
 
 /** Upload URLs are credentials: only the version's creator sees them, and only while an upload is possible. */

@@ -7,12 +7,12 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { ReleasedBy, SettledState } from "../../shared/hooks.ts";
+import type { UnlockPermission, CurrentStateColumns } from "../../shared/hooks.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { raised } from "../../shared/versions.ts";
+import { incrementedVersion } from "../../shared/versions.ts";
 import { discardVersions } from "./store.ts";
 
-type Workspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
+type SettlingWorkspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
 
 /**
  * Makes the latest version that the lock holder wrote the current one, and ends the intermediate state of all others.
@@ -22,9 +22,9 @@ type Workspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVer
 export async function settleState(
   tx: Tx,
   context: Context,
-  workspace: Granted<Workspace, ReleasedBy | "run-transition">,
+  workspace: Granted<SettlingWorkspace, UnlockPermission | "run-transition">,
   holderId: string | null,
-): Promise<SettledState | undefined> {
+): Promise<CurrentStateColumns | undefined> {
   const unsettled = await findUnsettled(tx, { workspaceId: workspace.id, holderId: holderId ?? "" });
   if (unsettled.some(({ isHolders }) => isHolders === 0))
     await recordDiscarded(tx, context, await discardLeftovers(tx, workspace, holderId), "finalized");
@@ -41,7 +41,7 @@ export async function settleState(
     .set({
       intermediate: 0,
       superseded: sql<number>`case when id = ${latest.id} then 0 else 1 end`,
-      ...raised,
+      ...incrementedVersion,
     })
     .where("workspaceId", "=", workspace.id)
     .where((where) =>
@@ -52,7 +52,7 @@ export async function settleState(
   return { currentStateVersionId, resourceCount, outputIds, stateEncrypted };
 }
 
-interface Unsettled extends Pick<StateVersionTable, "id" | "status" | "resourceCount" | "outputIds" | "encrypted"> {
+interface UnsettledVersion extends Pick<StateVersionTable, "id" | "status" | "resourceCount" | "outputIds" | "encrypted"> {
   /** 0 for a version that can't become the current one. */
   readonly isHolders: number;
 }
@@ -65,7 +65,7 @@ const isWrittenBy = (holderId: string) =>
   sql<boolean>`(created_by_id = ${holderId} and (created_by_kind <> 'run' or coalesce(created_by_token_id, '') like 'apply-%'))`;
 
 /** At most two rows: the holder's latest version, and the latest of others. */
-const findUnsettled = prepared<{ workspaceId: string; holderId: string }, Unsettled>((db, { workspaceId, holderId }) =>
+const findUnsettled = prepared<{ workspaceId: string; holderId: string }, UnsettledVersion>((db, { workspaceId, holderId }) =>
   db
     .selectFrom((from) =>
       from
@@ -83,10 +83,10 @@ const findUnsettled = prepared<{ workspaceId: string; holderId: string }, Unsett
     .where("place", "=", 1),
 );
 
-const discardLeftovers = (tx: Tx, { id }: Granted<Workspace, ReleasedBy | "run-transition">, holderId: string | null) =>
+const discardLeftovers = (tx: Tx, { id }: Granted<SettlingWorkspace, UnlockPermission | "run-transition">, holderId: string | null) =>
   tx.db
     .updateTable("stateVersions")
-    .set({ status: "discarded", uploadExpiresAt: null, intermediate: 0, superseded: 1, ...raised })
+    .set({ status: "discarded", uploadExpiresAt: null, intermediate: 0, superseded: 1, ...incrementedVersion })
     .where("workspaceId", "=", id)
     .where(isIntermediate)
     .where(sql<boolean>`not ${isWrittenBy(holderId ?? "")}`)
@@ -96,7 +96,7 @@ const discardLeftovers = (tx: Tx, { id }: Granted<Workspace, ReleasedBy | "run-t
 export async function discardPending(
   tx: Tx,
   context: Context,
-  workspace: Granted<Workspace, "can-force-unlock" | "lease-ended" | "run-transition">,
+  workspace: Granted<SettlingWorkspace, "can-force-unlock" | "lease-ended" | "run-transition">,
 ): Promise<void> {
   await recordDiscarded(tx, context, await discardVersions(tx, workspace, { workspaceId: workspace.id }));
 }

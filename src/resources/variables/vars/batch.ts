@@ -7,14 +7,14 @@ import { AppError, attributeFault, type Fault, refuseIfAny } from "../../../kern
 import { changesOf } from "../../shared/changes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { vars, type VarView } from "./definition.ts";
-import { changeFaults, isRenamed, keyTaken, replacement, valuesBytesMax } from "./rules.ts";
+import { changeFaults, isRenamed, keyTaken, replacementValue, valuesBytesMax } from "./rules.ts";
 
 export interface BatchChange {
   readonly id: string;
   readonly attributes: UpdateAttributes<typeof vars>;
 }
 
-export function wantedChanges(items: readonly { readonly id: string }[]): BatchChange[] {
+export function parseBatchChanges(items: readonly { readonly id: string }[]): BatchChange[] {
   const faults: Fault[] = [];
   const seen = new Set<string>();
   const changes = items.map((item, index): BatchChange => {
@@ -51,7 +51,7 @@ export interface PlannedUpdate {
  * `rows` are all variables of the owner. A variable can't take over a key that another one gives up in the same request, because the
  * database checks row by row. Raises `invalid` with the faults of all items.
  */
-export function plannedUpdates(
+export function planUpdates(
   rows: readonly VarView[],
   changes: readonly BatchChange[],
   valueBytes: ReadonlyMap<string, number>,
@@ -71,7 +71,7 @@ export function plannedUpdates(
       return [];
     }
     const columns = changesOf<Omit<VarTable, "value">>(before, changedColumns(vars, attributes)) ?? {};
-    const value = replacement(before, attributes.value);
+    const value = replacementValue(before, attributes.value);
     const changed = afterUpdate<VarView>(before, columns);
     const after = { ...changed, value: changed.sensitive === 1 ? null : (value ?? before.value) };
     const isKeyConflict = isRenamed(before, after) && taken.has(nameOf(after));

@@ -21,9 +21,9 @@ export interface VarPrecedence {
 
 const categories = ["terraform", "env"] as const;
 
-export type Named = Pick<VarTable, "key" | "category">;
+export type VarName = Pick<VarTable, "key" | "category">;
 
-export function keyFaults({ key, category }: Named): Fault[] {
+export function keyFaults({ key, category }: VarName): Fault[] {
   if (category === "env")
     return /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(key)
       ? []
@@ -37,7 +37,7 @@ export function keyFaults({ key, category }: Named): Fault[] {
 }
 
 /** The rules for a key depend on the category. If only one of them is sent, they are checked with the stored row. */
-function bodyFaults({ key, category }: Partial<Named>): Fault[] {
+function bodyFaults({ key, category }: Partial<VarName>): Fault[] {
   return key === undefined || category === undefined ? [] : keyFaults({ key, category });
 }
 

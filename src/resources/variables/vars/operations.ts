@@ -15,19 +15,19 @@ import { changesOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { grantVarset, loadVarset } from "../varsets/reads.ts";
-import { noteVars } from "../varsets/writes.ts";
+import { touchVarset } from "../varsets/writes.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { setVarIds } from "../../register/workspaces/writes.ts";
 import { emptyValue, vars, type VarView } from "./definition.ts";
-import { nounOf, ownerColumns, type ReadableWorkspace, type Writable } from "./owner.ts";
-import { type BatchChange, plannedUpdates, wantedChanges } from "./batch.ts";
+import { nounOf, ownerColumns, type ReadableWorkspace, type WritableVarOwner } from "./owner.ts";
+import { type BatchChange, planUpdates, parseBatchChanges } from "./batch.ts";
 import { loadVar, loadVarInWorkspace, loadVarsetVar, toVarView } from "./reads.ts";
 import {
-  besideFaults,
+  ownerLimitFaults,
   changeFaults,
   isRenamed,
   newVar,
-  replacement,
+  replacementValue,
   valueOwner,
   withoutVar,
   withVar,
@@ -39,7 +39,7 @@ import {
   insertVar,
   listVarRows,
   listVarsOfAppliedSet,
-  lookUpOthers,
+  countOtherVars,
   ownVars,
   storedValueBytes,
   updateVarRow,
@@ -49,18 +49,18 @@ import {
 
 export const varResource = implement(vars, {
   async listVars({ context, params, query }) {
-    const thing = await loadReadable(context, params.workspaceId);
+    const thing = await loadReadableWorkspace(context, params.workspaceId);
     return list(context, ownVars(context.database.reader, { column: "workspaceId", thing }), query);
   },
 
   async listAllVars({ context, params, query }) {
-    const workspace = await loadReadable(context, params.workspaceId);
+    const workspace = await loadReadableWorkspace(context, params.workspaceId);
     return list(context, varsInForce(context.database.reader, workspace), query);
   },
 
   async createVar({ context, params, body }) {
     return context.database.write(async (tx) =>
-      create(tx, context, await ofWorkspace(tx, context, params.workspaceId), body.attributes),
+      create(tx, context, await loadWorkspaceOwner(tx, context, params.workspaceId), body.attributes),
     );
   },
 
@@ -70,21 +70,21 @@ export const varResource = implement(vars, {
 
   async updateVar({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const owner = await ofWorkspace(tx, context, params.workspaceId);
+      const owner = await loadWorkspaceOwner(tx, context, params.workspaceId);
       return update(tx, context, owner, { id: params.varId, attributes: body.attributes });
     });
   },
 
   async updateVars({ context, params, body }) {
-    const changes = wantedChanges(body.data);
+    const changes = parseBatchChanges(body.data);
     await context.database.write(async (tx) =>
-      updateTogether(tx, context, await ofWorkspace(tx, context, params.workspaceId), changes),
+      updateTogether(tx, context, await loadWorkspaceOwner(tx, context, params.workspaceId), changes),
     );
   },
 
   async deleteVar({ context, params }) {
     await context.database.write(async (tx) =>
-      remove(tx, context, await ofWorkspace(tx, context, params.workspaceId), params.varId),
+      remove(tx, context, await loadWorkspaceOwner(tx, context, params.workspaceId), params.varId),
     );
   },
 
@@ -95,7 +95,7 @@ export const varResource = implement(vars, {
   },
 
   async listWorkspaceVarsetVars({ context, params }) {
-    const workspace = await loadReadable(context, params.workspaceId);
+    const workspace = await loadReadableWorkspace(context, params.workspaceId);
     const rows = await listVarsOfAppliedSet(context.database.reader, workspace, params.varsetId);
     if (rows === undefined) throw notFound("variable set");
     return { views: rows.map((row) => toVarView(context, row)) };
@@ -108,7 +108,7 @@ export const varResource = implement(vars, {
 
   async createVarsetVar({ context, params, body }) {
     return context.database.write(async (tx) =>
-      create(tx, context, await ofVarset(tx, context, params.varsetId), body.attributes),
+      create(tx, context, await loadVarsetOwner(tx, context, params.varsetId), body.attributes),
     );
   },
 
@@ -118,36 +118,36 @@ export const varResource = implement(vars, {
 
   async updateVarsetVar({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const owner = await ofVarset(tx, context, params.varsetId);
+      const owner = await loadVarsetOwner(tx, context, params.varsetId);
       return update(tx, context, owner, { id: params.varsetVarId, attributes: body.attributes });
     });
   },
 
   async deleteVarsetVar({ context, params }) {
     await context.database.write(async (tx) =>
-      remove(tx, context, await ofVarset(tx, context, params.varsetId), params.varsetVarId),
+      remove(tx, context, await loadVarsetOwner(tx, context, params.varsetId), params.varsetVarId),
     );
   },
 });
 
 // --- owners
 
-async function loadReadable(context: Context, workspaceId: string): Promise<ReadableWorkspace> {
+async function loadReadableWorkspace(context: Context, workspaceId: string): Promise<ReadableWorkspace> {
   return grantWorkspace(await loadWorkspace(context.database.reader, context, { workspaceId }), "can-read-variable");
 }
 
-async function ofWorkspace(tx: Tx, context: Context, workspaceId: string): Promise<Writable> {
+async function loadWorkspaceOwner(tx: Tx, context: Context, workspaceId: string): Promise<WritableVarOwner> {
   const workspace = await loadWorkspace(tx, context, { workspaceId }, true);
   return { column: "workspaceId", thing: grantWorkspace(workspace, "can-update-variable") };
 }
 
-async function ofVarset(tx: Tx, context: Context, varsetId: string): Promise<Writable> {
+async function loadVarsetOwner(tx: Tx, context: Context, varsetId: string): Promise<WritableVarOwner> {
   return { column: "varsetId", thing: grantVarset(await loadVarset(tx, context, varsetId, true), "can-manage") };
 }
 
 /** The owner's document lists its variables. */
-async function noteInOwner(tx: Tx, owner: Writable, change: { added?: string; removed?: string }): Promise<void> {
-  if (owner.column === "varsetId") return noteVars(tx, owner.thing);
+async function updateOwner(tx: Tx, owner: WritableVarOwner, change: { added?: string; removed?: string }): Promise<void> {
+  if (owner.column === "varsetId") return touchVarset(tx, owner.thing);
   const { varIds } = owner.thing;
   const { added, removed } = change;
   await setVarIds(tx, owner.thing, added === undefined ? withoutVar(varIds, removed ?? "") : withVar(varIds, added));
@@ -165,38 +165,38 @@ async function list(
   return { views: found.map((row) => toVarView(context, row)), ...totals };
 }
 
-async function create(tx: Tx, context: Context, owner: Writable, attributes: CreateAttributes<typeof vars>) {
+async function create(tx: Tx, context: Context, owner: WritableVarOwner, attributes: CreateAttributes<typeof vars>) {
   const { value = emptyValue } = attributes;
   const columns = newVar(attributes, { id: newId("vars"), ...ownerColumns(owner), createdAt: now() });
-  refuseIfAny(besideFaults(await lookUpOthers(tx, owner, columns), value, nounOf(owner)));
-  const row = { ...columns, value: sealed(context, columns.id, value) };
+  refuseIfAny(ownerLimitFaults(await countOtherVars(tx, owner, columns), value, nounOf(owner)));
+  const row = { ...columns, value: sealValue(context, columns.id, value) };
   await insertVar(tx, owner, row);
-  await noteInOwner(tx, owner, { added: row.id });
+  await updateOwner(tx, owner, { added: row.id });
   const view = toVarView(context, row);
   await recordVar(tx, context, { after: view });
   return { view };
 }
 
-interface Update {
+interface VarUpdate {
   readonly id: string;
   readonly attributes: UpdateAttributes<typeof vars>;
 }
 
 /** Always creates a new version, even if nothing differs: clients expect the version-id to change with their update. */
-async function update(tx: Tx, context: ConditionalContext, owner: Writable, { id, attributes }: Update) {
+async function update(tx: Tx, context: ConditionalContext, owner: WritableVarOwner, { id, attributes }: VarUpdate) {
   const before = toVarView(context, await loadRow(tx, owner, id));
   context.ifMatch.check(before);
   const changes = changesOf<Omit<VarTable, "value">>(before, changedColumns(vars, attributes));
-  const value = replacement(before, attributes.value);
+  const value = replacementValue(before, attributes.value);
   const after = afterUpdate<VarView>(before, changes);
   const limitFaults =
     isRenamed(before, after) || value !== undefined
-      ? besideFaults(await lookUpOthers(tx, owner, after), value ?? "", nounOf(owner))
+      ? ownerLimitFaults(await countOtherVars(tx, owner, after), value ?? "", nounOf(owner))
       : [];
   refuseIfAny([...changeFaults(before, after), ...limitFaults]);
   await updateVarRow(tx, owner, id, {
     ...changes,
-    ...(value !== undefined && { value: sealed(context, id, value) }),
+    ...(value !== undefined && { value: sealValue(context, id, value) }),
   });
   const view = { ...after, value: after.sensitive === 1 ? null : (value ?? before.value) };
   await recordVar(tx, context, { before, after: view }, value !== undefined);
@@ -204,9 +204,9 @@ async function update(tx: Tx, context: ConditionalContext, owner: Writable, { id
 }
 
 /** Three statements for any number of changes. */
-async function updateTogether(tx: Tx, context: Context, owner: Writable, changes: readonly BatchChange[]) {
+async function updateTogether(tx: Tx, context: Context, owner: WritableVarOwner, changes: readonly BatchChange[]) {
   const rows = await findVars(tx, owner);
-  const updates = plannedUpdates(
+  const updates = planUpdates(
     rows.map((row) => toVarView(context, row)),
     changes,
     storedValueBytes(rows),
@@ -217,28 +217,28 @@ async function updateTogether(tx: Tx, context: Context, owner: Writable, changes
     owner,
     updates.map(({ before: { id }, columns, value }) => ({
       id,
-      columns: { ...columns, ...(value !== undefined && { value: sealed(context, id, value) }) },
+      columns: { ...columns, ...(value !== undefined && { value: sealValue(context, id, value) }) },
     })),
   );
   const events = updates.flatMap(({ before, after, value }) => varEvents({ before, after }, value !== undefined));
   await recordEvents(tx, context, events);
 }
 
-async function remove(tx: Tx, context: ConditionalContext, owner: Writable, id: string): Promise<void> {
+async function remove(tx: Tx, context: ConditionalContext, owner: WritableVarOwner, id: string): Promise<void> {
   const before = toVarView(context, await loadRow(tx, owner, id));
   context.ifMatch.check(before);
   await deleteVarRow(tx, owner, id);
-  await noteInOwner(tx, owner, { removed: id });
+  await updateOwner(tx, owner, { removed: id });
   await recordVar(tx, context, { before });
 }
 
-async function loadRow(tx: Tx, owner: Writable, id: string): Promise<VarTable> {
+async function loadRow(tx: Tx, owner: WritableVarOwner, id: string): Promise<VarTable> {
   const row = await findVar(tx, owner, id);
   if (row === undefined) throw notFound("variable");
   return row;
 }
 
-function sealed({ vault }: Context, id: string, value: string): Uint8Array {
+function sealValue({ vault }: Context, id: string, value: string): Uint8Array {
   return vault.seal(valueOwner(id), Buffer.from(value));
 }
 

@@ -5,18 +5,18 @@ import type { WorkspaceView } from "../../register/workspaces/view.ts";
 
 export type ReadableWorkspace = Granted<WorkspaceView, "can-read-variable">;
 
-export type Readable =
+export type ReadableVarOwner =
   | { readonly column: "workspaceId"; readonly thing: ReadableWorkspace }
   | { readonly column: "varsetId"; readonly thing: Granted<VarsetView, "can-read"> };
 
 /** The owner's row is locked, so that concurrent requests can't add the same key or exceed the limit. */
-export type Writable =
+export type WritableVarOwner =
   | { readonly column: "workspaceId"; readonly thing: Granted<WorkspaceView, "can-update-variable"> }
   | { readonly column: "varsetId"; readonly thing: Granted<VarsetView, "can-manage"> };
 
-export const nounOf = ({ column }: Writable): string => (column === "workspaceId" ? "workspace" : "variable set");
+export const nounOf = ({ column }: WritableVarOwner): string => (column === "workspaceId" ? "workspace" : "variable set");
 
-export function ownerColumns({ column, thing }: Writable) {
+export function ownerColumns({ column, thing }: WritableVarOwner) {
   return {
     organizationId: thing.organizationId,
     workspaceId: column === "workspaceId" ? thing.id : null,

@@ -7,11 +7,11 @@ import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { VarView } from "./definition.ts";
 import { valueOwner } from "./rules.ts";
-import { ownPlace, type PlaceOfWorkspace } from "../varsets/reads.ts";
+import { ownPlace, type WorkspaceLocation } from "../varsets/reads.ts";
 import {
-  findPlace,
-  findRankedPlace,
-  findVarsetPlace,
+  findWorkspaceVar,
+  findRankedVar,
+  findVarsetVar,
   listVarsOfSets,
   listWinningVars,
   type RankedVar,
@@ -26,7 +26,7 @@ export async function loadVar(
   context: Pick<Context, "actor">,
   ids: { readonly workspaceId: string; readonly varId: string },
 ): Promise<VarTable> {
-  const found = await findPlace(tx, context.actor, ids);
+  const found = await findWorkspaceVar(tx, context.actor, ids);
   if (found === undefined) throw notFound("workspace");
   const { variable } = grantOnWorkspace("workspace", found, "can-read-variable");
   if (variable === undefined) throw notFound("variable");
@@ -38,7 +38,7 @@ export async function loadVarsetVar(
   context: Pick<Context, "actor">,
   ids: { readonly varsetId: string; readonly varId: string },
 ): Promise<VarTable> {
-  const found = await findVarsetPlace(tx, context.actor, ids);
+  const found = await findVarsetVar(tx, context.actor, ids);
   if (found === undefined || !variableSetPermissions(found)["can-read"]) throw notFound("variable set");
   if (found.variable === undefined) throw notFound("variable");
   return found.variable;
@@ -50,7 +50,7 @@ export async function loadVarInWorkspace(
   context: Pick<Context, "actor">,
   ids: { readonly workspaceId: string; readonly varsetId: string; readonly varId: string },
 ): Promise<RankedVar> {
-  const found = await findRankedPlace(tx, context.actor, ids);
+  const found = await findRankedVar(tx, context.actor, ids);
   if (found === undefined) throw notFound("workspace");
   const { variable } = grantOnWorkspace("workspace", found, "can-read-variable");
   if (variable === undefined) throw notFound("variable");
@@ -94,7 +94,7 @@ export interface EffectiveVariable {
 export async function effectiveVariables(
   tx: Tx,
   vault: Context["vault"],
-  workspace: PlaceOfWorkspace,
+  workspace: WorkspaceLocation,
 ): Promise<EffectiveVariable[]> {
   const rows = await listWinningVars(tx, workspace);
   return rows.map(({ id, key, value, category, hcl, sensitive, ranking }) => ({

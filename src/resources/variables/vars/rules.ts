@@ -3,31 +3,31 @@ import type { VarTable } from "../../../database/schema/variables.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
-import { keyFaults, type Named, vars, varsMax, type VarView } from "./definition.ts";
+import { keyFaults, type VarName, vars, varsMax, type VarView } from "./definition.ts";
 
 export const valuesBytesMax = 8 * 1024 * 1024;
 
 /** The vault owner that a value is encrypted for, so that it can't be moved to another row. */
 export const valueOwner = (id: string): string => `vars/${id}/value`;
 
-type Identity = Pick<VarTable, "id" | "organizationId" | "workspaceId" | "varsetId" | "createdAt">;
+type VarIdentity = Pick<VarTable, "id" | "organizationId" | "workspaceId" | "varsetId" | "createdAt">;
 
 /** The value is encrypted separately, because encryption needs the id. */
-export function newVar(attributes: CreateAttributes<typeof vars>, identity: Identity): Omit<VarTable, "value"> {
+export function newVar(attributes: CreateAttributes<typeof vars>, identity: VarIdentity): Omit<VarTable, "value"> {
   return { ...createdColumns(vars, attributes), ...identity, version: 1 };
 }
 
-export const isRenamed = (before: Named, after: Named): boolean =>
+export const isRenamed = (before: VarName, after: VarName): boolean =>
   before.key !== after.key || before.category !== after.category;
 
 /** Undefined if the value doesn't change. A sensitive value always counts as changed: otherwise a caller could verify a guess. */
-export function replacement({ value }: Pick<VarView, "value">, sent: string | undefined): string | undefined {
+export function replacementValue({ value }: Pick<VarView, "value">, sent: string | undefined): string | undefined {
   return sent === value ? undefined : sent;
 }
 
-type Changed = Named & Pick<VarTable, "sensitive">;
+type ChangeableVar = VarName & Pick<VarTable, "sensitive">;
 
-export function changeFaults(before: Changed, after: Changed): Fault[] {
+export function changeFaults(before: ChangeableVar, after: ChangeableVar): Fault[] {
   const isExposed = before.sensitive === 1 && after.sensitive === 0;
   return [
     ...(isRenamed(before, after) ? keyFaults(after) : []),
@@ -46,13 +46,13 @@ export function keyTaken(): Fault {
   return attributeFault("key", "Key has already been taken");
 }
 
-export interface Others {
+export interface OtherVars {
   readonly count: number;
   readonly valueBytes: number;
   readonly taken: boolean;
 }
 
-export function besideFaults(others: Others, value: string, noun: string): Fault[] {
+export function ownerLimitFaults(others: OtherVars, value: string, noun: string): Fault[] {
   const { count, valueBytes, taken } = others;
   const isTooLarge = valueBytes + Buffer.byteLength(value) > valuesBytesMax;
   return [

@@ -1,7 +1,7 @@
 /** SQL of variables. Writers must lock the owner's row first. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { type Standing, standingOf, type StandingRow } from "../../../access/organization.ts";
+import { type OrganizationStanding, standingOf, type StandingRow } from "../../../access/organization.ts";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -17,19 +17,19 @@ import {
 } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { type ChangedRow, updateRow, updateRows } from "../../shared/versions.ts";
-import { appliedSets, ownPlace, type PlaceOfWorkspace } from "../varsets/reads.ts";
-import type { Readable, ReadableWorkspace, Writable } from "./owner.ts";
+import { appliedSets, ownPlace, type WorkspaceLocation } from "../varsets/reads.ts";
+import type { ReadableVarOwner, ReadableWorkspace, WritableVarOwner } from "./owner.ts";
 import { varsMax, type VarPrecedence } from "./definition.ts";
-import { type Others, valuesBytesMax } from "./rules.ts";
+import { type OtherVars, valuesBytesMax } from "./rules.ts";
 
 // --- one variable, for reading
 
-export interface VarPlace extends WorkspaceFacts {
+export interface WorkspaceVarLookup extends WorkspaceFacts {
   readonly variable: VarTable | undefined;
 }
 
-export interface VarsetVarPlace {
-  readonly standing: Standing;
+export interface VarsetVarLookup {
+  readonly standing: OrganizationStanding;
   readonly parentProjectId: string | null;
   readonly projectAccess: number | null;
   readonly variable: VarTable | undefined;
@@ -53,9 +53,9 @@ const varColumns = [
 type VarOrNulls = { [Name in keyof Omit<VarTable, "organizationId">]: VarTable[Name] | null };
 const variableIn = (row: VarOrNulls): VarTable | undefined => (row.id === null ? undefined : (row as VarTable));
 
-type ByIds = { ownerId: string; varId: string; principal: string };
+type VarLookupIds = { ownerId: string; varId: string; principal: string };
 
-const inWorkspace = prepared<ByIds, WorkspaceAccessRow & VarOrNulls>((db, { ownerId, varId, principal }) =>
+const inWorkspace = prepared<VarLookupIds, WorkspaceAccessRow & VarOrNulls>((db, { ownerId, varId, principal }) =>
   db
     .selectFrom("workspaces as w")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
@@ -67,18 +67,18 @@ const inWorkspace = prepared<ByIds, WorkspaceAccessRow & VarOrNulls>((db, { owne
 );
 
 /** Returns the workspace even if the variable doesn't exist, so that callers who can't read variables get the same error either way. */
-export async function findPlace(
+export async function findWorkspaceVar(
   tx: Tx,
   actor: Actor,
   { workspaceId, varId }: { readonly workspaceId: string; readonly varId: string },
-): Promise<VarPlace | undefined> {
+): Promise<WorkspaceVarLookup | undefined> {
   const [row] = await inWorkspace(tx, { ownerId: workspaceId, varId, principal: principalOf(actor) });
   return row && { ...workspaceFactsOf(actor, row), variable: variableIn(row) };
 }
 
-type VarsetRow = Omit<VarsetVarPlace, "standing" | "variable"> & StandingRow;
+type VarsetAccessRow = Omit<VarsetVarLookup, "standing" | "variable"> & StandingRow;
 
-const inVarset = prepared<ByIds, VarsetRow & VarOrNulls>((db, { ownerId, varId, principal }) =>
+const inVarset = prepared<VarLookupIds, VarsetAccessRow & VarOrNulls>((db, { ownerId, varId, principal }) =>
   db
     .selectFrom("varsets as s")
     .leftJoin("vars as v", (join) => join.onRef("v.varsetId", "=", "s.id").on("v.id", "=", varId))
@@ -89,18 +89,18 @@ const inVarset = prepared<ByIds, VarsetRow & VarOrNulls>((db, { ownerId, varId, 
     .where("s.id", "=", ownerId),
 );
 
-export async function findVarsetPlace(
+export async function findVarsetVar(
   tx: Tx,
   actor: Actor,
   { varsetId, varId }: { readonly varsetId: string; readonly varId: string },
-): Promise<VarsetVarPlace | undefined> {
+): Promise<VarsetVarLookup | undefined> {
   const [row] = await inVarset(tx, { ownerId: varsetId, varId, principal: principalOf(actor) });
   return row && { ...row, standing: standingOf(actor, row), variable: variableIn(row) };
 }
 
 // --- lists
 
-export function ownVars(tx: Tx, { column, thing }: Readable) {
+export function ownVars(tx: Tx, { column, thing }: ReadableVarOwner) {
   return tx.db
     .selectFrom("vars as v")
     .selectAll("v")
@@ -110,7 +110,7 @@ export function ownVars(tx: Tx, { column, thing }: Readable) {
 type VarRows = ReturnType<typeof ownVars>;
 
 /** A workspace's own variables and those of the variable sets that apply to it, with their precedence. */
-function candidates(workspace: PlaceOfWorkspace) {
+function candidates(workspace: WorkspaceLocation) {
   const { id, organizationId } = workspace;
   return sql`(
     select own.id, own.varset_id, own.category, own.key, ${sql.lit(ownPlace)} as ranking, '' as set_key from vars as own
@@ -121,7 +121,7 @@ function candidates(workspace: PlaceOfWorkspace) {
     inner join vars as given on given.organization_id = ${organizationId} and given.varset_id = s.id)`;
 }
 
-function winners(workspace: PlaceOfWorkspace) {
+function winners(workspace: WorkspaceLocation) {
   return sql<{ id: string; ranking: number }>`(
     select id, ranking from (
       select id, ranking, row_number() over (partition by category, key order by ranking, set_key) as nth
@@ -136,7 +136,7 @@ interface PrecedenceRow {
 }
 
 /** The variables of one variable set, with those that they override and are overridden by in a workspace. */
-function rankedInSet(workspace: PlaceOfWorkspace, varsetId: string) {
+function rankedInSet(workspace: WorkspaceLocation, varsetId: string) {
   const order = sql`partition by category, key order by ranking, set_key`;
   return sql<{ id: string } & PrecedenceRow>`(
     select id, winner_id, overwritten_list from (
@@ -176,7 +176,7 @@ export async function listVarsOfAppliedSet(
   return rows.filter((row) => row.id !== null).map((row) => rankedVar(row as VarTable & PrecedenceRow));
 }
 
-export async function findRankedPlace(
+export async function findRankedVar(
   tx: Tx,
   actor: Actor,
   { workspaceId, varsetId, varId }: { readonly workspaceId: string; readonly varsetId: string; readonly varId: string },
@@ -212,7 +212,7 @@ export function varsInForce(tx: Tx, workspace: ReadableWorkspace): VarRows {
 
 export async function listWinningVars(
   tx: Tx,
-  workspace: PlaceOfWorkspace,
+  workspace: WorkspaceLocation,
 ): Promise<(VarTable & { readonly ranking: number })[]> {
   return tx.db
     .selectFrom("vars as v")
@@ -263,7 +263,7 @@ export async function listVarsOfSets(tx: Tx, organizationId: string, ids: readon
 export const storedValueBytes = (rows: readonly VarTable[]): ReadonlyMap<string, number> =>
   new Map(rows.map(({ id, value }) => [id, value.length - sealedMoreBytes]));
 
-export async function findVars(tx: Tx, { column, thing }: Writable): Promise<VarTable[]> {
+export async function findVars(tx: Tx, { column, thing }: WritableVarOwner): Promise<VarTable[]> {
   return tx.db
     .selectFrom("vars")
     .selectAll()
@@ -272,19 +272,19 @@ export async function findVars(tx: Tx, { column, thing }: Writable): Promise<Var
     .execute();
 }
 
-export async function updateVarRows(tx: Tx, _owner: Writable, rows: readonly ChangedRow[]): Promise<void> {
+export async function updateVarRows(tx: Tx, _owner: WritableVarOwner, rows: readonly ChangedRow[]): Promise<void> {
   await updateRows(tx, "vars", rows);
 }
 
-export async function findVar(tx: Tx, { column, thing }: Writable, id: string): Promise<VarTable | undefined> {
+export async function findVar(tx: Tx, { column, thing }: WritableVarOwner, id: string): Promise<VarTable | undefined> {
   return tx.db.selectFrom("vars").selectAll().where("id", "=", id).where(column, "=", thing.id).executeTakeFirst();
 }
 
-export async function lookUpOthers(
+export async function countOtherVars(
   tx: Tx,
-  { column, thing }: Writable,
+  { column, thing }: WritableVarOwner,
   { id, category, key }: Pick<VarTable, "id" | "category" | "key">,
-): Promise<Others> {
+): Promise<OtherVars> {
   const row = await tx.db
     .selectFrom("vars")
     .select(({ fn }) => [
@@ -303,14 +303,14 @@ export async function lookUpOthers(
   };
 }
 
-export async function insertVar(tx: Tx, _owner: Writable, row: VarTable): Promise<void> {
+export async function insertVar(tx: Tx, _owner: WritableVarOwner, row: VarTable): Promise<void> {
   await tx.db.insertInto("vars").values(row).execute();
 }
 
-export async function updateVarRow(tx: Tx, _owner: Writable, id: string, changes: Partial<VarTable>): Promise<void> {
+export async function updateVarRow(tx: Tx, _owner: WritableVarOwner, id: string, changes: Partial<VarTable>): Promise<void> {
   await updateRow(tx, "vars", id, changes);
 }
 
-export async function deleteVarRow(tx: Tx, { column, thing }: Writable, id: string): Promise<void> {
+export async function deleteVarRow(tx: Tx, { column, thing }: WritableVarOwner, id: string): Promise<void> {
   await tx.db.deleteFrom("vars").where("id", "=", id).where(column, "=", thing.id).execute();
 }

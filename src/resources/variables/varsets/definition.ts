@@ -1,6 +1,6 @@
 /** The variable set resource: variables that are shared by many workspaces. */
 import { z } from "zod";
-import type { Standing } from "../../../access/organization.ts";
+import type { OrganizationStanding } from "../../../access/organization.ts";
 import { variableSetPermissions } from "../../../access/permissions/organization.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -21,20 +21,20 @@ export const varsetReaders =
 export const varsetManagers =
   "an owner, a team with 'manage-workspaces' or 'manage-projects', or the organization's token; for a set that a project owns, also a team with 'write' on the project's variable sets";
 
-export type LinkKind = "workspaces" | "projects";
-export type Links = Readonly<Record<LinkKind, readonly string[]>>;
+export type VarsetLinkKind = "workspaces" | "projects";
+export type VarsetLinks = Readonly<Record<VarsetLinkKind, readonly string[]>>;
 
 /** `version` also rises when a workspace or project that the set applies to is deleted. */
 export interface VarsetView extends VarsetTable, OrganizationFacts {
-  readonly standing: Standing;
+  readonly standing: OrganizationStanding;
   readonly projectAccess: number | null;
   readonly varIds: readonly string[];
-  readonly links: Links;
+  readonly links: VarsetLinks;
   /** What the set applies to and the caller can't read: counted, but not shown or changed. */
-  readonly hidden: Links;
+  readonly hidden: VarsetLinks;
 }
 
-const countOf = ({ links, hidden }: VarsetView, kind: LinkKind) => links[kind].length + hidden[kind].length;
+const countOf = ({ links, hidden }: VarsetView, kind: VarsetLinkKind) => links[kind].length + hidden[kind].length;
 
 const nameMax = 90;
 
@@ -55,7 +55,7 @@ const projectExample = { data: [{ type: "projects", id: "prj-1234567890abcdef" }
 
 const workspaceReaders =
   "read access to the workspace's runs; sets that a project owns are listed only for callers with 'read' on the project's variable sets";
-const shownBeside = "`include` returns up to 100 of them.";
+const includeNote = "`include` returns up to 100 of them.";
 
 export const varsets = defineResource<VarsetView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "varsets",
@@ -126,10 +126,10 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     ),
     workspaces: toMany(
       "workspaces",
-      `The individual workspaces that the set applies to and the caller can read. ${shownBeside}`,
+      `The individual workspaces that the set applies to and the caller can read. ${includeNote}`,
       { create: "optional", update: "optional", ids: (set) => set.links.workspaces },
     ),
-    projects: toMany("projects", `The projects that the set applies to and the caller can read. ${shownBeside}`, {
+    projects: toMany("projects", `The projects that the set applies to and the caller can read. ${includeNote}`, {
       create: "optional",
       update: "optional",
       ids: (set) => set.links.projects,

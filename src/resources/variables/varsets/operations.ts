@@ -1,15 +1,15 @@
 /** Operations on variable sets. */
-import { effective } from "../../../access/effective.ts";
+import { effectiveAccess } from "../../../access/effective.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import {
-  managesVariableSets,
+  canManageVariableSets,
   projectSetPermissions,
   variableSetNeeds,
 } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { Identifier, Included } from "../../../jsonapi/define.ts";
+import type { ResourceIdentifier, IncludedResource } from "../../../jsonapi/define.ts";
 import { type Page, pageSizeMax } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -24,19 +24,19 @@ import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { type LinkKind, type Links, varsets, type VarsetView } from "./definition.ts";
+import { type VarsetLinkKind, type VarsetLinks, varsets, type VarsetView } from "./definition.ts";
 import { grantVarset, loadVarset } from "./reads.ts";
 import {
   allLinksOf,
   globalFaults,
-  inLinkage,
-  inRelationship,
-  kinds,
+  linkagePointer,
+  relationshipPointer,
+  linkKinds,
   linkFaults,
   linksAfter,
   nameTaken,
   newVarset,
-  nothing,
+  noLinks,
   parentProjectIn,
   unknownParent,
   without,
@@ -50,7 +50,7 @@ import {
   insertVarset,
   linkedTo,
   listVarsetRows,
-  lookUp,
+  lookUpReferences,
   updateVarsetRow,
   type VarsetOwner,
 } from "./store.ts";
@@ -59,7 +59,7 @@ export const varsetResource = implement(varsets, {
   async listVarsets({ context, params, query }) {
     const tx = context.database.reader;
     const { id, standing } = await loadOrganization(tx, context, params.organizationName);
-    const readsOwned = projectSetPermissions(effective(standing.everywhere))["can-read"] || undefined;
+    const readsOwned = projectSetPermissions(effectiveAccess(standing.everywhere))["can-read"] || undefined;
     const search = { page: query.page, part: query.q, which: undefined, readsOwned };
     return withIncluded(tx, context, await listVarsetRows(tx, context.actor, id, search), query.include);
   },
@@ -90,25 +90,25 @@ export const varsetResource = implement(varsets, {
         createdAt: now(),
       });
       const scope = { organizationId: organization.id, standing: organization.standing };
-      const known = await lookUp(tx, context.actor, scope, { name: row.name, ...sent });
+      const known = await lookUpReferences(tx, context.actor, scope, { name: row.name, ...sent });
       const isParentUnknown = parent !== undefined && parentAccess === undefined;
       refuseIfAny([
         ...(known.nameTaken ? [nameTaken()] : []),
         ...(isParentUnknown ? [unknownParent(parent)] : []),
         ...globalFaults(row, sent),
-        ...linkFaults(sent, known, isParentUnknown ? null : row.parentProjectId, inRelationship),
+        ...linkFaults(sent, known, isParentUnknown ? null : row.parentProjectId, relationshipPointer),
       ]);
-      const links = linksAfter(nothing, sent, row.global);
+      const links = linksAfter(noLinks, sent, row.global);
       const stored = { ...row, linkedCount: links.workspaces.length + links.projects.length };
       await insertVarset(tx, organization, stored, links);
       const access = {
         standing: organization.standing,
         projectAccess: parentAccess?.mask ?? null,
         varIds: [],
-        hidden: nothing,
+        hidden: noLinks,
       };
       const view = { ...stored, ...factsOf(organization), ...access, links };
-      await recordSet(tx, context, { after: view });
+      await recordVarsetChange(tx, context, { after: view });
       return { view };
     });
   },
@@ -127,17 +127,17 @@ export const varsetResource = implement(varsets, {
       const { attributes, relationships: sent } = body;
       const changes = changesOf<VarsetTable>(before, changedColumns(varsets, attributes));
       const changed = { ...before, ...changes };
-      const known = await lookUp(tx, context.actor, before, {
+      const known = await lookUpReferences(tx, context.actor, before, {
         name: changed.nameKey === before.nameKey ? undefined : changed.name,
         ...sent,
       });
       refuseIfAny([
         ...(known.nameTaken ? [nameTaken()] : []),
         ...globalFaults(changed, sent),
-        ...linkFaults(sent, known, before.parentProjectId, inRelationship),
+        ...linkFaults(sent, known, before.parentProjectId, relationshipPointer),
       ]);
       const view = await writeChange(tx, before, changes, linksAfter(before.links, sent, changed.global));
-      if (view !== undefined) await recordSet(tx, context, { before, after: view });
+      if (view !== undefined) await recordVarsetChange(tx, context, { before, after: view });
       const { included } = await withIncluded(tx, context, { views: [view ?? before] }, query.include);
       return { view: view ?? before, ...(included && { included }) };
     });
@@ -148,7 +148,7 @@ export const varsetResource = implement(varsets, {
       const before = grantVarset(await loadVarset(tx, context, params.varsetId, "alone"), "can-manage");
       context.ifMatch.check(before);
       await deleteVarsetRow(tx, before);
-      await recordSet(tx, context, { before });
+      await recordVarsetChange(tx, context, { before });
     });
   },
 
@@ -169,13 +169,13 @@ export const varsetResource = implement(varsets, {
   },
 });
 
-interface ListQuery {
+interface VarsetListQuery {
   readonly page: Page;
   readonly q: string | undefined;
   readonly include: ReadonlySet<string>;
 }
 
-async function listOfWorkspace(context: Context, workspaceId: string, { page, q, include }: ListQuery) {
+async function listOfWorkspace(context: Context, workspaceId: string, { page, q, include }: VarsetListQuery) {
   const tx = context.database.reader;
   const workspace = await loadWorkspace(tx, context, { workspaceId });
   const readsOwned = projectSetPermissions(workspace.access)["can-read"];
@@ -201,8 +201,8 @@ async function loadOwner(tx: Tx, context: Context, organizationName: string, nam
     visible: found.standing.member,
     allowed:
       parent === undefined
-        ? managesVariableSets(found.standing)
-        : projectSetPermissions(access ?? effective(found.standing.everywhere))["can-manage"],
+        ? canManageVariableSets(found.standing)
+        : projectSetPermissions(access ?? effectiveAccess(found.standing.everywhere))["can-manage"],
     needs: variableSetNeeds(parent),
   });
   return { organization, parent, access };
@@ -212,11 +212,11 @@ async function writeChange(
   tx: Tx,
   set: Granted<VarsetView, "can-manage">,
   changes: Partial<VarsetTable> | undefined,
-  after: Links,
+  after: VarsetLinks,
 ): Promise<VarsetView | undefined> {
   let count = 0;
   let touched = false;
-  for (const kind of kinds) {
+  for (const kind of linkKinds) {
     const [removed, added] = [without(set.links[kind], after[kind]), without(after[kind], set.links[kind])];
     count -= (await deleteLinks(tx, set, kind, removed)).length;
     count += (await insertLinks(tx, set, kind, added)).length;
@@ -227,20 +227,20 @@ async function writeChange(
   return afterUpdate<VarsetView>(set, { ...changes, links: after, updatedAt });
 }
 
-interface LinkChange {
+interface VarsetLinkChange {
   readonly verb: "add" | "remove";
-  readonly kind: LinkKind;
-  readonly body: readonly Identifier[];
+  readonly kind: VarsetLinkKind;
+  readonly body: readonly ResourceIdentifier[];
 }
 
-async function changeLinks(context: Context, id: string, { verb, kind, body }: LinkChange): Promise<void> {
+async function changeLinks(context: Context, id: string, { verb, kind, body }: VarsetLinkChange): Promise<void> {
   await context.database.write(async (tx) => {
     const set = grantVarset(await loadVarset(tx, context, id, "alone"), "can-manage");
     context.ifMatch?.check(set);
     const sent = { [kind]: body.map((item) => item.id) };
-    const known = await lookUp(tx, context.actor, set, sent);
+    const known = await lookUpReferences(tx, context.actor, set, sent);
     const parent = verb === "add" ? set.parentProjectId : null;
-    refuseIfAny([...(verb === "add" ? globalFaults(set, sent) : []), ...linkFaults(sent, known, parent, inLinkage)]);
+    refuseIfAny([...(verb === "add" ? globalFaults(set, sent) : []), ...linkFaults(sent, known, parent, linkagePointer)]);
     const change = verb === "add" ? insertLinks : deleteLinks;
     const ids = await change(tx, set, kind, [...new Set(sent[kind])]);
     if (ids.length === 0) return;
@@ -256,12 +256,12 @@ async function changeLinks(context: Context, id: string, { verb, kind, body }: L
 }
 
 /** Audit events include the owner and the scope of the set. */
-async function recordSet(tx: Tx, context: Context, change: { before?: VarsetView; after?: VarsetView }): Promise<void> {
+async function recordVarsetChange(tx: Tx, context: Context, change: { before?: VarsetView; after?: VarsetView }): Promise<void> {
   const audited = (set: VarsetView | undefined) => set && { project: set.parentProjectId, ...allLinksOf(set) };
   await recordChange(tx, context, varsets, change, { before: audited(change.before), after: audited(change.after) });
 }
 
-interface Sets {
+interface VarsetPage {
   readonly views: readonly VarsetView[];
   readonly totalCount?: number;
 }
@@ -270,9 +270,9 @@ interface Sets {
 async function withIncluded(
   tx: Tx,
   context: Context,
-  sets: Sets,
+  sets: VarsetPage,
   include: ReadonlySet<string>,
-): Promise<Sets & { included?: Included[] }> {
+): Promise<VarsetPage & { included?: IncludedResource[] }> {
   const included = await loadIncluded(tx, context, varsets, sets.views, include, (_, name) => name !== "workspaces");
   const [first] = sets.views;
   if (included === undefined) return sets;

@@ -8,7 +8,7 @@ import type { Lock } from "../../shared/locks.ts";
 import type { VarsetView } from "./definition.ts";
 import { findVarset } from "./store.ts";
 
-export { appliedSets, ownPlace, type PlaceOfWorkspace } from "./store.ts";
+export { appliedSets, ownPlace, type WorkspaceLocation } from "./store.ts";
 
 export async function loadVarset(
   tx: Tx,

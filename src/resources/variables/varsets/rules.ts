@@ -4,13 +4,13 @@ import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault, relationshipFault } from "../../../kernel/errors.ts";
 import { fold, quoted } from "../../../kernel/text.ts";
-import { type LinkKind, type Links, varsets, type VarsetView } from "./definition.ts";
+import { type VarsetLinkKind, type VarsetLinks, varsets, type VarsetView } from "./definition.ts";
 
 // --- columns
 
-type Identity = Pick<VarsetTable, "id" | "organizationId" | "parentProjectId" | "createdAt">;
+type VarsetIdentity = Pick<VarsetTable, "id" | "organizationId" | "parentProjectId" | "createdAt">;
 
-export function newVarset(attributes: CreateAttributes<typeof varsets>, identity: Identity): VarsetTable {
+export function newVarset(attributes: CreateAttributes<typeof varsets>, identity: VarsetIdentity): VarsetTable {
   return {
     ...createdColumns(varsets, attributes),
     ...identity,
@@ -26,19 +26,19 @@ export function parentProjectIn(parent: string | null | undefined, organizationN
 
 // --- scope
 
-export const kinds: readonly LinkKind[] = ["workspaces", "projects"];
-export const nothing: Links = { workspaces: [], projects: [] };
-export type SentLinks = { readonly [Kind in LinkKind]?: readonly string[] };
+export const linkKinds: readonly VarsetLinkKind[] = ["workspaces", "projects"];
+export const noLinks: VarsetLinks = { workspaces: [], projects: [] };
+export type VarsetLinksInput = { readonly [Kind in VarsetLinkKind]?: readonly string[] };
 
-export const allLinksOf = ({ links, hidden }: VarsetView): Links => ({
+export const allLinksOf = ({ links, hidden }: VarsetView): VarsetLinks => ({
   workspaces: [...links.workspaces, ...hidden.workspaces].sort(),
   projects: [...links.projects, ...hidden.projects].sort(),
 });
 
 /** A list in the request replaces the previous one; a global set has no links. */
-export function linksAfter(before: Links, sent: SentLinks, global: number): Links {
-  if (global === 1) return nothing;
-  const one = (kind: LinkKind) => (sent[kind] === undefined ? before[kind] : [...new Set(sent[kind])].sort());
+export function linksAfter(before: VarsetLinks, sent: VarsetLinksInput, global: number): VarsetLinks {
+  if (global === 1) return noLinks;
+  const one = (kind: VarsetLinkKind) => (sent[kind] === undefined ? before[kind] : [...new Set(sent[kind])].sort());
   return { workspaces: one("workspaces"), projects: one("projects") };
 }
 
@@ -52,27 +52,27 @@ export function nameTaken(): Fault {
 }
 
 /** The requested resources that exist and that the caller can read: workspaces with their project. */
-export interface Known {
+export interface VarsetReferenceMatches {
   readonly nameTaken: boolean;
   readonly workspaces: ReadonlyMap<string, string>;
   readonly projects: ReadonlySet<string>;
 }
 
-type Place = (kind: LinkKind, position: number) => string;
-export const inRelationship: Place = (kind, position) => `/data/relationships/${kind}/data/${position}/id`;
-export const inLinkage: Place = (_, position) => `/data/${position}/id`;
+type LinkPointer = (kind: VarsetLinkKind, position: number) => string;
+export const relationshipPointer: LinkPointer = (kind, position) => `/data/relationships/${kind}/data/${position}/id`;
+export const linkagePointer: LinkPointer = (_, position) => `/data/${position}/id`;
 
-export function linkFaults(sent: SentLinks, known: Known, parentProjectId: string | null, pointerTo: Place): Fault[] {
-  const projectOf = (kind: LinkKind, id: string): string | undefined =>
+export function linkFaults(sent: VarsetLinksInput, known: VarsetReferenceMatches, parentProjectId: string | null, pointerTo: LinkPointer): Fault[] {
+  const projectOf = (kind: VarsetLinkKind, id: string): string | undefined =>
     kind === "workspaces" ? known.workspaces.get(id) : known.projects.has(id) ? id : undefined;
-  const sentence = (kind: LinkKind, id: string): string | undefined => {
+  const sentence = (kind: VarsetLinkKind, id: string): string | undefined => {
     const project = projectOf(kind, id);
     const thing = kind === "workspaces" ? "Workspace" : "Project";
     if (project === undefined) return `${thing} ${quoted(id)} does not exist in this organization`;
     if (parentProjectId === null || project === parentProjectId) return undefined;
     return `${thing} ${quoted(id)} is not in the project that owns the variable set`;
   };
-  return kinds.flatMap((kind) =>
+  return linkKinds.flatMap((kind) =>
     (sent[kind] ?? []).flatMap((id, position) => {
       const detail = sentence(kind, id);
       return detail === undefined ? [] : [{ pointer: pointerTo(kind, position), detail }];
@@ -81,9 +81,9 @@ export function linkFaults(sent: SentLinks, known: Known, parentProjectId: strin
 }
 
 /** A set is either global or has links; a set that a project owns is never global. */
-export function globalFaults(set: Pick<VarsetTable, "global" | "parentProjectId">, sent: SentLinks): Fault[] {
+export function globalFaults(set: Pick<VarsetTable, "global" | "parentProjectId">, sent: VarsetLinksInput): Fault[] {
   if (set.global === 0) return [];
-  const named = kinds.filter((kind) => (sent[kind] ?? []).length > 0);
+  const named = linkKinds.filter((kind) => (sent[kind] ?? []).length > 0);
   return [
     ...(set.parentProjectId === null
       ? []

@@ -3,7 +3,7 @@ import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { standingOf } from "../../../access/organization.ts";
-import { bitOf, holds } from "../../../access/permission-set.ts";
+import { permissionBit, hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -25,17 +25,17 @@ import {
   standingColumns,
   type StandingFacts,
 } from "../../shared/grants/reads.ts";
-import { type Lock, lockable } from "../../shared/locks.ts";
+import { type Lock, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
-import type { LinkKind, Links, VarsetView } from "./definition.ts";
-import type { Known } from "./rules.ts";
+import type { VarsetLinkKind, VarsetLinks, VarsetView } from "./definition.ts";
+import type { VarsetReferenceMatches } from "./rules.ts";
 
-type Changeable = Granted<VarsetView, "can-manage">;
+type ManagedVarset = Granted<VarsetView, "can-manage">;
 
-const workspaceBit = bitOf("runs", "read");
-const projectBit = bitOf("settings", "read");
-const setBit = bitOf("variableSets", "read");
+const workspaceBit = permissionBit("runs", "read");
+const projectBit = permissionBit("settings", "read");
+const setBit = permissionBit("variableSets", "read");
 
 interface VarsetRow extends VarsetTable, OrganizationFacts, StandingFacts {
   readonly projectAccess: number | null;
@@ -47,7 +47,7 @@ interface VarsetRow extends VarsetTable, OrganizationFacts, StandingFacts {
 
 const hidden = "-";
 
-function sets(db: Kysely<Schema>, organizationId: Expression<string>, principal: string) {
+function selectVarsets(db: Kysely<Schema>, organizationId: Expression<string>, principal: string) {
   const marked = (readable: RawBuilder<SqlBool>, column: string) =>
     sql`case when ${readable} then '' else ${sql.lit(hidden)} end || ${sql.ref(column)}`;
   const readableWorkspace = sql<SqlBool>`(
@@ -82,10 +82,10 @@ function toVarsetView(actor: Actor, row: VarsetRow): VarsetView {
   const standing = standingOf(actor, row);
   const marked = { workspaces: idsIn(workspaceList), projects: idsIn(projectList) };
   const readsAll = {
-    workspaces: holds(standing.everywhere, "runs", "read"),
-    projects: holds(standing.everywhere, "settings", "read"),
+    workspaces: hasPermission(standing.everywhere, "runs", "read"),
+    projects: hasPermission(standing.everywhere, "settings", "read"),
   };
-  const linksOf = (kind: LinkKind, isReadable: boolean) =>
+  const linksOf = (kind: VarsetLinkKind, isReadable: boolean) =>
     marked[kind]
       .filter((id) => (readsAll[kind] || !id.startsWith(hidden)) === isReadable)
       .map((id) => (id.startsWith(hidden) ? id.slice(hidden.length) : id))
@@ -100,15 +100,15 @@ function toVarsetView(actor: Actor, row: VarsetRow): VarsetView {
   };
 }
 
-type ById = { id: string; principal: string };
+type VarsetIdQuery = { id: string; principal: string };
 
 /** A subquery instead of a column of `s`, so that it is evaluated once and not for each linked workspace. */
 const organizationOf = (id: string) => sql<string>`(select organization_id from varsets where id = ${id})`;
 
-const byId = prepared<ById, VarsetRow>((db, { id, principal }) =>
-  sets(db, organizationOf(id), principal).where("s.id", "=", id),
+const byId = prepared<VarsetIdQuery, VarsetRow>((db, { id, principal }) =>
+  selectVarsets(db, organizationOf(id), principal).where("s.id", "=", id),
 );
-const own = lockable<{ id: string }, { id: string }>("s", (db, { id }) =>
+const lockVarset = lockableStatement<{ id: string }, { id: string }>("s", (db, { id }) =>
   db
     .selectFrom("varsets as s")
     .innerJoin("organizations as o", "o.id", "s.organizationId")
@@ -126,19 +126,19 @@ export async function findVarset(
   id: string,
   lock: Lock = false,
 ): Promise<VarsetView | undefined> {
-  if (lock !== false) await own(tx, { id }, lock);
+  if (lock !== false) await lockVarset(tx, { id }, lock);
   const [row] = await byId(tx, { id, principal: principalOf(actor) });
   return row && toVarsetView(actor, row);
 }
 
 // --- lists
 
-export type Condition = RawBuilder<SqlBool>;
+export type VarsetCondition = RawBuilder<SqlBool>;
 
 export interface VarsetSearch {
   readonly page: Page;
   readonly part: string | undefined;
-  readonly which: Condition | undefined;
+  readonly which: VarsetCondition | undefined;
   /** Whether the caller can read sets that projects own; undefined if that depends on the project. */
   readonly readsOwned: boolean | undefined;
 }
@@ -151,7 +151,7 @@ export async function listVarsetRows(
 ): Promise<{ views: VarsetView[]; totalCount: number }> {
   const principal = principalOf(actor);
   const organization = sql<string>`${organizationId}`;
-  let rows = sets(tx.db, organization, principal).where("s.organizationId", "=", organizationId);
+  let rows = selectVarsets(tx.db, organization, principal).where("s.organizationId", "=", organizationId);
   if (which !== undefined) rows = rows.where(which);
   if (part) rows = rows.where(containsWords(tx.dialect, [sql.ref("s.nameKey")], part));
   if (readsOwned !== true) {
@@ -170,7 +170,7 @@ export async function listVarsetRows(
   return { views: found.rows.map((row) => toVarsetView(actor, row)), totalCount: found.totals.totalCount };
 }
 
-export interface PlaceOfWorkspace {
+export interface WorkspaceLocation {
   readonly id: string;
   readonly organizationId: string | Expression<string>;
   readonly projectId: string | Expression<string>;
@@ -185,7 +185,7 @@ export const ownPlace = 6;
  * applied to the project, and the organization's sets applied to the workspace, to the project, and globally. Priority sets come before the
  * workspace's own variables in the opposite order, so that a global priority set has the last word.
  */
-export function appliedSets({ id, organizationId, projectId }: PlaceOfWorkspace): RawBuilder<unknown> {
+export function appliedSets({ id, organizationId, projectId }: WorkspaceLocation): RawBuilder<unknown> {
   const distance = sql`(l.scope + case when s.parent_project_id is null then 2 else 0 end)`;
   return sql`(
     select s.id, s.name_key,
@@ -204,11 +204,11 @@ export function appliedSets({ id, organizationId, projectId }: PlaceOfWorkspace)
     group by s.id, s.name_key, s.priority)`;
 }
 
-export function appliesToWorkspace(workspace: PlaceOfWorkspace): Condition {
+export function appliesToWorkspace(workspace: WorkspaceLocation): VarsetCondition {
   return sql<SqlBool>`s.id in (select id from ${appliedSets(workspace)} as applied)`;
 }
 
-export function appliesToProject(projectId: string): Condition {
+export function appliesToProject(projectId: string): VarsetCondition {
   return sql<SqlBool>`(s.global = 1 or s.parent_project_id = ${projectId}
     or s.id in (select varset_id from varset_projects where project_id = ${projectId}))`;
 }
@@ -220,25 +220,25 @@ export function linkedTo(tx: Tx, ids: readonly string[]): RawBuilder<boolean> {
 
 // --- changes
 
-export interface Named {
+export interface VarsetReferences {
   readonly name?: string | undefined;
   readonly workspaces?: readonly string[] | undefined;
   readonly projects?: readonly string[] | undefined;
 }
 
 /** One statement: whether the name is taken, and which of the workspaces and projects exist and are readable. */
-export async function lookUp(
+export async function lookUpReferences(
   tx: Tx,
   actor: Actor,
   { organizationId, standing }: Pick<VarsetView, "organizationId" | "standing">,
-  named: Named,
-): Promise<Known> {
+  named: VarsetReferences,
+): Promise<VarsetReferenceMatches> {
   const { isOneOf } = tx.dialect;
   const { name, workspaces = [], projects = [] } = named;
   const nameKey = name === undefined ? "" : fold(name);
   const anything = sql<SqlBool>`1 = 1`;
   const readableWorkspace = readableCondition(actor, { id: organizationId, standing }) ?? anything;
-  const readableProject = holds(standing.everywhere, "settings", "read")
+  const readableProject = hasPermission(standing.everywhere, "settings", "read")
     ? anything
     : hasProjectGrant(sql<string>`${organizationId}`, sql.ref("p.id"), principalOf(actor), projectBit);
   const { rows } = await sql<{ kind: string; id: string; projectId: string }>`
@@ -262,7 +262,7 @@ export async function lookUp(
 
 export type VarsetOwner = Granted<OrganizationView, "can-manage-varsets">;
 
-export async function insertVarset(tx: Tx, _into: VarsetOwner, row: VarsetTable, links: Links): Promise<void> {
+export async function insertVarset(tx: Tx, _into: VarsetOwner, row: VarsetTable, links: VarsetLinks): Promise<void> {
   await tx.db.insertInto("varsets").values(row).execute();
   await link(tx, row, "workspaces", links.workspaces);
   await link(tx, row, "projects", links.projects);
@@ -270,7 +270,7 @@ export async function insertVarset(tx: Tx, _into: VarsetOwner, row: VarsetTable,
 
 export async function updateVarsetRow(
   tx: Tx,
-  set: Changeable,
+  set: ManagedVarset,
   changes: Partial<VarsetTable>,
   linked = 0,
 ): Promise<string> {
@@ -279,7 +279,7 @@ export async function updateVarsetRow(
   return updatedAt;
 }
 
-export async function deleteVarsetRow(tx: Tx, set: Changeable): Promise<void> {
+export async function deleteVarsetRow(tx: Tx, set: ManagedVarset): Promise<void> {
   await tx.db.deleteFrom("varsets").where("id", "=", set.id).execute();
 }
 
@@ -289,14 +289,14 @@ const linkTables = {
 } as const;
 
 /** Skips existing links. Returns the new ones, ordered by id. */
-export async function insertLinks(tx: Tx, set: Changeable, kind: LinkKind, ids: readonly string[]): Promise<string[]> {
+export async function insertLinks(tx: Tx, set: ManagedVarset, kind: VarsetLinkKind, ids: readonly string[]): Promise<string[]> {
   return link(tx, set, kind, ids);
 }
 
 async function link(
   tx: Tx,
   { id, organizationId }: Pick<VarsetTable, "id" | "organizationId">,
-  kind: LinkKind,
+  kind: VarsetLinkKind,
   ids: readonly string[],
 ): Promise<string[]> {
   if (ids.length === 0) return [];
@@ -310,7 +310,7 @@ async function link(
 }
 
 /** Skips missing links. Returns the removed ones, ordered by id. */
-export async function deleteLinks(tx: Tx, set: Changeable, kind: LinkKind, ids: readonly string[]): Promise<string[]> {
+export async function deleteLinks(tx: Tx, set: ManagedVarset, kind: VarsetLinkKind, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const { links, column } = linkTables[kind];
   const { rows } = await sql<{ linkedId: string }>`

@@ -5,6 +5,6 @@ import type { VarsetView } from "./definition.ts";
 import { updateVarsetRow } from "./store.ts";
 
 /** Call after a variable was added or removed, because the set's document lists its variables. */
-export async function noteVars(tx: Tx, set: Granted<VarsetView, "can-manage">): Promise<void> {
+export async function touchVarset(tx: Tx, set: Granted<VarsetView, "can-manage">): Promise<void> {
   await updateVarsetRow(tx, set, {});
 }

@@ -27,7 +27,7 @@ const sentences: Readonly<Record<CommitState, string>> = {
 
 export const isLast = (state: CommitState): boolean => ["success", "failure", "canceled"].includes(state);
 
-export interface FollowedRun {
+export interface ReportedRun {
   readonly runId: string;
   readonly runStatus: string;
   readonly sha: string;
@@ -35,7 +35,7 @@ export interface FollowedRun {
   readonly organizationName: string;
 }
 
-export function statusOf(run: FollowedRun, publicUrl: string): CommitStatus {
+export function statusOf(run: ReportedRun, publicUrl: string): CommitStatus {
   const { runId, runStatus, sha, workspaceName, organizationName } = run;
   const state = stateOfRun[runStatus] ?? "pending";
   return {

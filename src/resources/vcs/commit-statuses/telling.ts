@@ -1,19 +1,19 @@
 /** The background job that sends commit statuses to providers, with retries and backoff. */
-import { backoffMs } from "../../shared/backoff.ts";
+import { providerBackoffMs } from "../../shared/backoff.ts";
 import { ApiFault, callApi, openConnection } from "../connections.ts";
-import { noteFailure } from "../vcs-events/writes.ts";
-import { inSlots } from "../slots.ts";
+import { recordFailure } from "../vcs-events/writes.ts";
+import { runInSlots } from "../slots.ts";
 import { isLast, statusOf } from "./rules.ts";
 import { type DueStatus, findDueStatuses, updateStatus } from "./store.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 
 const slots = 8;
 const perTokenMax = 2;
 const attemptsMax = 8;
 
-export async function tellStatuses(work: JobWork): Promise<number> {
+export async function sendStatuses(work: JobContext): Promise<number> {
   const { context, signal } = work;
-  return inSlots<DueStatus>(
+  return runInSlots<DueStatus>(
     {
       slots,
       next: async (inProgress) => {
@@ -31,7 +31,7 @@ export async function tellStatuses(work: JobWork): Promise<number> {
   );
 }
 
-async function send({ context, capability, step }: JobWork, due: DueStatus): Promise<void> {
+async function send({ context, capability, step }: JobContext, due: DueStatus): Promise<void> {
   const status = statusOf(due, context.options.publicUrl);
   const connection = await openConnection(context.database.reader, context, due.oauthTokenId);
   if (connection === undefined) return;
@@ -44,11 +44,11 @@ async function send({ context, capability, step }: JobWork, due: DueStatus): Pro
     const attempts = due.attempts + 1;
     const isOver = error.isFinal || attempts >= attemptsMax;
     await step(async (tx) => {
-      await updateStatus(tx, capability, due.runId, { attempts }, isOver ? null : backoffMs(attempts));
+      await updateStatus(tx, capability, due.runId, { attempts }, isOver ? null : providerBackoffMs(attempts));
       if (!isOver) return;
       const detail = `the status of commit ${due.sha.slice(0, 7)} could not be sent: ${error.message}`;
       const { organizationId, workspaceId, repository } = due;
-      await noteFailure(
+      await recordFailure(
         tx,
         capability,
         "status",

@@ -3,17 +3,17 @@ import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertStatus } from "./store.ts";
 
-interface Place {
+interface CommitTarget {
   readonly repository: string;
   readonly sha: string;
   readonly oauthTokenId: string | null;
 }
 
-export async function followRun(
+export async function trackRunStatus(
   tx: Tx,
   by: Capability<"job">,
   run: { readonly id: string; readonly organizationId: string },
-  { repository, sha, oauthTokenId }: Place,
+  { repository, sha, oauthTokenId }: CommitTarget,
 ): Promise<void> {
   if (oauthTokenId === null) return;
   const { id: runId, organizationId } = run;

@@ -1,5 +1,5 @@
 /** Errors of fetching from a repository. Messages are shown to users who connect repositories. */
-import { ForbiddenAddress, type OutgoingFault } from "../../../outgoing/request.ts";
+import { ForbiddenAddress, type OutgoingError } from "../../../outgoing/request.ts";
 
 export class FetchFault extends Error {
   override readonly name = "FetchFault";
@@ -65,7 +65,7 @@ const known: readonly { pattern: RegExp; word: string; sentence: string; isFinal
 ];
 
 /** Final for a forbidden address; an address that does not respond may do so later. */
-export const addressFault = (error: OutgoingFault): FetchFault =>
+export const addressFault = (error: OutgoingError): FetchFault =>
   new FetchFault("address", error.message, { isFinal: error instanceof ForbiddenAddress });
 
 /** Translates known messages of git. Its output contains no secrets: they are never part of a URL or an argument. */

@@ -2,15 +2,15 @@
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { FetchFault } from "./faults.ts";
-import { fetchOne, treesAlone, type Wanted, wantedOf } from "./one.ts";
-import { fetchParting, type Sides } from "./parting.ts";
-import { type Keys, readRemote, reach } from "./remotes.ts";
-import { placeSubmodules } from "./submodules.ts";
-import { inWorkshop, type Workshop, type WorkshopOptions } from "./workshop.ts";
+import { fetchCommitObject, withoutBlobs, type CommitRef, commitRefOf } from "./one.ts";
+import { fetchMergeBase, type MergeSides } from "./parting.ts";
+import { type RemoteCredentials, readRemote, prepareRemote } from "./remotes.ts";
+import { addSubmodules } from "./submodules.ts";
+import { inGitSandbox, type GitSandbox, type GitSandboxOptions } from "./workshop.ts";
 
-export interface Repository {
+export interface GitRepository {
   readonly url: string;
-  readonly keys: Keys;
+  readonly credentials: RemoteCredentials;
 }
 
 export interface FetchedCommit {
@@ -22,52 +22,52 @@ export interface FetchedCommit {
 
 /** Raises FetchFault. */
 export async function fetchCommit<T>(
-  options: WorkshopOptions,
-  repository: Repository,
-  commit: Wanted & { readonly withSubmodules: boolean },
+  options: GitSandboxOptions,
+  repository: GitRepository,
+  commit: CommitRef & { readonly withSubmodules: boolean },
   use: (commit: FetchedCommit) => Promise<T>,
 ): Promise<T> {
-  return inWorkshop(options, async (gitSandbox) => {
+  return inGitSandbox(options, async (gitSandbox) => {
     const remote = await authorizeRemote(gitSandbox, repository);
-    const sha = await fetchOne(gitSandbox, await reach(gitSandbox, remote, repository.keys), commit);
+    const sha = await fetchCommitObject(gitSandbox, await prepareRemote(gitSandbox, remote, repository.credentials), commit);
     const message = await gitSandbox.git(["show", "-s", "--format=%B", "--no-show-signature", sha]);
     const complete = commit.withSubmodules
-      ? await placeSubmodules(gitSandbox, { remote, keys: repository.keys, sha })
+      ? await addSubmodules(gitSandbox, { remote, credentials: repository.credentials, sha })
       : sha;
     const archive = packed(gitSandbox.stream(["archive", "--format=tar", complete]));
     return use({ sha, message: message.trim(), archive });
   });
 }
 
-export type Range = { readonly before: string; readonly after: Wanted } | Sides;
+export type CommitRange = { readonly before: string; readonly after: CommitRef } | MergeSides;
 
 /** Includes both names of a renamed file. Raises FetchFault. */
 export async function changedFiles(
-  options: WorkshopOptions,
-  repository: Repository,
-  range: Range,
+  options: GitSandboxOptions,
+  repository: GitRepository,
+  range: CommitRange,
 ): Promise<readonly string[]> {
-  return inWorkshop(options, async (gitSandbox) => {
-    const url = await reach(gitSandbox, await authorizeRemote(gitSandbox, repository), repository.keys);
+  return inGitSandbox(options, async (gitSandbox) => {
+    const url = await prepareRemote(gitSandbox, await authorizeRemote(gitSandbox, repository), repository.credentials);
     const [earlier, later] = await endsOf(gitSandbox, url, range);
     const names = await gitSandbox.git(["diff-tree", "-r", "-z", "--name-only", "--no-renames", earlier, later]);
     return names.split("\0").filter((name) => name !== "");
   });
 }
 
-async function endsOf(gitSandbox: Workshop, url: string, range: Range): Promise<readonly [string, string]> {
+async function endsOf(gitSandbox: GitSandbox, url: string, range: CommitRange): Promise<readonly [string, string]> {
   if ("target" in range) {
-    const { base, head } = await fetchParting(gitSandbox, url, range);
+    const { base, head } = await fetchMergeBase(gitSandbox, url, range);
     return [base, head];
   }
-  const later = await fetchOne(gitSandbox, url, range.after, treesAlone);
-  return [await fetchOne(gitSandbox, url, wantedOf(range.before), treesAlone), later];
+  const later = await fetchCommitObject(gitSandbox, url, range.after, withoutBlobs);
+  return [await fetchCommitObject(gitSandbox, url, commitRefOf(range.before), withoutBlobs), later];
 }
 
 /** Raises FetchFault. */
-export async function defaultBranchOf(options: WorkshopOptions, repository: Repository): Promise<string> {
-  return inWorkshop(options, async (gitSandbox) => {
-    const url = await reach(gitSandbox, await authorizeRemote(gitSandbox, repository), repository.keys);
+export async function defaultBranchOf(options: GitSandboxOptions, repository: GitRepository): Promise<string> {
+  return inGitSandbox(options, async (gitSandbox) => {
+    const url = await prepareRemote(gitSandbox, await authorizeRemote(gitSandbox, repository), repository.credentials);
     const said = await gitSandbox.git(["ls-remote", "--symref", "--", url, "HEAD"]);
     const [, branch] = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(said) ?? [];
     if (branch === undefined)
@@ -76,9 +76,9 @@ export async function defaultBranchOf(options: WorkshopOptions, repository: Repo
   });
 }
 
-async function authorizeRemote(gitSandbox: Workshop, repository: Repository): Promise<URL> {
+async function authorizeRemote(gitSandbox: GitSandbox, repository: GitRepository): Promise<URL> {
   const remote = readRemote(repository.url);
-  const { authorization } = repository.keys;
+  const { authorization } = repository.credentials;
   if (authorization !== undefined) gitSandbox.authorize(authorization.origin, authorization.value);
   return remote;
 }

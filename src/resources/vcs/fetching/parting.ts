@@ -3,23 +3,23 @@
  * increasing depth. Raises FetchFault.
  */
 import { FetchFault } from "./faults.ts";
-import { isRef, isWhole, treesAlone, type Wanted } from "./one.ts";
-import type { Workshop } from "./workshop.ts";
+import { isRef, isFullSha, withoutBlobs, type CommitRef } from "./one.ts";
+import type { GitSandbox } from "./workshop.ts";
 
 const depths = [50, 1000];
 const names = ["refs/cadastre/head", "refs/cadastre/target"] as const;
 
-export interface Sides {
-  readonly head: Wanted;
-  readonly target: Wanted;
+export interface MergeSides {
+  readonly head: CommitRef;
+  readonly target: CommitRef;
 }
 
-export interface Parting {
+export interface MergeBase {
   readonly base: string;
   readonly head: string;
 }
 
-export async function fetchParting(gitSandbox: Workshop, url: string, sides: Sides): Promise<Parting> {
+export async function fetchMergeBase(gitSandbox: GitSandbox, url: string, sides: MergeSides): Promise<MergeBase> {
   await gitSandbox.git(["config", "remote.origin.url", url]);
   for (const depth of depths) {
     const isById = await fetchBoth(gitSandbox, sides, depth);
@@ -40,22 +40,22 @@ export async function fetchParting(gitSandbox: Workshop, url: string, sides: Sid
 }
 
 /** By SHA, or by ref if the server does not serve commits by SHA. Returns whether the target was fetched by SHA. */
-async function fetchBoth(gitSandbox: Workshop, { head, target }: Sides, depth: number): Promise<boolean> {
+async function fetchBoth(gitSandbox: GitSandbox, { head, target }: MergeSides, depth: number): Promise<boolean> {
   const fetch = (what: readonly string[]) => {
     const args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", `--depth=${depth}`, "--force"];
-    return [...args, ...treesAlone, "origin", ...what.map((each, at) => `${each}:${names[at]}`)];
+    return [...args, ...withoutBlobs, "origin", ...what.map((each, at) => `${each}:${names[at]}`)];
   };
-  const idOrName = ({ sha, ref }: Wanted) => (isWhole(sha) ? sha : ref) ?? "";
-  const nameOf = ({ ref, sha }: Wanted) => ref ?? sha ?? "";
+  const idOrName = ({ sha, ref }: CommitRef) => (isFullSha(sha) ? sha : ref) ?? "";
+  const nameOf = ({ ref, sha }: CommitRef) => ref ?? sha ?? "";
   const attempts = [
     [idOrName(head), idOrName(target)],
     [idOrName(head), nameOf(target)],
     [nameOf(head), nameOf(target)],
   ];
-  const usable = attempts.filter((refs) => refs.every((each) => isWhole(each) || isRef(each)));
+  const usable = attempts.filter((refs) => refs.every((each) => isFullSha(each) || isRef(each)));
   for (const refs of usable) if (await gitSandbox.tryGit(fetch(refs))) return refs[1] === target.sha;
   throw new FetchFault("not_found", "the commit of the pull request, or its target, does not exist any more");
 }
 
-const idOf = async (gitSandbox: Workshop, name: string): Promise<string> =>
+const idOf = async (gitSandbox: GitSandbox, name: string): Promise<string> =>
   (await gitSandbox.git(["rev-parse", "--verify", "--quiet", `${name}^{commit}`])).trim();

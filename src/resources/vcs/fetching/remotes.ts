@@ -1,9 +1,9 @@
 /** Validates the URLs that git fetches from, and prepares access to them. Raises FetchFault. */
-import { judgedAddress, OutgoingFault } from "../../../outgoing/request.ts";
+import { resolveAllowedAddress, OutgoingError } from "../../../outgoing/request.ts";
 import { addressFault, FetchFault } from "./faults.ts";
-import type { Workshop } from "./workshop.ts";
+import type { GitSandbox } from "./workshop.ts";
 
-export interface Keys {
+export interface RemoteCredentials {
   /** Only sent to this origin, which is the connection's own. */
   readonly authorization: { readonly origin: string; readonly value: string } | undefined;
   readonly sshKey: string | undefined;
@@ -31,13 +31,13 @@ export function readRemote(text: string): URL {
   return url;
 }
 
-export async function reach(gitSandbox: Workshop, remote: URL, credentials: Keys): Promise<string> {
+export async function prepareRemote(gitSandbox: GitSandbox, remote: URL, credentials: RemoteCredentials): Promise<string> {
   if (remote.protocol !== "ssh:") return remote.href;
   if (credentials.sshKey === undefined)
     throw refused(`${remote.host} is accessed over SSH, and the connection has no SSH key; set one on its OAuth token`);
   const host = remote.hostname.replace(/^\[|\]$/g, "");
   try {
-    const address = await judgedAddress(host, remote.port || "22", gitSandbox.allowed);
+    const address = await resolveAllowedAddress(host, remote.port || "22", gitSandbox.allowed);
     const key = await gitSandbox.write(
       "ssh/key",
       credentials.sshKey.endsWith("\n") ? credentials.sshKey : `${credentials.sshKey}\n`,
@@ -59,7 +59,7 @@ export async function reach(gitSandbox: Workshop, remote: URL, credentials: Keys
       ].join("\n"),
     );
   } catch (error) {
-    if (error instanceof OutgoingFault) throw addressFault(error);
+    if (error instanceof OutgoingError) throw addressFault(error);
     throw error;
   }
   return remote.href;

@@ -3,13 +3,13 @@
  * checked out; git itself refuses paths that leave the tree.
  */
 import { FetchFault } from "./faults.ts";
-import { fetchOne } from "./one.ts";
-import { type Keys, reach, submoduleRemote } from "./remotes.ts";
-import type { Workshop } from "./workshop.ts";
+import { fetchCommitObject } from "./one.ts";
+import { type RemoteCredentials, prepareRemote, submoduleRemote } from "./remotes.ts";
+import type { GitSandbox } from "./workshop.ts";
 
-interface Place {
+interface SubmoduleParent {
   readonly remote: URL;
-  readonly keys: Keys;
+  readonly credentials: RemoteCredentials;
   readonly sha: string;
 }
 
@@ -17,7 +17,7 @@ const submodulesMax = 50;
 const depthMax = 5;
 
 /** Returns a commit that contains all submodules; the same commit if there are none. */
-export async function placeSubmodules(gitSandbox: Workshop, parent: Place): Promise<string> {
+export async function addSubmodules(gitSandbox: GitSandbox, parent: SubmoduleParent): Promise<string> {
   await gitSandbox.git(["read-tree", parent.sha]);
   const count = await addTrees(gitSandbox, parent, { path: "", depth: 0, count: 0 });
   if (count === 0) return parent.sha;
@@ -26,13 +26,13 @@ export async function placeSubmodules(gitSandbox: Workshop, parent: Place): Prom
   return (await gitSandbox.git([...names, "commit-tree", "-m", "with submodules", tree])).trim();
 }
 
-interface Depth {
+interface SubmoduleProgress {
   readonly path: string;
   readonly depth: number;
   readonly count: number;
 }
 
-async function addTrees(gitSandbox: Workshop, parent: Place, { path, depth, count }: Depth): Promise<number> {
+async function addTrees(gitSandbox: GitSandbox, parent: SubmoduleParent, { path, depth, count }: SubmoduleProgress): Promise<number> {
   const links = await linksIn(gitSandbox, parent.sha);
   if (links.length === 0) return count;
   if (depth === depthMax) throw final(`submodules are nested more than ${depthMax} deep`);
@@ -44,7 +44,7 @@ async function addTrees(gitSandbox: Workshop, parent: Place, { path, depth, coun
     const url = urls.get(link.path);
     if (url === undefined) throw final(`the submodule ${JSON.stringify(link.path)} has no URL in .gitmodules`);
     const remote = submoduleRemote(url, parent.remote);
-    const sha = await fetchOne(gitSandbox, await reach(gitSandbox, remote, parent.keys), {
+    const sha = await fetchCommitObject(gitSandbox, await prepareRemote(gitSandbox, remote, parent.credentials), {
       sha: link.sha,
       ref: undefined,
     });
@@ -54,7 +54,7 @@ async function addTrees(gitSandbox: Workshop, parent: Place, { path, depth, coun
     await gitSandbox.git([workTree, "read-tree", `--prefix=${at}/`, sha]);
     total = await addTrees(
       gitSandbox,
-      { remote, keys: parent.keys, sha },
+      { remote, credentials: parent.credentials, sha },
       { path: `${at}/`, depth: depth + 1, count: total },
     );
   }
@@ -64,7 +64,7 @@ async function addTrees(gitSandbox: Workshop, parent: Place, { path, depth, coun
 const final = (sentence: string) => new FetchFault("submodules", sentence, { isFinal: true });
 
 /** `160000 commit SHA<tab>PATH` */
-async function linksIn(gitSandbox: Workshop, sha: string): Promise<{ path: string; sha: string }[]> {
+async function linksIn(gitSandbox: GitSandbox, sha: string): Promise<{ path: string; sha: string }[]> {
   const listed = await gitSandbox.git(["ls-tree", "-r", "-z", sha]);
   return [...listed.matchAll(/(?:^|\0)160000 commit ([0-9a-f]+)\t([^\0]+)/g)].map(([, id = "", path = ""]) => ({
     path,
@@ -73,7 +73,7 @@ async function linksIn(gitSandbox: Workshop, sha: string): Promise<{ path: strin
 }
 
 /** URLs by path from `.gitmodules`, without includes, which could read local files. */
-async function urlsIn(gitSandbox: Workshop, sha: string): Promise<ReadonlyMap<string, string>> {
+async function urlsIn(gitSandbox: GitSandbox, sha: string): Promise<ReadonlyMap<string, string>> {
   const settings = await gitSandbox
     .git(["config", "--no-includes", "--blob", `${sha}:.gitmodules`, "--list", "-z"])
     .catch((error: unknown) => {

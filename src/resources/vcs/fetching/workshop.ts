@@ -8,14 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { randomUUID } from "node:crypto";
-import { JudgingProxy } from "../../../outgoing/proxy.ts";
+import { FilteringProxy } from "../../../outgoing/proxy.ts";
 import { chooseSandbox, findTools, isRoot, makeSandbox } from "../../../sandbox/choose.ts";
 import type { Mounts, Sandbox, SandboxKind } from "../../../sandbox/launch.ts";
 import { JobProcess } from "../../../sandbox/process.ts";
 import { claimUids } from "../../../sandbox/uids.ts";
 import { addressFault, FetchFault, faultOf } from "./faults.ts";
 
-export interface WorkshopOptions {
+export interface GitSandboxOptions {
   readonly allowed: readonly string[];
   /** A file of SSH host keys; without one, any host key is accepted. */
   readonly knownHosts: string | undefined;
@@ -64,7 +64,7 @@ function sandboxForGit(requested: SandboxKind | undefined): Promise<Sandbox> {
   return chosen.sandbox;
 }
 
-export async function describeFetching(requested: SandboxKind | undefined): Promise<string> {
+export async function describeGitSandbox(requested: SandboxKind | undefined): Promise<string> {
   if (findGit() === undefined) return "git is not installed: connected repositories can't be fetched until it is";
   const { kind } = await sandboxForGit(requested);
   if (kind === "none") return "git fetches connected repositories without a sandbox: none works on this machine";
@@ -87,16 +87,16 @@ async function choose(sandbox: SandboxKind | undefined): Promise<Sandbox> {
 }
 
 /** Raises FetchFault. */
-export async function inWorkshop<T>(options: WorkshopOptions, work: (gitSandbox: Workshop) => Promise<T>): Promise<T> {
+export async function inGitSandbox<T>(options: GitSandboxOptions, work: (gitSandbox: GitSandbox) => Promise<T>): Promise<T> {
   const git = findGit();
   if (git === undefined)
     throw new FetchFault("no_git", "git is not installed on the server; install it, and push again", { isFinal: true });
   const sandbox = await sandboxForGit(options.sandbox);
   const folder = await mkdtemp(join(tmpdir(), "cadastre-fetch-"));
-  const proxy = await JudgingProxy.start({ allowed: options.allowed, bytesMax });
+  const proxy = await FilteringProxy.start({ allowed: options.allowed, bytesMax });
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs ?? timeoutMsByDefault)]);
   const slot = await takeSlot();
-  const gitSandbox = new Workshop({ ...options, signal, git, sandbox, folder, proxy, slot });
+  const gitSandbox = new GitSandbox({ ...options, signal, git, sandbox, folder, proxy, slot });
   try {
     await gitSandbox.prepare();
     return await work(gitSandbox);
@@ -107,27 +107,27 @@ export async function inWorkshop<T>(options: WorkshopOptions, work: (gitSandbox:
   }
 }
 
-interface Parts extends Omit<WorkshopOptions, "sandbox"> {
+interface GitSandboxSetup extends Omit<GitSandboxOptions, "sandbox"> {
   readonly git: string;
   readonly sandbox: Sandbox;
   readonly folder: string;
-  readonly proxy: JudgingProxy;
+  readonly proxy: FilteringProxy;
   readonly slot: number;
 }
 
-interface Said {
+interface GitOutput {
   readonly out: Buffer;
   readonly errors: string;
   readonly code: number | null;
 }
 
-export class Workshop {
-  readonly #setup: Parts;
+export class GitSandbox {
+  readonly #setup: GitSandboxSetup;
   readonly #mounts: Mounts;
   readonly #mark = `CADASTRE_FETCH=${randomUUID()}`;
   readonly #authorizations = new Map<string, string>();
 
-  constructor(setup: Parts) {
+  constructor(setup: GitSandboxSetup) {
     this.#setup = setup;
     const { folder, git } = setup;
     this.#mounts = { job: folder, engine: git, mirror: undefined, ca: undefined, knownHosts: undefined };
@@ -198,7 +198,7 @@ export class Workshop {
     }
   }
 
-  async #run(args: readonly string[]): Promise<Said> {
+  async #run(args: readonly string[]): Promise<GitOutput> {
     const running = this.#start(args);
     const [out, errors, { code }] = await Promise.all([
       readAll(running.stdout, outputBytesMax),

@@ -1,6 +1,6 @@
 /** Azure DevOps Services and Server. They send the secret as a basic-auth password instead of a signature, and no file lists. */
 import { z } from "zod";
-import { type Happening, nobody } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, unknownSender } from "../triggers/happening.ts";
 import { idIn } from "./github.ts";
 import {
   answerItemsMax,
@@ -8,14 +8,14 @@ import {
   basic,
   type CommitState,
   commitsOf,
-  type Connection,
+  type ProviderConnection,
   isSame,
   isZero,
   nameShape,
-  type Provider,
+  type VcsProvider,
   readRef,
   shaShape,
-  wordsShape,
+  textShape,
 } from "./provider.ts";
 
 const repositoryShape = z.object({
@@ -25,14 +25,14 @@ const repositoryShape = z.object({
 
 const actorShape = z
   .object({ uniqueName: nameShape.nullish(), displayName: nameShape.nullish() })
-  .transform(({ uniqueName, displayName }) => ({ ...nobody, username: uniqueName ?? displayName ?? null }))
+  .transform(({ uniqueName, displayName }) => ({ ...unknownSender, username: uniqueName ?? displayName ?? null }))
   .nullish()
   .catch(null);
 
 const pushShape = z.object({
   resource: z.object({
     refUpdates: z.array(z.object({ name: nameShape, oldObjectId: shaShape, newObjectId: shaShape })).max(100),
-    commits: commitsOf(z.object({ commitId: z.string(), comment: wordsShape })),
+    commits: commitsOf(z.object({ commitId: z.string(), comment: textShape })),
     repository: repositoryShape,
     pushedBy: actorShape,
   }),
@@ -43,8 +43,8 @@ const requestShape = z.object({
   resource: z.object({
     pullRequestId: z.int().positive(),
     status: z.string(),
-    title: wordsShape,
-    description: wordsShape,
+    title: textShape,
+    description: textShape,
     sourceRefName: nameShape,
     targetRefName: nameShape,
     lastMergeSourceCommit: z.object({ commitId: shaShape }),
@@ -57,11 +57,11 @@ const requestShape = z.object({
 
 const branchOf = (ref: string | null | undefined) => ref?.replace(/^refs\/heads\//, "") ?? null;
 
-function readPush(payload: unknown): readonly Happening[] | undefined {
+function readPush(payload: unknown): readonly VcsRepositoryEvent[] | undefined {
   const read = pushShape.safeParse(payload);
   if (!read.success) return undefined;
   const { refUpdates, commits, repository, pushedBy } = read.data.resource;
-  return refUpdates.flatMap(({ name, oldObjectId, newObjectId }): Happening[] => {
+  return refUpdates.flatMap(({ name, oldObjectId, newObjectId }): VcsRepositoryEvent[] => {
     const target = readRef(name);
     if (target === undefined) return [];
     const isDeleted = isZero(newObjectId);
@@ -70,7 +70,7 @@ function readPush(payload: unknown): readonly Happening[] | undefined {
       message: commits?.find(({ commitId }) => commitId === newObjectId)?.comment ?? null,
       commitUrl: null,
       compareUrl: null,
-      sender: pushedBy ?? nobody,
+      sender: pushedBy ?? unknownSender,
       defaultBranch: branchOf(repository.defaultBranch),
       isDeleted,
     };
@@ -79,7 +79,7 @@ function readPush(payload: unknown): readonly Happening[] | undefined {
   });
 }
 
-function readPullRequest(payload: unknown): readonly Happening[] | undefined {
+function readPullRequest(payload: unknown): readonly VcsRepositoryEvent[] | undefined {
   const read = requestShape.safeParse(payload);
   if (!read.success) return undefined;
   const { resource: request } = read.data;
@@ -101,13 +101,13 @@ function readPullRequest(payload: unknown): readonly Happening[] | undefined {
       message: null,
       commitUrl: null,
       compareUrl: null,
-      sender: request.createdBy ?? nobody,
+      sender: request.createdBy ?? unknownSender,
       defaultBranch: branchOf(request.repository.defaultBranch),
     },
   ];
 }
 
-const readers: Readonly<Record<string, (payload: unknown) => readonly Happening[] | undefined>> = {
+const readers: Readonly<Record<string, (payload: unknown) => readonly VcsRepositoryEvent[] | undefined>> = {
   "git.push": readPush,
   "git.pullrequest.created": readPullRequest,
   // Also sent for a changed title; a commit that already has a plan is not planned again.
@@ -115,7 +115,7 @@ const readers: Readonly<Record<string, (payload: unknown) => readonly Happening[
 };
 
 /** `https://USER@dev.azure.com/acme/Net/_git/vpc` under `https://dev.azure.com` → `acme/Net/_git/vpc` */
-function repositoryAt(remoteUrl: string, { httpUrl }: Connection): string {
+function repositoryAt(remoteUrl: string, { httpUrl }: ProviderConnection): string {
   const root = URL.canParse(httpUrl) ? base(new URL(httpUrl).pathname) : "";
   const path = new URL(remoteUrl).pathname;
   return (path.startsWith(`${root}/`) ? path.slice(root.length) : path).replace(/^\//, "");
@@ -146,18 +146,18 @@ function partsOf(repository: string): { organization: string; project: string; n
 }
 
 const version = "api-version=6.0";
-function of({ apiUrl }: Connection, repository: string): string {
+function of({ apiUrl }: ProviderConnection, repository: string): string {
   const { organization, project, name } = partsOf(repository);
   return `${inside(apiUrl, organization)}/${project}/_apis/git/repositories/${name}`;
 }
 /** The organization may be part of the connection's URL. */
 const inside = (apiUrl: string, organization: string) => `${base(apiUrl)}${organization && "/"}${organization}`;
-const hooksOf = ({ apiUrl }: Connection, repository: string) =>
+const hooksOf = ({ apiUrl }: ProviderConnection, repository: string) =>
   `${inside(apiUrl, partsOf(repository).organization)}/_apis/hooks/subscriptions`;
 
 const user = "cadastre";
 
-export const azureDevops: Provider = {
+export const azureDevops: VcsProvider = {
   source: "ado",
   isAuthentic: ({ header }, secret) => isSame(header("authorization"), basic(user, secret)),
   read(_inbound, payload, connection) {

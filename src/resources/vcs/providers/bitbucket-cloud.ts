@@ -1,22 +1,22 @@
 /** Bitbucket Cloud. Its webhooks contain no file lists. */
 import { z } from "zod";
-import { type Happening, nobody } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, unknownSender } from "../triggers/happening.ts";
 import {
   answerItemsMax,
   base,
   basic,
   bearer,
   type CommitState,
-  type Connection,
+  type ProviderConnection,
   hmacHex,
   isSame,
   nameShape,
   pageSize,
   pathOf,
-  type Provider,
+  type VcsProvider,
   shaShape,
   urlShape,
-  wordsShape,
+  textShape,
 } from "./provider.ts";
 
 const linkShape = z
@@ -27,7 +27,7 @@ const linkShape = z
 const actorShape = z
   .object({ nickname: nameShape.nullish(), display_name: nameShape.nullish(), links: linkShape })
   .transform(({ nickname, display_name, links }) => ({
-    ...nobody,
+    ...unknownSender,
     username: nickname ?? display_name ?? null,
     htmlUrl: links,
   }))
@@ -42,7 +42,7 @@ const repositoryShape = z.object({
 const sideShape = z.object({
   type: z.string(),
   name: nameShape,
-  target: z.object({ hash: shaShape, message: wordsShape, links: linkShape }),
+  target: z.object({ hash: shaShape, message: textShape, links: linkShape }),
 });
 
 const pushShape = z.object({
@@ -52,7 +52,7 @@ const pushShape = z.object({
     changes: z.array(z.object({ old: sideShape.nullish(), new: sideShape.nullish(), links: linkShape })).max(100),
   }),
 });
-type Change = z.output<typeof pushShape>["push"]["changes"][number];
+type BitbucketChange = z.output<typeof pushShape>["push"]["changes"][number];
 
 const endShape = z.object({
   branch: z.object({ name: nameShape }),
@@ -65,22 +65,22 @@ const requestShape = z.object({
   repository: repositoryShape,
   pullrequest: z.object({
     id: z.int().positive(),
-    title: wordsShape,
-    description: wordsShape,
+    title: textShape,
+    description: textShape,
     links: linkShape,
     source: endShape,
     destination: endShape,
   }),
 });
 
-function readPush(payload: unknown): readonly Happening[] | undefined {
+function readPush(payload: unknown): readonly VcsRepositoryEvent[] | undefined {
   const read = pushShape.safeParse(payload);
   if (!read.success) return undefined;
   const { actor, repository, push } = read.data;
-  return push.changes.flatMap((change) => readChange(change, actor ?? nobody, repository.mainbranch?.name ?? null));
+  return push.changes.flatMap((change) => readChange(change, actor ?? unknownSender, repository.mainbranch?.name ?? null));
 }
 
-function readChange(change: Change, sender: Happening["sender"], defaultBranch: string | null): Happening[] {
+function readChange(change: BitbucketChange, sender: VcsRepositoryEvent["sender"], defaultBranch: string | null): VcsRepositoryEvent[] {
   const side = change.new ?? change.old;
   if (side == null) return [];
   const { hash: sha, message, links: commitUrl } = side.target;
@@ -91,7 +91,7 @@ function readChange(change: Change, sender: Happening["sender"], defaultBranch: 
   return [{ kind: "push", branch: side.name, before: change.old?.target.hash ?? null, files: null, ...common }];
 }
 
-function readPullRequest(payload: unknown): readonly Happening[] | undefined {
+function readPullRequest(payload: unknown): readonly VcsRepositoryEvent[] | undefined {
   const read = requestShape.safeParse(payload);
   if (!read.success) return undefined;
   const { actor, repository, pullrequest: request } = read.data;
@@ -113,13 +113,13 @@ function readPullRequest(payload: unknown): readonly Happening[] | undefined {
       message: null,
       commitUrl: null,
       compareUrl: null,
-      sender: actor ?? nobody,
+      sender: actor ?? unknownSender,
       defaultBranch: repository.mainbranch?.name ?? null,
     },
   ];
 }
 
-const readers: Readonly<Record<string, (payload: unknown) => readonly Happening[] | undefined>> = {
+const readers: Readonly<Record<string, (payload: unknown) => readonly VcsRepositoryEvent[] | undefined>> = {
   "repo:push": readPush,
   "pullrequest:created": readPullRequest,
   "pullrequest:updated": readPullRequest,
@@ -137,12 +137,12 @@ export const states: Readonly<Record<CommitState, string>> = {
 export const keyOf = (context: string): string =>
   context.length <= 40 ? context : hmacHex(Buffer.from(context), "key").slice(0, 40);
 
-const of = ({ apiUrl }: Connection, repository: string) => `${base(apiUrl)}/repositories/${pathOf(repository)}`;
+const of = ({ apiUrl }: ProviderConnection, repository: string) => `${base(apiUrl)}/repositories/${pathOf(repository)}`;
 
 export const valuesIn = (shape: z.ZodType<string>) => (answer: unknown) =>
   z.object({ values: z.array(shape).max(answerItemsMax) }).safeParse(answer).data?.values ?? [];
 
-export const bitbucketCloud: Provider = {
+export const bitbucketCloud: VcsProvider = {
   source: "bitbucket",
   isAuthentic: ({ header, body }, secret) => isSame(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
   read({ header }, payload) {

@@ -1,21 +1,21 @@
 /** Bitbucket Data Center and Server. Their webhooks contain no file lists, and repositories can be fetched over SSH. */
 import { z } from "zod";
-import { type Happening, nobody } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, unknownSender } from "../triggers/happening.ts";
 import { keyOf, states, valuesIn } from "./bitbucket-cloud.ts";
 import { idIn } from "./github.ts";
 import {
   base,
   bearer,
-  type Connection,
+  type ProviderConnection,
   hmacHex,
   isSame,
   isZero,
   nameShape,
   pageSize,
-  type Provider,
+  type VcsProvider,
   readRef,
   shaShape,
-  wordsShape,
+  textShape,
 } from "./provider.ts";
 
 const repositoryShape = z.object({ slug: nameShape, project: z.object({ key: nameShape }) });
@@ -23,7 +23,7 @@ const fullName = ({ slug, project }: z.output<typeof repositoryShape>) => `${pro
 
 const actorShape = z
   .object({ name: nameShape })
-  .transform(({ name }) => ({ ...nobody, username: name }))
+  .transform(({ name }) => ({ ...unknownSender, username: name }))
   .nullish()
   .catch(null);
 
@@ -44,18 +44,18 @@ const requestShape = z.object({
   actor: actorShape,
   pullRequest: z.object({
     id: z.int().positive(),
-    title: wordsShape,
-    description: wordsShape,
+    title: textShape,
+    description: textShape,
     fromRef: endShape,
     toRef: endShape,
   }),
 });
 
-function readPush(payload: unknown): readonly Happening[] | undefined {
+function readPush(payload: unknown): readonly VcsRepositoryEvent[] | undefined {
   const read = pushShape.safeParse(payload);
   if (!read.success) return undefined;
   const { actor, changes } = read.data;
-  return changes.flatMap(({ ref, fromHash, toHash, type }): Happening[] => {
+  return changes.flatMap(({ ref, fromHash, toHash, type }): VcsRepositoryEvent[] => {
     const target = readRef(ref.id);
     if (target === undefined) return [];
     const isDeleted = type === "DELETE" || isZero(toHash);
@@ -64,7 +64,7 @@ function readPush(payload: unknown): readonly Happening[] | undefined {
       message: null,
       commitUrl: null,
       compareUrl: null,
-      sender: actor ?? nobody,
+      sender: actor ?? unknownSender,
       defaultBranch: null,
       isDeleted,
     };
@@ -73,7 +73,7 @@ function readPush(payload: unknown): readonly Happening[] | undefined {
   });
 }
 
-function readPullRequest(payload: unknown): readonly Happening[] | undefined {
+function readPullRequest(payload: unknown): readonly VcsRepositoryEvent[] | undefined {
   const read = requestShape.safeParse(payload);
   if (!read.success) return undefined;
   const { actor, pullRequest: request } = read.data;
@@ -96,13 +96,13 @@ function readPullRequest(payload: unknown): readonly Happening[] | undefined {
       message: null,
       commitUrl: null,
       compareUrl: null,
-      sender: actor ?? nobody,
+      sender: actor ?? unknownSender,
       defaultBranch: null,
     },
   ];
 }
 
-const readers: Readonly<Record<string, (payload: unknown) => readonly Happening[] | undefined>> = {
+const readers: Readonly<Record<string, (payload: unknown) => readonly VcsRepositoryEvent[] | undefined>> = {
   "repo:refs_changed": readPush,
   "pr:opened": readPullRequest,
   "pr:from_ref_updated": readPullRequest,
@@ -118,7 +118,7 @@ const partsOf = (repository: string) => {
   const [project = "", slug = ""] = repository.split("/").map(encodeURIComponent);
   return { project, slug };
 };
-function of({ apiUrl }: Connection, repository: string): string {
+function of({ apiUrl }: ProviderConnection, repository: string): string {
   const { project, slug } = partsOf(repository);
   return `${base(apiUrl)}/rest/api/1.0/projects/${project}/repos/${slug}`;
 }
@@ -128,7 +128,7 @@ const cloneLinks = z.object({
   links: z.object({ clone: z.array(z.object({ name: z.string(), href: z.string() })).max(100) }),
 });
 
-export const bitbucketDataCenter: Provider = {
+export const bitbucketDataCenter: VcsProvider = {
   source: "bitbucket",
   isAuthentic: ({ header, body }, secret) => isSame(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
   read({ header }, payload) {

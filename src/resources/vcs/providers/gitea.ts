@@ -1,12 +1,12 @@
 /** Gitea and Forgejo. Their API is close to GitHub's, with another signature and some other values. */
 import { github, readPullRequest, readPush, repositoryOf } from "./github.ts";
-import { base, basic, hmacHex, type Inbound, isSame, pageSize, pathOf, type Provider } from "./provider.ts";
+import { base, basic, hmacHex, type WebhookRequest, isSame, pageSize, pathOf, type VcsProvider } from "./provider.ts";
 
 const actions = ["opened", "synchronized", "reopened"];
 
 /** The product's name is part of the headers. Forgejo, a fork of Gitea, sends both its own and Gitea's. */
-function giteaProvider(product: "gitea" | "forgejo"): Provider {
-  const header = ({ header: of }: Inbound, name: string) => of(`x-${product}-${name}`) ?? of(`x-gitea-${name}`);
+function giteaProvider(product: "gitea" | "forgejo"): VcsProvider {
+  const header = ({ header: of }: WebhookRequest, name: string) => of(`x-${product}-${name}`) ?? of(`x-gitea-${name}`);
   return {
     ...github,
     source: "gitea",
@@ -47,6 +47,6 @@ function giteaProvider(product: "gitea" | "forgejo"): Provider {
   };
 }
 
-export const gitea: Provider = giteaProvider("gitea");
+export const gitea: VcsProvider = giteaProvider("gitea");
 
-export const forgejo: Provider = giteaProvider("forgejo");
+export const forgejo: VcsProvider = giteaProvider("forgejo");

@@ -1,6 +1,6 @@
 /** GitHub and GitHub Enterprise, which have the same API. */
 import { z } from "zod";
-import { type Happening, nobody } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, unknownSender } from "../triggers/happening.ts";
 import {
   answerItemsMax,
   base,
@@ -9,7 +9,7 @@ import {
   type CommitState,
   commitsListedMax,
   commitsOf,
-  type Connection,
+  type ProviderConnection,
   filesOf,
   filesShape,
   hmacHex,
@@ -18,11 +18,11 @@ import {
   nameShape,
   pageSize,
   pathOf,
-  type Provider,
+  type VcsProvider,
   readRef,
   shaShape,
   urlShape,
-  wordsShape,
+  textShape,
 } from "./provider.ts";
 
 const repositoryShape = z.object({ full_name: nameShape, default_branch: nameShape.nullish() });
@@ -33,7 +33,7 @@ const senderShape = z
   .catch(null);
 export const commitShape = z.object({
   id: z.string(),
-  message: wordsShape,
+  message: textShape,
   url: urlShape,
   added: filesShape,
   modified: filesShape,
@@ -64,12 +64,12 @@ const sideShape = z.object({
 const pullRequestShape = z.object({
   action: z.string(),
   number: z.int().positive(),
-  pull_request: z.object({ title: wordsShape, body: wordsShape, html_url: urlShape, head: sideShape, base: sideShape }),
+  pull_request: z.object({ title: textShape, body: textShape, html_url: urlShape, head: sideShape, base: sideShape }),
   repository: repositoryShape,
   sender: senderShape,
 });
 
-export function readPush(payload: unknown): readonly Happening[] | undefined {
+export function readPush(payload: unknown): readonly VcsRepositoryEvent[] | undefined {
   const read = pushShape.safeParse(payload);
   if (!read.success) return undefined;
   const { ref, before, after, repository, sender, ...push } = read.data;
@@ -81,7 +81,7 @@ export function readPush(payload: unknown): readonly Happening[] | undefined {
     message: head?.message ?? null,
     commitUrl: head?.url ?? null,
     compareUrl: push.compare ?? push.compare_url,
-    sender: sender ?? nobody,
+    sender: sender ?? unknownSender,
     defaultBranch: repository.default_branch ?? null,
     isDeleted,
   };
@@ -98,7 +98,7 @@ export function readPush(payload: unknown): readonly Happening[] | undefined {
   return [{ kind: "push", ...target, before: isZero(before) ? null : before, files, ...common }];
 }
 
-export function readPullRequest(payload: unknown, actions: readonly string[]): readonly Happening[] | undefined {
+export function readPullRequest(payload: unknown, actions: readonly string[]): readonly VcsRepositoryEvent[] | undefined {
   const read = pullRequestShape.safeParse(payload);
   if (!read.success) return undefined;
   const { action, number, pull_request: request, repository, sender } = read.data;
@@ -122,7 +122,7 @@ export function readPullRequest(payload: unknown, actions: readonly string[]): r
       message: null,
       commitUrl: null,
       compareUrl: null,
-      sender: sender ?? nobody,
+      sender: sender ?? unknownSender,
       defaultBranch: repository.default_branch ?? null,
     },
   ];
@@ -142,12 +142,12 @@ const states: Readonly<Record<CommitState, string>> = {
 };
 
 const actions = ["opened", "synchronize", "reopened"];
-const of = ({ apiUrl }: Connection, repository: string) => `${base(apiUrl)}/repos/${pathOf(repository)}`;
+const of = ({ apiUrl }: ProviderConnection, repository: string) => `${base(apiUrl)}/repos/${pathOf(repository)}`;
 
 export const namesIn = (shape: z.ZodType<string>) => (answer: unknown) =>
   z.array(shape).max(answerItemsMax).safeParse(answer).data ?? [];
 
-export const github: Provider = {
+export const github: VcsProvider = {
   source: "github",
   isAuthentic: ({ header, body }, secret) => isSame(header("x-hub-signature-256"), `sha256=${hmacHex(body, secret)}`),
   read({ header }, payload) {

@@ -1,6 +1,6 @@
 /** GitLab, hosted and self-managed. It sends the secret itself instead of a signature. */
 import { z } from "zod";
-import { type Happening, nobody } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, unknownSender } from "../triggers/happening.ts";
 import { commitShape, idIn, namesIn } from "./github.ts";
 import {
   base,
@@ -8,17 +8,17 @@ import {
   bearer,
   type CommitState,
   commitsOf,
-  type Connection,
+  type ProviderConnection,
   filesOf,
   isSame,
   isZero,
   nameShape,
   pageSize,
-  type Provider,
+  type VcsProvider,
   readRef,
   shaShape,
   urlShape,
-  wordsShape,
+  textShape,
 } from "./provider.ts";
 
 const projectShape = z.object({
@@ -45,19 +45,19 @@ const requestShape = z.object({
     iid: z.int().positive(),
     action: z.string().nullish(),
     oldrev: z.string().nullish(),
-    title: wordsShape,
-    description: wordsShape,
+    title: textShape,
+    description: textShape,
     url: urlShape,
     source_branch: nameShape,
     target_branch: nameShape,
     source_project_id: z.number(),
     target_project_id: z.number(),
     source: z.object({ path_with_namespace: nameShape }).nullish(),
-    last_commit: z.object({ id: shaShape, message: wordsShape, url: urlShape }),
+    last_commit: z.object({ id: shaShape, message: textShape, url: urlShape }),
   }),
 });
 
-function readPush(payload: unknown): readonly Happening[] | undefined {
+function readPush(payload: unknown): readonly VcsRepositoryEvent[] | undefined {
   const read = pushShape.safeParse(payload);
   if (!read.success) return undefined;
   const { ref, before, after, project, ...push } = read.data;
@@ -75,7 +75,7 @@ function readPush(payload: unknown): readonly Happening[] | undefined {
       project.web_url === null || isZero(before) || isDeleted
         ? null
         : `${project.web_url}/-/compare/${before}...${after}`,
-    sender: { ...nobody, username: push.user_username ?? null, avatarUrl: push.user_avatar },
+    sender: { ...unknownSender, username: push.user_username ?? null, avatarUrl: push.user_avatar },
     defaultBranch: project.default_branch ?? null,
     isDeleted,
   };
@@ -85,7 +85,7 @@ function readPush(payload: unknown): readonly Happening[] | undefined {
   return [{ kind: "push", ...target, before: isZero(before) ? null : before, files, ...common }];
 }
 
-function readMergeRequest(payload: unknown): readonly Happening[] | undefined {
+function readMergeRequest(payload: unknown): readonly VcsRepositoryEvent[] | undefined {
   const read = requestShape.safeParse(payload);
   if (!read.success) return undefined;
   const { object_attributes: request, project, user } = read.data;
@@ -110,13 +110,13 @@ function readMergeRequest(payload: unknown): readonly Happening[] | undefined {
       message: commit.message,
       commitUrl: commit.url,
       compareUrl: null,
-      sender: { ...nobody, username: user?.username ?? null, avatarUrl: user?.avatar_url ?? null },
+      sender: { ...unknownSender, username: user?.username ?? null, avatarUrl: user?.avatar_url ?? null },
       defaultBranch: project.default_branch ?? null,
     },
   ];
 }
 
-const readers: Readonly<Record<string, (payload: unknown) => readonly Happening[] | undefined>> = {
+const readers: Readonly<Record<string, (payload: unknown) => readonly VcsRepositoryEvent[] | undefined>> = {
   "Push Hook": readPush,
   "Tag Push Hook": readPush,
   "Merge Request Hook": readMergeRequest,
@@ -132,9 +132,9 @@ const states: Readonly<Record<CommitState, string>> = {
 };
 
 /** The API accepts a project's number, or its URL-encoded path. */
-const of = ({ apiUrl }: Connection, repository: string) => `${base(apiUrl)}/projects/${encodeURIComponent(repository)}`;
+const of = ({ apiUrl }: ProviderConnection, repository: string) => `${base(apiUrl)}/projects/${encodeURIComponent(repository)}`;
 
-export const gitlab: Provider = {
+export const gitlab: VcsProvider = {
   source: "gitlab",
   isAuthentic: ({ header }, secret) => isSame(header("x-gitlab-token"), secret),
   read({ header }, payload) {

@@ -5,24 +5,24 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { VcsSource } from "../../runs/configuration-versions/definition.ts";
-import type { Happening } from "../triggers/happening.ts";
+import type { VcsRepositoryEvent } from "../triggers/happening.ts";
 
-export interface Connection {
+export interface ProviderConnection {
   readonly serviceProvider: string;
   readonly apiUrl: string;
   readonly httpUrl: string;
 }
 
-export interface Inbound {
+export interface WebhookRequest {
   readonly header: (name: string) => string | undefined;
   readonly body: Uint8Array;
 }
 
-export interface Received {
+export interface ParsedDelivery {
   /** `ORGANIZATION/REPOSITORY`, as in a workspace's settings. */
   readonly repository: string;
   readonly deliveryId: string | undefined;
-  readonly events: readonly Happening[];
+  readonly events: readonly VcsRepositoryEvent[];
 }
 
 export interface ApiCall {
@@ -41,34 +41,34 @@ export interface CommitStatus {
   readonly url: string;
 }
 
-export interface Webhook {
+export interface WebhookTarget {
   readonly url: string;
   readonly secret: string;
 }
 
-export interface Provider {
+export interface VcsProvider {
   readonly source: VcsSource;
   /** Whether the request was signed with this secret. Must not parse the body. */
-  isAuthentic(inbound: Inbound, secret: string): boolean;
-  read(inbound: Inbound, payload: unknown, connection: Connection): Received | undefined;
-  cloneUrl(connection: Connection, repository: string): string;
+  isAuthentic(inbound: WebhookRequest, secret: string): boolean;
+  read(inbound: WebhookRequest, payload: unknown, connection: ProviderConnection): ParsedDelivery | undefined;
+  cloneUrl(connection: ProviderConnection, repository: string): string;
   /** Values of the `Authorization` header, for git and for the API. */
   gitAuthorization(token: string): string;
   apiAuthorization(token: string): string;
   /** The API request for the SSH clone URL, if the provider supports SSH, and how to read its response. */
   readonly overSsh?: {
-    readonly call: (connection: Connection, repository: string) => ApiCall;
+    readonly call: (connection: ProviderConnection, repository: string) => ApiCall;
     readonly read: (answer: unknown) => string | undefined;
   };
-  status(connection: Connection, repository: string, status: CommitStatus): ApiCall;
+  status(connection: ProviderConnection, repository: string, status: CommitStatus): ApiCall;
   /** Several requests if a webhook at this provider can only have one kind of event. */
-  addWebhooks(connection: Connection, repository: string, webhook: Webhook): readonly ApiCall[];
-  removeWebhook(connection: Connection, repository: string, webhookId: string): ApiCall;
+  addWebhooks(connection: ProviderConnection, repository: string, webhook: WebhookTarget): readonly ApiCall[];
+  removeWebhook(connection: ProviderConnection, repository: string, webhookId: string): ApiCall;
   readonly webhookId: (answer: unknown) => string | undefined;
-  repositories(connection: Connection, page: number): ApiCall;
-  branches(connection: Connection, repository: string, page: number): ApiCall;
+  repositories(connection: ProviderConnection, page: number): ApiCall;
+  branches(connection: ProviderConnection, repository: string, page: number): ApiCall;
   readonly names: {
-    readonly repositories: (answer: unknown, connection: Connection) => readonly string[];
+    readonly repositories: (answer: unknown, connection: ProviderConnection) => readonly string[];
     readonly branches: (answer: unknown) => readonly string[];
   };
   /** `whole`: the provider has no paging. `capped`: pages may be smaller than requested. */
@@ -105,7 +105,7 @@ export const nameShape = z
   .min(1)
   .max(512)
   .refine((name) => !name.includes("\0") && name.isWellFormed());
-export const wordsShape = z
+export const textShape = z
   .string()
   .transform((text) => text.slice(0, 10_000).replaceAll("\0", "").toWellFormed())
   .nullish()

@@ -6,9 +6,9 @@ import { bitbucketDataCenter } from "./bitbucket-data-center.ts";
 import { forgejo, gitea } from "./gitea.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
-import type { Provider } from "./provider.ts";
+import type { VcsProvider } from "./provider.ts";
 
-const providers: Readonly<Record<ServiceProvider, Provider>> = {
+const providers: Readonly<Record<ServiceProvider, VcsProvider>> = {
   github,
   github_enterprise: github,
   gitlab_hosted: gitlab,
@@ -24,4 +24,4 @@ const providers: Readonly<Record<ServiceProvider, Provider>> = {
   forgejo,
 };
 
-export const providerOf = (serviceProvider: string): Provider => providers[serviceProvider as ServiceProvider];
+export const providerOf = (serviceProvider: string): VcsProvider => providers[serviceProvider as ServiceProvider];

@@ -1,11 +1,11 @@
 /** The repositories and branches that a connection can see at its provider. Requested each time, and never stored. */
 import { z } from "zod";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
-import { type Parameter, Unusable } from "../../../jsonapi/query.ts";
+import { type Parameter, InvalidParameter } from "../../../jsonapi/query.ts";
 import { text } from "../../../jsonapi/schemas.ts";
 import { repository as repositoryName } from "../../register/workspaces/definition.ts";
 
-export interface Seen {
+export interface RemoteName {
   readonly name: string;
 }
 
@@ -13,14 +13,14 @@ const searchLengthMax = 256;
 const search: Parameter<string> = {
   doc: "Only items whose name contains this text, ignoring case.",
   parse: (value) =>
-    value.length <= searchLengthMax ? value : new Unusable(`can't have more than ${searchLengthMax} characters`),
+    value.length <= searchLengthMax ? value : new InvalidParameter(`can't have more than ${searchLengthMax} characters`),
 };
 const repository: Parameter<string> = {
   doc: "The repository, as a workspace's `vcs-repo.identifier` names it.",
   required: true,
   parse: (value) => {
     const read = repositoryName.safeParse(value);
-    return read.success ? read.data : new Unusable(read.error.issues[0]?.message ?? "is unusable");
+    return read.success ? read.data : new InvalidParameter(read.error.issues[0]?.message ?? "is unusable");
   },
 };
 const meta = z.object({
@@ -36,7 +36,7 @@ const list = {
     "an owner, a team with 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects', or the organization's token",
 } as const satisfies Partial<Operation>;
 
-export const repositories = defineResource<Seen>()(({ readOnly }) => ({
+export const repositories = defineResource<RemoteName>()(({ readOnly }) => ({
   type: "repositories",
   doc: "A repository that a connection's token can see at its provider.",
   id: ({ name }) => name,
@@ -58,7 +58,7 @@ export const repositories = defineResource<Seen>()(({ readOnly }) => ({
   },
 }));
 
-export const branches = defineResource<Seen>()(({ readOnly }) => ({
+export const branches = defineResource<RemoteName>()(({ readOnly }) => ({
   type: "branches",
   doc: "A branch of a repository that a connection's token can see at its provider.",
   id: ({ name }) => name,

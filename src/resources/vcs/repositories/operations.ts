@@ -4,12 +4,12 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { AppError, conflict, notFound } from "../../../kernel/errors.ts";
 import { fold, searchWords } from "../../../kernel/text.ts";
 import { nowMs } from "../../../kernel/time.ts";
-import { loadOauthToken, openToken } from "../../connections/oauth-tokens/reads.ts";
+import { loadOauthToken, decryptOauthToken } from "../../connections/oauth-tokens/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { ApiFault, callApi } from "../connections.ts";
-import { type ApiCall, type Connection, pageSize, type Provider } from "../providers/provider.ts";
+import { type ApiCall, type ProviderConnection, pageSize, type VcsProvider } from "../providers/provider.ts";
 import { providerOf } from "../providers/providers.ts";
-import { branches, repositories, type Seen } from "./definition.ts";
+import { branches, repositories, type RemoteName } from "./definition.ts";
 
 export const repositoryResource = implement(repositories, {
   listRepositories: ({ context, params, query }) =>
@@ -30,12 +30,12 @@ export const branchResource = implement(branches, {
   },
 });
 
-interface Asked {
+interface RepositoryListQuery {
   readonly page: Page;
   readonly search: string | undefined;
 }
 
-interface Kind {
+interface ProviderList {
   call(page: number): ApiCall;
   names(answer: unknown): readonly string[];
 }
@@ -44,12 +44,12 @@ interface Kind {
 async function listNames(
   context: Context,
   id: string,
-  { page, search }: Asked,
-  kindOf: (provider: Provider, connection: Connection) => Kind,
-): Promise<ListAnswer<Seen>> {
+  { page, search }: RepositoryListQuery,
+  kindOf: (provider: VcsProvider, connection: ProviderConnection) => ProviderList,
+): Promise<ListAnswer<RemoteName>> {
   const tx = context.database.reader;
   await loadOauthToken(tx, context, id);
-  const token = await openToken(tx, context, id);
+  const token = await decryptOauthToken(tx, context, id);
   if (token === undefined) throw notFound("OAuth token");
   const provider = providerOf(token.serviceProvider);
   const listing = {
@@ -78,20 +78,20 @@ function refusalOf({ status, isFinal, message }: ApiFault): AppError {
 const callsMax = 20;
 const totalMs = 20_000;
 
-export interface Listing {
-  readonly lists: Provider["lists"];
+export interface ProviderListing {
+  readonly lists: VcsProvider["lists"];
   call(page: number): ApiCall;
   request(call: ApiCall): Promise<unknown>;
   names(answer: unknown): readonly string[];
 }
 
-export interface Found {
+export interface ProviderListResult {
   readonly names: readonly string[];
   readonly hasMore: boolean;
   readonly isCutShort: boolean;
 }
 
-async function fetchNames(listing: Listing, page: Page, search = ""): Promise<Found> {
+async function fetchNames(listing: ProviderListing, page: Page, search = ""): Promise<ProviderListResult> {
   const first = (page.number - 1) * page.size;
   const needed = first + page.size;
   const found: string[] = [];
@@ -107,5 +107,5 @@ async function fetchNames(listing: Listing, page: Page, search = ""): Promise<Fo
   return { names: found.slice(first, needed), hasMore: found.length > needed, isCutShort };
 }
 
-const isLast = (lists: Provider["lists"], count: number): boolean =>
+const isLast = (lists: VcsProvider["lists"], count: number): boolean =>
   lists === "whole" || count === 0 || (lists !== "capped" && count < pageSize);

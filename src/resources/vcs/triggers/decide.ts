@@ -1,9 +1,9 @@
 /** Decides whether a repository event starts a run in a workspace, and why not. Pure; the only place that decides this. */
 import { expression, expressionFault, globs } from "../../../kernel/patterns.ts";
 import { quoted } from "../../../kernel/text.ts";
-import type { Happening, PullRequest, Push, TagPush } from "./happening.ts";
+import type { VcsRepositoryEvent, PullRequest, Push, TagPush } from "./happening.ts";
 
-export interface Watch {
+export interface TriggerSettings {
   readonly executionMode: string;
   /** Null for the repository's default branch. */
   readonly branch: string | null;
@@ -17,7 +17,7 @@ export interface Watch {
 }
 
 /** Facts that are neither in the event nor in the workspace's settings. */
-export interface Known {
+export interface TriggerFacts {
   /** Undefined until it was looked up; null if that failed. */
   readonly defaultBranch?: string | null | undefined;
   /** Changed files. Undefined until they were looked up; null if that failed. */
@@ -30,15 +30,15 @@ export interface Known {
  * `plan` starts a speculative run. `configuration` only fetches the configuration, for a run that a user starts. `ask` needs a fact to be looked
  * up first.
  */
-export type Verdict =
+export type TriggerDecision =
   | { readonly action: "run" | "plan" }
   | { readonly action: "nothing"; readonly why: string }
   | { readonly action: "configuration"; readonly why: string }
   | { readonly action: "ask"; readonly what: "files" | "default-branch" };
 
-const nothing = (why: string): Verdict => ({ action: "nothing", why });
+const nothing = (why: string): TriggerDecision => ({ action: "nothing", why });
 
-export function decide(event: Happening, watch: Watch, known: Known): Verdict {
+export function decide(event: VcsRepositoryEvent, watch: TriggerSettings, known: TriggerFacts): TriggerDecision {
   if (watch.executionMode === "local")
     return nothing("the workspace has the execution mode local, so runs are executed on the machine that starts them");
   if (event.kind === "pull-request") return onPullRequest(event, watch, known);
@@ -47,7 +47,7 @@ export function decide(event: Happening, watch: Watch, known: Known): Verdict {
   );
 }
 
-function tagObstacle({ tag, isDeleted, message }: TagPush, { tagsRegex }: Watch): Verdict | undefined {
+function tagObstacle({ tag, isDeleted, message }: TagPush, { tagsRegex }: TriggerSettings): TriggerDecision | undefined {
   if (isDeleted) return nothing(`the tag ${quoted(tag)} was deleted`);
   if (tagsRegex === null) return nothing("it is a tag, and the workspace has no tags-regex");
   const fault = expressionFault(tagsRegex);
@@ -56,13 +56,13 @@ function tagObstacle({ tag, isDeleted, message }: TagPush, { tagsRegex }: Watch)
   return skipped(message);
 }
 
-function pushObstacle(push: Push, watch: Watch, known: Known): Verdict | undefined {
+function pushObstacle(push: Push, watch: TriggerSettings, known: TriggerFacts): TriggerDecision | undefined {
   if (push.isDeleted) return nothing(`the branch ${quoted(push.branch)} was deleted`);
   if (watch.tagsRegex !== null) return nothing("the workspace has a tags-regex, so only tags start runs");
   return branchObstacle(push.branch, push, watch, known) ?? skipped(push.message) ?? fileObstacle(push, watch, known);
 }
 
-function onPullRequest(request: PullRequest, watch: Watch, known: Known): Verdict {
+function onPullRequest(request: PullRequest, watch: TriggerSettings, known: TriggerFacts): TriggerDecision {
   if (!watch.speculativeEnabled) return nothing("speculative-enabled is false");
   if (request.fork !== null && !known.plansForks)
     return nothing(
@@ -75,7 +75,7 @@ function onPullRequest(request: PullRequest, watch: Watch, known: Known): Verdic
   );
 }
 
-function branchObstacle(branch: string, event: Happening, watch: Watch, known: Known): Verdict | undefined {
+function branchObstacle(branch: string, event: VcsRepositoryEvent, watch: TriggerSettings, known: TriggerFacts): TriggerDecision | undefined {
   const followed = watch.branch ?? event.defaultBranch ?? known.defaultBranch;
   if (followed === undefined) return { action: "ask", what: "default-branch" };
   if (followed === null)
@@ -88,13 +88,13 @@ function branchObstacle(branch: string, event: Happening, watch: Watch, known: K
 
 const skipMarks = ["[skip ci]", "[ci skip]"];
 
-function skipped(message: string | null): Verdict | undefined {
+function skipped(message: string | null): TriggerDecision | undefined {
   const mark = skipMarks.find((each) => message?.toLowerCase().includes(each));
   return mark === undefined ? undefined : nothing(`its message contains ${mark}`);
 }
 
 /** Without `queue-all-runs`, events start runs only after a user has queued the first one. */
-function afterwards({ queueAllRuns }: Watch, { hasManualRun }: Known): Verdict {
+function afterwards({ queueAllRuns }: TriggerSettings, { hasManualRun }: TriggerFacts): TriggerDecision {
   if (queueAllRuns || hasManualRun) return { action: "run" };
   return { action: "configuration", why: "queue-all-runs is false and nobody has queued a run yet" };
 }
@@ -103,7 +103,7 @@ function afterwards({ queueAllRuns }: Watch, { hasManualRun }: Known): Verdict {
 const comparisonsMax = 4_000_000;
 
 /** An unknown list of files, or one that is too long to compare, counts as a match. */
-function fileObstacle(event: Push | PullRequest, watch: Watch, known: Known): Verdict | undefined {
+function fileObstacle(event: Push | PullRequest, watch: TriggerSettings, known: TriggerFacts): TriggerDecision | undefined {
   const filter = watch.fileTriggersEnabled ? fileFilterOf(watch) : undefined;
   if (filter === undefined) return undefined;
   const files = event.files ?? known.files;
@@ -113,14 +113,14 @@ function fileObstacle(event: Push | PullRequest, watch: Watch, known: Known): Ve
   return files.some((file) => fits(file) || isInFolder(file)) ? undefined : nothing(filter.why);
 }
 
-interface Wanted {
+interface FileFilter {
   readonly patterns: readonly string[];
   readonly folders: readonly string[];
   readonly why: string;
 }
 
 /** Undefined matches any file. The working directory counts together with prefixes, but not with patterns alone. */
-function fileFilterOf({ triggerPatterns, triggerPrefixes, workingDirectory }: Watch): Wanted | undefined {
+function fileFilterOf({ triggerPatterns, triggerPrefixes, workingDirectory }: TriggerSettings): FileFilter | undefined {
   const directory = normal(workingDirectory ?? "");
   if (triggerPrefixes.length > 0) {
     const folders = [...triggerPrefixes.map(normal), ...(directory === "" ? [] : [directory])];

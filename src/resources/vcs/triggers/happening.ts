@@ -1,6 +1,6 @@
 /** Events in a repository, in one format for all providers. All values are untrusted input. */
 
-interface Commit {
+interface EventCommit {
   readonly sha: string;
   /** Null if the provider does not send it. */
   readonly message: string | null;
@@ -8,19 +8,19 @@ interface Commit {
   readonly compareUrl: string | null;
 }
 
-interface Sender {
+interface EventSender {
   readonly username: string | null;
   readonly avatarUrl: string | null;
   readonly htmlUrl: string | null;
 }
 
-interface Common {
-  readonly sender: Sender;
+interface EventOrigin {
+  readonly sender: EventSender;
   /** Null if the provider does not send it. */
   readonly defaultBranch: string | null;
 }
 
-export interface Push extends Common, Commit {
+export interface Push extends EventOrigin, EventCommit {
   readonly kind: "push";
   readonly branch: string;
   readonly before: string | null;
@@ -29,13 +29,13 @@ export interface Push extends Common, Commit {
   readonly files: readonly string[] | null;
 }
 
-export interface TagPush extends Common, Commit {
+export interface TagPush extends EventOrigin, EventCommit {
   readonly kind: "tag";
   readonly tag: string;
   readonly isDeleted: boolean;
 }
 
-export interface PullRequest extends Common, Commit {
+export interface PullRequest extends EventOrigin, EventCommit {
   readonly kind: "pull-request";
   readonly number: number;
   readonly title: string;
@@ -50,12 +50,12 @@ export interface PullRequest extends Common, Commit {
   readonly files: null;
 }
 
-export type Happening = Push | TagPush | PullRequest;
+export type VcsRepositoryEvent = Push | TagPush | PullRequest;
 
-export const nobody: Sender = { username: null, avatarUrl: null, htmlUrl: null };
+export const unknownSender: EventSender = { username: null, avatarUrl: null, htmlUrl: null };
 
 /** For fetching the commit from providers that do not serve commits by SHA. */
-export const refOf = (event: Happening): string | undefined =>
+export const refOf = (event: VcsRepositoryEvent): string | undefined =>
   event.kind === "push"
     ? `refs/heads/${event.branch}`
     : event.kind === "tag"
@@ -63,7 +63,7 @@ export const refOf = (event: Happening): string | undefined =>
       : (event.ref ?? undefined);
 
 /** A label for messages: `push 9f86d08`. */
-export function nameOf(event: Happening): string {
+export function eventLabel(event: VcsRepositoryEvent): string {
   const sha = event.sha.slice(0, 7);
   if (event.kind === "push") return `push ${sha}`;
   return event.kind === "tag" ? `tag ${event.tag} (${sha})` : `pull request ${event.number} (${sha})`;

@@ -1,22 +1,22 @@
 /** The vcs-events resource: an event in a repository, and whether it started a run in a workspace. Read-only. */
 import type { VcsEventTable } from "../../../database/schema/vcs.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
-import { choice, listParameter, type Parameter, Unusable } from "../../../jsonapi/query.ts";
+import { choiceParameter, listParameter, type Parameter, InvalidParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
 
 export type VcsEventView = VcsEventTable;
 
 const outcomes = ["started", "ignored", "failed"] as const;
-export type Outcome = (typeof outcomes)[number];
+export type VcsEventOutcome = (typeof outcomes)[number];
 
 const instant = (doc: string): Parameter<string> => ({
   doc,
-  parse: (value) => parseTimestamp(value) ?? new Unusable("must be a timestamp such as 2030-01-31T12:00:00Z"),
+  parse: (value) => parseTimestamp(value) ?? new InvalidParameter("must be a timestamp such as 2030-01-31T12:00:00Z"),
 });
 
 const parameters = {
-  "filter[outcome]": choice(outcomes, "Only events with this outcome."),
+  "filter[outcome]": choiceParameter(outcomes, "Only events with this outcome."),
   "filter[levels]": listParameter("Only events with these levels, `info` or `error`, comma-separated."),
   "filter[from]": instant("Only events at this time or later."),
   "filter[to]": instant("Only events at this time or earlier."),

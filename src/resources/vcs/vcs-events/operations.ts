@@ -5,18 +5,18 @@ import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.t
 import { implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { vcsEvents } from "./definition.ts";
-import { type EventFilter, pageOfEvents } from "./store.ts";
+import { type VcsEventFilter, pageOfEvents } from "./store.ts";
 
 const tenDaysMs = 10 * 24 * 3600 * 1000;
 
-interface Asked {
+interface VcsEventListParams {
   readonly filterOutcome?: string | undefined;
   readonly filterLevels?: readonly string[] | undefined;
   readonly filterFrom?: string | undefined;
   readonly filterTo?: string | undefined;
 }
 
-const filterOf = ({ filterOutcome, filterLevels, filterFrom, filterTo }: Asked): EventFilter => ({
+const filterOf = ({ filterOutcome, filterLevels, filterFrom, filterTo }: VcsEventListParams): VcsEventFilter => ({
   outcome: filterOutcome,
   levels: filterLevels,
   from: filterFrom,

@@ -3,49 +3,49 @@ import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import { tellVcsEvent } from "../../shared/measures.ts";
+import { publishVcsEvent } from "../../shared/measures.ts";
 import type { OpenConnection } from "../connections.ts";
-import { type Happening, nameOf } from "../triggers/happening.ts";
-import type { Outcome } from "./definition.ts";
-import { lockUndecided, updateEvent, type WaitingEvent } from "./store.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import { type VcsRepositoryEvent, eventLabel } from "../triggers/happening.ts";
+import type { VcsEventOutcome } from "./definition.ts";
+import { lockUndecided, updateEvent, type UndecidedEvent } from "./store.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 
-export interface Doing {
-  readonly event: WaitingEvent;
+export interface VcsEventContext {
+  readonly event: UndecidedEvent;
   readonly workspace: WorkspaceView;
   readonly connection: OpenConnection;
 }
 
-export function subjectOf({ kind, happening, repository }: WaitingEvent): string {
+export function labelOfEvent({ kind, happening, repository }: UndecidedEvent): string {
   if (happening === null) return kind === "connection" ? `connecting ${repository}` : kind;
-  return nameOf(JSON.parse(happening) as Happening);
+  return eventLabel(JSON.parse(happening) as VcsRepositoryEvent);
 }
 
-export interface Ending {
-  readonly outcome: Exclude<Outcome, "started">;
+export interface VcsEventEnding {
+  readonly outcome: Exclude<VcsEventOutcome, "started">;
   readonly why: string;
 }
 
-export async function end(tx: Tx, by: Capability<"job">, event: WaitingEvent, { outcome, why }: Ending): Promise<void> {
+export async function endEvent(tx: Tx, by: Capability<"job">, event: UndecidedEvent, { outcome, why }: VcsEventEnding): Promise<void> {
   await updateEvent(tx, by, event.id, {
     outcome,
-    detail: `${subjectOf(event)} started no run: ${why}`,
+    detail: `${labelOfEvent(event)} started no run: ${why}`,
     dueMs: null,
     decidedAt: now(),
   });
 }
 
-export async function settle({ capability, step }: JobWork, event: WaitingEvent, ending: Ending): Promise<void> {
+export async function endUndecidedEvent({ capability, step }: JobContext, event: UndecidedEvent, ending: VcsEventEnding): Promise<void> {
   const isEnded = await step(async (tx) => {
     if ((await lockUndecided(tx, event.id)) === undefined) return false;
-    await end(tx, capability, event, ending);
+    await endEvent(tx, capability, event, ending);
     return true;
   });
-  if (isEnded) count(event, ending.outcome);
+  if (isEnded) countEvent(event, ending.outcome);
 }
 
-export const ignored = (work: JobWork, event: WaitingEvent, why: string): Promise<void> =>
-  settle(work, event, { outcome: "ignored", why });
+export const ignoreEvent = (work: JobContext, event: UndecidedEvent, why: string): Promise<void> =>
+  endUndecidedEvent(work, event, { outcome: "ignored", why });
 
-export const count = ({ provider }: { readonly provider: string | null }, result: Outcome): void =>
-  tellVcsEvent({ provider: provider ?? "unknown", result });
+export const countEvent = ({ provider }: { readonly provider: string | null }, result: VcsEventOutcome): void =>
+  publishVcsEvent({ provider: provider ?? "unknown", result });

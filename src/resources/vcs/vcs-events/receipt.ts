@@ -9,45 +9,45 @@ import { parseBounded, TooManyMembers } from "../../../kernel/bounded-json.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { type KnownConnection, knownConnection } from "../../connections/oauth-clients/reads.ts";
+import { type WebhookConnection, loadWebhookConnection } from "../../connections/oauth-clients/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import { tellVcsEvent } from "../../shared/measures.ts";
-import type { Inbound, Received } from "../providers/provider.ts";
+import { publishVcsEvent } from "../../shared/measures.ts";
+import type { WebhookRequest, ParsedDelivery } from "../providers/provider.ts";
 import { providerOf } from "../providers/providers.ts";
-import { type Happening, nameOf } from "../triggers/happening.ts";
-import { holdWorkspacesOf, insertDeliveries, insertEvents } from "./store.ts";
+import { type VcsRepositoryEvent, eventLabel } from "../triggers/happening.ts";
+import { lockWorkspacesOf, insertDeliveries, insertEvents } from "./store.ts";
 
 const issueCapability = Capability.issuer("webhook");
 
-export const workingOffJob = "vcs-events";
+export const vcsEventJob = "vcs-events";
 
 /** GitHub's maximum, which is the largest of all providers. */
 export const deliveryBytesMax = 25 * 1024 * 1024;
 
-export const connectionOf = (context: Context, id: string): Promise<KnownConnection | undefined> =>
-  knownConnection(context.database.reader, context, id);
+export const connectionOf = (context: Context, id: string): Promise<WebhookConnection | undefined> =>
+  loadWebhookConnection(context.database.reader, context, id);
 
 /** `repeated`: it was stored before. `unknown`: it is not about a connected repository, or of an unsupported kind. */
-export type Receipt = "stored" | "repeated" | "unknown";
+export type DeliveryReceipt = "stored" | "repeated" | "unknown";
 
 /** Raises `unauthorized` for an invalid signature. */
-export async function receive(context: Context, connection: KnownConnection, inbound: Inbound): Promise<Receipt> {
+export async function receiveWebhook(context: Context, connection: WebhookConnection, inbound: WebhookRequest): Promise<DeliveryReceipt> {
   const provider = providerOf(connection.serviceProvider);
   // Always checks all secrets, so that the response time reveals nothing.
   const authentic = connection.webhookSecrets.map((secret) => provider.isAuthentic(inbound, secret));
   if (!authentic.includes(true)) {
-    tellVcsEvent({ provider: connection.serviceProvider, result: "refused" });
+    publishVcsEvent({ provider: connection.serviceProvider, result: "refused" });
     throw refusal(connection);
   }
   const capability = issueCapability(connection.id);
   const received = provider.read(inbound, parsed(inbound.body), connection);
   const receipt = received === undefined ? "unknown" : await store(context, capability, connection, received, inbound);
-  tellVcsEvent({ provider: connection.serviceProvider, result: receipt });
-  if (receipt === "stored") context.wake?.(workingOffJob);
+  publishVcsEvent({ provider: connection.serviceProvider, result: receipt });
+  if (receipt === "stored") context.wake?.(vcsEventJob);
   return receipt;
 }
 
-const refusal = ({ webhookSecrets }: KnownConnection): AppError =>
+const refusal = ({ webhookSecrets }: WebhookConnection): AppError =>
   new AppError(
     "unauthorized",
     webhookSecrets.length === 0
@@ -69,23 +69,23 @@ function parsed(body: Uint8Array): unknown {
 async function store(
   context: Context,
   capability: Capability<"webhook">,
-  connection: KnownConnection,
-  { repository, deliveryId, events }: Received,
-  { body }: Inbound,
-): Promise<Receipt> {
+  connection: WebhookConnection,
+  { repository, deliveryId, events }: ParsedDelivery,
+  { body }: WebhookRequest,
+): Promise<DeliveryReceipt> {
   if (events.length === 0) return "unknown";
   // Without a delivery id, the body identifies a repeated delivery.
   const deliveryKey = deliveryId?.slice(0, 256) || createHash("sha256").update(body).digest("hex");
   const deliveries = events.map((event, position) => newDelivery(connection, { event, position, deliveryKey }));
   return context.database.write(async (tx) => {
-    const workspaceIds = await holdWorkspacesOf(tx, connection.id, repository);
+    const workspaceIds = await lockWorkspacesOf(tx, connection.id, repository);
     if (workspaceIds.length === 0) return "unknown";
     const fresh = await insertDeliveries(tx, capability, deliveries);
     if (fresh.size === 0) return "repeated";
     const rows = deliveries.flatMap(({ id, createdAt }, position) =>
       fresh.has(id)
         ? workspaceIds.map((workspaceId) =>
-            newEvent({ connection, repository, workspaceId, deliveryId: id, createdAt }, events[position] as Happening),
+            newEvent({ connection, repository, workspaceId, deliveryId: id, createdAt }, events[position] as VcsRepositoryEvent),
           )
         : [],
     );
@@ -94,13 +94,13 @@ async function store(
   });
 }
 
-interface Told {
-  readonly event: Happening;
+interface DeliveredEvent {
+  readonly event: VcsRepositoryEvent;
   readonly position: number;
   readonly deliveryKey: string;
 }
 
-function newDelivery({ id, organizationId }: KnownConnection, { event, ...key }: Told): VcsDeliveryTable {
+function newDelivery({ id, organizationId }: WebhookConnection, { event, ...key }: DeliveredEvent): VcsDeliveryTable {
   return {
     id: newId("vcs-deliveries"),
     organizationId,
@@ -111,15 +111,15 @@ function newDelivery({ id, organizationId }: KnownConnection, { event, ...key }:
   };
 }
 
-interface Place {
-  readonly connection: Pick<KnownConnection, "id" | "organizationId">;
+interface NewEventTarget {
+  readonly connection: Pick<WebhookConnection, "id" | "organizationId">;
   readonly repository: string;
   readonly workspaceId: string;
   readonly deliveryId: string;
   readonly createdAt: string;
 }
 
-function newEvent({ connection, ...target }: Place, event: Happening): VcsEventTable {
+function newEvent({ connection, ...target }: NewEventTarget, event: VcsRepositoryEvent): VcsEventTable {
   return {
     ...undecided,
     id: newId("vcs-events"),
@@ -131,7 +131,7 @@ function newEvent({ connection, ...target }: Place, event: Happening): VcsEventT
     tag: event.kind === "tag" ? event.tag : null,
     pullRequest: event.kind === "pull-request" ? event.number : null,
     commitSha: event.sha,
-    detail: `${nameOf(event)} is waiting to be processed`,
+    detail: `${eventLabel(event)} is waiting to be processed`,
   };
 }
 

@@ -7,28 +7,28 @@ import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { loadConfigurationVersion } from "../../runs/configuration-versions/reads.ts";
-import type { Commit } from "../../runs/configuration-versions/rules.ts";
-import { announceCommit, receiveCommit } from "../../runs/configuration-versions/upload.ts";
+import type { ConfigurationCommit } from "../../runs/configuration-versions/rules.ts";
+import { createFetchedConfiguration, receiveFetchedArchive } from "../../runs/configuration-versions/upload.ts";
 import { lockRun } from "../../runs/runs/reads.ts";
-import { advance, createRun } from "../../runs/runs/lifecycle.ts";
+import { transitionRun, createRun } from "../../runs/runs/lifecycle.ts";
 import type { Context } from "../../shared/context.ts";
-import { followRun } from "../commit-statuses/writes.ts";
-import { repositoryOf, workshopOf } from "../connections.ts";
+import { trackRunStatus } from "../commit-statuses/writes.ts";
+import { repositoryOf, gitSandboxOptionsOf } from "../connections.ts";
 import { fetchCommit, type FetchedCommit } from "../fetching/fetch.ts";
-import type { Verdict } from "../triggers/decide.ts";
-import { type Happening, nobody, refOf } from "../triggers/happening.ts";
-import { count, type Doing, end, type Ending, subjectOf } from "./outcomes.ts";
-import { earlierRun, findEarlier, lockUndecided, outdatedRuns, updateEvent, type WaitingEvent } from "./store.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import type { TriggerDecision } from "../triggers/decide.ts";
+import { type VcsRepositoryEvent, unknownSender, refOf } from "../triggers/happening.ts";
+import { countEvent, type VcsEventContext, endEvent, type VcsEventEnding, labelOfEvent } from "./outcomes.ts";
+import { findEarlierRun, findEarlier, lockUndecided, findOutdatedRuns, updateEvent, type UndecidedEvent } from "./store.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 
-type Taking = Extract<Verdict, { action: "run" | "plan" | "configuration" }>;
+type FetchDecision = Extract<TriggerDecision, { action: "run" | "plan" | "configuration" }>;
 
 /** Raises FetchFault, ApiFault, and the AppError of a rejected archive. */
-export async function takeConfiguration(
-  work: JobWork,
-  eventContext: Doing,
-  repositoryEvent: Happening | undefined,
-  decision: Taking,
+export async function fetchConfiguration(
+  work: JobContext,
+  eventContext: VcsEventContext,
+  repositoryEvent: VcsRepositoryEvent | undefined,
+  decision: FetchDecision,
 ): Promise<void> {
   const { context, signal } = work;
   const { event, workspace, connection } = eventContext;
@@ -36,11 +36,11 @@ export async function takeConfiguration(
   if (!hasArchive) {
     const repository = await repositoryOf(context, connection, event.repository);
     const ref = { ...refToFetch(repositoryEvent, workspace), withSubmodules: workspace.vcsIngressSubmodules === 1 };
-    const isFetched = await fetchCommit(workshopOf(context, signal), repository, ref, async (commit) => {
+    const isFetched = await fetchCommit(gitSandboxOptionsOf(context, signal), repository, ref, async (commit) => {
       const id = await work.step((tx) =>
         createConfiguration(tx, work, eventContext, commitOf(eventContext, repositoryEvent, commit), decision),
       );
-      if (id !== undefined) await receiveCommit(work, id, commit.archive);
+      if (id !== undefined) await receiveFetchedArchive(work, id, commit.archive);
       return id !== undefined;
     });
     if (!isFetched) return;
@@ -53,7 +53,7 @@ async function isUploaded(context: Context, id: string | null): Promise<boolean>
 }
 
 /** For a workspace that was just connected, the tip of its branch. */
-function refToFetch(repositoryEvent: Happening | undefined, { vcsBranch }: WorkspaceView) {
+function refToFetch(repositoryEvent: VcsRepositoryEvent | undefined, { vcsBranch }: WorkspaceView) {
   if (repositoryEvent === undefined)
     return { sha: undefined, ref: vcsBranch === null ? undefined : `refs/heads/${vcsBranch}` };
   return { sha: repositoryEvent.sha, ref: refOf(repositoryEvent) };
@@ -62,37 +62,37 @@ function refToFetch(repositoryEvent: Happening | undefined, { vcsBranch }: Works
 /** Returns the id of the configuration version to upload to; undefined if the event has ended in the meantime. */
 async function createConfiguration(
   tx: Tx,
-  { context, capability }: JobWork,
-  { event }: Doing,
-  commit: Commit,
-  decision: Taking,
+  { context, capability }: JobContext,
+  { event }: VcsEventContext,
+  commit: ConfigurationCommit,
+  decision: FetchDecision,
 ): Promise<string | undefined> {
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" }, true);
   const current = await lockUndecided(tx, event.id);
   if (current === undefined) return undefined;
   if (current.configurationVersionId !== null) return current.configurationVersionId;
   const commitSha = commit.ingress.commitSha;
-  const earlier = await earlierRun(tx, { ...current, commitSha });
+  const earlier = await findEarlierRun(tx, { ...current, commitSha });
   if (earlier !== undefined) {
-    await end(tx, capability, event, { outcome: "ignored", why: `this commit already has the run ${earlier}` });
-    count(event, "ignored");
+    await endEvent(tx, capability, event, { outcome: "ignored", why: `this commit already has the run ${earlier}` });
+    countEvent(event, "ignored");
     return undefined;
   }
   const attributes = { autoQueueRuns: false, speculative: decision.action === "plan" };
-  const { id } = await announceCommit(tx, { context, capability }, workspace, commit, attributes);
+  const { id } = await createFetchedConfiguration(tx, { context, capability }, workspace, commit, attributes);
   await updateEvent(tx, capability, event.id, {
     configurationVersionId: id,
     commitSha,
-    detail: `${subjectOf(event)} is being fetched`,
+    detail: `${labelOfEvent(event)} is being fetched`,
   });
   return id;
 }
 
 async function startRun(
   tx: Tx,
-  { context, capability }: JobWork,
-  { event, connection }: Doing,
-  decision: Taking,
+  { context, capability }: JobContext,
+  { event, connection }: VcsEventContext,
+  decision: FetchDecision,
 ): Promise<void> {
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" }, true);
   const current = await lockUndecided(tx, event.id);
@@ -104,25 +104,25 @@ async function startRun(
   }
   const canceled = decision.action === "plan" ? await cancelOutdated(tx, context, capability, event, workspace) : 0;
   try {
-    const run = await createRun(tx, context, capability.grant(workspace), await runInputOf(tx, context, current));
+    const run = await createRun(tx, context, capability.proofFor(workspace), await runInputOf(tx, context, current));
     const commit = {
       repository: event.repository,
       sha: current.commitSha ?? "",
       oauthTokenId: workspace.vcsOauthTokenId,
     };
-    await followRun(tx, capability, run, commit);
+    await trackRunStatus(tx, capability, run, commit);
     await supersedeEarlier(tx, capability, event);
     const what = decision.action === "plan" ? "a speculative plan" : "a run";
     const andCanceled =
       canceled === 0 ? "" : `; ${canceled} of an earlier commit ${canceled === 1 ? "was" : "were"} canceled`;
     await updateEvent(tx, capability, event.id, {
       outcome: "started",
-      detail: `${subjectOf(event)} started ${what}, ${run.id}${andCanceled}`,
+      detail: `${labelOfEvent(event)} started ${what}, ${run.id}${andCanceled}`,
       runId: run.id,
       dueMs: null,
       decidedAt: now(),
     });
-    count({ provider: connection.serviceProvider }, "started");
+    countEvent({ provider: connection.serviceProvider }, "started");
   } catch (error) {
     // `invalid` is raised before anything is written.
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
@@ -131,20 +131,20 @@ async function startRun(
 }
 
 /** Ends earlier events that wait for a retry: a run of an older commit must not follow that of a newer one. */
-async function supersedeEarlier(tx: Tx, by: Capability<"job">, event: WaitingEvent): Promise<void> {
+async function supersedeEarlier(tx: Tx, by: Capability<"job">, event: UndecidedEvent): Promise<void> {
   for (const earlier of await findEarlier(tx, event))
-    await endAndCount(tx, by, earlier, { outcome: "ignored", why: `${subjectOf(event)} superseded it` });
+    await endAndCount(tx, by, earlier, { outcome: "ignored", why: `${labelOfEvent(event)} superseded it` });
 }
 
-async function endAndCount(tx: Tx, by: Capability<"job">, event: WaitingEvent, ending: Ending): Promise<void> {
-  await end(tx, by, event, ending);
-  count(event, ending.outcome);
+async function endAndCount(tx: Tx, by: Capability<"job">, event: UndecidedEvent, ending: VcsEventEnding): Promise<void> {
+  await endEvent(tx, by, event, ending);
+  countEvent(event, ending.outcome);
 }
 
 async function runInputOf(tx: Tx, context: Context, event: { readonly configurationVersionId: string | null }) {
   const id = event.configurationVersionId ?? "";
   const { ingress } = await loadConfigurationVersion(tx, context, id);
-  const { commitMessage, pullRequestTitle } = JSON.parse(ingress ?? "{}") as Partial<Commit["ingress"]>;
+  const { commitMessage, pullRequestTitle } = JSON.parse(ingress ?? "{}") as Partial<ConfigurationCommit["ingress"]>;
   const message =
     (pullRequestTitle ?? commitMessage ?? "").split("\n")[0]?.slice(0, 500) || "Queued by version control";
   return {
@@ -161,30 +161,30 @@ async function cancelOutdated(
   tx: Tx,
   context: Context,
   by: Capability<"job">,
-  { id, pullRequest }: WaitingEvent,
+  { id, pullRequest }: UndecidedEvent,
   workspace: WorkspaceView,
 ): Promise<number> {
   if (pullRequest === null) return 0;
   const organization = await loadOrganization(tx, context, workspace.organizationName);
   if (organization.speculativePlanManagementEnabled === 0) return 0;
   let count = 0;
-  for (const runId of await outdatedRuns(tx, workspace.id, pullRequest)) {
-    const run = by.grant(await lockRun(tx, runId));
+  for (const runId of await findOutdatedRuns(tx, workspace.id, pullRequest)) {
+    const run = by.proofFor(await lockRun(tx, runId));
     if (run.canceledAt !== null) continue;
-    await advance(tx, context, run, { event: "cancel", description: `The pull request has a newer commit (${id}).` });
+    await transitionRun(tx, context, run, { event: "cancel", description: `The pull request has a newer commit (${id}).` });
     count += 1;
   }
   return count;
 }
 
 function commitOf(
-  { event, workspace, connection }: Doing,
-  repositoryEvent: Happening | undefined,
+  { event, workspace, connection }: VcsEventContext,
+  repositoryEvent: VcsRepositoryEvent | undefined,
   fetched: FetchedCommit,
-): Commit {
+): ConfigurationCommit {
   const { provider } = connection;
   const request = repositoryEvent?.kind === "pull-request" ? repositoryEvent : undefined;
-  const sender = repositoryEvent?.sender ?? nobody;
+  const sender = repositoryEvent?.sender ?? unknownSender;
   const branch =
     repositoryEvent?.kind === "push" ? repositoryEvent.branch : (request?.source ?? workspace.vcsBranch ?? "");
   return {

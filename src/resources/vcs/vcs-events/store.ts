@@ -10,7 +10,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { VcsEventView } from "./definition.ts";
 
-export interface EventFilter {
+export interface VcsEventFilter {
   readonly outcome?: string | undefined;
   readonly levels?: readonly string[] | undefined;
   readonly from?: string | undefined;
@@ -18,13 +18,13 @@ export interface EventFilter {
   readonly clientIds?: readonly string[] | undefined;
 }
 
-type Holder = { readonly organizationId: string } | { readonly workspaceId: string };
+type VcsEventScope = { readonly organizationId: string } | { readonly workspaceId: string };
 
 /** Newest first. */
 export async function pageOfEvents(
   tx: Tx,
-  scope: Holder,
-  { outcome, levels, from, to, clientIds }: EventFilter,
+  scope: VcsEventScope,
+  { outcome, levels, from, to, clientIds }: VcsEventFilter,
   page: Page,
 ): Promise<{ views: VcsEventView[]; totalCount: number }> {
   const level = sql<string>`case when e.outcome = 'failed' then 'error' else 'info' end`;
@@ -51,7 +51,7 @@ export async function pageOfEvents(
 }
 
 /** Locks the workspaces that are connected to a repository, in the order of their ids, so that they can't be deleted. */
-export async function holdWorkspacesOf(tx: Tx, oauthClientId: string, repository: string): Promise<string[]> {
+export async function lockWorkspacesOf(tx: Tx, oauthClientId: string, repository: string): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
@@ -74,18 +74,18 @@ export async function insertDeliveries(
 ): Promise<ReadonlySet<string>> {
   const inserted = await tx.db
     .insertInto("vcsDeliveries")
-    .values(rows.map((row) => by.grant(row)))
+    .values(rows.map((row) => by.proofFor(row)))
     .onConflict((conflict) => conflict.columns(["oauthClientId", "deliveryKey", "position"]).doNothing())
     .returning("id")
     .execute();
   return new Set(inserted.map(({ id }) => id));
 }
 
-export type EventSource =
+export type VcsEventAuthor =
   | Capability<"webhook" | "job">
   | Granted<ConnectedWorkspace, "can-update" | "can-create-workspace">;
 
-export async function insertEvents(tx: Tx, _by: EventSource, rows: readonly VcsEventTable[]): Promise<void> {
+export async function insertEvents(tx: Tx, _by: VcsEventAuthor, rows: readonly VcsEventTable[]): Promise<void> {
   // Databases limit the number of values in a statement.
   for (let at = 0; at < rows.length; at += 500)
     await tx.db
@@ -94,7 +94,7 @@ export async function insertEvents(tx: Tx, _by: EventSource, rows: readonly VcsE
       .execute();
 }
 
-export interface WaitingEvent extends VcsEventTable {
+export interface UndecidedEvent extends VcsEventTable {
   /** JSON; null without a delivery, or if the connection was deleted. */
   readonly happening: string | null;
   readonly provider: string | null;
@@ -109,7 +109,7 @@ const undecided = (tx: Tx) =>
     .select(["d.happening", "c.serviceProvider as provider"])
     .where("e.outcome", "is", null);
 
-export interface InProgress {
+export interface BusySlots {
   readonly workspaceIds: readonly string[];
   readonly oauthClientIds: readonly string[];
 }
@@ -120,9 +120,9 @@ export interface InProgress {
  */
 export async function findDue(
   tx: Tx,
-  { workspaceIds, oauthClientIds }: InProgress,
+  { workspaceIds, oauthClientIds }: BusySlots,
   limit: number,
-): Promise<WaitingEvent[]> {
+): Promise<UndecidedEvent[]> {
   const isDue = (event: string) => sql<boolean>`${sql.ref(`${event}.due_ms`)} <= ${tx.dialect.nowMs}`;
   return undecided(tx)
     .where(isDue("e"))
@@ -143,7 +143,7 @@ export async function findDue(
 export async function findEarlier(
   tx: Tx,
   { id, createdAt, workspaceId, pullRequest }: VcsEventTable,
-): Promise<WaitingEvent[]> {
+): Promise<UndecidedEvent[]> {
   return undecided(tx)
     .where("e.workspaceId", "=", workspaceId)
     .where("e.pullRequest", pullRequest === null ? "is" : "=", pullRequest)
@@ -181,7 +181,7 @@ export async function postponeEvent(
   await updateRow(tx, "vcsEvents", id, { attempts, detail, dueMs: sql`${tx.dialect.nowMs} + ${waitMs}` });
 }
 
-export async function earlierRun(
+export async function findEarlierRun(
   tx: Tx,
   { id, workspaceId, commitSha, kind, tag, pullRequest }: VcsEventTable,
 ): Promise<string | undefined> {
@@ -205,7 +205,7 @@ export async function earlierRun(
   return row?.runId ?? undefined;
 }
 
-export async function outdatedRuns(tx: Tx, workspaceId: string, pullRequest: number): Promise<string[]> {
+export async function findOutdatedRuns(tx: Tx, workspaceId: string, pullRequest: number): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("vcsEvents as e")
     .innerJoin("runs as r", "r.id", "e.runId")

@@ -6,16 +6,16 @@ import { AppError } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
 import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import { executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
-import { ApiFault, openConnection, repositoryOf, workshopOf } from "../connections.ts";
+import { ApiFault, openConnection, repositoryOf, gitSandboxOptionsOf } from "../connections.ts";
 import { FetchFault } from "../fetching/faults.ts";
-import { changedFiles, defaultBranchOf, type Range } from "../fetching/fetch.ts";
-import { inSlots } from "../slots.ts";
-import { decide, type Known, type Verdict, type Watch } from "../triggers/decide.ts";
-import { type Happening, refOf } from "../triggers/happening.ts";
-import { type Doing, ignored, settle, subjectOf } from "./outcomes.ts";
-import { takeConfiguration } from "./starting.ts";
-import { deleteOlder, findDue, hasManualRun, lockUndecided, postponeEvent, type WaitingEvent } from "./store.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import { changedFiles, defaultBranchOf, type CommitRange } from "../fetching/fetch.ts";
+import { runInSlots } from "../slots.ts";
+import { decide, type TriggerFacts, type TriggerDecision, type TriggerSettings } from "../triggers/decide.ts";
+import { type VcsRepositoryEvent, refOf } from "../triggers/happening.ts";
+import { type VcsEventContext, ignoreEvent, endUndecidedEvent, labelOfEvent } from "./outcomes.ts";
+import { fetchConfiguration } from "./starting.ts";
+import { deleteOlder, findDue, hasManualRun, lockUndecided, postponeEvent, type UndecidedEvent } from "./store.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 
 const slots = 4;
 const perConnectionMax = 2;
@@ -23,9 +23,9 @@ const retentionMs = 90 * 24 * 3600 * 1000;
 /** Between attempts; without another entry, the event fails. */
 const waitsMs = [2_000, 10_000, 60_000];
 
-export async function workOff(work: JobWork): Promise<number> {
+export async function processEvents(work: JobContext): Promise<number> {
   const { context, capability, signal, step } = work;
-  const handled = await inSlots<WaitingEvent>(
+  const handled = await runInSlots<UndecidedEvent>(
     {
       slots,
       next: async (inProgress) => {
@@ -52,7 +52,7 @@ export async function workOff(work: JobWork): Promise<number> {
 }
 
 /** Retries a failed event later, unless the error is final. Later events do not wait for it. */
-async function processEvent(work: JobWork, event: WaitingEvent): Promise<void> {
+async function processEvent(work: JobContext, event: UndecidedEvent): Promise<void> {
   try {
     await processOnce(work, event);
   } catch (error) {
@@ -61,7 +61,7 @@ async function processEvent(work: JobWork, event: WaitingEvent): Promise<void> {
     const isFinal = (error instanceof FetchFault || error instanceof ApiFault) && error.isFinal;
     const sentence = sentenceOf(error);
     if (isFinal || waitMs === undefined || error instanceof AppError)
-      await settle(work, event, { outcome: "failed", why: sentence });
+      await endUndecidedEvent(work, event, { outcome: "failed", why: sentence });
     else await postpone(work, event, sentence, waitMs);
     if (!isExpected(error)) throw error;
   }
@@ -75,20 +75,20 @@ const sentenceOf = (error: unknown): string =>
   isExpected(error) ? error.message.replace(/\.$/, "") : "an internal error occurred; see the server's log";
 
 async function postpone(
-  { capability, step }: JobWork,
-  event: WaitingEvent,
+  { capability, step }: JobContext,
+  event: UndecidedEvent,
   why: string,
   waitMs: number,
 ): Promise<void> {
   const attempts = event.attempts + 1;
-  const detail = `${subjectOf(event)} will be retried; attempt ${attempts} failed: ${why}`;
+  const detail = `${labelOfEvent(event)} will be retried; attempt ${attempts} failed: ${why}`;
   await step(async (tx) => {
     if ((await lockUndecided(tx, event.id)) !== undefined)
       await postponeEvent(tx, capability, event.id, { attempts, detail, waitMs });
   });
 }
 
-async function processOnce(work: JobWork, event: WaitingEvent): Promise<void> {
+async function processOnce(work: JobContext, event: UndecidedEvent): Promise<void> {
   const { context } = work;
   const tx = context.database.reader;
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" });
@@ -96,37 +96,37 @@ async function processOnce(work: JobWork, event: WaitingEvent): Promise<void> {
   const isOther = workspace.vcsIdentifier?.toLowerCase() !== event.repository.toLowerCase();
   const isGone = connection === undefined || (event.oauthClientId !== null && event.oauthClientId !== connection.id);
   if (isOther || isGone)
-    return ignored(work, event, "the workspace is no longer connected to this repository by this connection");
-  const eventContext: Doing = { event, workspace, connection };
+    return ignoreEvent(work, event, "the workspace is no longer connected to this repository by this connection");
+  const eventContext: VcsEventContext = { event, workspace, connection };
   if (event.happening === null) return connected(work, eventContext);
-  const repositoryEvent = JSON.parse(event.happening) as Happening;
+  const repositoryEvent = JSON.parse(event.happening) as VcsRepositoryEvent;
   const decision = await decideWithFacts(work, eventContext, repositoryEvent);
-  if (decision.action === "nothing") return ignored(work, event, decision.why);
-  if (decision.action !== "ask") await takeConfiguration(work, eventContext, repositoryEvent, decision);
+  if (decision.action === "nothing") return ignoreEvent(work, event, decision.why);
+  if (decision.action !== "ask") await fetchConfiguration(work, eventContext, repositoryEvent, decision);
 }
 
 /** For a workspace that was just connected: fetches the tip of its branch, and starts a run if `queue-all-runs` is set. */
-async function connected(work: JobWork, eventContext: Doing): Promise<void> {
+async function connected(work: JobContext, eventContext: VcsEventContext): Promise<void> {
   const { workspace, event } = eventContext;
   if (executionModeOf(workspace) === "local")
-    return ignored(work, event, "the workspace has the execution mode local, so its configuration is not fetched");
+    return ignoreEvent(work, event, "the workspace has the execution mode local, so its configuration is not fetched");
   const why =
     workspace.vcsTagsRegex !== null
       ? "the workspace has a tags-regex, so only tags start runs"
       : "queue-all-runs is false";
   const runs = workspace.queueAllRuns === 1 && workspace.vcsTagsRegex === null;
-  await takeConfiguration(work, eventContext, undefined, runs ? { action: "run" } : { action: "configuration", why });
+  await fetchConfiguration(work, eventContext, undefined, runs ? { action: "run" } : { action: "configuration", why });
 }
 
 /** Looks up missing facts, one after the other, until a decision is possible. */
 async function decideWithFacts(
-  work: JobWork,
-  { event, workspace, connection }: Doing,
-  repositoryEvent: Happening,
-): Promise<Verdict> {
+  work: JobContext,
+  { event, workspace, connection }: VcsEventContext,
+  repositoryEvent: VcsRepositoryEvent,
+): Promise<TriggerDecision> {
   const { context, signal } = work;
   const settings = triggerSettingsOf(workspace);
-  let known: Known = {
+  let known: TriggerFacts = {
     hasManualRun:
       workspace.queueAllRuns === 1 ||
       (await hasManualRun(context.database.reader, workspace.id, workspace.organizationId)),
@@ -136,7 +136,7 @@ async function decideWithFacts(
     const decision = decide(repositoryEvent, settings, known);
     if (decision.action !== "ask") return decision;
     const repository = await repositoryOf(context, connection, event.repository);
-    const gitSandbox = workshopOf(context, signal);
+    const gitSandbox = gitSandboxOptionsOf(context, signal);
     if (decision.what === "default-branch")
       known = { ...known, defaultBranch: await defaultBranchOf(gitSandbox, repository) };
     else
@@ -155,7 +155,7 @@ async function filesOf(findFiles: () => Promise<readonly string[]>): Promise<rea
 }
 
 /** A new branch is compared with the default branch, and a pull request with its merge base. */
-function rangeOf(repositoryEvent: Happening): Range {
+function rangeOf(repositoryEvent: VcsRepositoryEvent): CommitRange {
   const after = { sha: repositoryEvent.sha, ref: refOf(repositoryEvent) };
   if (repositoryEvent.kind === "pull-request") {
     const target = { sha: repositoryEvent.targetSha ?? undefined, ref: `refs/heads/${repositoryEvent.target}` };
@@ -167,7 +167,7 @@ function rangeOf(repositoryEvent: Happening): Range {
   return { before, after };
 }
 
-function triggerSettingsOf(workspace: WorkspaceView): Watch {
+function triggerSettingsOf(workspace: WorkspaceView): TriggerSettings {
   const list = (json: string) => JSON.parse(json) as string[];
   return {
     executionMode: executionModeOf(workspace),

@@ -20,14 +20,14 @@ const blank = {
   version: 1,
 } as const;
 
-type Place = Pick<VcsEventTable, "organizationId" | "workspaceId" | "oauthClientId" | "repository">;
+type VcsEventTarget = Pick<VcsEventTable, "organizationId" | "workspaceId" | "oauthClientId" | "repository">;
 
 /** Only for users to read; nothing processes it. */
-export async function noteFailure(
+export async function recordFailure(
   tx: Tx,
   by: Capability<"job">,
   kind: "webhook" | "status",
-  target: Place,
+  target: VcsEventTarget,
   detail: string,
 ): Promise<void> {
   const at = now();
@@ -36,7 +36,7 @@ export async function noteFailure(
 }
 
 /** In the transaction that connects the workspace. Wake the job after the commit. */
-export async function noteConnected(
+export async function recordConnected(
   tx: Tx,
   workspace: Granted<ConnectedWorkspace, "can-update" | "can-create-workspace">,
 ): Promise<void> {

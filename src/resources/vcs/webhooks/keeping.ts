@@ -5,10 +5,10 @@
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { webhookUrlOf } from "../../register/workspaces/view.ts";
-import { backoffMs } from "../../shared/backoff.ts";
+import { providerBackoffMs } from "../../shared/backoff.ts";
 import { ApiFault, callApi, type OpenConnection, openConnection } from "../connections.ts";
-import { inSlots } from "../slots.ts";
-import { noteFailure } from "../vcs-events/writes.ts";
+import { runInSlots } from "../slots.ts";
+import { recordFailure } from "../vcs-events/writes.ts";
 import {
   deleteWebhook,
   type DueWebhook,
@@ -17,7 +17,7 @@ import {
   insertWebhooks,
   updateWebhook,
 } from "./store.ts";
-import type { JobWork } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-work.ts";
 
 export const webhookJob = "vcs-webhooks";
 
@@ -27,7 +27,7 @@ const batch = 100;
 /** How long to wait after the last attempt before starting over. */
 const givenUpMs = 24 * 3600 * 1000;
 
-export async function keepWebhooks(work: JobWork): Promise<number> {
+export async function syncWebhooks(work: JobContext): Promise<number> {
   const { context, capability, signal, step } = work;
   while (!signal.aborted) {
     const missing = await findMissing(context.database.reader, batch);
@@ -36,7 +36,7 @@ export async function keepWebhooks(work: JobWork): Promise<number> {
     const rows = missing.map((webhook) => ({ ...webhook, ...initial, id: newId("vcs-webhooks") }));
     await step((tx) => insertWebhooks(tx, capability, rows));
   }
-  return inSlots<DueWebhook>(
+  return runInSlots<DueWebhook>(
     {
       slots,
       next: (inProgress) =>
@@ -51,7 +51,7 @@ export async function keepWebhooks(work: JobWork): Promise<number> {
   );
 }
 
-async function syncWebhook(work: JobWork, due: DueWebhook): Promise<void> {
+async function syncWebhook(work: JobContext, due: DueWebhook): Promise<void> {
   const { context, capability, step } = work;
   const connection = await openConnection(context.database.reader, context, due.oauthTokenId ?? due.anyTokenId);
   try {
@@ -67,7 +67,7 @@ async function syncWebhook(work: JobWork, due: DueWebhook): Promise<void> {
 
 /** With the current secret. Webhooks with an earlier secret are removed afterwards, so that no event is missed. */
 async function createWebhooks(
-  work: JobWork,
+  work: JobContext,
   connection: OpenConnection,
   due: DueWebhook,
   identifier: string,
@@ -89,7 +89,7 @@ async function createWebhooks(
   });
 }
 
-async function removeWebhooks({ context }: JobWork, connection: OpenConnection, due: DueWebhook): Promise<void> {
+async function removeWebhooks({ context }: JobContext, connection: OpenConnection, due: DueWebhook): Promise<void> {
   const ids = due.webhookIds?.split(" ").filter((id) => id !== "") ?? [];
   const { provider } = connection;
   for (const id of ids)
@@ -97,16 +97,16 @@ async function removeWebhooks({ context }: JobWork, connection: OpenConnection, 
 }
 
 /** An unneeded webhook that can't be removed is left at the provider. */
-async function handleFailure({ capability, step }: JobWork, due: DueWebhook, error: ApiFault): Promise<void> {
+async function handleFailure({ capability, step }: JobContext, due: DueWebhook, error: ApiFault): Promise<void> {
   const attempts = due.attempts + 1;
   const isOver = error.isFinal || attempts >= attemptsMax;
   await step(async (tx) => {
     if (isOver && due.oauthTokenId === null) return deleteWebhook(tx, capability, due.id);
-    const wait = isOver ? givenUpMs : backoffMs(attempts);
+    const wait = isOver ? givenUpMs : providerBackoffMs(attempts);
     await updateWebhook(tx, capability, due.id, { attempts: isOver ? 0 : attempts }, wait);
     if (!isOver) return undefined;
     const target = { organizationId: due.organizationId, workspaceId: null, oauthClientId: due.oauthClientId };
     const detail = `the webhook of ${due.identifier} could not be created: ${error.message} Create it at the provider, with the workspace's webhook-url and the connection's webhook-secret.`;
-    return noteFailure(tx, capability, "webhook", { ...target, repository: due.repository }, detail);
+    return recordFailure(tx, capability, "webhook", { ...target, repository: due.repository }, detail);
   });
 }

@@ -4,14 +4,14 @@ import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { VcsWebhookTable } from "../../../database/schema/vcs.ts";
 
-export interface WantedWebhook {
+export interface MissingWebhook {
   readonly organizationId: string;
   readonly oauthClientId: string;
   readonly repository: string;
 }
 
-export async function findMissing(tx: Tx, limit: number): Promise<WantedWebhook[]> {
-  const { rows } = await sql<WantedWebhook>`
+export async function findMissing(tx: Tx, limit: number): Promise<MissingWebhook[]> {
+  const { rows } = await sql<MissingWebhook>`
     select distinct t.organization_id, t.oauth_client_id, lower(w.vcs_identifier) as repository
     from workspaces as w inner join oauth_tokens as t on t.id = w.vcs_oauth_token_id
     where w.vcs_oauth_token_id is not null and w.vcs_identifier is not null and not exists (

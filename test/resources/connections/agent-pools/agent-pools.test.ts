@@ -1,7 +1,7 @@
 /** Agent pools over HTTP: creation, update and deletion, and what is refused. */
 import { grant } from "../../../../src/access/granted.ts";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { forgetScopeTarget } from "../../../../src/resources/connections/agent-pools/writes.ts";
+import { removeScopeTarget } from "../../../../src/resources/connections/agent-pools/writes.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 
@@ -172,7 +172,7 @@ describe.each(kinds)("%s", (kind) => {
     const before = await etag();
     const check = { thing: typeOf(kind), permission: "can-destroy", visible: true, allowed: true, needs: "" } as const;
     const gone = grant({ id: targetOf(kind), organizationId: org.id }, check);
-    await api.database.write((tx) => forgetScopeTarget(tx, gone));
+    await api.database.write((tx) => removeScopeTarget(tx, gone));
     expect(idsOf(await shown(), kind)).toEqual([]);
     expect(await etag()).not.toBe(before);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { couriers } from "../../../../src/jobs/index.ts";
-import { postAuditNotices } from "../../../../src/resources/connections/audit-webhooks/fan-out.ts";
-import { deliverNotices } from "../../../../src/resources/shared/outbox/delivery.ts";
+import { enqueueAuditNotifications } from "../../../../src/resources/connections/audit-webhooks/fan-out.ts";
+import { deliverNotifications } from "../../../../src/resources/shared/outbox/delivery.ts";
 import { signatureOf } from "../../../../src/resources/shared/outbox/webhook.ts";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, type Org, resource, unique } from "../../../support/builders.ts";
@@ -28,9 +28,9 @@ async function make(org: Org, attributes: object): Promise<Json> {
 async function work(): Promise<void> {
   const { context, ...rest } = upkeepOf(api);
   const upkeep = { ...rest, context: { ...context, options: { ...context.options, privateAddresses: allowed } } };
-  await postAuditNotices(upkeep);
+  await enqueueAuditNotifications(upkeep);
   const pace = { placesMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
-  await deliverNotices(upkeep, couriers, pace);
+  await deliverNotifications(upkeep, couriers, pace);
 }
 
 const pathOf = ({ id }: Json): string => `/audit-webhooks/${id}`;

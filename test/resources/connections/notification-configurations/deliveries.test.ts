@@ -1,12 +1,12 @@
 /** The deliveries of configurations and webhooks. */
 import { describe, expect, it } from "vitest";
-import { deliverNotices } from "../../../../src/resources/shared/outbox/delivery.ts";
+import { deliverNotifications } from "../../../../src/resources/shared/outbox/delivery.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeMember, makeOrganization, resource, unique } from "../../../support/builders.ts";
 import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
 import { upkeepOf } from "../../../support/states.ts";
-import { postAuditNotices } from "../../../../src/resources/connections/audit-webhooks/fan-out.ts";
+import { enqueueAuditNotifications } from "../../../../src/resources/connections/audit-webhooks/fan-out.ts";
 import { deliver, make, makeDue } from "./support.ts";
 
 const api = useApi({ options: { privateAddresses: allowed } });
@@ -93,7 +93,7 @@ describe("listNotificationDeliveries", () => {
     await deliver(api);
     const old = new Date(Date.now() - 31 * 86_400_000).toISOString();
     await api.database.write((tx) => tx.db.updateTable("notices").set({ finishedAt: old }).execute());
-    await deliverNotices(upkeepOf(api), {});
+    await deliverNotifications(upkeepOf(api), {});
     expect(data(await owner.get(path))).toEqual([]);
   });
 });
@@ -105,7 +105,7 @@ describe("listAuditWebhookDeliveries", () => {
     const path = `/organizations/${org.name}/audit-webhooks`;
     const webhook = data(await org.owner.post(path, resource("audit-webhooks", attributes)));
     data(await org.owner.post(`/organizations/${org.name}/projects`, resource("projects", { name: unique("p") })));
-    await postAuditNotices(upkeepOf(api));
+    await enqueueAuditNotifications(upkeepOf(api));
     await deliver(api);
     const deliveries = data(await org.owner.get(`/audit-webhooks/${webhook.id}/deliveries`));
     expect(deliveries.map(({ attributes: told }: Json) => [told.event, told.state, told.response.code])).toEqual([

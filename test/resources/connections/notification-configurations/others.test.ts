@@ -3,10 +3,10 @@
  * deliveries. Attempts to receive a team's notifications about workspaces that the caller can't read.
  */
 import { afterEach, describe, expect, it } from "vitest";
-import { assess } from "../../../../src/resources/runs/assessment-results/assessing.ts";
-import { remindOfDestroys } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
-import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
-import { pauseAfter } from "../../../../src/resources/shared/backoff.ts";
+import { runAssessments } from "../../../../src/resources/runs/assessment-results/assessing.ts";
+import { sendDestroyReminders } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
+import { startDueDestroys } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
+import { deliveryBackoffMs } from "../../../../src/resources/shared/backoff.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, resource } from "../../../support/builders.ts";
 import { storeOutput } from "../../../support/phases.ts";
@@ -40,7 +40,7 @@ describe("others", () => {
     await happen(api, run.id, { event: "phase-finished", hasChanges: true });
     await happen(api, run.id, { event: "claim" });
     await happen(api, run.id, { event: "phase-finished" });
-    const work = () => assess(upkeepOf(api, { edition: "hosted" }));
+    const work = () => runAssessments(upkeepOf(api, { edition: "hosted" }));
     await work();
     const found = await owner.get(`/workspaces/${workspace.id}/runs?filter[operation]=plan_only`);
     const assessing = found.body.data[0].id;
@@ -91,7 +91,7 @@ describe("others", () => {
           .where("id", "=", workspace.id)
           .execute(),
       );
-      await destroyDue(upkeepOf(api));
+      await startDueDestroys(upkeepOf(api));
     };
     await due();
     const [run] = (await owner.get(`/workspaces/${workspace.id}/runs`)).body.data;
@@ -114,7 +114,7 @@ describe("others", () => {
   describe("a reminder of a scheduled destroy", () => {
     const hourMs = 3_600_000;
     const inHours = (hours: number) => new Date(Date.now() + hours * hourMs).toISOString();
-    const remind = () => remindOfDestroys(upkeepOf(api));
+    const remind = () => sendDestroyReminders(upkeepOf(api));
     afterEach(() =>
       api.database.write(async (tx) => {
         await tx.db.deleteFrom("notices").execute();
@@ -190,14 +190,14 @@ describe("others", () => {
   });
 
   it("delays grow, and retries end after the fifth attempt", () => {
-    expect([1, 2, 3, 4, 5].map((attempts) => pauseAfter(attempts, 0.5))).toEqual([
+    expect([1, 2, 3, 4, 5].map((attempts) => deliveryBackoffMs(attempts, 0.5))).toEqual([
       1000,
       10_000,
       60_000,
       600_000,
       undefined,
     ]);
-    expect([pauseAfter(2, 0), pauseAfter(2, 1)]).toEqual([8000, 12_000]);
+    expect([deliveryBackoffMs(2, 0), deliveryBackoffMs(2, 1)]).toEqual([8000, 12_000]);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Configurations, and the delivery job. */
 import { couriers } from "../../../../src/jobs/index.ts";
-import { deliverNotices, type Pace } from "../../../../src/resources/shared/outbox/delivery.ts";
+import { deliverNotifications, type DeliveryLimits } from "../../../../src/resources/shared/outbox/delivery.ts";
 import type { ServiceOptions } from "../../../../src/resources/shared/context.ts";
 import type { Answer, Api, Caller, Json } from "../../../support/api.ts";
 import { data, resource, unique } from "../../../support/builders.ts";
@@ -22,18 +22,18 @@ export async function make(caller: Caller, place: string, attributes: object, re
 }
 
 /** Without waiting for retries. */
-const hasty: Pace = { placesMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
+const hasty: DeliveryLimits = { placesMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
 
 /** Runs the job. Returns the number of attempts. */
 export async function deliver(
   api: Api,
   options: Partial<ServiceOptions> = {},
-  pace: Partial<Pace> = {},
+  pace: Partial<DeliveryLimits> = {},
   signal?: AbortSignal,
 ): Promise<number> {
   const { context, ...work } = upkeepOf(api, signal === undefined ? {} : { signal });
   const more = { ...context.options, publicUrl: "https://cadastre.example", privateAddresses: allowed, ...options };
-  return deliverNotices({ ...work, context: { ...context, options: more } }, couriers, { ...hasty, ...pace });
+  return deliverNotifications({ ...work, context: { ...context, options: more } }, couriers, { ...hasty, ...pace });
 }
 
 /** Makes pending retries due. */

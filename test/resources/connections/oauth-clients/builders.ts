@@ -1,5 +1,5 @@
 /** Connections to version control, for the tests of clients and of tokens. */
-import { raised } from "../../../../src/resources/shared/versions.ts";
+import { incrementedVersion } from "../../../../src/resources/shared/versions.ts";
 import { createVault } from "../../../../src/database/vault.ts";
 import type { Api, Json } from "../../../support/api.ts";
 import { data, type Org, resource } from "../../../support/builders.ts";
@@ -38,7 +38,7 @@ export async function connect(api: Api, workspaceId: string, tokenId: string): P
         vcsIngressSubmodules: 1,
         vcsTagsRegex: "v.*",
         vcsOauthTokenId: tokenId,
-        ...raised,
+        ...incrementedVersion,
       })
       .where("id", "=", workspaceId)
       .execute(),

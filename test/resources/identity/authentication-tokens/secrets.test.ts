@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { noteUses } from "../../../../src/resources/identity/authentication-tokens/writes.ts";
+import { recordTokenUses } from "../../../../src/resources/identity/authentication-tokens/writes.ts";
 import { type Json, startApi, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeTeam, makeUser, type Org, resource } from "../../../support/builders.ts";
 
@@ -186,7 +186,7 @@ describe("last-used-at", () => {
       data(await api.admin.get(`/authentication-tokens/${token.id}`)).attributes["last-used-at"];
     expect(await shown()).toBe(lastUsedAt);
     const later = "2020-01-02T00:00:00.000Z";
-    await api.database.write((tx) => noteUses(tx, new Map([[token.id, later]])), { isUnseen: true });
+    await api.database.write((tx) => recordTokenUses(tx, new Map([[token.id, later]])), { keepsCache: true });
     expect(await shown()).toBe(later);
   });
 });

@@ -45,7 +45,7 @@ async function expectSums(differences: "added" | "left out"): Promise<void> {
 }
 
 const isEmbedded = () => api.database.dialect.name === "sqlite";
-const addUp = (most: number) => api.database.write((tx) => tx.dialect.counts.addUp(tx.db, most));
+const addUp = (most: number) => api.database.write((tx) => tx.dialect.counts.mergeDifferences(tx.db, most));
 
 /** With the differences that wait, with some of them added up, and when none are left: then no counter stands at none. */
 async function expectCounted(): Promise<void> {

@@ -1,6 +1,6 @@
 /** The effects of an expired lease on pending states and queued runs. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { endLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
+import { expireLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org } from "../../../support/builders.ts";
 import { passingTime } from "../../../support/clock.ts";
@@ -65,7 +65,7 @@ describe("state past the lease", () => {
     pass(61);
     const late = await put(pending.attributes["hosted-state-upload-url"], state);
     expect([late.status, ...details(late)]).toEqual([409, expect.stringContaining("its status is discarded")]);
-    await endLeases(upkeepOf(api));
+    await expireLeases(upkeepOf(api));
     expect((await show(id)).relationships["current-state-version"].data.id).toBe(first.id);
     const given = data(await one.get(`/state-versions/${pending.id}`));
     expect(given.attributes.status).toBe("discarded");
@@ -83,10 +83,10 @@ describe("runs past the lease", () => {
     });
     pass(61);
     expect((await showRun(org.owner, run.id)).attributes["waiting-for"]).toBe("Waiting for its turn.");
-    expect(await endLeases(upkeepOf(api))).toBeGreaterThanOrEqual(1);
+    expect(await expireLeases(upkeepOf(api))).toBeGreaterThanOrEqual(1);
     expect((await showRun(org.owner, run.id)).attributes.status).toBe("plan_queued");
     expect((await show(id)).relationships["locked-by"].data).toEqual({ type: "runs", id: run.id });
-    expect(await endLeases(upkeepOf(api))).toBe(0);
+    expect(await expireLeases(upkeepOf(api))).toBe(0);
   });
 
   it("a new run is queued immediately, behind those that waited", async () => {

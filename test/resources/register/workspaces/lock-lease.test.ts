@@ -1,6 +1,6 @@
 /** Locks with a lease: duration, renewal and expiry. */
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { endLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
+import { expireLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, pointers } from "../../../support/builders.ts";
 import { inMs, passingTime } from "../../../support/clock.ts";
@@ -239,7 +239,7 @@ describe("past its lease", () => {
     pass(61);
     const { relationships } = await leased(two, id);
     expect(relationships["locked-by"].data.id).toBe(two.id);
-    await endLeases(upkeepOf(api));
+    await expireLeases(upkeepOf(api));
     const events = await trailOf(id, "expire-lock");
     expect(events).toHaveLength(1);
     const [event] = events;

@@ -1,5 +1,5 @@
 /** What tests of workspaces share: connections, columns that no request sets, and the two ways to name a workspace. */
-import { raised } from "../../../../src/resources/shared/versions.ts";
+import { incrementedVersion } from "../../../../src/resources/shared/versions.ts";
 import type { WorkspaceTable } from "../../../../src/database/schema/workspaces.ts";
 import type { Answer, Api, Json } from "../../../support/api.ts";
 import { data, resource, unique } from "../../../support/builders.ts";
@@ -19,7 +19,7 @@ export async function setColumns(api: Api, workspaceId: string, columns: Partial
   await api.database.write((tx) =>
     tx.db
       .updateTable("workspaces")
-      .set({ ...columns, ...raised })
+      .set({ ...columns, ...incrementedVersion })
       .where("id", "=", workspaceId)
       .execute(),
   );

@@ -1,7 +1,7 @@
 /** Lost agents: no job hangs, none runs twice concurrently, and late reports are refused. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { forgetVanished } from "../../../../src/resources/runs/agents/writes.ts";
-import { decideLostJobs } from "../../../../src/resources/runs/agent-jobs/lost.ts";
+import { removeVanishedAgents } from "../../../../src/resources/runs/agents/writes.ts";
+import { resolveLostJobs } from "../../../../src/resources/runs/agent-jobs/lost.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org } from "../../../support/builders.ts";
 import { type Agent, type Job, makeAgent, makeSitePool, type Pool } from "../../../support/machines.ts";
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 
 /** Runs the lost-job check. */
-const decide = () => decideLostJobs(upkeepOf(api));
+const decide = () => resolveLostJobs(upkeepOf(api));
 const earlier = (columns: readonly ("heardMs" | "claimedMs")[], ms: number) =>
   api.database.write((tx) =>
     tx.db
@@ -159,7 +159,7 @@ describe("agents without a ping for a long time", () => {
         .where("id", "=", gone.id)
         .execute(),
     );
-    expect(await api.database.write((tx) => forgetVanished(tx, upkeepOf(api), 100))).toBe(1);
+    expect(await api.database.write((tx) => removeVanishedAgents(tx, upkeepOf(api), 100))).toBe(1);
     expect((await api.admin.get(`/agents/${gone.id}`)).status).toBe(404);
     expect((await api.admin.get(`/agents/${agent.id}`)).status).toBe(200);
   });

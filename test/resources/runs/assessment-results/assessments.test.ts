@@ -1,6 +1,6 @@
 /** Drift assessments: when they run, what they find, and who can read them. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { assess } from "../../../../src/resources/runs/assessment-results/assessing.ts";
+import { runAssessments } from "../../../../src/resources/runs/assessment-results/assessing.ts";
 import { findingsOf } from "../../../../src/resources/runs/assessment-results/rules.ts";
 import { summaryOf } from "../../../../src/resources/runs/plan-outputs/drawing.ts";
 import type { Json } from "../../../support/api.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
   org = await api.makeOrganization();
 });
 
-const run = (): Promise<number> => assess(upkeepOf(api, { edition: "hosted" }));
+const run = (): Promise<number> => runAssessments(upkeepOf(api, { edition: "hosted" }));
 const show = async (id: string): Promise<Json> => data(await org.owner.get(`/workspaces/${id}`));
 const resultOf = async (id: string): Promise<Json> =>
   data(
@@ -148,7 +148,7 @@ describe("the job", () => {
     await happen(api, id, { event: "phase-errored" });
     expect(await run()).toBe(0);
     await assessed();
-    expect(await assess(upkeepOf(api, { edition: "self-hosted" }))).toBe(0);
+    expect(await runAssessments(upkeepOf(api, { edition: "self-hosted" }))).toBe(0);
     expect(await run()).toBe(1);
   });
 });

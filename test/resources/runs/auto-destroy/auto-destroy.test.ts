@@ -1,6 +1,6 @@
 /** Scheduled destroys: exactly one run at the due time, and the workspace's auto-destroy status. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
+import { startDueDestroys } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import type { Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import { data, inProject, type Org, resource } from "../../../support/builders.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const hourMs = 3_600_000;
 const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
-const run = (): Promise<number> => destroyDue(upkeepOf(api));
+const run = (): Promise<number> => startDueDestroys(upkeepOf(api));
 const show = async (id: string): Promise<Json> => data(await org.owner.get(`/workspaces/${id}`));
 const statusOf = async (id: string): Promise<string | null> => (await show(id)).attributes["auto-destroy-status"];
 const runsOf = async (id: string): Promise<Json[]> => (await org.owner.get(`/workspaces/${id}/runs`)).body.data;

@@ -2,8 +2,8 @@
 import { CompiledQuery } from "kysely";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { approvedConfigurations } from "../../../../src/database/migrations/0040-approved-configurations.ts";
-import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
-import { receiveCommit } from "../../../../src/resources/runs/configuration-versions/upload.ts";
+import { startDueDestroys } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
+import { receiveFetchedArchive } from "../../../../src/resources/runs/configuration-versions/upload.ts";
 import { fireTriggers } from "../../../../src/resources/runs/run-triggers/firing.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { archive } from "../../../support/archives.ts";
@@ -81,7 +81,7 @@ async function destroyed(): Promise<Json> {
   await api.database.write((tx) =>
     tx.db.updateTable("workspaces").set({ autoDestroyAt: due }).where("id", "=", target.id).execute(),
   );
-  await destroyDue(upkeepOf(api));
+  await startDueDestroys(upkeepOf(api));
   await execute();
   return latestRun(target.id);
 }
@@ -211,7 +211,7 @@ describe("a configuration is approved", () => {
 
   it("if version control fetched it", async () => {
     const { id } = await storeCommit(api, { id: target.id, organizationId: org.id });
-    await receiveCommit(upkeepOf(api), id, streamOf(archive([mainTf])));
+    await receiveFetchedArchive(upkeepOf(api), id, streamOf(archive([mainTf])));
     expect((await triggered()).attributes.status).toBe("applied");
   });
 
@@ -264,7 +264,7 @@ describe("configurations from before approvals", () => {
     await automatic();
     await sendConfiguration(org.owner, target.id);
     const commit = await storeCommit(api, { id: target.id, organizationId: org.id });
-    await receiveCommit(upkeepOf(api), commit.id, streamOf(archive([mainTf])));
+    await receiveFetchedArchive(upkeepOf(api), commit.id, streamOf(archive([mainTf])));
     await api.database.write(async (tx) => {
       await tx.db.updateTable("configurationVersions").set({ approvedAt: null }).execute();
       for (const statement of approvedConfigurations.statements)

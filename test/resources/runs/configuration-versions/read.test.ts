@@ -1,7 +1,7 @@
 /** Reading, downloading, archiving and deleting configurations, and their commits. */
 import { describe, expect, it } from "vitest";
-import { receiveCommit } from "../../../../src/resources/runs/configuration-versions/upload.ts";
-import { noteConfigurationApplied } from "../../../../src/resources/runs/configuration-versions/writes.ts";
+import { receiveFetchedArchive } from "../../../../src/resources/runs/configuration-versions/upload.ts";
+import { makeAppliedConfigurationCurrent } from "../../../../src/resources/runs/configuration-versions/writes.ts";
 import { now } from "../../../../src/kernel/time.ts";
 import { type Json, startApi, useApi } from "../../../support/api.ts";
 import { archive, inPieces } from "../../../support/archives.ts";
@@ -264,7 +264,7 @@ describe("a configuration from version control", () => {
     const shown = await stage.show(version.id);
     expect(shown.attributes).toMatchObject({ status: "fetching", source: "github", "upload-url": null });
     expect(Object.keys(shown.attributes["status-timestamps"])).toEqual(["queued-at", "fetching-at"]);
-    await receiveCommit(upkeepOf(api), version.id, inPieces(whole));
+    await receiveFetchedArchive(upkeepOf(api), version.id, inPieces(whole));
     expect((await stage.show(version.id)).attributes.status).toBe("uploaded");
     expect(await stage.currentId()).toBe(version.id);
     const ingress = data(await stage.owner.get(`/configuration-versions/${version.id}/ingress-attributes`));
@@ -287,7 +287,7 @@ describe("a configuration from version control", () => {
 
   it("that is not an archive is errored, with the reason", async () => {
     const broken = await storeCommit(api, place());
-    await expect(receiveCommit(upkeepOf(api), broken.id, inPieces(Buffer.from("no")))).rejects.toThrow(/no gzip/);
+    await expect(receiveFetchedArchive(upkeepOf(api), broken.id, inPieces(Buffer.from("no")))).rejects.toThrow(/no gzip/);
     expect((await stage.show(broken.id)).attributes).toMatchObject({ status: "errored", error: "not_gzip" });
   });
 
@@ -306,7 +306,7 @@ describe("a provisional configuration", () => {
       configurationVersionId,
       currentConfigurationVersionId,
     };
-    await api.database.write((tx) => noteConfigurationApplied(tx, run as never));
+    await api.database.write((tx) => makeAppliedConfigurationCurrent(tx, run as never));
   };
 
   it("becomes current when a run with it is applied", async () => {

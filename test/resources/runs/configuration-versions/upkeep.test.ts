@@ -1,8 +1,8 @@
 /** Background jobs for configuration versions: expired uploads, and archives under a data retention policy. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
-  giveUpUnsent,
-  removeOutlivedConfigurations,
+  failExpiredUploads,
+  deleteExpiredArchives,
 } from "../../../../src/resources/runs/configuration-versions/upkeep.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org, resource } from "../../../support/builders.ts";
@@ -40,7 +40,7 @@ describe("a configuration that was never uploaded", () => {
       data(await org.owner.get(`/workspaces/${workspace.id}`)).relationships["current-configuration-version"].data;
     expect((await current()).id).toBe(late.id);
     await change(late.id, { uploadExpiresAt: daysAgo(1) });
-    expect(await giveUpUnsent(upkeepOf(api))).toBe(1);
+    expect(await failExpiredUploads(upkeepOf(api))).toBe(1);
     const { attributes } = await shown(late.id);
     expect(attributes).toMatchObject({ status: "errored", error: "upload_expired" });
     expect(attributes["error-message"]).toContain("Create a new configuration version");
@@ -49,13 +49,13 @@ describe("a configuration that was never uploaded", () => {
     expect((await put(late.attributes["upload-url"], Buffer.from("x"))).status).toBe(409);
     expect(JSON.stringify(await eventsOf(late.id))).toContain("upload_expired");
     expect(await statusOf(early.id)).toBe("pending");
-    expect(await giveUpUnsent(upkeepOf(api))).toBe(0);
+    expect(await failExpiredUploads(upkeepOf(api))).toBe(0);
   });
 
   it("an uploaded one stays, however old its URL", async () => {
     const version = await sendConfiguration(org.owner, workspace.id);
     await change(version.id, { uploadExpiresAt: daysAgo(1) });
-    expect(await giveUpUnsent(upkeepOf(api))).toBe(0);
+    expect(await failExpiredUploads(upkeepOf(api))).toBe(0);
     expect(await statusOf(version.id)).toBe("uploaded");
   });
 });
@@ -80,7 +80,7 @@ describe("a data retention policy", () => {
     const [first, hidden, young, current] = [await old(), await old(), await old(20), await old()];
     await org.owner.post(`/configuration-versions/${hidden}/actions/soft_delete_backing_data`);
     data(await keep(`/workspaces/${workspace.id}`, 30));
-    expect(await removeOutlivedConfigurations(upkeepOf(api))).toBe(2);
+    expect(await deleteExpiredArchives(upkeepOf(api))).toBe(2);
     expect([await statusOf(first), await statusOf(hidden)]).toEqual([
       "backing_data_permanently_deleted",
       "backing_data_permanently_deleted",
@@ -96,7 +96,7 @@ describe("a data retention policy", () => {
       .execute();
     expect(left).toEqual([]);
     expect(JSON.stringify(await eventsOf(first))).toContain("permanently-delete-backing-data");
-    expect(await removeOutlivedConfigurations(upkeepOf(api))).toBe(0);
+    expect(await deleteExpiredArchives(upkeepOf(api))).toBe(0);
   });
 
   it("waits for a run in progress", async () => {
@@ -104,9 +104,9 @@ describe("a data retention policy", () => {
     await old();
     const run = data(await org.owner.post("/runs", runBody(workspace.id, {}, version)));
     data(await keep(`/workspaces/${workspace.id}`, 30));
-    expect(await removeOutlivedConfigurations(upkeepOf(api))).toBe(0);
+    expect(await deleteExpiredArchives(upkeepOf(api))).toBe(0);
     await bring(api, run.id, "errored");
-    expect(await removeOutlivedConfigurations(upkeepOf(api))).toBe(1);
+    expect(await deleteExpiredArchives(upkeepOf(api))).toBe(1);
     expect(await statusOf(version)).toBe("backing_data_permanently_deleted");
   });
 
@@ -116,8 +116,8 @@ describe("a data retention policy", () => {
     const [kept] = [await old(40, exempt), await old(40, exempt)];
     const [gone] = [await old(), await old()];
     data(await keep(`/organizations/${org.name}`, 30));
-    expect(await removeOutlivedConfigurations(upkeepOf(api, { edition: "hosted" }))).toBe(0);
-    await removeOutlivedConfigurations(upkeepOf(api));
+    expect(await deleteExpiredArchives(upkeepOf(api, { edition: "hosted" }))).toBe(0);
+    await deleteExpiredArchives(upkeepOf(api));
     expect([await statusOf(kept), await statusOf(gone)]).toEqual(["uploaded", "backing_data_permanently_deleted"]);
     await org.owner.delete(`/organizations/${org.name}/relationships/data-retention-policy`);
   });

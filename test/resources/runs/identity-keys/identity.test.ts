@@ -1,8 +1,8 @@
 /** Workload identity tokens: others can verify the signature, the run and the audience with the published keys. */
 import { createPublicKey, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { rotateIdentityKey, signIdentity } from "../../../../src/resources/runs/identity-keys/writes.ts";
-import { identityLifeMaxMs, stillShown } from "../../../../src/resources/runs/identity-keys/rules.ts";
+import { rotateIdentityKey, signIdentityTokens } from "../../../../src/resources/runs/identity-keys/writes.ts";
+import { identityLifeMaxMs, publishableKeys } from "../../../../src/resources/runs/identity-keys/rules.ts";
 import { operatorContext } from "../../../../src/service.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { testVault } from "../../../support/phases.ts";
@@ -19,8 +19,8 @@ const facts = (phase: "plan" | "apply" = "plan") => ({
   timeoutSeconds: 7200,
 });
 const env = (key: string, value: string, category = "env") => ({ key, value, category });
-const signed = (variables: Parameters<typeof signIdentity>[3], phase?: "apply") =>
-  api.database.write((tx) => signIdentity(tx, testVault, facts(phase), variables));
+const signed = (variables: Parameters<typeof signIdentityTokens>[3], phase?: "apply") =>
+  api.database.write((tx) => signIdentityTokens(tx, testVault, facts(phase), variables));
 
 const keys = async (): Promise<{ kid: string; [name: string]: unknown }[]> =>
   (await api.nobody.get("/.well-known/jwks")).body.keys;
@@ -118,7 +118,7 @@ describe("signIdentity", () => {
 
   it("does nothing if no token is requested", async () => {
     const before = api.database.statementCount();
-    expect(await api.database.write((tx) => signIdentity(tx, testVault, facts(), [env("A", "b")]))).toEqual([]);
+    expect(await api.database.write((tx) => signIdentityTokens(tx, testVault, facts(), [env("A", "b")]))).toEqual([]);
     expect(api.database.statementCount() - before).toBe(0);
   });
 
@@ -159,9 +159,9 @@ describe("rotateIdentityKey", () => {
   it("publishes a key exactly as long as its tokens may be valid", () => {
     const at = (ms: number) => ({ createdAt: new Date(ms).toISOString() });
     const keysOf = [at(1000), at(500), at(100)];
-    expect(stillShown(keysOf, 500 + identityLifeMaxMs - 1)).toEqual(keysOf);
-    expect(stillShown(keysOf, 500 + identityLifeMaxMs)).toEqual(keysOf.slice(0, 2));
-    expect(stillShown(keysOf, 1000 + identityLifeMaxMs)).toEqual(keysOf.slice(0, 1));
+    expect(publishableKeys(keysOf, 500 + identityLifeMaxMs - 1)).toEqual(keysOf);
+    expect(publishableKeys(keysOf, 500 + identityLifeMaxMs)).toEqual(keysOf.slice(0, 2));
+    expect(publishableKeys(keysOf, 1000 + identityLifeMaxMs)).toEqual(keysOf.slice(0, 1));
   });
 
   it("deletes keys that are no longer published", async () => {

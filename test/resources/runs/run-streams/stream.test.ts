@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Vault } from "../../../../src/database/vault.ts";
 import { readLog } from "../../../../src/resources/runs/phases/logs.ts";
-import { wholeCharacters } from "../../../../src/resources/runs/run-streams/events.ts";
+import { completeUtf8Length } from "../../../../src/resources/runs/run-streams/events.ts";
 import { feedOf } from "../../../../src/resources/runs/run-streams/feed.ts";
 import { useApi } from "../../../support/api.ts";
 import { details, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
@@ -228,7 +228,7 @@ it("complete UTF-8 characters are those whose last byte is present", () => {
     ["😀", 3, 0],
     ["😀", 4, 4],
   ] as const)
-    expect(wholeCharacters(Buffer.from(text).subarray(0, cut)), `${text} ${cut}`).toBe(whole);
+    expect(completeUtf8Length(Buffer.from(text).subarray(0, cut)), `${text} ${cut}`).toBe(whole);
   // Invalid UTF-8 is not waited for.
-  expect(wholeCharacters(Buffer.from([0x80, 0x80, 0x80, 0x80]))).toBe(4);
+  expect(completeUtf8Length(Buffer.from([0x80, 0x80, 0x80, 0x80]))).toBe(4);
 });

@@ -2,14 +2,14 @@
 import { describe, expect, it } from "vitest";
 import {
   finalStatuses,
-  refusalOf,
-  type RunEventName,
-  runEventNames,
+  refusalReason,
+  type LifecycleEventName,
+  lifecycleEventNames,
   type RunFacts,
   runStatuses,
   type RunStatus,
-  type Step,
-  stepOf,
+  type StatusTransition,
+  transitionOf,
 } from "../../../../src/resources/runs/runs/machine.ts";
 
 const plain: RunFacts = {
@@ -20,12 +20,12 @@ const plain: RunFacts = {
   autoApply: false,
   creatorMayApply: true,
   isApproved: true,
-  cancelAsked: false,
-  coolOffPassed: false,
+  isCancelRequested: false,
+  isCoolOffOver: false,
   hasChanges: false,
-  workspaceFree: true,
-  heldByDiscardable: false,
-  fetches: false,
+  isWorkspaceUnlocked: true,
+  isLockHolderDiscardable: false,
+  needsFetch: false,
 };
 
 const planOnly = { planOnly: true };
@@ -37,7 +37,7 @@ const byPlanner = { creatorMayApply: false };
 const canceling = { cancelAsked: true };
 const forceable = { cancelAsked: true, coolOffPassed: true };
 
-type Case = readonly [RunStatus, RunEventName, Partial<RunFacts>, Step];
+type Case = readonly [RunStatus, LifecycleEventName, Partial<RunFacts>, StatusTransition];
 const to = (...statuses: RunStatus[]) => ({ to: statuses });
 
 const freed = { lock: "freed" } as const;
@@ -47,8 +47,8 @@ const cases: readonly Case[] = [
   ["pending", "admit", { ...planOnly, ...held }, { ...to("plan_queued"), plan: "queued" }],
   ["pending", "admit", savePlan, { ...to("plan_queued"), plan: "queued" }],
   ["pending", "admit", { ...savePlan, ...held }, { ...to("plan_queued"), plan: "queued" }],
-  ["pending", "admit", { fetches: true }, { ...to("fetching"), lock: "taken" }],
-  ["pending", "admit", { ...planOnly, ...held, fetches: true }, to("fetching")],
+  ["pending", "admit", { needsFetch: true }, { ...to("fetching"), lock: "taken" }],
+  ["pending", "admit", { ...planOnly, ...held, needsFetch: true }, to("fetching")],
   ["pending", "refuse", {}, { ...to("errored"), plan: "errored", apply: "unreachable", ...freed }],
   ["fetching", "fetch-succeeded", {}, { ...to("fetching_completed", "plan_queued"), plan: "queued" }],
   ["fetching", "fetch-failed", {}, { ...to("errored"), plan: "unreachable", apply: "unreachable", ...freed }],
@@ -155,7 +155,7 @@ const cases: readonly Case[] = [
     forceable,
     { ...to("canceled"), apply: "unreachable", ...freed },
   ]),
-  ["pending", "force-execute", { ...held, heldByDiscardable: true }, to()],
+  ["pending", "force-execute", { ...held, isLockHolderDiscardable: true }, to()],
   ...(["pending", "fetching", "fetching_completed", "plan_queued"] as const).map((status): Case => [
     status,
     "workspace-deleted",
@@ -199,18 +199,18 @@ const everyRun = (status: RunStatus): RunFacts[] =>
 /** All combinations of facts, with all events. */
 const everything = runStatuses
   .flatMap(everyRun)
-  .flatMap((run) => runEventNames.map((event) => ({ run, event, step: stepOf(run, event) })));
+  .flatMap((run) => lifecycleEventNames.map((event) => ({ run, event, step: transitionOf(run, event) })));
 
 describe("a transition", () => {
   it.each(cases)("%s, %s %j", (status, event, facts, step) => {
-    expect(stepOf({ ...plain, ...facts, status }, event)).toEqual(step);
+    expect(transitionOf({ ...plain, ...facts, status }, event)).toEqual(step);
   });
 
   it("is refused for every pair without a row", () => {
     const named = new Set(cases.map(([status, event]) => `${status} ${event}`));
     for (const status of runStatuses)
-      for (const event of runEventNames) {
-        const taken = everyRun(status).filter((run) => stepOf(run, event) !== undefined);
+      for (const event of lifecycleEventNames) {
+        const taken = everyRun(status).filter((run) => transitionOf(run, event) !== undefined);
         expect(taken.length > 0, `${status} ${event}`).toBe(named.has(`${status} ${event}`));
       }
   });
@@ -227,13 +227,13 @@ describe("a transition", () => {
     ["planned", "force-cancel", {}],
     ["applying", "phase-returned", {}],
   ] as const)("is refused: %s, %s %j", (status, event, facts) => {
-    expect(stepOf({ ...plain, ...facts, status }, event)).toBeUndefined();
+    expect(transitionOf({ ...plain, ...facts, status }, event)).toBeUndefined();
   });
 
   it("never leaves a final status", () => {
     for (const status of finalStatuses)
-      for (const event of runEventNames)
-        expect(everyRun(status).every((run) => stepOf(run, event) === undefined)).toBe(true);
+      for (const event of lifecycleEventNames)
+        expect(everyRun(status).every((run) => transitionOf(run, event) === undefined)).toBe(true);
   });
 
   it("frees the lock exactly in final statuses", () => {
@@ -248,7 +248,7 @@ describe("a transition", () => {
 
   it("takes no lock for a plan-only run or a saved plan", () => {
     for (const run of everyRun("pending").filter((each) => each.planOnly || each.savePlan))
-      expect(stepOf(run, "admit")?.lock).toBeUndefined();
+      expect(transitionOf(run, "admit")?.lock).toBeUndefined();
   });
 });
 
@@ -256,7 +256,7 @@ describe("a refusal", () => {
   it("is a sentence for every refused pair", () => {
     const refused = everything.filter(({ step }) => step === undefined);
     expect(refused.length).toBeGreaterThan(everything.length / 2);
-    const wrong = refused.filter(({ run, event }) => !/^The run can't be .+\.$/.test(refusalOf(run, event)));
+    const wrong = refused.filter(({ run, event }) => !/^The run can't be .+\.$/.test(refusalReason(run, event)));
     expect(wrong.slice(0, 3)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /** Every transition over HTTP: the resulting run, plan, apply, lock and events. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Happening } from "../../../../src/resources/runs/runs/rules.ts";
+import type { TransitionInput } from "../../../../src/resources/runs/runs/rules.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, makeOrganization, type Org } from "../../../support/builders.ts";
 import { bring, happen, makeRun, makeRunnable, passCoolOff, showRun } from "../../../support/runs.ts";
@@ -56,8 +56,8 @@ async function runIn(
   return { id: (await makeRun(org.owner, workspace.id, attributes)).id, workspaceId: workspace.id };
 }
 
-const planned: Happening = { event: "phase-finished", hasChanges: true };
-const unchanged: Happening = { event: "phase-finished", hasChanges: false };
+const planned: TransitionInput = { event: "phase-finished", hasChanges: true };
+const unchanged: TransitionInput = { event: "phase-finished", hasChanges: false };
 
 describe("a finished plan", () => {
   it.each([
@@ -92,7 +92,7 @@ describe("a finished plan", () => {
     const { id } = await runIn(attributes);
     await happen(api, id, { event: "claim" });
     expect((await look(id)).statuses).toEqual(["planning", "running", "pending"]);
-    await happen(api, id, ending as Happening);
+    await happen(api, id, ending as TransitionInput);
     const shown = await look(id);
     expect(shown.statuses).toEqual(statuses);
     expect(shown.heldBy).toBe(holds ? id : null);

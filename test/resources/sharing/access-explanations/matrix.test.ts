@@ -4,7 +4,7 @@
  * design.
  */
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { raised } from "../../../../src/resources/shared/versions.ts";
+import { incrementedVersion } from "../../../../src/resources/shared/versions.ts";
 import {
   type Abilities,
   byOrganizationPermission,
@@ -115,7 +115,7 @@ describe("matrix", () => {
     await api.database.write((tx) =>
       tx.db
         .updateTable("workspaces")
-        .set({ resourceCount: 1, ...raised })
+        .set({ resourceCount: 1, ...incrementedVersion })
         .where("id", "=", workspace.id)
         .execute(),
     );

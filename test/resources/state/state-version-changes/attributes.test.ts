@@ -1,7 +1,7 @@
 /** GET /state-versions/:state_version_id/changes: a changed resource, attribute by attribute, without what is secret. */
 import { createHook } from "node:async_hooks";
 import { beforeAll, describe, expect, it } from "vitest";
-import { Marks } from "../../../../src/resources/state/state-version-changes/marks.ts";
+import { SensitiveMarks } from "../../../../src/resources/state/state-version-changes/marks.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
 import { expectLinear } from "../../../support/growth.ts";
@@ -199,7 +199,7 @@ describe("listStateVersionChanges: a state made to take long", () => {
     const pathsOf = (size: number, name: string) =>
       Array.from({ length: size / 16 }, (_, index) => ["a", `${name}${index}`]);
     const work = (size: number) => {
-      const marks = new Marks(pathsOf(size, "marked"));
+      const marks = new SensitiveMarks(pathsOf(size, "marked"));
       expect(pathsOf(size, "open").some((path) => marks.hide(path))).toBe(false);
       expect(pathsOf(size, "marked").every((path) => marks.hide(path))).toBe(true);
     };

@@ -1,6 +1,6 @@
 /** Outputs of every type with full precision, from three endpoints and as includes of workspaces. */
 import { describe, expect, it } from "vitest";
-import { readLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { parseLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
 import { fetchState, lineage, stateOf, upkeepOf, writeState } from "../../../support/states.ts";
@@ -97,7 +97,7 @@ describe("an output", () => {
     };
     const state = stateOf({ outputs });
     const version = await stage.write(state);
-    await readLargeStates(upkeepOf(api));
+    await parseLargeStates(upkeepOf(api));
     expect((await listed(version.id)).map(({ attributes }) => [attributes.name, attributes.value])).toEqual([
       ["large", null],
       ["small", "y"],

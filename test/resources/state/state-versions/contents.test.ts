@@ -3,9 +3,9 @@
  * delay smaller ones.
  */
 import { describe, expect, it } from "vitest";
-import { digestOf } from "../../../../src/resources/shared/contents/contents.ts";
+import { streamDigest } from "../../../../src/resources/shared/contents/contents.ts";
 import { stateLimit } from "../../../../src/resources/state/state-versions/kinds.ts";
-import { readLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { parseLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
 import { base64, managed, stateOf, stateOfSize, upkeepOf, writeState } from "../../../support/states.ts";
@@ -212,7 +212,7 @@ describe("bounds", () => {
       for (let index = 0; index < count; index += 1) yield piece;
       yield Buffer.of(0);
     }
-    await expect(digestOf(pieces(4), stateLimit)).rejects.toMatchObject({
+    await expect(streamDigest(pieces(4), stateLimit)).rejects.toMatchObject({
       code: "too-large",
       message: "A state can have at most 268435456 bytes; this one has more.",
     });
@@ -242,7 +242,7 @@ async function readInOrder(
   const order: string[] = [];
   const work = upkeepOf(api);
   let steps = 0;
-  await readLargeStates({
+  await parseLargeStates({
     ...work,
     step: async (inner) => {
       const done = await work.step(inner);

@@ -1,14 +1,14 @@
 /** Large states: stored immediately, processed later by a job that can be interrupted at any step. */
 import { describe, expect, it } from "vitest";
 import {
-  readLargeStates,
+  parseLargeStates,
   removeSupersededResources,
 } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data } from "../../../support/builders.ts";
 import { managed, put, stateOf, upkeepOf } from "../../../support/states.ts";
 import { expectRefused, expectSent, setVersion, uploadUrlOf, useStage, versionRow } from "./support.ts";
-import type { JobWork } from "../../../../src/resources/shared/job-work.ts";
+import type { JobContext } from "../../../../src/resources/shared/job-work.ts";
 
 const woken: string[] = [];
 const api = useApi({ wake: (job) => woken.push(job) });
@@ -20,7 +20,7 @@ const filler = "x".repeat(1_100_000);
 const large = (serial: number, count: number) =>
   stateOf({ serial, outputs, resources: [managed("many", count), managed("filler", 1, { filler })] });
 
-const read = (work: JobWork = upkeepOf(api)) => readLargeStates(work);
+const read = (work: JobContext = upkeepOf(api)) => parseLargeStates(work);
 const listed = async (query = ""): Promise<Json> => (await stage.owner.get(`${stage.path}/resources${query}`)).body;
 const workspaceShows = async () => {
   const { attributes, relationships } = data(await stage.shown());
@@ -28,7 +28,7 @@ const workspaceShows = async () => {
 };
 
 /** A job that is aborted after this many steps. */
-function interruptedAfter(steps: number): JobWork {
+function interruptedAfter(steps: number): JobContext {
   const stop = new AbortController();
   const work = upkeepOf(api, { signal: stop.signal });
   let left = steps;

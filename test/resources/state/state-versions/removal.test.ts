@@ -5,10 +5,10 @@
 import { describe, expect, it } from "vitest";
 import {
   enforceRetention,
-  readLargeStates,
+  parseLargeStates,
   removeAbandonedUploads,
 } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
-import type { JobWork } from "../../../../src/resources/shared/job-work.ts";
+import type { JobContext } from "../../../../src/resources/shared/job-work.ts";
 import { type Answer, type Caller, type Json, startApi, useApi } from "../../../support/api.ts";
 import { data } from "../../../support/builders.ts";
 import {
@@ -36,7 +36,7 @@ const rowsOf = async (id: string): Promise<number> =>
   ).length;
 
 /** Work that notes what is left after each of its steps. */
-function noting(id: string, left: number[], work: JobWork = upkeepOf(api)): JobWork {
+function noting(id: string, left: number[], work: JobContext = upkeepOf(api)): JobContext {
   return {
     ...work,
     step: async (inner) => {
@@ -49,7 +49,7 @@ function noting(id: string, left: number[], work: JobWork = upkeepOf(api)): JobW
 
 const read = async (count: number) => {
   const version = await stage.write(stateOf({ resources: [managed("many", count)] }));
-  await readLargeStates(upkeepOf(api));
+  await parseLargeStates(upkeepOf(api));
   expect(await rowsOf(version.id)).toBe(count);
   return version.id as string;
 };
@@ -101,7 +101,7 @@ describe("the resources of a deleted workspace", () => {
     const { id } = await stage.write(stateOf({ resources: [managed("many", 1600)] }));
     const work = upkeepOf(api);
     let steps = 0;
-    await readLargeStates({
+    await parseLargeStates({
       ...work,
       step: async (inner) => {
         const done = await work.step(inner);

@@ -1,7 +1,7 @@
 /** Signed URLs and state contents appear neither in the log, nor in the audit log, nor unencrypted in any table. */
 import pino from "pino";
 import { expect, it } from "vitest";
-import { readLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { parseLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data } from "../../../support/builders.ts";
 import { dump } from "../../../support/register.ts";
@@ -48,7 +48,7 @@ it("whatever is done with states", async () => {
   const large = stateOfSize(1_200_000, { ...facts, serial: 3 });
   const third = signed(await stage.announce(large));
   expectSent(await put(uploadUrlOf(third), large));
-  await readLargeStates(upkeepOf(api));
+  await parseLargeStates(upkeepOf(api));
   await stage.unlock();
 
   const outputIds = data(await owner.get(`/state-versions/${third.id}/outputs`)).map(({ id }: Json) => id);

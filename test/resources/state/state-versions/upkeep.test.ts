@@ -1,6 +1,6 @@
 /** Background jobs for states: retention, abandoned uploads, and resources of superseded states. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { ofStateVersion } from "../../../../src/resources/state/state-versions/kinds.ts";
+import { stateVersionOwner } from "../../../../src/resources/state/state-versions/kinds.ts";
 import { appendChunk, beginContent } from "../../../../src/resources/shared/contents/store.ts";
 import {
   enforceRetention,
@@ -194,7 +194,7 @@ describe("removeAbandonedUploads", () => {
     const content = {
       id: "sc-left-by-a-killed-server",
       organizationId,
-      owner: ofStateVersion(version.id),
+      owner: stateVersionOwner(version.id),
       kind: "state",
     };
     await api.database.write(async (tx) => {

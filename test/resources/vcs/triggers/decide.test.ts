@@ -1,11 +1,11 @@
 /** Whether an event starts a run, and why not: a table of cases, and a simple reimplementation of the rules. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decide, type Known, type Verdict, type Watch } from "../../../../src/resources/vcs/triggers/decide.ts";
+import { decide, type TriggerFacts, type TriggerDecision, type TriggerSettings } from "../../../../src/resources/vcs/triggers/decide.ts";
 import {
-  type Happening,
-  nameOf,
-  nobody,
+  type VcsRepositoryEvent,
+  eventLabel,
+  unknownSender,
   type PullRequest,
   type Push,
   type TagPush,
@@ -18,7 +18,7 @@ const common = {
   message: "A change" as string | null,
   commitUrl: null,
   compareUrl: null,
-  sender: nobody,
+  sender: unknownSender,
   defaultBranch: "main" as string | null,
 };
 const push: Push = { ...common, kind: "push", branch: "main", before: null, isDeleted: false, files: ["main.tf"] };
@@ -37,7 +37,7 @@ const request: PullRequest = {
   ref: null,
   files: null,
 };
-const watch: Watch = {
+const watch: TriggerSettings = {
   executionMode: "remote",
   branch: null,
   tagsRegex: null,
@@ -48,14 +48,14 @@ const watch: Watch = {
   speculativeEnabled: true,
   queueAllRuns: true,
 };
-const known: Known = { hasManualRun: false, plansForks: false };
+const known: TriggerFacts = { hasManualRun: false, plansForks: false };
 
-const run: Verdict = { action: "run" };
-const plan: Verdict = { action: "plan" };
-const no = (why: string): Verdict => ({ action: "nothing", why });
-const ask = (what: "files" | "default-branch"): Verdict => ({ action: "ask", what });
+const run: TriggerDecision = { action: "run" };
+const plan: TriggerDecision = { action: "plan" };
+const no = (why: string): TriggerDecision => ({ action: "nothing", why });
+const ask = (what: "files" | "default-branch"): TriggerDecision => ({ action: "ask", what });
 
-type Case = readonly [string, Happening, Partial<Watch>, Verdict, Partial<Known>?];
+type Case = readonly [string, VcsRepositoryEvent, Partial<TriggerSettings>, TriggerDecision, Partial<TriggerFacts>?];
 
 const patterns = { triggerPatterns: ["modules/**/*.tf"] };
 const prefixes = { triggerPrefixes: ["/modules/"] };
@@ -229,7 +229,7 @@ describe("decide", () => {
 
 describe("nameOf", () => {
   it("names the kind and the commit", () => {
-    expect([push, tag, request].map(nameOf)).toEqual([
+    expect([push, tag, request].map(eventLabel)).toEqual([
       "push 9f86d08",
       "tag v1.2.0 (9f86d08)",
       "pull request 7 (9f86d08)",
@@ -241,7 +241,7 @@ const word = fc.constantFrom("main", "dev");
 const file = fc.constantFrom("a", "a/b", "a/b/c.tf", "ab/c", "c.tf");
 const files = fc.option(fc.array(file, { maxLength: 3 }));
 const message = fc.constantFrom(null, "fine", "x [skip ci]", "[CI SKIP] x", "skip ci");
-const happenings: fc.Arbitrary<Happening> = fc.oneof(
+const happenings: fc.Arbitrary<VcsRepositoryEvent> = fc.oneof(
   fc
     .record({ branch: word, defaultBranch: fc.option(word), isDeleted: fc.boolean(), files, message })
     .map((part) => ({ ...push, ...part })),
@@ -252,7 +252,7 @@ const happenings: fc.Arbitrary<Happening> = fc.oneof(
     .record({ target: word, defaultBranch: fc.option(word), fork: fc.option(fc.constant("eve/x")), message })
     .map((part) => ({ ...request, ...part })),
 );
-const watches: fc.Arbitrary<Watch> = fc.record({
+const watches: fc.Arbitrary<TriggerSettings> = fc.record({
   executionMode: fc.constantFrom("remote", "agent", "local"),
   branch: fc.option(word),
   tagsRegex: fc.option(fc.constantFrom("^v", "1")),
@@ -263,7 +263,7 @@ const watches: fc.Arbitrary<Watch> = fc.record({
   speculativeEnabled: fc.boolean(),
   queueAllRuns: fc.boolean(),
 });
-const knowns: fc.Arbitrary<Known> = fc.record({
+const knowns: fc.Arbitrary<TriggerFacts> = fc.record({
   defaultBranch: fc.option(fc.option(word), { nil: undefined }),
   files: fc.option(files, { nil: undefined }),
   hasManualRun: fc.boolean(),
@@ -286,7 +286,7 @@ const foldersByHand: Record<string, RegExp> = {
 };
 
 /** The rules one after another, without regard to speed or messages. */
-function decideSimply(what: Happening, settings: Watch, facts: Known): Verdict["action"] {
+function decideSimply(what: VcsRepositoryEvent, settings: TriggerSettings, facts: TriggerFacts): TriggerDecision["action"] {
   if (settings.executionMode === "local") return "nothing";
   if (what.kind !== "pull-request" && what.isDeleted) return "nothing";
   if (what.kind === "push" && settings.tagsRegex !== null) return "nothing";

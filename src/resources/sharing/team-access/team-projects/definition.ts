@@ -1,17 +1,17 @@
 /** A team's access to a project and its workspaces. */
 import { z } from "zod";
-import { projectLevel, projectLevelNames } from "../../../../access/levels.ts";
-import { maskOf, type PermissionSet, setOf } from "../../../../access/permission-set.ts";
+import { projectLevelPermissions, projectLevelNames } from "../../../../access/levels.ts";
+import { maskOf, type PermissionSet, permissionSetOf } from "../../../../access/permission-set.ts";
 import { defineResource } from "../../../../jsonapi/define.ts";
 import { textParameter } from "../../../../jsonapi/query.ts";
 import { flag, oneOf } from "../../../../jsonapi/schemas.ts";
 import {
-  endDoc,
-  endFaults,
-  endSchema,
+  expiresAtDoc,
+  expiresAtFaults,
+  expiresAtSchema,
   reasonDoc,
   reasonSchema,
-  type SentEnding,
+  type GrantExpiryInput,
 } from "../../../shared/grants/ending.ts";
 import type { AccessRecord } from "../kind.ts";
 
@@ -51,7 +51,7 @@ const shownOnWorkspaces = (set: PermissionSet) => ({
   "run-tasks": set.runTasks,
   "policy-overrides": set.policyOverrides,
 });
-const chosenByDefault = setOf(maskOf(projectLevel("custom")));
+const chosenByDefault = permissionSetOf(maskOf(projectLevelPermissions("custom")));
 
 const managers =
   "'manage' on the project's teams: owners, teams with 'manage-projects', project admins, the organization's token; at most the caller's own access";
@@ -69,7 +69,7 @@ export const teamProjects = defineResource<AccessRecord>()(({ required, optional
       projectAccess,
       "The team's permissions on the project: implied by the level, or chosen if it is 'custom'.",
       {
-        from: ({ permissions }) => shownOnProject(setOf(permissions)),
+        from: ({ permissions }) => shownOnProject(permissionSetOf(permissions)),
         default: shownOnProject(chosenByDefault),
         column: false,
       },
@@ -78,15 +78,15 @@ export const teamProjects = defineResource<AccessRecord>()(({ required, optional
       workspaceAccess,
       "The team's permissions on the project's workspaces: implied by the level, or chosen if it is 'custom'.",
       {
-        from: ({ permissions }) => shownOnWorkspaces(setOf(permissions)),
+        from: ({ permissions }) => shownOnWorkspaces(permissionSetOf(permissions)),
         default: shownOnWorkspaces(chosenByDefault),
         column: false,
       },
     ),
-    "expires-at": optional(endSchema, endDoc, { default: null }),
+    "expires-at": optional(expiresAtSchema, expiresAtDoc, { default: null }),
     reason: optional(reasonSchema, reasonDoc, { default: null }),
   },
-  bodyFaults: ({ expiresAt }: SentEnding) => endFaults(expiresAt),
+  bodyFaults: ({ expiresAt }: GrantExpiryInput) => expiresAtFaults(expiresAt),
   relationships: {
     team: toOne("teams", "The team that has access.", {
       create: "required",

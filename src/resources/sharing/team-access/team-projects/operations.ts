@@ -1,10 +1,10 @@
 /** Team access to projects: the project-specific part. */
-import { type ProjectLevel, projectLevel } from "../../../../access/levels.ts";
+import { type ProjectLevel, projectLevelPermissions } from "../../../../access/levels.ts";
 import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../../access/permissions/project.ts";
 import type { UpdateAttributes } from "../../../../jsonapi/define.ts";
 import { implement } from "../../../shared/context.ts";
-import type { AccessKind, Chosen } from "../kind.ts";
-import { changeAccess, giveAccess, listAccess, showAccess, takeAccessAway } from "../operations.ts";
+import type { AccessKind, ChosenPermissions } from "../kind.ts";
+import { updateAccess, createAccess, listAccess, showAccess, deleteAccess } from "../operations.ts";
 import { statementsOf } from "../store.ts";
 import { teamProjects } from "./definition.ts";
 import { projectTables } from "./store.ts";
@@ -14,13 +14,13 @@ export const teamProjectKind: AccessKind = {
   thing: "project",
   tables: projectTables,
   find: statementsOf(projectTables),
-  implied: (level) => projectLevel(level as ProjectLevel),
+  implied: (level) => projectLevelPermissions(level as ProjectLevel),
   sees: (granted) => projectPermissions(granted)["can-read"],
   rights: projectRightsOf,
   needs: projectRightNeeds["can-manage-team-access"],
 };
 
-function chosenIn({ projectAccess = {}, workspaceAccess = {} }: UpdateAttributes<typeof teamProjects>): Chosen {
+function chosenIn({ projectAccess = {}, workspaceAccess = {} }: UpdateAttributes<typeof teamProjects>): ChosenPermissions {
   const within = (parent: string, chosen: object) =>
     Object.entries(chosen).map(([name, value]) => [`${parent}.${name}`, value]);
   return Object.fromEntries([
@@ -36,7 +36,7 @@ export const teamProjectResource = implement(teamProjects, {
   showTeamProject: ({ context, params }) => showAccess(teamProjectKind, context, params.teamProjectId),
 
   createTeamProject: ({ context, body: { attributes, relationships } }) =>
-    giveAccess(teamProjectKind, context, {
+    createAccess(teamProjectKind, context, {
       teamId: relationships.team,
       targetId: relationships.project,
       level: attributes.access,
@@ -45,12 +45,12 @@ export const teamProjectResource = implement(teamProjects, {
     }),
 
   updateTeamProject: ({ context, params, body: { attributes } }) =>
-    changeAccess(teamProjectKind, context, {
+    updateAccess(teamProjectKind, context, {
       id: params.teamProjectId,
       level: attributes.access,
       chosen: chosenIn(attributes),
       ending: attributes,
     }),
 
-  deleteTeamProject: ({ context, params }) => takeAccessAway(teamProjectKind, context, params.teamProjectId),
+  deleteTeamProject: ({ context, params }) => deleteAccess(teamProjectKind, context, params.teamProjectId),
 });

@@ -1,7 +1,7 @@
 /** The tables of team access to projects, which have a counter of records. */
 import { sql } from "kysely";
-import { countTeams } from "../../../register/projects/writes.ts";
-import { endedOnProject } from "../../../shared/grants/in-force.ts";
+import { adjustTeamCount } from "../../../register/projects/writes.ts";
+import { expiredCountOnProject } from "../../../shared/grants/in-force.ts";
 import { projectGrants } from "../../../shared/grants/reads.ts";
 import type { AccessTables } from "../kind.ts";
 
@@ -13,6 +13,6 @@ export const projectTables: AccessTables = {
     projectGrants(sql.ref("x.organizationId"), sql.ref("x.id"), principal, through),
     sql<number | null>`cast(null as bigint)`.as("workspaceAccess"),
   ],
-  teamCount: sql<number | null>`x.team_count - ${endedOnProject(sql.ref("x.id"))}`,
-  count: countTeams,
+  teamCount: sql<number | null>`x.team_count - ${expiredCountOnProject(sql.ref("x.id"))}`,
+  count: adjustTeamCount,
 };

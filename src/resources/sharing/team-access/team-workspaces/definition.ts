@@ -1,25 +1,25 @@
 /** A team's access to a single workspace. */
-import { workspaceLevel, workspaceLevelNames } from "../../../../access/levels.ts";
-import { maskOf, type Permission, setOf, valueIn } from "../../../../access/permission-set.ts";
+import { workspaceLevelPermissions, workspaceLevelNames } from "../../../../access/levels.ts";
+import { maskOf, type Permission, permissionSetOf, permissionValue } from "../../../../access/permission-set.ts";
 import { defineResource } from "../../../../jsonapi/define.ts";
 import { textParameter } from "../../../../jsonapi/query.ts";
 import { flag, oneOf } from "../../../../jsonapi/schemas.ts";
 import {
-  endDoc,
-  endFaults,
-  endSchema,
+  expiresAtDoc,
+  expiresAtFaults,
+  expiresAtSchema,
   reasonDoc,
   reasonSchema,
-  type SentEnding,
+  type GrantExpiryInput,
 } from "../../../shared/grants/ending.ts";
 import type { AccessRecord } from "../kind.ts";
 
-const chosenByDefault = setOf(maskOf(workspaceLevel("custom")));
+const chosenByDefault = permissionSetOf(maskOf(workspaceLevelPermissions("custom")));
 
 /** A permission that the level implies, or that is chosen if it is 'custom'. */
 const given = (permission: Permission) =>
   ({
-    from: ({ permissions }: AccessRecord) => valueIn(permissions, permission),
+    from: ({ permissions }: AccessRecord) => permissionValue(permissions, permission),
     default: chosenByDefault[permission],
     column: false,
   }) as const;
@@ -47,10 +47,10 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
     "workspace-locking": optional(flag(), "Locking and unlocking the workspace.", given("locking")),
     "run-tasks": optional(flag(), "Managing the workspace's run tasks.", given("runTasks")),
     "policy-overrides": optional(flag(), "Overriding policies that stopped a run.", given("policyOverrides")),
-    "expires-at": optional(endSchema, endDoc, { default: null }),
+    "expires-at": optional(expiresAtSchema, expiresAtDoc, { default: null }),
     reason: optional(reasonSchema, reasonDoc, { default: null }),
   },
-  bodyFaults: ({ expiresAt }: SentEnding) => endFaults(expiresAt),
+  bodyFaults: ({ expiresAt }: GrantExpiryInput) => expiresAtFaults(expiresAt),
   relationships: {
     team: toOne("teams", "The team that has access.", {
       create: "required",

@@ -1,15 +1,15 @@
 /** Team access to workspaces: the workspace-specific part. */
-import { type WorkspaceLevel, workspaceLevel } from "../../../../access/levels.ts";
+import { type WorkspaceLevel, workspaceLevelPermissions } from "../../../../access/levels.ts";
 import {
-  seesWorkspace,
+  canSeeWorkspace,
   workspacePermissionNeeds,
   workspaceRightsOf,
 } from "../../../../access/permissions/workspace.ts";
 import type { UpdateAttributes } from "../../../../jsonapi/define.ts";
 import { kebab } from "../../../../kernel/names.ts";
 import { implement } from "../../../shared/context.ts";
-import type { AccessKind, Chosen } from "../kind.ts";
-import { changeAccess, giveAccess, listAccess, showAccess, takeAccessAway } from "../operations.ts";
+import type { AccessKind, ChosenPermissions } from "../kind.ts";
+import { updateAccess, createAccess, listAccess, showAccess, deleteAccess } from "../operations.ts";
 import { statementsOf } from "../store.ts";
 import { teamWorkspaces } from "./definition.ts";
 import { workspaceTables } from "./store.ts";
@@ -19,13 +19,13 @@ export const teamWorkspaceKind: AccessKind = {
   thing: "workspace",
   tables: workspaceTables,
   find: statementsOf(workspaceTables),
-  implied: (level) => workspaceLevel(level as WorkspaceLevel),
-  sees: seesWorkspace,
+  implied: (level) => workspaceLevelPermissions(level as WorkspaceLevel),
+  sees: canSeeWorkspace,
   rights: workspaceRightsOf,
   needs: workspacePermissionNeeds["can-update"],
 };
 
-function chosenIn(attributes: UpdateAttributes<typeof teamWorkspaces>): Chosen {
+function chosenIn(attributes: UpdateAttributes<typeof teamWorkspaces>): ChosenPermissions {
   const { access: _level, expiresAt: _end, reason: _reason, ...permissions } = attributes;
   const chosen = Object.entries(permissions);
   return Object.fromEntries(chosen.map(([name, value]) => [kebab(name), value]));
@@ -38,7 +38,7 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
   showTeamWorkspace: ({ context, params }) => showAccess(teamWorkspaceKind, context, params.teamWorkspaceId),
 
   createTeamWorkspace: ({ context, body: { attributes, relationships } }) =>
-    giveAccess(teamWorkspaceKind, context, {
+    createAccess(teamWorkspaceKind, context, {
       teamId: relationships.team,
       targetId: relationships.workspace,
       level: attributes.access,
@@ -47,12 +47,12 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
     }),
 
   updateTeamWorkspace: ({ context, params, body: { attributes } }) =>
-    changeAccess(teamWorkspaceKind, context, {
+    updateAccess(teamWorkspaceKind, context, {
       id: params.teamWorkspaceId,
       level: attributes.access,
       chosen: chosenIn(attributes),
       ending: attributes,
     }),
 
-  deleteTeamWorkspace: ({ context, params }) => takeAccessAway(teamWorkspaceKind, context, params.teamWorkspaceId),
+  deleteTeamWorkspace: ({ context, params }) => deleteAccess(teamWorkspaceKind, context, params.teamWorkspaceId),
 });

@@ -8,22 +8,22 @@ import { conflict, refuseIfAny } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
 import { now } from "../../../../kernel/time.ts";
 import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
-import { holdsLock, nameOfHolder } from "../../../register/workspaces/holder.ts";
+import { holdsLock, lockHolderName } from "../../../register/workspaces/holder.ts";
 import type { WorkspaceView } from "../../../register/workspaces/view.ts";
 import { recordChange } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import { insertContents, type PreparedContent, prepareContent } from "../../../shared/contents/contents.ts";
 import { stateVersions, type StateVersionView } from "../definition.ts";
-import { ofStateVersion } from "../kinds.ts";
+import { stateVersionOwner } from "../kinds.ts";
 import { refuseTooLarge } from "../request.ts";
 import { newStateVersion, runFaults, successionObstacle } from "../rules.ts";
-import { findSuccession, insertStateVersion, inWorkspace } from "../store.ts";
-import { writeOutcome } from "./outcome.ts";
-import { PassingState, processingJob, type ReadState, rowsOf } from "./reading.ts";
+import { findSuccession, insertStateVersion, stateVersionViewIn } from "../store.ts";
+import { recordArrival } from "./outcome.ts";
+import { StateParser, processingJob, type ParsedState, rowsFromState } from "./reading.ts";
 
-type Attributes = CreateAttributes<typeof stateVersions>;
-type Relationships = { readonly run?: string | null | undefined };
-type Writable = Granted<WorkspaceView, "can-create-state-versions">;
+type StateVersionAttributes = CreateAttributes<typeof stateVersions>;
+type StateVersionRelationships = { readonly run?: string | null | undefined };
+type WritableWorkspace = Granted<WorkspaceView, "can-create-state-versions">;
 
 /**
  * Raises `too-large`, `invalid` for content that is not a state, and `conflict` if the caller does not hold the lock or
@@ -32,29 +32,29 @@ type Writable = Granted<WorkspaceView, "can-create-state-versions">;
 export async function createStateVersion(
   context: Context,
   workspaceId: string,
-  { attributes, relationships }: { readonly attributes: Attributes; readonly relationships: Relationships },
+  { attributes, relationships }: { readonly attributes: StateVersionAttributes; readonly relationships: StateVersionRelationships },
 ): Promise<DocumentAnswer<StateVersionView>> {
   refuseTooLarge(attributes);
   refuseIfAny(runFaults(context.actor, relationships.run));
   const id = newId("state-versions");
   // Parsed, compressed and encrypted before the transaction, which locks the workspace's row.
-  const inline = await broughtBy(context, id, attributes);
+  const inline = await readInlineState(context, id, attributes);
   const view = await context.database.write(async (tx) => {
-    const workspace = await loadWritable(tx, context, workspaceId, true);
+    const workspace = await loadWritableWorkspace(tx, context, workspaceId, true);
     const { position, previous, latest, predecessorId, hasPending } = await findSuccession(tx, workspace.id);
     const facts = { id, position, workspace, ownLineage: inline?.read.file.lineage, createdAt: now() };
     const announced = newStateVersion(attributes, facts, context.actor);
     const obstacle = attributes.force ? undefined : successionObstacle(latest, announced);
     if (obstacle !== undefined) throw obstacle;
 
-    const rows = inline && rowsOf(context.vault, announced, inline.read);
-    const version: StateVersionTable = { ...announced, ...rows?.columns, ...arrivalOf(inline?.contents) };
+    const rows = inline && rowsFromState(context.vault, announced, inline.read);
+    const version: StateVersionTable = { ...announced, ...rows?.columns, ...contentColumns(inline?.contents) };
     await insertStateVersion(tx, workspace, version);
     if (inline !== undefined && rows !== undefined) {
       await insertContents(tx, workspace, inline.contents);
-      await writeOutcome(tx, context, workspace, { version, rows, predecessorId, hasPending });
+      await recordArrival(tx, context, workspace, { version, rows, predecessorId, hasPending });
     }
-    const shown = inWorkspace({ ...version, ...previous }, workspace, context);
+    const shown = stateVersionViewIn({ ...version, ...previous }, workspace, context);
     await recordChange(tx, context, stateVersions, { after: shown }, { after: { workspace: workspace.id } });
     return shown;
   });
@@ -68,51 +68,51 @@ export async function admitWriter(request: {
   readonly params: { readonly workspaceId: string };
 }): Promise<void> {
   const { context, params } = request;
-  await loadWritable(context.database.reader, context, params.workspaceId);
+  await loadWritableWorkspace(context.database.reader, context, params.workspaceId);
 }
 
 /** Raises `not-found`, `forbidden`, and `conflict` unless the caller holds the workspace's lock. */
-export async function loadWritable(tx: Tx, context: Context, workspaceId: string, lock = false): Promise<Writable> {
+export async function loadWritableWorkspace(tx: Tx, context: Context, workspaceId: string, lock = false): Promise<WritableWorkspace> {
   const visible = await loadWorkspace(tx, context, { workspaceId }, lock);
   const workspace = grantWorkspace(visible, "can-create-state-versions");
   if (workspace.lockedByType === null)
     throw conflict("Unable to write state. The workspace is not locked. Lock it first.");
   if (!holdsLock(context.actor, workspace))
     throw conflict(
-      `Unable to write state. The workspace is locked by ${nameOfHolder(workspace)}. Only the lock holder can write state until the workspace is unlocked.`,
+      `Unable to write state. The workspace is locked by ${lockHolderName(workspace)}. Only the lock holder can write state until the workspace is unlocked.`,
     );
   return workspace;
 }
 
-interface Brought {
-  readonly read: ReadState;
+interface InlineState {
+  readonly read: ParsedState;
   readonly contents: readonly PreparedContent[];
 }
 
 const sliceBytes = 64 * 1024;
 
 /** Undefined if the request has no content. Raises `invalid` for content that is not a state. */
-async function broughtBy(
+async function readInlineState(
   { vault }: Context,
   stateVersionId: string,
-  { state, jsonState }: Attributes,
-): Promise<Brought | undefined> {
+  { state, jsonState }: StateVersionAttributes,
+): Promise<InlineState | undefined> {
   if (state === undefined) return undefined;
-  const parser = new PassingState();
+  const parser = new StateParser();
   for (let start = 0; start < state.length; start += sliceBytes) {
     parser.write(state.subarray(start, start + sliceBytes));
     // Yields to other requests.
     if (start + sliceBytes < state.length) await setImmediate();
   }
   const read = parser.end();
-  const owner = ofStateVersion(stateVersionId);
+  const owner = stateVersionOwner(stateVersionId);
   const contents = [await prepareContent(vault, { owner, kind: "state" }, state)];
   if (jsonState) contents.push(await prepareContent(vault, { owner, kind: "json" }, jsonState));
   return { read, contents };
 }
 
 /** The columns of a version that has its content; none while it is pending. */
-function arrivalOf(contents: readonly PreparedContent[] | undefined): Partial<StateVersionTable> {
+function contentColumns(contents: readonly PreparedContent[] | undefined): Partial<StateVersionTable> {
   if (contents === undefined) return {};
   const [state, json] = contents;
   return { status: "finalized", size: state?.size ?? 0, hasJson: Number(json !== undefined), uploadExpiresAt: null };

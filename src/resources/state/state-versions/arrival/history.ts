@@ -3,28 +3,28 @@
  * workspace must be unlocked, and its latest version must be the one imported last. The import announces a version
  * before it sends the content, so that an interrupted import can resume.
  */
-import { type Granted, madeIn } from "../../../../access/granted.ts";
+import { type Granted, withProofOf } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { conflict, notFound } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
 import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
-import { nameOfHolder } from "../../../register/workspaces/holder.ts";
+import { lockHolderName } from "../../../register/workspaces/holder.ts";
 import type { WorkspaceView } from "../../../register/workspaces/view.ts";
-import { setBroughtState } from "../../../register/workspaces/writes.ts";
+import { setImportedState } from "../../../register/workspaces/writes.ts";
 import { recordEvent } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
-import { completeContent, giveUp, receiveContent, type StoredContent } from "../../../shared/contents/contents.ts";
+import { completeContent, discardUpload, receiveContent, type StoredContent } from "../../../shared/contents/contents.ts";
 import { insertResources } from "../../resources/writes.ts";
 import { insertOutputs } from "../../state-version-outputs/writes.ts";
-import { ofStateVersion, stateLimit } from "../kinds.ts";
-import { unread } from "../rules.ts";
+import { stateVersionOwner, stateLimit } from "../kinds.ts";
+import { unparsedColumns } from "../rules.ts";
 import { findInWorkspace, findSuccession, insertStateVersion, updateStateVersion } from "../store.ts";
 import { findPreviousVersion } from "../reads.ts";
-import { PassingState, type ReadState, rowsOf } from "./reading.ts";
+import { StateParser, type ParsedState, rowsFromState } from "./reading.ts";
 
 /** What the importer knows before it sends the content. */
-export interface HistoricState {
+export interface ImportedState {
   readonly serial: number;
   /** Null to use the lineage in the content. */
   readonly lineage: string | null;
@@ -37,15 +37,15 @@ export interface HistoricState {
   readonly after: string | undefined;
 }
 
-type Writable = Granted<WorkspaceView, "can-create-state-versions">;
+type ImportTarget = Granted<WorkspaceView, "can-create-state-versions">;
 
 /**
  * Returns the new version's id. `note` is called in the same transaction. Raises `conflict` if the workspace is in use.
  */
-export async function announceHistoricState(
+export async function announceImportedState(
   context: Context,
   workspaceId: string,
-  state: HistoricState,
+  state: ImportedState,
   note: (tx: Tx, id: string) => Promise<void>,
 ): Promise<string> {
   const id = newId("state-versions");
@@ -61,27 +61,27 @@ export async function announceHistoricState(
 }
 
 /** Raises `conflict` if the workspace is in use, and `invalid` for content that is not a state. */
-export async function receiveHistoricState(
+export async function receiveImportedState(
   context: Context,
   workspaceId: string,
   id: string,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const { organizationId } = await loadUnused(context.database.reader, context, workspaceId);
-  const parser = new PassingState();
-  const location = { organizationId, owner: ofStateVersion(id), kind: "state" };
+  const parser = new StateParser();
+  const location = { organizationId, owner: stateVersionOwner(id), kind: "state" };
   const content = await receiveContent(context, location, bytes, (piece) => parser.write(piece), stateLimit);
   try {
     const read = parser.end();
     await context.database.write((tx) => finalize(tx, context, workspaceId, id, content, read));
   } catch (error) {
-    await giveUp(context, content.id);
+    await discardUpload(context, content.id);
     throw error;
   }
 }
 
 /** Call it if the content can't be imported, so that other versions can follow the previous one. */
-export async function discardHistoricState(context: Context, workspaceId: string, id: string): Promise<void> {
+export async function discardImportedState(context: Context, workspaceId: string, id: string): Promise<void> {
   await context.database.write(async (tx) => {
     const workspace = await loadUnused(tx, context, workspaceId);
     const version = await findInWorkspace(tx, workspace, id);
@@ -97,7 +97,7 @@ async function finalize(
   workspaceId: string,
   id: string,
   content: StoredContent,
-  read: ReadState,
+  read: ParsedState,
 ): Promise<void> {
   const workspace = await loadUnused(tx, context, workspaceId);
   const version = await findInWorkspace(tx, workspace, id);
@@ -105,7 +105,7 @@ async function finalize(
   const { latest } = await findSuccession(tx, workspace.id);
   if (version.status !== "pending" || latest?.id !== id) throw hasOwnStates();
   const predecessor = await findPreviousVersion(tx, version);
-  const rows = rowsOf(context.vault, version, read);
+  const rows = rowsFromState(context.vault, version, read);
   await updateStateVersion(tx, version, {
     ...rows.columns,
     lineage: version.lineage || read.file.lineage,
@@ -117,9 +117,9 @@ async function finalize(
   await insertOutputs(tx, workspace, rows.outputs);
   await insertResources(tx, workspace, rows.resources, predecessor?.id);
   const before = workspace.currentStateVersionId;
-  if (before !== null) await updateStateVersion(tx, madeIn(workspace, { id: before, workspaceId }), { superseded: 1 });
+  if (before !== null) await updateStateVersion(tx, withProofOf(workspace, { id: before, workspaceId }), { superseded: 1 });
   const { resourceCount, outputIds, encrypted: stateEncrypted } = rows.columns;
-  await setBroughtState(tx, workspace, workspace.id, {
+  await setImportedState(tx, workspace, workspace.id, {
     currentStateVersionId: id,
     resourceCount,
     outputIds,
@@ -130,13 +130,13 @@ async function finalize(
 }
 
 /** Raises `not-found`, `forbidden`, and `conflict` for a locked workspace. */
-async function loadUnused(tx: Tx, context: Context, workspaceId: string): Promise<Writable> {
+async function loadUnused(tx: Tx, context: Context, workspaceId: string): Promise<ImportTarget> {
   const lock = tx !== context.database.reader;
   const visible = await loadWorkspace(tx, context, { workspaceId }, lock);
   const workspace = grantWorkspace(visible, "can-create-state-versions");
   if (workspace.lockedByType !== null)
     throw conflict(
-      `The destination workspace is locked by ${nameOfHolder(workspace)}. Unlock it and import again, or exclude it from the import.`,
+      `The destination workspace is locked by ${lockHolderName(workspace)}. Unlock it and import again, or exclude it from the import.`,
     );
   return workspace;
 }
@@ -149,11 +149,11 @@ const hasOwnStates = () =>
 function rowFor(
   id: string,
   position: number,
-  { id: workspaceId, organizationId }: Writable,
-  { serial, lineage, createdAt, maker, runId }: HistoricState,
+  { id: workspaceId, organizationId }: ImportTarget,
+  { serial, lineage, createdAt, maker, runId }: ImportedState,
 ): StateVersionTable {
   return {
-    ...unread,
+    ...unparsedColumns,
     id,
     organizationId,
     workspaceId,
@@ -182,7 +182,7 @@ function rowFor(
 async function record(
   tx: Tx,
   context: Context,
-  { organizationId }: Writable,
+  { organizationId }: ImportTarget,
   { id, verb, after }: { readonly id: string; readonly verb: string; readonly after: object },
 ): Promise<void> {
   await recordEvent(tx, context, { organizationId, verb, subject: { type: "state-versions", id }, after });

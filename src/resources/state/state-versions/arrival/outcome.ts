@@ -1,18 +1,18 @@
 /** Records the consequences of a state's arrival, in the transaction that finalizes its version. */
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
-import { noteStateWritten } from "../../../register/workspaces/writes.ts";
+import { recordStateWritten } from "../../../register/workspaces/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import { insertResources } from "../../resources/writes.ts";
 import { insertOutputs } from "../../state-version-outputs/writes.ts";
-import type { StateArrival } from "../../proofs.ts";
+import type { StateUploader } from "../../proofs.ts";
 import { discardVersions } from "../store.ts";
 import { recordDiscarded } from "../writes.ts";
-import type { ReadRows } from "./reading.ts";
+import type { ParsedStateRows } from "./reading.ts";
 
-export interface Arrived {
+export interface ArrivedStateVersion {
   readonly version: StateVersionTable;
-  readonly rows: ReadRows;
+  readonly rows: ParsedStateRows;
   /** The previous version, from which resources keep their ids and times. */
   readonly predecessorId: string | undefined;
   /** Whether other versions may be pending. */
@@ -20,14 +20,14 @@ export interface Arrived {
 }
 
 /** Inserts outputs and resources, discards older pending versions, and records the workspace's activity. */
-export async function writeOutcome(
+export async function recordArrival(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
-  by: StateArrival,
-  { version, rows, predecessorId, hasPending }: Arrived,
+  by: StateUploader,
+  { version, rows, predecessorId, hasPending }: ArrivedStateVersion,
 ): Promise<void> {
   await insertOutputs(tx, by, rows.outputs);
   await insertResources(tx, by, rows.resources, predecessorId);
   if (hasPending) await recordDiscarded(tx, context, await discardVersions(tx, by, version));
-  await noteStateWritten(tx, by, version.workspaceId, version.createdAt);
+  await recordStateWritten(tx, by, version.workspaceId, version.createdAt);
 }

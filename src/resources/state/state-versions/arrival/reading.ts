@@ -12,7 +12,7 @@ import { type StateFile, StateFileReader } from "../../../../statefile/state-fil
 import type { StateInstance } from "../../../../statefile/state-resources.ts";
 import { newResources } from "../../resources/rules.ts";
 import { namedIds, newOutputs } from "../../state-version-outputs/rules.ts";
-import { type ReadColumns, unread } from "../rules.ts";
+import { type ParsedStateColumns, unparsedColumns } from "../rules.ts";
 
 /** The job that processes large states. */
 export const processingJob = "state-processing";
@@ -21,14 +21,14 @@ export const processingJob = "state-processing";
 const inlineBytesMax = 1024 * 1024;
 const inlineRowsMax = 1000;
 
-export interface ReadState {
+export interface ParsedState {
   readonly file: StateFile;
   /** Undefined if they are too many and left to the job. */
   readonly instances: readonly StateInstance[] | undefined;
 }
 
 /** Parses a state in bounded memory: keeps instances only while they are few. */
-export class PassingState {
+export class StateParser {
   readonly #reader = new StateFileReader();
   #instances: StateInstance[] | undefined = [];
   #size = 0;
@@ -41,7 +41,7 @@ export class PassingState {
   }
 
   /** Raises `invalid` if the content is not a state. */
-  end(): ReadState {
+  end(): ParsedState {
     const file = this.#reader.end();
     this.#gather();
     // An encrypted state has nothing for the job to read, whatever its size.
@@ -59,7 +59,7 @@ export class PassingState {
 }
 
 /** The columns that don't depend on stored outputs and resources. */
-export function headOf(file: StateFile): Omit<ReadColumns, "resourcesProcessed" | "resourceCount" | "outputIds"> {
+export function headColumns(file: StateFile): Omit<ParsedStateColumns, "resourcesProcessed" | "resourceCount" | "outputIds"> {
   return {
     encrypted: Number(file.encrypted),
     format: file.format,
@@ -71,20 +71,20 @@ export function headOf(file: StateFile): Omit<ReadColumns, "resourcesProcessed" 
 }
 
 /** The rows to write with a version. */
-export interface ReadRows {
-  readonly columns: ReadColumns;
+export interface ParsedStateRows {
+  readonly columns: ParsedStateColumns;
   readonly outputs: readonly StateVersionOutputTable[];
   readonly resources: readonly StateResourceTable[];
 }
 
 /** Includes the outputs of a large state unless they are very many: engines read them right after writing the state. */
-export function rowsOf(
+export function rowsFromState(
   vault: Vault,
   version: Pick<StateVersionTable, "id" | "organizationId" | "createdAt">,
-  { file, instances }: ReadState,
-): ReadRows {
+  { file, instances }: ParsedState,
+): ParsedStateRows {
   const outputs = file.outputs.length <= inlineRowsMax ? newOutputs(vault, version, file.outputs) : [];
-  const columns = { ...unread, ...headOf(file), outputIds: namedIds(outputs) };
+  const columns = { ...unparsedColumns, ...headColumns(file), outputIds: namedIds(outputs) };
   if (instances === undefined) return { columns, outputs, resources: [] };
   const resources = newResources(version, instances);
   return { columns: { ...columns, resourcesProcessed: 1, resourceCount: resources.length }, outputs, resources };

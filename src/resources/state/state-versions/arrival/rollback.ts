@@ -2,38 +2,38 @@
  * Rolls back to an earlier state: copies its content to a new version with the next serial. The content is streamed, so
  * memory stays bounded; until the copy is complete the new version is pending, like an upload.
  */
-import { madeIn } from "../../../../access/granted.ts";
+import { withProofOf } from "../../../../access/granted.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import type { DocumentAnswer } from "../../../../jsonapi/define.ts";
 import { conflict, invalid, relationshipFault } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
 import { now } from "../../../../kernel/time.ts";
-import { Renumbering } from "../../../../statefile/state-head.ts";
+import { SerialRewriter } from "../../../../statefile/state-head.ts";
 import { recordChange } from "../../../shared/audit-events/writes.ts";
 import {
   findContent,
-  giveUp,
+  discardUpload,
   readContent,
   receiveContent,
   type StoredContent,
 } from "../../../shared/contents/contents.ts";
 import type { Context } from "../../../shared/context.ts";
 import { stateVersions, type StateVersionView } from "../definition.ts";
-import { type ContentKind, ofStateVersion, stateLimit } from "../kinds.ts";
+import { type StateContentKind, stateVersionOwner, stateLimit } from "../kinds.ts";
 import { loadStateVersion } from "../reads.ts";
 import { newStateVersion } from "../rules.ts";
-import { discardVersions, findStateVersion, findSuccession, insertStateVersion, inWorkspace } from "../store.ts";
+import { discardVersions, findStateVersion, findSuccession, insertStateVersion, stateVersionViewIn } from "../store.ts";
 import { recordDiscarded } from "../writes.ts";
-import { loadWritable } from "./creation.ts";
-import { PassingState, processingJob, type ReadState } from "./reading.ts";
-import { finalize, uploads } from "./upload.ts";
-import type { UploadRight } from "./upload-urls.ts";
+import { loadWritableWorkspace } from "./creation.ts";
+import { StateParser, processingJob, type ParsedState } from "./reading.ts";
+import { finalizeUpload, uploads } from "./upload.ts";
+import type { StateUploadGrant } from "./upload-urls.ts";
 
 /** The new version and the version whose content it gets. */
-interface Begun {
+interface PendingRollback {
   readonly version: StateVersionTable;
   readonly source: StateVersionTable;
-  readonly right: UploadRight;
+  readonly right: StateUploadGrant;
 }
 
 /**
@@ -45,10 +45,10 @@ export async function rollBack(
   workspaceId: string,
   sourceId: string,
 ): Promise<DocumentAnswer<StateVersionView>> {
-  const rollback = await begin(context, workspaceId, sourceId);
+  const rollback = await beginRollback(context, workspaceId, sourceId);
   const { id, organizationId } = rollback.version;
   const isRead = await uploads
-    .among({ organization: organizationId, version: id }, () => copy(context, rollback))
+    .run({ organization: organizationId, version: id }, () => copy(context, rollback))
     .catch(async (error: unknown) => {
       await abandon(context, rollback);
       throw error;
@@ -58,9 +58,9 @@ export async function rollBack(
 }
 
 /** Creates the pending version, which blocks unlocking and other writes until the copy is complete. */
-function begin(context: Context, workspaceId: string, sourceId: string): Promise<Begun> {
+function beginRollback(context: Context, workspaceId: string, sourceId: string): Promise<PendingRollback> {
   return context.database.write(async (tx) => {
-    const workspace = await loadWritable(tx, context, workspaceId, true);
+    const workspace = await loadWritableWorkspace(tx, context, workspaceId, true);
     const source = await findStateVersion(tx, context, sourceId);
     const fault = faultOf(source?.workspaceId === workspace.id ? source : undefined);
     if (source === undefined || fault !== undefined)
@@ -78,13 +78,13 @@ function begin(context: Context, workspaceId: string, sourceId: string): Promise
       tx,
       context,
       stateVersions,
-      { after: inWorkspace(version, workspace, context) },
+      { after: stateVersionViewIn(version, workspace, context) },
       { after: { workspace: workspace.id, "rollback-state-version": source.id } },
     );
     return {
       version,
       source,
-      right: madeIn(workspace, { id: version.id, workspaceId: version.workspaceId, kind: "state" as const }),
+      right: withProofOf(workspace, { id: version.id, workspaceId: version.workspaceId, kind: "state" as const }),
     };
   });
 }
@@ -99,31 +99,31 @@ function faultOf(source: StateVersionView | undefined): string | undefined {
 }
 
 /** Returns whether the state was processed completely. */
-async function copy(context: Context, { version, source, right }: Begun): Promise<boolean> {
+async function copy(context: Context, { version, source, right }: PendingRollback): Promise<boolean> {
   const { content, read } = await copyState(context, version, source);
   const json = source.hasJson === 1 ? await copyContent(context, version, source, "json") : undefined;
-  await context.database.write((tx) => finalize(tx, context, right, { content, read, json }));
+  await context.database.write((tx) => finalizeUpload(tx, context, right, { content, read, json }));
   return read.instances !== undefined;
 }
 
 async function copyState(context: Context, version: StateVersionTable, source: StateVersionTable) {
-  const parser = new PassingState();
-  const renumbering = new Renumbering(version.serial);
+  const parser = new StateParser();
+  const renumbering = new SerialRewriter(version.serial);
   async function* renumbered(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const piece of bytes) yield* renumbering.write(piece);
   }
   const inspect = (piece: Uint8Array) => parser.write(piece);
   const content = await copyContent(context, version, source, "state", { transform: renumbered, inspect });
   try {
-    const read: ReadState = parser.end();
+    const read: ParsedState = parser.end();
     return { content, read };
   } catch (error) {
-    await giveUp(context, content.id);
+    await discardUpload(context, content.id);
     throw error;
   }
 }
 
-interface Passage {
+interface ContentTransform {
   readonly transform: (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
   readonly inspect: (piece: Uint8Array) => void;
 }
@@ -132,18 +132,18 @@ async function copyContent(
   context: Context,
   { id, organizationId }: StateVersionTable,
   source: StateVersionTable,
-  kind: ContentKind,
-  { transform, inspect }: Passage = { transform: (bytes) => bytes, inspect: () => {} },
+  kind: StateContentKind,
+  { transform, inspect }: ContentTransform = { transform: (bytes) => bytes, inspect: () => {} },
 ): Promise<StoredContent> {
-  const content = await findContent(context.database.reader, ofStateVersion(source.id), kind);
+  const content = await findContent(context.database.reader, stateVersionOwner(source.id), kind);
   // Deleted concurrently.
   if (content === undefined) throw conflict("The content of the rollback state version was deleted.");
-  const location = { organizationId, owner: ofStateVersion(id), kind };
+  const location = { organizationId, owner: stateVersionOwner(id), kind };
   return receiveContent(context, location, transform(readContent(context, content)), inspect, stateLimit);
 }
 
 /** Discards the pending version after an error. */
-async function abandon(context: Context, { version, right }: Begun): Promise<void> {
+async function abandon(context: Context, { version, right }: PendingRollback): Promise<void> {
   const { workspaceId, position } = version;
   await context.database.write(async (tx) => {
     const discarded = await discardVersions(tx, right, { workspaceId, position: position + 1 });

@@ -4,27 +4,27 @@
  */
 import type { Granted } from "../../../../access/granted.ts";
 import type { Context } from "../../../shared/context.ts";
-import { checkSignedUrl, type Signed, signUrl } from "../../../shared/signed-urls.ts";
-import type { ContentKind } from "../kinds.ts";
+import { checkSignedUrl, type UrlSignature, signUrl } from "../../../shared/signed-urls.ts";
+import type { StateContentKind } from "../kinds.ts";
 
 /** Permission to upload one content of a state version: a valid signed URL, or the permission to create the version. */
-export type UploadRight = Granted<
-  { readonly id: string; readonly kind: ContentKind },
+export type StateUploadGrant = Granted<
+  { readonly id: string; readonly kind: StateContentKind },
   "can-upload" | "can-create-state-versions"
 >;
 
-const paths: Record<ContentKind, string> = { state: "upload", json: "json-upload" };
+const paths: Record<StateContentKind, string> = { state: "upload", json: "json-upload" };
 
-const arrivalOf = (id: string, kind: ContentKind) => ["PUT", "state-versions", id, kind];
+const signedParts = (id: string, kind: StateContentKind) => ["PUT", "state-versions", id, kind];
 
 export function uploadUrl(
   context: Pick<Context, "vault" | "options">,
   id: string,
-  kind: ContentKind,
+  kind: StateContentKind,
   expiresAt: string,
 ): string {
   const expires = String(Date.parse(expiresAt));
-  const signature = signUrl(context, arrivalOf(id, kind), expires);
+  const signature = signUrl(context, signedParts(id, kind), expires);
   return `${context.options.publicUrl}/api/v2/state-versions/${id}/${paths[kind]}?expires=${expires}&signature=${signature}`;
 }
 
@@ -32,10 +32,10 @@ export function uploadUrl(
 export function checkUploadUrl(
   context: Pick<Context, "vault">,
   id: string,
-  kind: ContentKind,
-  signed: Signed,
-): UploadRight {
-  return checkSignedUrl(context, arrivalOf(id, kind), signed, {
+  kind: StateContentKind,
+  signed: UrlSignature,
+): StateUploadGrant {
+  return checkSignedUrl(context, signedParts(id, kind), signed, {
     right: { id, kind },
     permission: "can-upload",
     thing: "upload",

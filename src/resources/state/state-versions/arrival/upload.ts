@@ -2,7 +2,7 @@
  * Receives uploads to signed URLs: streams the content into chunks, then attaches it to its version in a short
  * transaction.
  */
-import { type Granted, madeIn } from "../../../../access/granted.ts";
+import { type Granted, withProofOf } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { type AppError, attributeFault, conflict, forbidden, invalid, notFound } from "../../../../kernel/errors.ts";
@@ -13,40 +13,40 @@ import { recordEvent } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import {
   completeContent,
-  digestOf,
+  streamDigest,
   findContent,
-  giveUp,
+  discardUpload,
   receiveContent,
   type StoredContent,
 } from "../../../shared/contents/contents.ts";
-import { crowdOfUploads } from "../../../shared/contents/crowd.ts";
-import { ofStateVersion, stateLimit } from "../kinds.ts";
-import { lineageObstacle, makerOf } from "../rules.ts";
+import { uploadLimit } from "../../../shared/contents/crowd.ts";
+import { stateVersionOwner, stateLimit } from "../kinds.ts";
+import { lineageObstacle, creatorOf } from "../rules.ts";
 import { findForUpload, updateStateVersion } from "../store.ts";
 import { findPreviousVersion } from "../reads.ts";
-import { writeOutcome } from "./outcome.ts";
-import { PassingState, processingJob, type ReadState, rowsOf } from "./reading.ts";
-import type { UploadRight } from "./upload-urls.ts";
+import { recordArrival } from "./outcome.ts";
+import { StateParser, processingJob, type ParsedState, rowsFromState } from "./reading.ts";
+import type { StateUploadGrant } from "./upload-urls.ts";
 
-type Bytes = AsyncIterable<Uint8Array>;
-type Version = Granted<StateVersionTable, "can-upload" | "can-create-state-versions">;
+type ByteStream = AsyncIterable<Uint8Array>;
+type UploadedVersion = Granted<StateVersionTable, "can-upload" | "can-create-state-versions">;
 
-export const uploads = crowdOfUploads("states");
+export const uploads = uploadLimit("states");
 
 /**
  * Raises `conflict` for a version that is not pending, `invalid` for content that is not a state or not the announced
  * one, and `forbidden` or `not-found` if the version's creator can no longer write the state.
  */
-export async function receiveState(context: Context, right: UploadRight, bytes: Bytes): Promise<void> {
+export async function receiveState(context: Context, right: StateUploadGrant, bytes: ByteStream): Promise<void> {
   const version = await load(context.database.reader, right);
-  await uploads.among({ organization: version.organizationId, version: version.id }, async () => {
-    if (version.status === "finalized") return refuseOther(version.md5, bytes);
-    refuseUnawaited(version);
+  await uploads.run({ organization: version.organizationId, version: version.id }, async () => {
+    if (version.status === "finalized") return refuseOtherContent(version.md5, bytes);
+    refuseUnlessPending(version);
     await requireWriter(context.database.reader, context, version);
-    const parser = new PassingState();
+    const parser = new StateParser();
     const content = await receiveContent(
       context,
-      placeOf(version, right),
+      contentLocation(version, right),
       bytes,
       (piece) => parser.write(piece),
       stateLimit,
@@ -54,7 +54,7 @@ export async function receiveState(context: Context, right: UploadRight, bytes: 
     const read = await readOrGiveUp(context, version, content, parser);
     await context.database.write(async (tx) => {
       await requireWriter(tx, context, version);
-      await finalize(tx, context, right, { content, read });
+      await finalizeUpload(tx, context, right, { content, read });
     });
     if (read.instances === undefined) context.wake?.(processingJob);
   });
@@ -63,91 +63,91 @@ export async function receiveState(context: Context, right: UploadRight, bytes: 
 /** Raises `invalid` for content that is not a state or not the announced one, and removes it. */
 async function readOrGiveUp(
   context: Context,
-  { md5 }: Version,
+  { md5 }: UploadedVersion,
   content: StoredContent,
-  parser: PassingState,
-): Promise<ReadState> {
+  parser: StateParser,
+): Promise<ParsedState> {
   try {
     const read = parser.end();
     if (content.md5 === md5) return read;
     throw invalid([attributeFault("md5", "Md5 does not match the uploaded content; upload it again")]);
   } catch (error) {
-    await giveUp(context, content.id);
+    await discardUpload(context, content.id);
     throw error;
   }
 }
 
-interface Received {
+interface ReceivedState {
   readonly content: StoredContent;
-  readonly read: ReadState;
+  readonly read: ParsedState;
   /** The JSON form, if it was copied together with the state. */
   readonly json?: StoredContent | undefined;
 }
 
-export async function finalize(
+export async function finalizeUpload(
   tx: Tx,
   context: Context,
-  right: UploadRight,
-  { content, read, json }: Received,
+  right: StateUploadGrant,
+  { content, read, json }: ReceivedState,
 ): Promise<void> {
   const version = await load(tx, right, true);
   // A concurrent request uploaded the same content.
   if (version.status === "finalized") return;
-  refuseUnawaited(version);
+  refuseUnlessPending(version);
   const predecessor = await findPreviousVersion(tx, version);
   const obstacle = version.lineage === null ? lineageObstacle(predecessor, read.file.lineage) : undefined;
   if (obstacle !== undefined) throw obstacle;
 
-  const rows = rowsOf(context.vault, version, read);
+  const rows = rowsFromState(context.vault, version, read);
   const lineage = version.lineage || read.file.lineage;
   const { size, md5 } = content;
   const arrived = { lineage, status: "finalized", size, md5, ...(json && { hasJson: 1 }) };
   await updateStateVersion(tx, version, { ...rows.columns, ...arrived });
   await completeContent(tx, content);
   if (json !== undefined) await completeContent(tx, json);
-  const creator = inNameOfMaker(context, version);
-  await writeOutcome(tx, creator, version, { version, rows, predecessorId: predecessor?.id, hasPending: true });
+  const creator = asCreator(context, version);
+  await recordArrival(tx, creator, version, { version, rows, predecessorId: predecessor?.id, hasPending: true });
   await record(tx, creator, version, "upload", { status: "finalized", size: content.size });
 }
 
 /** Receives the JSON form, which a finalized version accepts too. */
-export async function receiveJsonState(context: Context, right: UploadRight, bytes: Bytes): Promise<void> {
+export async function receiveJsonState(context: Context, right: StateUploadGrant, bytes: ByteStream): Promise<void> {
   const version = await load(context.database.reader, right);
-  await uploads.among({ organization: version.organizationId, version: version.id }, async () => {
+  await uploads.run({ organization: version.organizationId, version: version.id }, async () => {
     const known =
       version.hasJson === 1
-        ? await findContent(context.database.reader, ofStateVersion(version.id), "json")
+        ? await findContent(context.database.reader, stateVersionOwner(version.id), "json")
         : undefined;
-    if (known !== undefined) return refuseOther(known.md5, bytes);
-    if (version.status !== "finalized") refuseUnawaited(version);
+    if (known !== undefined) return refuseOtherContent(known.md5, bytes);
+    if (version.status !== "finalized") refuseUnlessPending(version);
     await requireWriter(context.database.reader, context, version);
-    const content = await receiveContent(context, placeOf(version, right), bytes, () => {}, stateLimit);
+    const content = await receiveContent(context, contentLocation(version, right), bytes, () => {}, stateLimit);
     await context.database.write(async (tx) => {
       await requireWriter(tx, context, version);
       const locked = await load(tx, right, true);
-      if (locked.status !== "finalized") refuseUnawaited(locked);
-      const other = locked.hasJson === 1 ? await findContent(tx, ofStateVersion(locked.id), "json") : undefined;
+      if (locked.status !== "finalized") refuseUnlessPending(locked);
+      const other = locked.hasJson === 1 ? await findContent(tx, stateVersionOwner(locked.id), "json") : undefined;
       if (other !== undefined && other.md5 === content.md5) return;
-      if (other !== undefined) throw anotherContent();
+      if (other !== undefined) throw otherContentConflict();
       await updateStateVersion(tx, locked, { hasJson: 1 });
       await completeContent(tx, content);
-      await record(tx, inNameOfMaker(context, locked), locked, "upload-json", {});
+      await record(tx, asCreator(context, locked), locked, "upload-json", {});
     });
   });
 }
 
 /** Raises `not-found` if the version was deleted after its URL was signed. */
-async function load(tx: Tx, right: UploadRight, lock = false): Promise<Version> {
+async function load(tx: Tx, right: StateUploadGrant, lock = false): Promise<UploadedVersion> {
   const version = await findForUpload(tx, right, lock);
   if (version === undefined) throw notFound("upload");
   // An expired lease discards pending versions, even before that is written to the database.
   return version.status === "pending" && hasLeaseEnded(version)
-    ? madeIn(version, { ...version, status: "discarded" })
+    ? withProofOf(version, { ...version, status: "discarded" })
     : version;
 }
 
 /** Raises `forbidden` or `not-found` if the version's creator can no longer write the workspace's state. */
-async function requireWriter(tx: Tx, context: Context, { workspaceId, createdByTokenId }: Version): Promise<void> {
+async function requireWriter(tx: Tx, context: Context, { workspaceId, createdByTokenId }: UploadedVersion): Promise<void> {
   const actor = await actorOfToken(tx, createdByTokenId ?? "");
   if (actor === undefined)
     throw forbidden(
@@ -157,21 +157,21 @@ async function requireWriter(tx: Tx, context: Context, { workspaceId, createdByT
   grantWorkspace(workspace, "can-create-state-versions");
 }
 
-const placeOf = ({ organizationId, id }: Version, { kind }: UploadRight) => ({
+const contentLocation = ({ organizationId, id }: UploadedVersion, { kind }: StateUploadGrant) => ({
   organizationId,
-  owner: ofStateVersion(id),
+  owner: stateVersionOwner(id),
   kind,
 });
 
 /** Accepts the same content again: the client may have lost the first response. */
-async function refuseOther(md5: string, bytes: Bytes): Promise<void> {
-  if ((await digestOf(bytes, stateLimit)) !== md5) throw anotherContent();
+async function refuseOtherContent(md5: string, bytes: ByteStream): Promise<void> {
+  if ((await streamDigest(bytes, stateLimit)) !== md5) throw otherContentConflict();
 }
 
-const anotherContent = (): AppError =>
+const otherContentConflict = (): AppError =>
   conflict("This state version already has different content. Create a new state version.");
 
-function refuseUnawaited({ status }: Version): void {
+function refuseUnlessPending({ status }: UploadedVersion): void {
   if (status !== "pending")
     throw conflict(
       `This state version can't be uploaded to: its status is ${status}. Lock the workspace and create a new state version.`,
@@ -179,9 +179,9 @@ function refuseUnawaited({ status }: Version): void {
 }
 
 /** Only the version's creator gets the URL, so audit events name the creator. */
-const inNameOfMaker = (context: Context, version: Version): Context => ({ ...context, actor: makerOf(version) });
+const asCreator = (context: Context, version: UploadedVersion): Context => ({ ...context, actor: creatorOf(version) });
 
-async function record(tx: Tx, creator: Context, version: Version, verb: string, after: object): Promise<void> {
+async function record(tx: Tx, creator: Context, version: UploadedVersion, verb: string, after: object): Promise<void> {
   await recordEvent(tx, creator, {
     organizationId: version.organizationId,
     verb,

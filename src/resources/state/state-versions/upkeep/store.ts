@@ -3,13 +3,13 @@ import type { Capability } from "../../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
-import type { DeletingPolicy } from "../../../register/data-retention-policies/reads.ts";
-import { held } from "../../../shared/locks.ts";
-import { raised, updateRow } from "../../../shared/versions.ts";
-import type { ReadColumns } from "../rules.ts";
+import type { RetentionPolicy } from "../../../register/data-retention-policies/reads.ts";
+import { lockClause } from "../../../shared/locks.ts";
+import { incrementedVersion, updateRow } from "../../../shared/versions.ts";
+import type { ParsedStateColumns } from "../rules.ts";
 import type { DiscardedVersion } from "../writes.ts";
 
-export interface Waiting {
+export interface UnparsedQuery {
   readonly bytesMax: number;
   readonly inProgress: readonly string[];
   readonly failed: readonly string[];
@@ -19,9 +19,9 @@ export interface Waiting {
  * The oldest unprocessed state of at most `bytesMax` bytes. An older one of the same workspace comes first, whatever
  * its size, because the newer one is compared with it.
  */
-export async function findUnread(
+export async function findUnparsed(
   tx: Tx,
-  { bytesMax, inProgress, failed }: Waiting,
+  { bytesMax, inProgress, failed }: UnparsedQuery,
 ): Promise<StateVersionTable | undefined> {
   const isNone = (column: string, ids: readonly string[]) =>
     sql<boolean>`not ${tx.dialect.isOneOf(sql.ref(column), ids)}`;
@@ -52,7 +52,7 @@ export async function findUnread(
 }
 
 /** Whether the state is still unprocessed. Locks it and its workspace. */
-export async function lockUnread(tx: Tx, id: string): Promise<boolean> {
+export async function lockUnparsed(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
@@ -61,14 +61,14 @@ export async function lockUnread(tx: Tx, id: string): Promise<boolean> {
     .where("v.id", "=", id)
     .where("v.resourcesProcessed", "=", 0)
     .where("v.status", "=", "finalized")
-    .modifyEnd(held(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", true))
     .modifyEnd(tx.dialect.lockRows("v"))
     .executeTakeFirst();
   return row !== undefined;
 }
 
 /** Whether a version was deleted but its resources were not. */
-export async function hasLeftResources(tx: Tx, id: string): Promise<boolean> {
+export async function hasOrphanedResources(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateResources as r")
     .leftJoin("stateVersions as v", "v.id", "r.stateVersionId")
@@ -80,7 +80,7 @@ export async function hasLeftResources(tx: Tx, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-export async function finishReading(tx: Tx, _by: Capability<"job">, id: string, read: ReadColumns): Promise<void> {
+export async function finishParsing(tx: Tx, _by: Capability<"job">, id: string, read: ParsedStateColumns): Promise<void> {
   await updateRow(tx, "stateVersions", id, read);
 }
 
@@ -100,13 +100,13 @@ export async function discardExpiredUploads(
     .where("v.uploadExpiresAt", "<", at)
     .orderBy("v.workspaceId")
     .limit(limit)
-    .modifyEnd(held(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", true))
     .modifyEnd(tx.dialect.lockRows("v"))
     .execute();
   const ids = expired.map((version) => version.id);
   await tx.db
     .updateTable("stateVersions")
-    .set({ status: "discarded", intermediate: 0, uploadExpiresAt: null, ...raised })
+    .set({ status: "discarded", intermediate: 0, uploadExpiresAt: null, ...incrementedVersion })
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
   return expired;
@@ -117,9 +117,9 @@ export async function discardExpiredUploads(
  * organization's. Excludes the current state and those written under a lock, and skips locked workspaces: the order by
  * age does not allow waiting for them without a risk of deadlock.
  */
-export async function findOutlived(
+export async function findVersionsPastRetention(
   tx: Tx,
-  { organizationId, workspaceId }: DeletingPolicy,
+  { organizationId, workspaceId }: RetentionPolicy,
   before: string,
   limit: number,
 ): Promise<StateVersionTable[]> {
@@ -146,8 +146,8 @@ export async function findOutlived(
     .orderBy("v.createdAt")
     .orderBy("v.id")
     .limit(limit)
-    .modifyEnd(tx.dialect.lockFreeRows("w"))
-    .modifyEnd(tx.dialect.lockFreeRows("v", "removal"))
+    .modifyEnd(tx.dialect.lockRowsSkipLocked("w"))
+    .modifyEnd(tx.dialect.lockRowsSkipLocked("v", "removal"))
     .execute();
 }
 
@@ -183,7 +183,7 @@ export async function lockVersion(tx: Tx, id: string): Promise<void> {
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .select("v.id")
     .where("v.id", "=", id)
-    .modifyEnd(held(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", true))
     .modifyEnd(tx.dialect.lockRows("v"))
     .execute();
 }

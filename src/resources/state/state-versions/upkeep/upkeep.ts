@@ -6,45 +6,45 @@ import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { now, nowMs } from "../../../../kernel/time.ts";
 import { recordEvents } from "../../../shared/audit-events/writes.ts";
-import { type DeletingPolicy, underPolicies } from "../../../register/data-retention-policies/reads.ts";
-import { noteStateRead } from "../../../register/workspaces/writes.ts";
+import { type RetentionPolicy, forEachPolicy } from "../../../register/data-retention-policies/reads.ts";
+import { recordStateRead } from "../../../register/workspaces/writes.ts";
 import { StateFileReader } from "../../../../statefile/state-file.ts";
 import { newResources } from "../../resources/rules.ts";
 import { countResources } from "../../resources/reads.ts";
 import { deleteSomeResources, insertResources } from "../../resources/writes.ts";
 import { namedIds, newOutputs } from "../../state-version-outputs/rules.ts";
 import { insertOutputs } from "../../state-version-outputs/writes.ts";
-import { headOf } from "../arrival/reading.ts";
+import { headColumns } from "../arrival/reading.ts";
 import { findContent, readContent, removeAbandonedContents } from "../../../shared/contents/contents.ts";
-import { ofStateVersion } from "../kinds.ts";
+import { stateVersionOwner } from "../kinds.ts";
 import { uploadLifetimeMs } from "../rules.ts";
 import { findPreviousVersion } from "../reads.ts";
 import {
   deleteVersions,
   discardExpiredUploads,
-  findOutlived,
+  findVersionsPastRetention,
   findSuperseded,
-  findUnread,
-  finishReading,
+  findUnparsed,
+  finishParsing,
   finishSuperseded,
-  hasLeftResources,
-  lockUnread,
+  hasOrphanedResources,
+  lockUnparsed,
   lockVersion,
 } from "./store.ts";
 import { recordDiscarded } from "../writes.ts";
-import type { JobWork } from "../../../shared/job-work.ts";
+import type { JobContext } from "../../../shared/job-work.ts";
 
 const resourcesPerStep = 500;
 const versionsPerStep = 100;
 
 /** After this many steps of one state, smaller states are processed. */
-const turnsAtOnce = 16;
+const yieldInterval = 16;
 
 /**
  * Processes the states that were too large for their request, oldest first. In between it processes much smaller ones,
  * so that a huge state does not delay them. Raises the error of the last state that failed.
  */
-export async function readLargeStates(work: JobWork): Promise<number> {
+export async function parseLargeStates(work: JobContext): Promise<number> {
   const { context, signal } = work;
   const inProgress: string[] = [];
   /** Skipped, so that a broken state does not block the others. */
@@ -53,11 +53,11 @@ export async function readLargeStates(work: JobWork): Promise<number> {
   let failure: unknown;
   const readAll = async (bytesMax: number): Promise<void> => {
     while (!signal.aborted) {
-      const version = await findUnread(context.database.reader, { bytesMax, inProgress, failed });
+      const version = await findUnparsed(context.database.reader, { bytesMax, inProgress, failed });
       if (version === undefined) return;
       inProgress.push(version.id);
       try {
-        await readState(work, version, () => readAll(version.size / 2));
+        await parseState(work, version, () => readAll(version.size / 2));
         handled += 1;
       } catch (error) {
         failed.push(version.id);
@@ -71,26 +71,26 @@ export async function readLargeStates(work: JobWork): Promise<number> {
   return handled;
 }
 
-async function readState(
-  { context, capability, step, signal }: JobWork,
+async function parseState(
+  { context, capability, step, signal }: JobContext,
   version: StateVersionTable,
   processSmaller: () => Promise<void>,
 ): Promise<void> {
-  const content = await findContent(context.database.reader, ofStateVersion(version.id), "state");
+  const content = await findContent(context.database.reader, stateVersionOwner(version.id), "state");
   if (content === undefined) throw new Error(`the state version ${version.id} has no content`);
   const predecessor = await findPreviousVersion(context.database.reader, version);
   const reader = new StateFileReader();
   let waiting = reader.takeInstances();
   let steps = 0;
   const yieldNow = async () => {
-    if (++steps % turnsAtOnce === 0) await processSmaller();
+    if (++steps % yieldInterval === 0) await processSmaller();
     signal.throwIfAborted();
   };
   const write = async () => {
     const rows = newResources(version, waiting.splice(0, resourcesPerStep));
     await step(async (tx) => {
       // Nothing would remove the resources of a deleted version.
-      if (await lockUnread(tx, version.id)) await insertResources(tx, capability, rows, predecessor?.id);
+      if (await lockUnparsed(tx, version.id)) await insertResources(tx, capability, rows, predecessor?.id);
     });
     await yieldNow();
   };
@@ -107,22 +107,22 @@ async function readState(
   // Empty if the outputs were written with the version.
   const outputs = version.outputIds === "" ? newOutputs(context.vault, version, file.outputs) : [];
   await step(async (tx) => {
-    if (!(await lockUnread(tx, version.id))) return;
+    if (!(await lockUnparsed(tx, version.id))) return;
     await insertOutputs(tx, capability, outputs);
     const outputIds = version.outputIds || namedIds(outputs);
     const read = { resourceCount: await countResources(tx, version.id), outputIds };
-    await finishReading(tx, capability, version.id, { ...headOf(file), ...read, resourcesProcessed: 1 });
-    await noteStateRead(tx, capability, version, read);
+    await finishParsing(tx, capability, version.id, { ...headColumns(file), ...read, resourcesProcessed: 1 });
+    await recordStateRead(tx, capability, version, read);
   });
 }
 
 /** Discards versions that were never uploaded, and removes the contents and resources of deleted versions. */
-export async function removeAbandonedUploads(work: JobWork): Promise<number> {
+export async function removeAbandonedUploads(work: JobContext): Promise<number> {
   const { database } = work.context;
   const discarded = await discardExpired(work);
   const before = new Date(nowMs() - uploadLifetimeMs).toISOString();
   const removeOrphans = async (versionId: string) => {
-    if (!(await hasLeftResources(database.reader, versionId))) return;
+    if (!(await hasOrphanedResources(database.reader, versionId))) return;
     await removeResources(work, versionId);
   };
   return discarded + (await removeAbandonedContents(database, work, before, removeOrphans));
@@ -130,7 +130,7 @@ export async function removeAbandonedUploads(work: JobWork): Promise<number> {
 
 /** `lock` runs first in each transaction. */
 async function removeResources(
-  { capability, step }: JobWork,
+  { capability, step }: JobContext,
   versionId: string,
   lock: (tx: Tx, versionId: string) => Promise<void> = async () => {},
 ): Promise<void> {
@@ -144,7 +144,7 @@ async function removeResources(
   } while (next !== undefined);
 }
 
-async function discardExpired({ context, capability, signal, step }: JobWork): Promise<number> {
+async function discardExpired({ context, capability, signal, step }: JobContext): Promise<number> {
   let handled = 0;
   for (let found = versionsPerStep; found === versionsPerStep && !signal.aborted; handled += found) {
     found = await step(async (tx) => {
@@ -157,37 +157,37 @@ async function discardExpired({ context, capability, signal, step }: JobWork): P
 }
 
 /** Removes versions that exceed the retention policy, except the current one. */
-export const enforceRetention = (work: JobWork): Promise<number> =>
-  underPolicies(work, (policy, before) => enforce(work, policy, before));
+export const enforceRetention = (work: JobContext): Promise<number> =>
+  forEachPolicy(work, (policy, before) => enforce(work, policy, before));
 
 async function enforce(
-  { context, capability, signal, step }: JobWork,
-  policy: DeletingPolicy,
+  { context, capability, signal, step }: JobContext,
+  policy: RetentionPolicy,
   before: string,
 ): Promise<number> {
   let handled = 0;
   for (let found = versionsPerStep; found === versionsPerStep && !signal.aborted; handled += found) {
     found = await step(async (tx) => {
-      const expired = await findOutlived(tx, policy, before, versionsPerStep);
+      const expired = await findVersionsPastRetention(tx, policy, before, versionsPerStep);
       await deleteVersions(
         tx,
         capability,
         expired.map((version) => version.id),
       );
-      await recordEvents(tx, context, expired.map(removal));
+      await recordEvents(tx, context, expired.map(removalEvent));
       return expired.length;
     });
   }
   return handled;
 }
 
-function removal({ id, organizationId, workspaceId, serial, createdAt }: StateVersionTable) {
+function removalEvent({ id, organizationId, workspaceId, serial, createdAt }: StateVersionTable) {
   const before = { workspace: workspaceId, serial, "created-at": createdAt };
   return { organizationId, verb: "delete", subject: { type: "state-versions", id }, before };
 }
 
 /** Removes the resources of states that are no longer current; their versions keep the summary. */
-export async function removeSupersededResources(work: JobWork): Promise<number> {
+export async function removeSupersededResources(work: JobContext): Promise<number> {
   const { context, capability, signal, step } = work;
   let handled = 0;
   while (!signal.aborted) {
