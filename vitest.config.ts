@@ -12,7 +12,7 @@ const pure = [
   "test/jsonapi/**/*.test.ts",
   "test/settings.test.ts",
   "test/goldens.test.ts",
-  "test/{architecture,dependencies,documents,exports,in-force,migrations,owners,proofs}.test.ts",
+  "test/{architecture,dependencies,documents,exports,in-force,migrations,owners,proofs,words}.test.ts",
   "test/deploy/values.test.ts",
   "test/{paths,log-lines,log-text,drawn-plans,expiry-text,audit-text}.test.ts",
 ];

@@ -3,7 +3,7 @@ import type { Database } from "../src/database/database.ts";
 import { createVault } from "../src/database/vault.ts";
 import { createServer, type ServerOptions } from "../src/http/server.ts";
 
-export const benchServer = (database: Database, more: Pick<ServerOptions, "logger" | "keptBytes" | "console">) =>
+export const benchServer = (database: Database, more: Pick<ServerOptions, "logger" | "cacheBytes" | "console">) =>
   createServer({
     database,
     vault: createVault(Buffer.alloc(32, 7)),

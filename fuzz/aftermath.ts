@@ -5,7 +5,7 @@ import { createVault } from "../src/database/vault.ts";
 import { jobs } from "../src/jobs/index.ts";
 import { JobRunner } from "../src/jobs/runner.ts";
 import { operatorContext } from "../src/service.ts";
-import { contradictionsIn } from "../test/support/storm/aftermath.ts";
+import { contradictionsIn } from "../test/support/stress/invariants.ts";
 import { adminToken, encryptionKey, type FuzzedSite } from "./site.ts";
 
 /** Resources of a process. */

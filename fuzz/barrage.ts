@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { idPrefixes } from "../src/kernel/ids.ts";
 import { data, resource, unique } from "../test/support/builders.ts";
-import { chanceFrom, typeOfParam } from "../test/support/storm/world.ts";
+import { chanceFrom, typeOfParam } from "../test/support/stress/world.ts";
 import { makeTenant } from "../test/support/tenant.ts";
 import { describe } from "./document.ts";
 import { Pool, type Sender } from "./pool.ts";

@@ -1,5 +1,5 @@
 /** Collects ids, signed URLs and tokens from responses, so that later requests refer to existing resources. */
-import { typeOfParam } from "../test/support/storm/world.ts";
+import { typeOfParam } from "../test/support/stress/world.ts";
 
 type Json = any;
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openDatabase } from "../src/database/engines/open.ts";
 import { startPostgres } from "../test/support/postgres.ts";
-import { contradictionsIn } from "../test/support/storm/aftermath.ts";
+import { contradictionsIn } from "../test/support/stress/invariants.ts";
 import { aftermathOf } from "./aftermath.ts";
 import { History } from "./history.ts";
 import { Load } from "./load.ts";

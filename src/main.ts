@@ -16,7 +16,7 @@ import { createServer, urlOf } from "./http/server.ts";
 import { backupJobs, jobs } from "./jobs/index.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
-import { describeGitSandbox } from "./resources/vcs/fetching/workshop.ts";
+import { describeGitSandbox } from "./resources/vcs/fetching/git-sandbox.ts";
 import { ensureFirstAdmin, openUnprepared } from "./service.ts";
 import { type DeprecatedSetting, SettingError } from "./kernel/settings.ts";
 import { type Settings } from "./settings.ts";

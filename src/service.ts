@@ -3,7 +3,14 @@ import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Database, Tx } from "./database/database.ts";
 import { openDatabase } from "./database/engines/open.ts";
-import { appliedIn, migrate, type MigrationReport, migrations, refuseNewer, withSetupLock } from "./database/migrate.ts";
+import {
+  appliedIn,
+  migrate,
+  type MigrationReport,
+  migrations,
+  refuseNewer,
+  withSetupLock,
+} from "./database/migrate.ts";
 import type { Migration } from "./database/migrations/migration.ts";
 import { checkVault, createVault, hasCheck, keysBeside, keyPathBeside, type Vault } from "./database/vault.ts";
 import { AppError } from "./kernel/errors.ts";
@@ -11,7 +18,7 @@ import { newToken } from "./kernel/ids.ts";
 import { newPassword } from "./kernel/passwords.ts";
 import { addToken } from "./resources/identity/authentication-tokens/writes.ts";
 import { hooks } from "./resources/index.ts";
-import { passwordFaults } from "./resources/identity/sessions/strength.ts";
+import { passwordFaults } from "./resources/identity/sessions/password-strength.ts";
 import { hashNewPassword, setPassword } from "./resources/identity/sessions/writes.ts";
 import { withSiteAdminProof, requireSiteAdmin } from "./resources/shared/administration.ts";
 import { requireAuditEvents } from "./resources/shared/audit-events/required.ts";
@@ -79,7 +86,10 @@ export async function openExisting(settings: Settings): Promise<ExistingRegister
  * The migrations that a start would apply; undefined where there is no register. Changes nothing. Raises what a start would, and,
  * if keys are given, for wrong keys.
  */
-export async function inspectRegister(settings: Settings, keys?: EncryptionKeys): Promise<readonly string[] | undefined> {
+export async function inspectRegister(
+  settings: Settings,
+  keys?: EncryptionKeys,
+): Promise<readonly string[] | undefined> {
   return opening(settings, async (database) => {
     const applied = await appliedMigrations(database);
     if (applied !== undefined && keys !== undefined && (await hasCheck(database.reader)))

@@ -13,7 +13,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "resources/shared/grants/in-force.ts endedOfMembership",
     "resources/shared/grants/in-force.ts endedOnProject",
     "resources/shared/grants/in-force.ts nextEnd",
-    "resources/shared/grants/ending.ts holdFirstEnded",
+    "resources/shared/grants/expiry.ts holdFirstEnded",
     "resources/sharing/team-access/writes.ts tidyRecords",
   ],
   "rows that go, or are counted until they do, with something else": [

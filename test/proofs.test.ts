@@ -255,7 +255,7 @@ describe("the functions that change a table", () => {
     );
     expect(issuers).toEqual([
       'jobs/run.ts "job"',
-      'moving/importing/hand.ts "import"',
+      'moving/importing/importer.ts "import"',
       'resources/identity/organizations/operations.ts "new-organization"',
       'resources/runs/phases/claims.ts "claim"',
       'resources/runs/runs/transaction.ts "run-transition"',

@@ -13,7 +13,14 @@ import {
   type OrganizationStanding,
   standingOf,
 } from "./organization.ts";
-import { hasPermission, permissionLadders, type Mask, type Permission, permissionNames, permissionValue } from "./permission-set.ts";
+import {
+  hasPermission,
+  permissionLadders,
+  type Mask,
+  type Permission,
+  permissionNames,
+  permissionValue,
+} from "./permission-set.ts";
 
 export interface TeamReference {
   readonly id: string;
@@ -38,7 +45,11 @@ export type GrantSource =
   | { readonly kind: "organization-token" }
   | ({ readonly kind: "ownership" } & TeamGrantSource)
   | ({ readonly kind: "organization-permission"; readonly permission: OrganizationPermission } & TeamGrantSource)
-  | ({ readonly kind: "team-project" | "team-workspace"; readonly recordId: string; readonly level: string } & TeamGrantSource);
+  | ({
+      readonly kind: "team-project" | "team-workspace";
+      readonly recordId: string;
+      readonly level: string;
+    } & TeamGrantSource);
 
 export interface SourcedGrant extends Grant<GrantSource> {
   readonly source: GrantSource;
@@ -133,7 +144,11 @@ function recordGrants(holding: TeamAccessRow, team: TeamReference): SourcedGrant
   ];
 }
 
-export function sourcedGrantsOf(subject: Actor, standing: OrganizationStanding, holdings: readonly TeamAccessRow[]): SourcedGrant[] {
+export function sourcedGrantsOf(
+  subject: Actor,
+  standing: OrganizationStanding,
+  holdings: readonly TeamAccessRow[],
+): SourcedGrant[] {
   const direct: SourcedGrant[] = [];
   if (isSiteAdmin(subject)) direct.push({ mask: standing.everywhere, source: { kind: "site-admin" } });
   if (subject.kind === "organization")
@@ -179,7 +194,10 @@ export function explainGrants(grants: readonly SourcedGrant[]): AccessExplanatio
   const access = effectiveAccess(...grants);
   const entries = permissionNames.map((permission): [Permission, ExplainedPermission] => {
     const value = permissionValue(access.mask, permission);
-    const givenBy = value === permissionLadders[permission][0] ? [] : grants.filter(({ mask }) => hasPermission(mask, permission, value));
+    const givenBy =
+      value === permissionLadders[permission][0]
+        ? []
+        : grants.filter(({ mask }) => hasPermission(mask, permission, value));
     const sources = givenBy.map(({ source }) => source);
     return [permission, { value, until: latest(sources), givenBy: sources }];
   });

@@ -175,7 +175,10 @@ export function hasOrganizationPermission(standing: OrganizationStanding, permis
   return (standing.organization & organizationBit(permission)) !== 0;
 }
 
-export function missingOrganizationPermissions(standing: OrganizationStanding, requested: Mask): OrganizationPermission[] {
+export function missingOrganizationPermissions(
+  standing: OrganizationStanding,
+  requested: Mask,
+): OrganizationPermission[] {
   const missing = requested & ~standing.organization;
   return organizationPermissionNames.filter((name) => (missing & organizationBit(name)) !== 0);
 }

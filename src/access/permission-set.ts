@@ -87,7 +87,8 @@ export function permissionValue<P extends Permission>(mask: Mask, permission: P)
   const ladder = permissionLadders[permission];
   let value: PermissionValue<P> = ladder[0];
   for (const candidate of ladder) {
-    if ((mask & permissionBit(permission, candidate as PermissionValue<P>)) !== 0) value = candidate as PermissionValue<P>;
+    if ((mask & permissionBit(permission, candidate as PermissionValue<P>)) !== 0)
+      value = candidate as PermissionValue<P>;
   }
   return value;
 }
@@ -105,7 +106,9 @@ export function hasPermission<P extends Permission>(mask: Mask, permission: P, v
 
 export function missingPermissions(granted: Mask, requested: Mask): Permission[] {
   const missing = requested & ~granted;
-  return permissionNames.filter((permission) => (maskOf({ [permission]: permissionLadders[permission].at(-1) }) & missing) !== 0);
+  return permissionNames.filter(
+    (permission) => (maskOf({ [permission]: permissionLadders[permission].at(-1) }) & missing) !== 0,
+  );
 }
 
 /**

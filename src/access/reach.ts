@@ -32,7 +32,11 @@ export interface OwnershipFacts {
   readonly allowForceDeleteWorkspaces: number;
 }
 
-export function permissionsOn(kind: TargetKind, access: Access, owning: OwnershipFacts): Readonly<Record<string, boolean>> {
+export function permissionsOn(
+  kind: TargetKind,
+  access: Access,
+  owning: OwnershipFacts,
+): Readonly<Record<string, boolean>> {
   return kind === "project" ? projectPermissions(access) : workspacePermissions({ access, ...owning });
 }
 
@@ -76,7 +80,11 @@ export interface MaskRequirement {
 }
 
 /** Without a permission: whether the target is visible at all. */
-export function maskRequirementFor(kind: TargetKind, permission: string | undefined, owning: OwnershipFacts): MaskRequirement {
+export function maskRequirementFor(
+  kind: TargetKind,
+  permission: string | undefined,
+  owning: OwnershipFacts,
+): MaskRequirement {
   const sees = visibilityBits[kind];
   return { sees, any: permission === undefined ? sees : bitsGiving(kind, permission, owning) };
 }
@@ -90,7 +98,9 @@ export function meetsRequirement(mask: Mask, { sees, any }: MaskRequirement): bo
 /** The permissions that workspace levels define; grants on a project also have some about the project itself. */
 const ofWorkspaces = maskOf(
   Object.fromEntries(
-    permissionNames.filter((name) => name in workspaceLevelPermissions("admin")).map((name) => [name, permissionLadders[name].at(-1)]),
+    permissionNames
+      .filter((name) => name in workspaceLevelPermissions("admin"))
+      .map((name) => [name, permissionLadders[name].at(-1)]),
   ),
 );
 

@@ -16,7 +16,9 @@ const isApplying = (actor: Actor): boolean => actor.kind === "run" && isIdOf("ap
 
 /** The caller's grants on a workspace; an apply can also write the state of its own workspace. */
 export function withPhaseGrants(actor: Actor, granted: Mask | null): Mask | null {
-  return granted !== null && isApplying(actor) && hasPermission(granted, "runs", "read") ? granted | writingState : granted;
+  return granted !== null && isApplying(actor) && hasPermission(granted, "runs", "read")
+    ? granted | writingState
+    : granted;
 }
 
 /** On a workspace that shares its state: see it and read its state, but not its runs, logs or configurations. */

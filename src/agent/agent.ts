@@ -8,7 +8,14 @@ import { SettingError } from "../kernel/settings.ts";
 import { version } from "../version.ts";
 import { AgentClient, type AgentStatus } from "./client.ts";
 import { countEngines, type Engines, findEngines } from "./engines.ts";
-import { type ClaimedDirectory, cleanDirectory, createDirectories, claimDirectory, trustCertificates, writeCertificates } from "./home.ts";
+import {
+  type ClaimedDirectory,
+  cleanDirectory,
+  createDirectories,
+  claimDirectory,
+  trustCertificates,
+  writeCertificates,
+} from "./agent-directory.ts";
 import { JobSupervisor } from "./job-supervisor.ts";
 import { logLine } from "./log-line.ts";
 import { type CgroupTree, openCgroups } from "../sandbox/cgroup.ts";
@@ -18,7 +25,7 @@ import { killAllProcesses } from "../sandbox/process.ts";
 import { claimUids, type ClaimedUids } from "../sandbox/uids.ts";
 import { ServerRejection, ServerConnection } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
-import { isAccessible, createAccessibleDirectory, accessiblePath } from "./shelter.ts";
+import { isAccessible, createAccessibleDirectory, accessiblePath } from "./accessible-paths.ts";
 
 /** Sent to the parent process once the agent has opened. */
 export const agentOpened = "the agent is open";
@@ -179,12 +186,16 @@ export class Agent {
 
   /** Registers again if the server has forgotten the agent, ends it if the token is rejected, otherwise waits for a retry. */
   async #recover(problem: unknown): Promise<void> {
-    if (problem instanceof ServerRejection && (problem.status === 404 || problem.status === 409 || problem.status === 410)) {
+    if (
+      problem instanceof ServerRejection &&
+      (problem.status === 404 || problem.status === 409 || problem.status === 410)
+    ) {
       await pause(1000 + Math.random() * 1000);
       await this.#register().catch(() => undefined);
       return;
     }
-    if (problem instanceof ServerRejection && (problem.status === 401 || problem.status === 403)) return this.#end(problem);
+    if (problem instanceof ServerRejection && (problem.status === 401 || problem.status === 403))
+      return this.#end(problem);
     if (this.#wasReached) this.#say(logLine("server unreachable, retrying", { error: (problem as Error).message }));
     this.#wasReached = false;
     await pause(1000 + Math.random() * 3000, undefined, { signal: this.#draining.signal }).catch(() => undefined);

@@ -86,7 +86,11 @@ const varFiles = (files: readonly string[]) => files.map((file) => `-var-file=${
 /** OpenTofu 1.8 and newer evaluate variables in module sources. */
 const initTakesVariables = ({ product, version }: EngineName) => product === "tofu" && isAtLeast(version, "1.8.0");
 
-export function initArguments(job: Pick<ClaimedJobDocument, "phase">, engine: EngineName, variables: readonly string[]): string[] {
+export function initArguments(
+  job: Pick<ClaimedJobDocument, "phase">,
+  engine: EngineName,
+  variables: readonly string[],
+): string[] {
   return [
     "init",
     "-input=false",

@@ -7,7 +7,7 @@ import { unpack } from "../archive/unpack.ts";
 import { type EngineName, initArguments, titleOf } from "./engines.ts";
 import { cliConfiguration, environmentOf, sshCommand, variableFile } from "./variables.ts";
 import type { JobClient } from "./client.ts";
-import type { JobDirectory } from "./directory.ts";
+import type { JobDirectory } from "./job-directory.ts";
 import { readInside, writeInside } from "./files.ts";
 import type { ClaimedJobDocument } from "./job.ts";
 import type { RunLog } from "./log.ts";

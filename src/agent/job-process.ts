@@ -6,11 +6,17 @@ import { text } from "node:stream/consumers";
 import { cgroupAt } from "../sandbox/cgroup.ts";
 import { findTools, makeSandbox } from "../sandbox/choose.ts";
 import { killAllProcesses, runMark } from "../sandbox/process.ts";
-import { cleanUpJob, trustCertificates } from "./home.ts";
+import { cleanUpJob, trustCertificates } from "./agent-directory.ts";
 import { type ClaimedJobDocument, parseJob } from "./job.ts";
-import { aliveIntervalMs, type ClaimedJob, type JobProcessOutput, type SlotSetup, type JobProcessInput } from "./job-channel.ts";
+import {
+  aliveIntervalMs,
+  type ClaimedJob,
+  type JobProcessOutput,
+  type SlotSetup,
+  type JobProcessInput,
+} from "./job-channel.ts";
 import { ServerConnection } from "./server.ts";
-import { JobRun } from "./slot.ts";
+import { JobRun } from "./job-run.ts";
 
 /** Longer lines, such as stacks, are cut. */
 const lineLengthMax = 8192;

@@ -3,7 +3,7 @@
  * still become part of a secret are held back.
  */
 import { appendSpan, type ByteSpan, LiteralMatcher } from "../kernel/literal-matcher.ts";
-import { secretSpellings } from "../kernel/secret-forms.ts";
+import { secretSpellings } from "../kernel/secret-spellings.ts";
 
 const mask = Buffer.from("***");
 export class Masker {

@@ -175,7 +175,8 @@ async function errorOf(response: Response): Promise<ServerRejection | ServerUnre
 
 /** The delay before the next attempt, with jitter; undefined for errors that a retry can't fix. */
 function pauseMs(attempt: number, error: unknown): number | undefined {
-  if (error instanceof ServerRejection && error.status < 500 && error.status !== 429 && error.status !== 408) return undefined;
+  if (error instanceof ServerRejection && error.status < 500 && error.status !== 429 && error.status !== 408)
+    return undefined;
   if (!(error instanceof ServerRejection || error instanceof ServerUnreachable)) return undefined;
   return Math.min(pauseMsMax, pauseMsMin * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random());
 }

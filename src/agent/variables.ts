@@ -3,7 +3,7 @@
  * environment and the CLI configuration. It must not let a workspace override what the agent relies on.
  */
 import { HclFault, readHcl } from "../kernel/hcl.ts";
-import { maskedValues } from "../kernel/secret-forms.ts";
+import { maskedValues } from "../kernel/secret-spellings.ts";
 import { version } from "../version.ts";
 import type { ClaimedJobDocument, JobVariable } from "./job.ts";
 import { ConfigurationFault } from "./overrides.ts";

@@ -3,7 +3,15 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
 import { type AppError, conflict } from "../kernel/errors.ts";
-import { decodeRow, formatName, formatVersion, type BackupFooter, type BackupHeader, type BackupSection, type BackupValue } from "./format.ts";
+import {
+  decodeRow,
+  formatName,
+  formatVersion,
+  type BackupFooter,
+  type BackupHeader,
+  type BackupSection,
+  type BackupValue,
+} from "./format.ts";
 
 export type BackupPart =
   | { readonly kind: "header"; readonly header: BackupHeader }

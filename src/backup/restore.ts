@@ -2,7 +2,14 @@
 import { type CompiledQuery, sql } from "kysely";
 import type { Database, Tx } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
-import { appliedIn, createMigrationsTable, migrateIn, migrations, withSetupLock, unknownMigrations } from "../database/migrate.ts";
+import {
+  appliedIn,
+  createMigrationsTable,
+  migrateIn,
+  migrations,
+  withSetupLock,
+  unknownMigrations,
+} from "../database/migrate.ts";
 import { conflict } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
 import { counted } from "../kernel/text.ts";
@@ -107,7 +114,11 @@ async function loadRows(tx: Tx, file: string, progress: BackupProgress): Promise
 }
 
 /** Rows can't be loaded into tables that a later migration changed. */
-function requireOlderSchema(applied: readonly string[], { migrations: ofFile, cadastre }: BackupHeader, file: string): void {
+function requireOlderSchema(
+  applied: readonly string[],
+  { migrations: ofFile, cadastre }: BackupHeader,
+  file: string,
+): void {
   const newer = applied.filter((name) => !ofFile.includes(name));
   if (newer.length > 0)
     throw conflict(

@@ -7,7 +7,7 @@ import { authenticationTokens } from "../resources/identity/authentication-token
 import { textOf } from "../moving/wire.ts";
 import type { Settings } from "../settings.ts";
 import { type Command, jsonOption } from "./command.ts";
-import { databaseSettings, writeDatabase } from "./register.ts";
+import { databaseSettings, writeDatabase } from "./database.ts";
 import { remoteDetails, remoteOf, type RemoteServer, remoteSettings } from "./remote.ts";
 
 export const createAgentPoolCommand: Command = {

@@ -34,7 +34,11 @@ export function parse(command: Command, words: readonly string[]): ParsedArgumen
 }
 
 /** Stores the argument under the option that it is a shorthand for. Throws UsageError if both are given. */
-function withArgument(command: Command, values: ParsedArguments["values"], [word]: readonly string[]): ParsedArguments["values"] {
+function withArgument(
+  command: Command,
+  values: ParsedArguments["values"],
+  [word]: readonly string[],
+): ParsedArguments["values"] {
   const option = command.argument?.option;
   if (option === undefined || word === undefined) return values;
   if (values[option] !== undefined)

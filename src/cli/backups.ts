@@ -10,7 +10,7 @@ import { existingKeys, keysLocation, openExisting, sqlitePath, writeRegister } f
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
 import { type Command, progressLines, stopSignal, type Terminal } from "./command.ts";
-import { databaseSettings } from "./register.ts";
+import { databaseSettings } from "./database.ts";
 
 export const verify: Command = {
   name: "backup verify",

@@ -10,7 +10,7 @@ import { SettingError } from "../kernel/settings.ts";
 import { counted } from "../kernel/text.ts";
 import { verifyMailServer } from "../outgoing/mail.ts";
 import { OutgoingError } from "../outgoing/request.ts";
-import { describeGitSandbox } from "../resources/vcs/fetching/workshop.ts";
+import { describeGitSandbox } from "../resources/vcs/fetching/git-sandbox.ts";
 import { chooseSandbox, isRoot } from "../sandbox/choose.ts";
 import { claimUids } from "../sandbox/uids.ts";
 import { encryptionKeys, existingKeys, inspectRegister, keysLocation, sqlitePath } from "../service.ts";

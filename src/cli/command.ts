@@ -75,7 +75,11 @@ export const jsonOption = { json: { doc: "Print JSON." } } as const satisfies Re
 export type TableRow = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Prints objects that have the same keys as a table; the keys become the headings. */
-export function printRows(terminal: Terminal, rows: readonly TableRow[], options: { json: boolean; empty: string }): void {
+export function printRows(
+  terminal: Terminal,
+  rows: readonly TableRow[],
+  options: { json: boolean; empty: string },
+): void {
   if (options.json) terminal.out(JSON.stringify(rows, null, 2));
   else if (rows.length === 0) terminal.out(options.empty);
   else alignedLines(rows).forEach(terminal.out);

@@ -6,7 +6,7 @@ import { counted, quoted } from "../kernel/text.ts";
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
 import { type Command, jsonOption, printRows, type Terminal, UsageError } from "./command.ts";
-import { readDatabase, databaseSettings, withDatabase } from "./register.ts";
+import { readDatabase, databaseSettings, withDatabase } from "./database.ts";
 
 export const listJobsCommand: Command = {
   name: "job list",

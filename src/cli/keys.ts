@@ -11,7 +11,7 @@ import { rotateIdentityKey } from "../resources/runs/identity-keys/writes.ts";
 import { recordEvent } from "../resources/shared/audit-events/writes.ts";
 import { keysLocation, operatorContext } from "../service.ts";
 import { type Command, jsonOption, printRows, progressLines, stopSignal } from "./command.ts";
-import { databaseSettings, withDatabase } from "./register.ts";
+import { databaseSettings, withDatabase } from "./database.ts";
 
 export const listKeysCommand: Command = {
   name: "key list",

@@ -12,7 +12,11 @@ const failureCode = 1;
 const usageErrorCode = 2;
 
 /** Returns the exit code: 0 for success, 1 for a failure, 2 for wrong arguments; commands can return others. */
-export async function run(words: readonly string[], environment: EnvironmentVariables, terminal: Terminal): Promise<number> {
+export async function run(
+  words: readonly string[],
+  environment: EnvironmentVariables,
+  terminal: Terminal,
+): Promise<number> {
   try {
     return (await dispatch(words, environment, terminal))?.exitCode ?? 0;
   } catch (error) {
@@ -21,7 +25,11 @@ export async function run(words: readonly string[], environment: EnvironmentVari
   }
 }
 
-async function dispatch(words: readonly string[], environment: EnvironmentVariables, terminal: Terminal): Promise<CommandResult | void> {
+async function dispatch(
+  words: readonly string[],
+  environment: EnvironmentVariables,
+  terminal: Terminal,
+): Promise<CommandResult | void> {
   const [first = "help", ...rest] = words;
   if (first === "--version" || first === "-v") return dispatch(["version", ...rest], environment, terminal);
   if (first === "help" || first === "--help" || first === "-h") return terminal.out(helpOn(rest));

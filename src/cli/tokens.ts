@@ -10,7 +10,7 @@ import { authenticationTokens } from "../resources/identity/authentication-token
 import { addToken, type NewToken, removeToken } from "../resources/identity/authentication-tokens/writes.ts";
 import type { Settings } from "../settings.ts";
 import { type Command, type Invocation, jsonOption, printRows, UsageError } from "./command.ts";
-import { readDatabase, databaseSettings, writeDatabase } from "./register.ts";
+import { readDatabase, databaseSettings, writeDatabase } from "./database.ts";
 import { remoteDetails, remoteOf, type RemoteServer, remoteSettings } from "./remote.ts";
 import { findUserNamed } from "./users.ts";
 
@@ -68,7 +68,11 @@ export const createTokenCommand: Command = {
 
 type TokenRow = ReturnType<typeof toRow>;
 
-async function addUserToken(remote: RemoteServer, name: string, sent: JsonObject): Promise<TokenRow & { token: string }> {
+async function addUserToken(
+  remote: RemoteServer,
+  name: string,
+  sent: JsonObject,
+): Promise<TokenRow & { token: string }> {
   const user = await remote.findUser(name);
   const made = await remote.create(tokensOf(user), authenticationTokens.type, sent);
   return withSecret(made, "user", textOf(user, "username") ?? name);

@@ -12,7 +12,7 @@ import { flagOf, textOf, type ResourceObject } from "../moving/wire.ts";
 import { withSiteAdminProof, requireSiteAdmin } from "../resources/shared/administration.ts";
 import { addUser } from "../resources/identity/users/writes.ts";
 import { type Command, jsonOption, printRows } from "./command.ts";
-import { readDatabase, databaseSettings, writeDatabase } from "./register.ts";
+import { readDatabase, databaseSettings, writeDatabase } from "./database.ts";
 import { remoteDetails, remoteOf, remoteSettings } from "./remote.ts";
 
 export const createUserCommand: Command = {

@@ -36,7 +36,7 @@ const isBound = ({ key, value }: CountedKey) =>
 
 const askedOf = (
   sum: (table: Counters, organizationId: string, isAsked: RawBuilder<SqlBool>) => RawBuilder<number>,
-): Pick<RegisterCounts, "bound" | "inState"> => ({
+): Pick<RegisterCounts, "workspacesWithTag" | "workspacesWithStatus"> => ({
   workspacesWithTag: (organizationId, asked) => sum("tag_binding_counts", organizationId, isBound(asked)),
   workspacesWithStatus: (organizationId, fits) => sum("run_status_counts", organizationId, fits("c.status")),
 });

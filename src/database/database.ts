@@ -58,8 +58,8 @@ export interface Database {
   /** A read-only transaction without a timeout in which every statement sees the same snapshot. */
   snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * A number that changes with every commit of any process, except with `isUnseen`; undefined where reading it takes a statement
-   * (`Dialect.moment`).
+   * A number that changes with every commit of any process, except with `keepsCache`; undefined where reading it takes a statement
+   * (`Dialect.snapshotId`).
    */
   snapshotId(): number | undefined;
   statementCount(): number;

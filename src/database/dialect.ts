@@ -37,7 +37,7 @@ export interface Dialect {
   readonly databaseBytes: RawBuilder<number>;
   msOf(instant: Expression<string | null>): RawBuilder<number>;
   /**
-   * A text that two statements see only if nothing was committed in between; null where `Database.moment` knows it without a
+   * A text that two statements see only if nothing was committed in between; null where `Database.snapshotId` knows it without a
    * statement.
    */
   readonly snapshotId: RawBuilder<string | null>;

@@ -1,7 +1,7 @@
 /**
  * Refuses writes of a server whose version or encryption key no longer matches the database: every write checks it inside its
  * transaction, so that an older server can't commit after an incompatible migration. See
- * docs/decisions/0140-an-older-server-stops-writing.md and 0173-older-servers-write-on.md.
+ * docs/decisions/0173-rolling-upgrades.md.
  */
 import { type Kysely, sql } from "kysely";
 import { AppError } from "../kernel/errors.ts";

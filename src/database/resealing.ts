@@ -71,8 +71,7 @@ async function* outdated(database: Database, table: SealedTable, keyId: string):
       select ${keyColumns}, ${sql.join(ids)} from ${sql.table(table.table)} ${after}
       order by ${keyColumns} limit ${windowRows}`.execute(database.reader.db);
     const keys = rows.filter(isOutdated).map((row) => keyOf(table, row));
-    for (let start = 0; start < keys.length; start += table.batchRows)
-      yield keys.slice(start, start + table.batchRows);
+    for (let start = 0; start < keys.length; start += table.batchRows) yield keys.slice(start, start + table.batchRows);
     const end = rows.at(-1);
     if (end === undefined || rows.length < windowRows) return;
     last = keyOf(table, end);

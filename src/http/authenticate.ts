@@ -36,8 +36,8 @@ const sessionsMax = 10_000;
 export type SnapshotId = number | string | null;
 
 /** A session as of a snapshot. Replaced, never changed: requests under way continue with the one they started with. */
-export interface KnownSession extends Omit<AuthenticatedToken, "moment"> {
-  readonly moment: SnapshotId;
+export interface KnownSession extends Omit<AuthenticatedToken, "snapshotId"> {
+  readonly snapshotId: SnapshotId;
 }
 
 export class Authenticator {
@@ -83,7 +83,7 @@ export class Authenticator {
   async identify(request: FastifyRequest, hash: string | undefined): Promise<KnownSession> {
     const known = hash === undefined ? undefined : this.#sessions.get(hash);
     const before = this.#database.snapshotId();
-    if (known !== undefined && before !== undefined && known.moment === before && isCurrent(known)) return known;
+    if (known !== undefined && before !== undefined && known.snapshotId === before && isCurrent(known)) return known;
     if (known === undefined && hash !== undefined) this.#refuseGuessing(request.ip);
     const session = hash === undefined ? undefined : await this.#lookUp(hash, known, before);
     return this.confirm(request, hash, session, before);
@@ -93,7 +93,11 @@ export class Authenticator {
    * Where a lookup takes a round trip, concurrent requests of one token share one, which starts after the last of them has
    * arrived.
    */
-  #lookUp(hash: string, known: KnownSession | undefined, before: number | undefined): Promise<AuthenticatedToken | undefined> {
+  #lookUp(
+    hash: string,
+    known: KnownSession | undefined,
+    before: number | undefined,
+  ): Promise<AuthenticatedToken | undefined> {
     const look = () => authenticateToken(this.#database.reader, hash, known);
     if (before !== undefined) return look();
     let lookup = this.#lookups.get(hash);
@@ -124,9 +128,9 @@ export class Authenticator {
         "This needs a valid token: send 'Authorization: Bearer TOKEN'. The token is missing, unknown, expired or revoked.",
       );
     }
-    const moment = before ?? session.moment;
-    this.latest = moment;
-    return this.#remember(hash, { ...session, moment });
+    const snapshotId = before ?? session.snapshotId;
+    this.latest = snapshotId;
+    return this.#remember(hash, { ...session, snapshotId });
   }
 
   recall(hash: string | undefined): KnownSession | undefined {
@@ -170,7 +174,7 @@ export class Authenticator {
   /**
    * Limits sign-ins by address, by name and address, and by name at all addresses. Addresses from which the name has signed in
    * before don't count towards the last limit, so that guesses from elsewhere don't lock a user out. See
-   * docs/decisions/0163-guesses-are-counted-beforehand.md.
+   * docs/decisions/0163-password-attempts-are-counted-first.md.
    */
   signInsFrom(address: string): SignInLimiter {
     return {

@@ -88,7 +88,8 @@ export function browserOf(request: FastifyRequest, reply: FastifyReply, publicUr
     reply.header("set-cookie", `${cookieName}=${value}; ${attributes(publicUrl(), "/", seconds)}`);
   return {
     name: request.headers["user-agent"]?.slice(0, nameLengthMax) ?? null,
-    setSessionCookie: (secret, until) => void set(secret, Math.max(0, Math.floor((Date.parse(until) - nowMs()) / 1000))),
+    setSessionCookie: (secret, until) =>
+      void set(secret, Math.max(0, Math.floor((Date.parse(until) - nowMs()) / 1000))),
     clearSessionCookie: () => void set("", 0),
   };
 }

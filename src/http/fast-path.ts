@@ -1,18 +1,19 @@
 /**
  * Sends cached responses before the framework sees the request: routing, hooks and their objects cost more than all the rest
  * (docs/performance.md). It decides nothing: whatever is unusual about a request goes to the framework, which refuses it.
+ * See docs/decisions/0186-fast-path-for-cached-responses.md.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import proxyAddr from "@fastify/proxy-addr";
-import { type Headers, newRequestId } from "./headers.ts";
-import type { CacheHit, ResponseCache } from "./kept.ts";
+import { newRequestId, type ResponseHeaders } from "./headers.ts";
+import type { CacheHit, ResponseCache } from "./response-cache.ts";
 import { loggedAddress, type RequestLog } from "./log.ts";
 import type { RequestFigures } from "./metrics.ts";
 import { cachedStatus, sendCached } from "./respond.ts";
 
 export interface FastPathOptions {
   readonly cache: ResponseCache;
-  readonly headers: Headers;
+  readonly headers: ResponseHeaders;
   readonly log: RequestLog;
   readonly figures: RequestFigures;
   readonly trustedProxies: readonly string[] | undefined;
@@ -73,7 +74,7 @@ function send(
     if (!isCut) figures.count(method, route, cachedStatus, ms);
     if (isLogged) log.write({ id, method, url, route, status: cachedStatus, ms, session, isCut, address });
   });
-  sendCached(response, cached, headers.inTurn(id, allowance));
+  sendCached(response, cached, headers.flat(id, allowance));
 }
 
 /** The client's address, as the framework determines it. */

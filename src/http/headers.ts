@@ -6,7 +6,7 @@ const apiVersion = "2.6";
 
 /**
  * The Terraform Enterprise release that clients see, in the monthly and the later format. Clients use fewer features of older
- * releases: see docs/decisions/0056-who-clients-take-us-for.md.
+ * releases: see docs/decisions/0056-version-headers.md.
  */
 const enterpriseRelease = { monthly: "v202507-1", numeric: "2.0.1" } as const;
 

@@ -8,9 +8,9 @@ import { isSiteAdmin } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
 import { notFound } from "../kernel/errors.ts";
 import { tokenHash } from "../kernel/ids.ts";
-import { onDeliveryAttempt, onVcsEvent } from "../resources/shared/measures.ts";
+import { onDeliveryAttempt, onVcsEvent } from "../resources/shared/metric-events.ts";
 import type { Authenticator } from "./authenticate.ts";
-import type { ResponseCache } from "./kept.ts";
+import type { ResponseCache } from "./response-cache.ts";
 import {
   countEndedPhases,
   watchBacklogs,

@@ -23,7 +23,7 @@ import { requireIfMatch } from "../resources/shared/preconditions.ts";
 import type { Authenticator, KnownSession } from "./authenticate.ts";
 import { isLarge, LargeBodies, streamBodies } from "./body.ts";
 import { browserOf } from "./browser.ts";
-import type { ResponseCache } from "./kept.ts";
+import type { ResponseCache } from "./response-cache.ts";
 import type { Allowance } from "./limits.ts";
 import { prefers, compressed, acceptsGzip } from "./negotiation.ts";
 import { basePath, mediaType, sendAnswer, sendSerialized, tableMediaType, serializeAnswer } from "./respond.ts";
@@ -138,7 +138,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       const whole = serializeAnswer(facts, answer);
       // A response that can't be cached may contain a credential, such as a signed URL, and is never compressed.
       const written = until > nowMs() && acceptsGzip(request) ? await compressed(whole) : whole;
-      mount.cache.store(request, written, { validator: answer.warrant, until });
+      mount.cache.store(request, written, { validator: answer.validator, until });
       return sendSerialized(reply, written);
     },
   });
@@ -160,8 +160,10 @@ function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<u
 const wantsTable = ({ headers }: FastifyRequest): boolean =>
   prefers(headers.accept, tableMediaType, [mediaType, "application/json"]);
 
-const isCacheable = ({ method, answer, signed }: Operation, { isUncacheable: hasExpiring }: ResourceDefinition): boolean =>
-  method === "GET" && (answer === "document" || answer === "list") && !signed && !hasExpiring;
+const isCacheable = (
+  { method, answer, signed }: Operation,
+  { isUncacheable: hasExpiring }: ResourceDefinition,
+): boolean => method === "GET" && (answer === "document" || answer === "list") && !signed && !hasExpiring;
 
 /** Raises `not-found` for agents and runs that call an operation that is not for them. */
 function contextOf(

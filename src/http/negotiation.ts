@@ -37,7 +37,7 @@ const gzipped = promisify(gzip);
 
 /**
  * Only the console's requests are compressed, because an observer could otherwise learn from the sizes
- * (docs/decisions/0152-answers-made-smaller.md). They have a session cookie and our media type even without a body, which neither
+ * (docs/decisions/0152-compression-for-the-console-only.md). They have a session cookie and our media type even without a body, which neither
  * a page of another site nor a navigation can send.
  */
 export function acceptsGzip(request: Pick<IncomingMessage, "headers">): boolean {

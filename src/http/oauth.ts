@@ -5,7 +5,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { human, snake } from "../kernel/names.ts";
 import { GrantFault } from "../resources/identity/authentication-tokens/rules.ts";
-import { type AuthorizationRequest, authorizationRequestFaults, authorizationRequestNames, loginClient } from "../resources/identity/authorizations/reads.ts";
+import {
+  type AuthorizationRequest,
+  authorizationRequestFaults,
+  authorizationRequestNames,
+  loginClient,
+} from "../resources/identity/authorizations/reads.ts";
 import { redeemCode } from "../resources/identity/authorizations/writes.ts";
 import { exchangeIdentity } from "../resources/identity/identity-trusts/writes.ts";
 import type { Context } from "../resources/shared/context.ts";

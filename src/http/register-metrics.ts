@@ -6,8 +6,8 @@ import type { Database, Tx } from "../database/database.ts";
 import type { JobTable } from "../database/schema/state.ts";
 import { now, nowMs } from "../kernel/time.ts";
 import { agentTimeoutMs } from "../resources/connections/agent-pools/reads.ts";
-import { type SiteStatistics, readSiteStatistics, tokenKinds } from "../resources/shared/figures.ts";
-import { onEndedPhase } from "../resources/shared/measures.ts";
+import { type SiteStatistics, readSiteStatistics, tokenKinds } from "../resources/shared/site-statistics.ts";
+import { onEndedPhase } from "../resources/shared/metric-events.ts";
 import { withDeadlineOrUndefined } from "./health.ts";
 
 type Gauges = (name: string, help: string, labelNames?: string[]) => Gauge;

@@ -25,7 +25,7 @@ import { mountFastPath } from "./fast-path.ts";
 import { mountFrontPage } from "./pages.ts";
 import { type ResponseHeaders, headersFor, newRequestId } from "./headers.ts";
 import { mountHealth, refuseWhileStarting } from "./health.ts";
-import { ResponseCache } from "./kept.ts";
+import { ResponseCache } from "./response-cache.ts";
 import { logRequests, requestLog, serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";

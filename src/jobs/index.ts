@@ -1,42 +1,42 @@
 /** Lists every background job with its name and interval. The resources implement them. */
 import { backupIfDue, type BackupSchedule } from "../backup/schedule.ts";
 import type { Tx } from "../database/database.ts";
-import { auditWebhookSender, auditWebhookKind } from "../resources/connections/audit-webhooks/courier.ts";
+import { auditWebhookSender, auditWebhookKind } from "../resources/connections/audit-webhooks/sender.ts";
 import { enqueueAuditNotifications } from "../resources/connections/audit-webhooks/fan-out.ts";
-import { notificationSender } from "../resources/connections/notification-configurations/courier.ts";
+import { notificationSender } from "../resources/connections/notification-configurations/sender.ts";
 import { notificationKind } from "../resources/connections/notification-configurations/writes.ts";
 import { removeExpiredTokens } from "../resources/identity/authentication-tokens/writes.ts";
 import { removeOldAuthorizations } from "../resources/identity/authorizations/writes.ts";
 import { invitationCourier, invitationKind } from "../resources/identity/invitations/courier.ts";
 import { removeEndedInvitations } from "../resources/identity/invitations/writes.ts";
 import { removeEndedTeamMemberships } from "../resources/identity/organization-memberships/writes.ts";
-import { expireLeases } from "../resources/register/workspaces/upkeep.ts";
-import { resolveLostJobs } from "../resources/runs/agent-jobs/lost.ts";
+import { expireLeases } from "../resources/register/workspaces/maintenance.ts";
+import { resolveLostJobs } from "../resources/runs/agent-jobs/lost-jobs.ts";
 import { removeVanishedAgents } from "../resources/runs/agents/writes.ts";
-import { runAssessments } from "../resources/runs/assessment-results/assessing.ts";
+import { runAssessments } from "../resources/runs/assessment-results/assessment-job.ts";
 import { startDueDestroys, sendDestroyReminders } from "../resources/runs/auto-destroy/schedule.ts";
-import { failExpiredUploads, deleteExpiredArchives } from "../resources/runs/configuration-versions/upkeep.ts";
+import { failExpiredUploads, deleteExpiredArchives } from "../resources/runs/configuration-versions/cleanup.ts";
 import { fireTriggers } from "../resources/runs/run-triggers/firing.ts";
 import { runTriggerJob } from "../resources/runs/run-triggers/writes.ts";
-import { discardOldSavedPlans } from "../resources/runs/runs/upkeep.ts";
+import { discardOldSavedPlans } from "../resources/runs/runs/saved-plan-expiry.ts";
 import { contentCleanupJob } from "../resources/shared/contents/contents.ts";
-import { collectSiteStatistics } from "../resources/shared/figures.ts";
+import { collectSiteStatistics } from "../resources/shared/site-statistics.ts";
 import { type NotificationSenders, deliverNotifications } from "../resources/shared/outbox/delivery.ts";
 import { notificationsJob } from "../resources/shared/outbox/writes.ts";
-import { removeExpiredTeamAccess } from "../resources/sharing/team-access/upkeep.ts";
-import { processingJob } from "../resources/state/state-versions/arrival/reading.ts";
+import { removeExpiredTeamAccess } from "../resources/sharing/team-access/maintenance.ts";
+import { processingJob } from "../resources/state/state-versions/arrival/parsing.ts";
 import {
   enforceRetention,
   parseLargeStates,
   removeAbandonedUploads,
   removeSupersededResources,
-} from "../resources/state/state-versions/upkeep/upkeep.ts";
-import { sendStatuses } from "../resources/vcs/commit-statuses/telling.ts";
+} from "../resources/state/state-versions/maintenance/maintenance.ts";
+import { sendStatuses } from "../resources/vcs/commit-statuses/sending.ts";
 import { vcsEventJob } from "../resources/vcs/vcs-events/receipt.ts";
-import { processEvents } from "../resources/vcs/vcs-events/working-off.ts";
-import { syncWebhooks, webhookJob } from "../resources/vcs/webhooks/keeping.ts";
+import { processEvents } from "../resources/vcs/vcs-events/processing.ts";
+import { syncWebhooks, webhookJob } from "../resources/vcs/webhooks/sync.ts";
 import { inBatches, type BackgroundJob } from "./job.ts";
-import type { JobContext } from "../resources/shared/job-work.ts";
+import type { JobContext } from "../resources/shared/job-context.ts";
 
 const secondMs = 1000;
 const minuteMs = 60 * secondMs;

@@ -1,6 +1,6 @@
 /** The interface of a background job. Does not know when or where a job runs. */
 import type { Tx } from "../database/database.ts";
-import type { JobContext } from "../resources/shared/job-work.ts";
+import type { JobContext } from "../resources/shared/job-context.ts";
 
 export interface BackgroundJob {
   readonly name: string;

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Capability } from "../access/capability.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { Context } from "../resources/shared/context.ts";
-import type { JobContext } from "../resources/shared/job-work.ts";
+import type { JobContext } from "../resources/shared/job-context.ts";
 import { type BackgroundJob, LeaseLost } from "./job.ts";
 import { type JobLease, renew } from "./lease.ts";
 

@@ -183,7 +183,10 @@ export class JobRunner {
     slot.isDue ||= isAskedAgain;
   }
 
-  async #acquire(job: BackgroundJob, { isForced, asksAgain }: { isForced: boolean; asksAgain: boolean }): Promise<Acquisition> {
+  async #acquire(
+    job: BackgroundJob,
+    { isForced, asksAgain }: { isForced: boolean; asksAgain: boolean },
+  ): Promise<Acquisition> {
     await this.#ensureRows();
     return this.#options.database.write(async (tx) => {
       const acquisition = await acquire(tx, job, { leaseMs: this.#leaseMs, isForced });

@@ -1,6 +1,6 @@
 /**
  * Attributes with two names: the specification's and the public API's. Documents have both; a request can send either, but not
- * both with different values. See docs/decisions/0001-two-names-for-one-thing.md.
+ * both with different values. See docs/api.md#attribute-aliases.
  */
 export const aliases: Readonly<Record<string, string>> = {
   "engine-version": "terraform-version",

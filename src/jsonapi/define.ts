@@ -7,7 +7,7 @@ import type { CsvTable } from "../kernel/csv.ts";
 import type { Fault } from "../kernel/errors.ts";
 import type { Camel } from "../kernel/names.ts";
 import type { QueryDefinition, QueryOf } from "./query.ts";
-import type { CacheValidator } from "./warrant.ts";
+import type { CacheValidator } from "./cache-validator.ts";
 import { type Presence, type Relationship, type ToMany, toMany, toOne } from "./relationships.ts";
 
 // --- attributes

@@ -231,7 +231,12 @@ function identifiers(
   return found;
 }
 
-function linkMeta(item: ResourceIdentifier, schema: z.ZodType | undefined, at: string[], faults: Fault[]): { meta?: unknown } {
+function linkMeta(
+  item: ResourceIdentifier,
+  schema: z.ZodType | undefined,
+  at: string[],
+  faults: Fault[],
+): { meta?: unknown } {
   if (schema === undefined || item.meta === undefined || item.meta === null) return {};
   const result = schema.safeParse(item.meta);
   if (result.success) return { meta: result.data };

@@ -40,7 +40,10 @@ export const listParameter = (doc: string): Parameter<string[]> => ({
       .map((part) => part.trim())
       .filter((part) => part !== ""),
 });
-export function choiceParameter<const Values extends readonly string[]>(values: Values, doc: string): Parameter<Values[number]> {
+export function choiceParameter<const Values extends readonly string[]>(
+  values: Values,
+  doc: string,
+): Parameter<Values[number]> {
   return {
     doc,
     parse: (text) =>

@@ -39,7 +39,7 @@ const blanks = new WeakSet<z.ZodType>();
 
 /**
  * Clients written in Go send "" for attributes that are not set; only these attributes treat blank as null. See
- * docs/decisions/0065-blank-is-null-where-go-clients-send-it.md.
+ * docs/api.md#requests.
  */
 export function nullIfBlank(schema: z.ZodType<string>): z.ZodType<string | null> {
   const read = z.preprocess((value) => (value === "" ? null : value), schema.nullable());

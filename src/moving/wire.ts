@@ -58,7 +58,8 @@ export function textOf({ attributes }: Pick<ResourceObject, "attributes">, name:
   return typeof value === "string" ? value : undefined;
 }
 
-export const flagOf = ({ attributes }: Pick<ResourceObject, "attributes">, name: string): boolean => attributes[name] === true;
+export const flagOf = ({ attributes }: Pick<ResourceObject, "attributes">, name: string): boolean =>
+  attributes[name] === true;
 
 export function numberOf({ attributes }: Pick<ResourceObject, "attributes">, name: string): number {
   const value = Number(attributes[name]);

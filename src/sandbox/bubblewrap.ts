@@ -84,7 +84,12 @@ function systemDirectories(): string[][] {
 }
 
 /** Arguments are visible to every user of the machine, so secret ones are passed through a descriptor. */
-export function bubblewrapLaunch(bwrap: string, command: SandboxedCommand, mounts: Mounts, options: BubblewrapOptions): Launch {
+export function bubblewrapLaunch(
+  bwrap: string,
+  command: SandboxedCommand,
+  mounts: Mounts,
+  options: BubblewrapOptions,
+): Launch {
   return {
     words: [bwrap, "--args", "3", "--", command.program, ...command.words],
     environment: {},

@@ -3,7 +3,14 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, 
 import { join } from "node:path";
 import { SettingError } from "../kernel/settings.ts";
 import { bubblewrapLaunch, insideBubblewrap } from "./bubblewrap.ts";
-import { type Mounts, type Sandbox, type SandboxKind, type SandboxTools, withLimits, withoutPrivileges } from "./launch.ts";
+import {
+  type Mounts,
+  type Sandbox,
+  type SandboxKind,
+  type SandboxTools,
+  withLimits,
+  withoutPrivileges,
+} from "./launch.ts";
 import { JobProcess } from "./process.ts";
 
 export interface SandboxSettings {

@@ -62,7 +62,8 @@ const holdings = fc.tuple(holding(0), holding(1), holding(2), holding(3)).chain(
 const person: Actor = { kind: "user", userId: "user-1", name: "ada", siteAdmin: false, tokenId: "", tokenAgeMs: 0 };
 const explainFor = (actor: Actor, teams: readonly TeamAccessRow[]) =>
   explainGrants(sourcedGrantsOf(actor, standingFromTeams(actor, "org-1", 1, teams), teams));
-const rank = (name: keyof PermissionSet, value: unknown) => (permissionLadders[name] as readonly unknown[]).indexOf(value);
+const rank = (name: keyof PermissionSet, value: unknown) =>
+  (permissionLadders[name] as readonly unknown[]).indexOf(value);
 
 describe("the sum of grants", () => {
   it("is the highest value of each permission", () => {

@@ -199,7 +199,11 @@ describe("an actor's standing in an organization", () => {
     expect(standingOf(team, row(access, 0))).toMatchObject({ member: true, owner: false, seesSecretTeams: true });
     expect(standingOf(team, row(0, 0))).toEqual({ ...stranger, member: true });
     expect(standingOf(team, row(null, 0))).toEqual(stranger);
-    expect(standingOf(team, row(ownersAccess, 0))).toMatchObject({ member: true, owner: true, everywhere: allPermissions });
+    expect(standingOf(team, row(ownersAccess, 0))).toMatchObject({
+      member: true,
+      owner: true,
+      everywhere: allPermissions,
+    });
   });
 
   it("an organization token owns its organization, but can't manage the owners team", () => {

@@ -25,7 +25,8 @@ const anyStep = fc
   .chain((name) => fc.constantFrom(...permissionLadders[name]).map((value) => [name, value] as [Permission, never]));
 
 /** How far up its ladder a value is. */
-const height = (set: PermissionSet, name: Permission) => (permissionLadders[name] as readonly unknown[]).indexOf(set[name]);
+const height = (set: PermissionSet, name: Permission) =>
+  (permissionLadders[name] as readonly unknown[]).indexOf(set[name]);
 
 describe("the ladders", () => {
   it("are those of the specification and of the clients, lowest value first", () => {
@@ -49,7 +50,9 @@ describe("the ladders", () => {
 
   it("have the bits that are stored in databases", () => {
     const stored = permissionNames.flatMap((name) =>
-      permissionLadders[name].slice(1).map((value) => [`${name}=${String(value)}`, permissionBit(name, value as never)]),
+      permissionLadders[name]
+        .slice(1)
+        .map((value) => [`${name}=${String(value)}`, permissionBit(name, value as never)]),
     );
     expect(Object.fromEntries(stored)).toEqual({
       "settings=read": 1,

@@ -19,12 +19,16 @@ import {
   updateWorkspaceRow,
 } from "../../src/resources/register/workspaces/store.ts";
 import type { WorkspaceView } from "../../src/resources/register/workspaces/view.ts";
-import { moveWorkspaceRows, touchAfterRetentionChange, setVarIds } from "../../src/resources/register/workspaces/writes.ts";
+import {
+  moveWorkspaceRows,
+  touchAfterRetentionChange,
+  setVarIds,
+} from "../../src/resources/register/workspaces/writes.ts";
 import { linkTags, unlinkTags } from "../../src/resources/register/tags/store.ts";
 import { replaceBindings } from "../../src/resources/register/tag-bindings/writes.ts";
 import { createRun } from "../../src/resources/runs/runs/lifecycle.ts";
 import { deleteFinished } from "../../src/resources/shared/outbox/store.ts";
-import type { JobContext } from "../../src/resources/shared/job-work.ts";
+import type { JobContext } from "../../src/resources/shared/job-context.ts";
 import type { Context } from "../../src/resources/shared/context.ts";
 
 export async function workspaces(tx: Tx, context: Context, row: WorkspaceTable): Promise<void> {

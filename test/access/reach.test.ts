@@ -12,7 +12,13 @@ import {
   organizationPermissionNames,
   ownersAccess,
 } from "../../src/access/organization.ts";
-import { allPermissions, permissionLadders, type Mask, maskOf, permissionNames } from "../../src/access/permission-set.ts";
+import {
+  allPermissions,
+  permissionLadders,
+  type Mask,
+  maskOf,
+  permissionNames,
+} from "../../src/access/permission-set.ts";
 import { canSeeWorkspace } from "../../src/access/permissions/workspace.ts";
 import {
   bitsGiving,

@@ -80,7 +80,11 @@ describe("RunLog", () => {
   });
 
   it("is full when the server says so", async () => {
-    const log = new RunLog({ send: () => Promise.reject(new ServerRejection(413, "too long")), bytesMax: 1e9, secrets: [] });
+    const log = new RunLog({
+      send: () => Promise.reject(new ServerRejection(413, "too long")),
+      bytesMax: 1e9,
+      secrets: [],
+    });
     await log.write(Buffer.from("a"));
     await log.end();
   });

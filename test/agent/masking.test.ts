@@ -6,8 +6,8 @@ import { parseJob } from "../../src/agent/job.ts";
 import { masked, Masker } from "../../src/agent/masking.ts";
 import { ServerConnection } from "../../src/agent/server.ts";
 import { readAgentSettings } from "../../src/agent/settings.ts";
-import { JobRun } from "../../src/agent/slot.ts";
-import { secretSpellings } from "../../src/kernel/secret-forms.ts";
+import { JobRun } from "../../src/agent/job-run.ts";
+import { secretSpellings } from "../../src/kernel/secret-spellings.ts";
 import { findTools, makeSandbox } from "../../src/sandbox/choose.ts";
 import { deep, seed } from "../support/depth.ts";
 import { newFolder } from "../support/folder.ts";
@@ -132,7 +132,10 @@ describe("an unexpected error of a job", () => {
       const mounts = { mirror: undefined, ca: undefined, knownHosts: undefined };
       const say = (line: string) => void said.push(line);
       const options = { slot: 0, settings, sandbox, cgroup: undefined, mounts, lost: agentDirectory, say };
-      await new JobRun(parseJob(await claim.json()), { ...options, server: new ServerConnection(server.url) }).execute();
+      await new JobRun(parseJob(await claim.json()), {
+        ...options,
+        server: new ServerConnection(server.url),
+      }).execute();
       expect(report.finished).toMatchObject({ "error-message": expect.stringMatching(/ENOENT.*\*\*\*/) });
       expect(said.join("\n")).toMatch(/ENOENT.*\*\*\*/);
       expect(JSON.stringify([report, said])).not.toContain(value);

@@ -119,7 +119,9 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     await finished(plan);
     const apply = server.add({ files, phase: "apply", runId: plan.runId, plan });
     expect(await finished(apply)).toMatchObject({ result: "errored" });
-    expect(apply.finished?.["error-message"]).toContain("could not be saved to the workspace (The serial is not larger.)");
+    expect(apply.finished?.["error-message"]).toContain(
+      "could not be saved to the workspace (The serial is not larger.)",
+    );
     expect(JSON.parse(String(apply.contents["errored-state"]))).toMatchObject({ serial: 0 });
     expect(logOf(apply)).toContain("errored state of this apply");
   });

@@ -90,7 +90,9 @@ describe("the tables", () => {
       select table_name as name from information_schema.tables where table_schema = current_schema()`.execute(
       database.reader.db,
     );
-    expect([...allTables, ...triggerMaintainedTables, ...tablesOfPostgres].sort()).toEqual(rows.map(({ name }) => name).sort());
+    expect([...allTables, ...triggerMaintainedTables, ...tablesOfPostgres].sort()).toEqual(
+      rows.map(({ name }) => name).sort(),
+    );
     await drop();
   });
 

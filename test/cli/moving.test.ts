@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { comparable } from "../moving/organization.ts";
 import { type Caller, callerOn, type Json } from "../support/api.ts";
 import { data, resource } from "../support/builders.ts";
-import { forEachConcurrently } from "../../src/moving/at-once.ts";
+import { forEachConcurrently } from "../../src/moving/concurrency.ts";
 import type { Engine } from "../support/database.ts";
 import { deep } from "../support/depth.ts";
 import { managed, stateOf, writeState } from "../support/states.ts";

@@ -9,8 +9,8 @@ import { change } from "../support/database.ts";
 import { isOnBothEngines } from "../support/depth.ts";
 import { tellsAll } from "../support/once.ts";
 import { staged } from "../support/scenes.ts";
-import { departures, writtenOrder } from "../support/storm/circles.ts";
-import { Witness } from "../support/storm/witness.ts";
+import { departures, writtenOrder } from "../support/stress/circles.ts";
+import { Witness } from "../support/stress/witness.ts";
 import {
   intact,
   makeTenant,

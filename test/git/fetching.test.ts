@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fetchCommit } from "../../src/resources/vcs/fetching/fetch.ts";
 import { readRemote } from "../../src/resources/vcs/fetching/remotes.ts";
-import { findGit } from "../../src/resources/vcs/fetching/workshop.ts";
+import { findGit } from "../../src/resources/vcs/fetching/git-sandbox.ts";
 import { addSubmodule, git, type GitServer, startGitServer } from "../support/git.ts";
 
 let server: GitServer;

@@ -5,7 +5,7 @@ import { openDatabase } from "../../src/database/engines/open.ts";
 import type { JobTable } from "../../src/database/schema/state.ts";
 import { createVault } from "../../src/database/vault.ts";
 import type { BackgroundJob } from "../../src/jobs/job.ts";
-import type { JobContext } from "../../src/resources/shared/job-work.ts";
+import type { JobContext } from "../../src/resources/shared/job-context.ts";
 import { JobRunner, type JobRunnerOptions } from "../../src/jobs/runner.ts";
 import { newDatabase, type TestDatabase } from "../support/database.ts";
 

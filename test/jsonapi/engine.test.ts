@@ -306,7 +306,11 @@ describe("verification at start", () => {
   });
 
   it.each([
-    ["a relationship that leads nowhere", { relationships: { owner: definitionBuilders().toOne("ghosts", "x", {}) } }, /ghosts/],
+    [
+      "a relationship that leads nowhere",
+      { relationships: { owner: definitionBuilders().toOne("ghosts", "x", {}) } },
+      /ghosts/,
+    ],
     [
       "a route without a statement of who may",
       { operations: { showParcel: { ...parcels.operations.showParcel, needs: "" } } },

@@ -1,6 +1,6 @@
 /**
  * What each level, custom permission, organization-level permission and kind of token is able to, written down by hand from
- * docs/decisions (0002, 0008, 0024, 0025), and what follows for each endpoint. The code under test has no part in it.
+ * docs/decisions/0002-access-is-the-sum-of-grants.md and docs/api.md#team-access, and what follows for each endpoint. The code under test has no part in it.
  */
 
 export type Ability =

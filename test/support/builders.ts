@@ -11,7 +11,7 @@ import { newTokenRow } from "../../src/resources/identity/authentication-tokens/
 import { newMembership } from "../../src/resources/identity/organization-memberships/rules.ts";
 import { joinTeams } from "../../src/resources/identity/teams/writes.ts";
 import { newUser } from "../../src/resources/identity/users/rules.ts";
-import { noExpiry } from "../../src/resources/shared/grants/ending.ts";
+import { noExpiry } from "../../src/resources/shared/grants/expiry.ts";
 import type { Answer, Caller, Json, Served } from "./api.ts";
 import { adminIdIn, copyOrganization, type Original, readOriginal } from "./copies.ts";
 

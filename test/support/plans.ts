@@ -1,5 +1,5 @@
 /** Plans of one kind of resource, and what is drawn from them. */
-import { redactPlanBytes } from "../../src/resources/runs/plan-outputs/drawing.ts";
+import { redactPlanBytes } from "../../src/resources/runs/plan-outputs/plan-bytes.ts";
 import type { SecretVariable } from "../../src/resources/runs/plan-outputs/masking.ts";
 import type { Json } from "./api.ts";
 

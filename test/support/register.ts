@@ -47,7 +47,7 @@ const unversioned = new Set([
 const tables = tablesAfter(migrations.map((migration) => migration.name));
 
 /** What was seen last of a register, at which of its moments. */
-const seen = new WeakMap<Database, { readonly moment: number; readonly besides: string; readonly text: string }>();
+const seen = new WeakMap<Database, { readonly snapshotId: number; readonly besides: string; readonly text: string }>();
 
 /**
  * What every table holds, so that a change of any row shows: how many rows there are, and the sum of their versions, which
@@ -55,13 +55,13 @@ const seen = new WeakMap<Database, { readonly moment: number; readonly besides: 
  * database knows that nothing was committed since.
  */
 export async function fingerprint(database: Database, without: readonly string[] = []): Promise<string> {
-  const moment = isOnBothEngines ? undefined : database.snapshotId();
+  const snapshotId = isOnBothEngines ? undefined : database.snapshotId();
   const besides = without.join();
   const last = seen.get(database);
-  if (last !== undefined && last.moment === moment && last.besides === besides) return last.text;
+  if (last !== undefined && last.snapshotId === snapshotId && last.besides === besides) return last.text;
   const result = await database.reader.db.executeQuery(counting(database, without));
   const text = JSON.stringify(result.rows[0]);
-  if (moment !== undefined) seen.set(database, { moment, besides, text });
+  if (snapshotId !== undefined) seen.set(database, { snapshotId, besides, text });
   return text;
 }
 

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { createVault } from "../../src/database/vault.ts";
-import type { JobContext } from "../../src/resources/shared/job-work.ts";
+import type { JobContext } from "../../src/resources/shared/job-context.ts";
 import { LeasedRun } from "../../src/jobs/run.ts";
 import { operatorContext } from "../../src/service.ts";
 import type { Answer, Api, Caller, Json } from "./api.ts";

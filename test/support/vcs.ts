@@ -1,7 +1,7 @@
 /** Connections to version control, webhooks that are sent to them, and the job that works them off. */
 import type { ServiceOptions } from "../../src/resources/shared/context.ts";
-import type { JobContext } from "../../src/resources/shared/job-work.ts";
-import { processEvents } from "../../src/resources/vcs/vcs-events/working-off.ts";
+import type { JobContext } from "../../src/resources/shared/job-context.ts";
+import { processEvents } from "../../src/resources/vcs/vcs-events/processing.ts";
 import type { Api, Caller, Json } from "./api.ts";
 import { data, makeWorkspace, type Org, resource } from "./builders.ts";
 import { exchange } from "./client.ts";

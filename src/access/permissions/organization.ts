@@ -71,12 +71,17 @@ export interface VariableSetFacts {
 /** For the organization's own sets. Callers with this permission can read every project and workspace. */
 export function canManageVariableSets(standing: OrganizationStanding): boolean {
   return (
-    standing.owner || hasOrganizationPermission(standing, "manage-workspaces") || hasOrganizationPermission(standing, "manage-projects")
+    standing.owner ||
+    hasOrganizationPermission(standing, "manage-workspaces") ||
+    hasOrganizationPermission(standing, "manage-projects")
   );
 }
 
 export function projectSetPermissions({ mask }: Access): Record<"can-read" | "can-manage", boolean> {
-  return { "can-read": hasPermission(mask, "variableSets", "read"), "can-manage": hasPermission(mask, "variableSets", "write") };
+  return {
+    "can-read": hasPermission(mask, "variableSets", "read"),
+    "can-manage": hasPermission(mask, "variableSets", "write"),
+  };
 }
 
 export function variableSetPermissions(set: VariableSetFacts): Record<"can-read" | "can-manage", boolean> {
@@ -140,7 +145,11 @@ export function teamPermissions(standing: OrganizationStanding, team: TeamFacts)
 /** Whether a caller can see and revoke a token: true for those who can manage its holder's tokens. */
 export function canManageToken(
   actor: Actor,
-  token: TeamFacts & { readonly userId: string | null; readonly teamId: string | null; readonly standing: OrganizationStanding },
+  token: TeamFacts & {
+    readonly userId: string | null;
+    readonly teamId: string | null;
+    readonly standing: OrganizationStanding;
+  },
 ): boolean {
   if (token.userId !== null) return isSiteAdmin(actor) || (actor.kind === "user" && actor.userId === token.userId);
   if (token.teamId === null) return organizationPermissions(token.standing)["can-update-api-token"];

@@ -8,7 +8,7 @@ import { hasGenericPlanHint, postgresDialect } from "../dialect.ts";
 import { type Fence, type FenceState, fenceStateStatement } from "../fence.ts";
 import { classify, DatabaseSilent, endsConnection, isRefusal, isStalePlan } from "./postgres-failures.ts";
 import { rowMaker, type ToRow, toParameters } from "./rows.ts";
-import type { BackendMonitor } from "./postgres-watch.ts";
+import type { BackendMonitor } from "./backend-monitor.ts";
 import { outcomeUnknown, toAppError } from "./transactions.ts";
 
 interface Statement {
@@ -179,7 +179,8 @@ export class PostgresConnection implements DatabaseConnection {
     const isMovable = this.#transaction === "none" && isReading;
     for (let moves = 0; ; moves += 1) {
       try {
-        if (this.#transaction === "none" && query.name !== undefined) await this.#planOnce(hasGenericPlanHint(query.text));
+        if (this.#transaction === "none" && query.name !== undefined)
+          await this.#planOnce(hasGenericPlanHint(query.text));
         return await this.#run(query);
       } catch (error) {
         if (!isMovable || moves === movesMax || classify(error).kind !== "lost") throw error;

@@ -1,6 +1,6 @@
 /** Classifies the errors of PostgreSQL and of the connection to it. */
 import type { Failure } from "./transactions.ts";
-import { SemaphoreTimeout } from "./turnstile.ts";
+import { SemaphoreTimeout } from "./semaphore.ts";
 
 /** No response: whether the statement was executed is unknown. */
 export class DatabaseSilent extends Error {

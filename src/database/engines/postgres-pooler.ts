@@ -1,6 +1,6 @@
 /**
  * Detects a pooler such as PgBouncer, with which session state would leak to other clients. Runs before the first statement. See
- * docs/decisions/0143-poolers-between.md.
+ * docs/decisions/0143-connection-poolers.md.
  */
 import pg from "pg";
 

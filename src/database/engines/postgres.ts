@@ -19,10 +19,10 @@ import type { Schema } from "../schema/schema.ts";
 import { type ConnectionOptions, PostgresConnection, Statements } from "./postgres-connection.ts";
 import { classify } from "./postgres-failures.ts";
 import { isPooled } from "./postgres-pooler.ts";
-import { BackendMonitor } from "./postgres-watch.ts";
+import { BackendMonitor } from "./backend-monitor.ts";
 import { NamesInStatements } from "./rows.ts";
 import { withCommitCheck, retrying, toAppError, withAfterCommit } from "./transactions.ts";
-import { Semaphore } from "./turnstile.ts";
+import { Semaphore } from "./semaphore.ts";
 
 /** Fewer writers than connections, because writers wait for each other's rows: readers always find a connection. */
 const writersOf = (connections: number) => Math.floor((connections * 2) / 3);
@@ -74,9 +74,9 @@ class PoolDriver implements Driver {
   async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
     const isReading = settings.isolationLevel === "repeatable read";
     const begin = isReading ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN";
-    const isPatient = this.#options.limitMs === undefined;
+    const hasNoTimeout = this.#options.limitMs === undefined;
     await (connection as PostgresConnection).begin(
-      [begin, ...(isPatient ? withoutLimits : this.#pool.limitsInTransactions)],
+      [begin, ...(hasNoTimeout ? withoutLimits : this.#pool.limitsInTransactions)],
       isReading ? "reading" : "writing",
     );
   }
@@ -246,16 +246,16 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
     dialect: postgresDialect,
     fence,
     reader: { db, dialect: postgresDialect, execute },
-    write: (work, { isPatient = false, lockWaitMs, newCheck } = {}) => {
+    write: (work, { hasNoTimeout = false, lockWaitMs, commitCheck } = {}) => {
       const attempt = () =>
-        withAfterCommit((afterwards) =>
-          (isPatient ? patient : db).transaction().execute(async (tx) => {
+        withAfterCommit((afterCommit) =>
+          (hasNoTimeout ? patient : db).transaction().execute(async (tx) => {
             if (lockWaitMs !== undefined) await sql.raw(`SET LOCAL lock_timeout = ${lockWaitMs}`).execute(tx);
             const own = await tx.getExecutor().provideConnection(async (each) => each as PostgresConnection);
-            return withCommitCheck(own, newCheck, () => work({ db: tx, dialect: postgresDialect, afterCommit: afterwards }));
+            return withCommitCheck(own, commitCheck, () => work({ db: tx, dialect: postgresDialect, afterCommit }));
           }),
         );
-      const running = retrying(classify, isPatient ? attempt : () => semaphore.run(attempt));
+      const running = retrying(classify, hasNoTimeout ? attempt : () => semaphore.run(attempt));
       return lockWaitMs === undefined ? running : running.catch(raiseLockTimeout);
     },
     rehearse: (work) =>

@@ -1,6 +1,6 @@
 /** Turns a driver's rows into objects. The only place where `_` becomes camelCase in rows. */
 import { CamelCasePlugin, type PluginTransformResultArgs, type QueryResult, type UnknownRow } from "kysely";
-import { isNowParameter } from "../present.ts";
+import { isNowParameter } from "../now-parameter.ts";
 import { now } from "../../kernel/time.ts";
 import { camel, snake } from "../../kernel/names.ts";
 

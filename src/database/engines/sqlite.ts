@@ -275,7 +275,7 @@ export function openSqlite(path: string, sync?: SyncFile): Database {
   const snapshotIds = new SnapshotIds(reading, writing);
   const control = (statement: string) => writing.control(statement);
   const durable = new DurableCommits(path, { writing, reading }, sync);
-  const commit = (isUnseen: boolean) => durable.commit(isUnseen ? snapshotIds.keepAcrossCommit() : undefined);
+  const commit = (keepsCache: boolean) => durable.commit(keepsCache ? snapshotIds.keepAcrossCommit() : undefined);
   const settle = () => durable.settle();
   const fence = new Fence();
   const admit = () => {
@@ -292,10 +292,13 @@ export function openSqlite(path: string, sync?: SyncFile): Database {
     dialect: sqliteDialect,
     fence,
     reader,
-    write: (work, { isUnseen, newCheck } = {}) =>
+    write: (work, { keepsCache, commitCheck } = {}) =>
       retrying(classify, () =>
-        withAfterCommit((afterwards) =>
-          commits.write(() => withCommitCheck(writing, newCheck, () => work({ ...writer, afterCommit: afterwards })), isUnseen),
+        withAfterCommit((afterCommit) =>
+          commits.write(
+            () => withCommitCheck(writing, commitCheck, () => work({ ...writer, afterCommit })),
+            keepsCache,
+          ),
         ),
       ),
     rehearse: (work) => retrying(classify, () => commits.rehearse(() => work(writer))),

@@ -35,7 +35,7 @@ export async function retrying<T>(classify: (error: unknown) => Failure, work: (
   }
 }
 
-export async function withAfterCommit<T>(commit: (afterwards: (work: () => void) => void) => Promise<T>): Promise<T> {
+export async function withAfterCommit<T>(commit: (afterCommit: (work: () => void) => void) => Promise<T>): Promise<T> {
   const wanted: (() => void)[] = [];
   const value = await commit((work) => void wanted.push(work));
   for (const work of wanted) work();
@@ -45,10 +45,10 @@ export async function withAfterCommit<T>(commit: (afterwards: (work: () => void)
 /** Runs `work` under a check of its statements, which can refuse the commit. */
 export async function withCommitCheck<T>(
   connection: { check: CommitCheck | undefined },
-  newCheck: WriteOptions["commitCheck"],
+  commitCheck: WriteOptions["commitCheck"],
   work: () => Promise<T>,
 ): Promise<T> {
-  const check = newCheck?.();
+  const check = commitCheck?.();
   connection.check = check;
   try {
     const value = await work();

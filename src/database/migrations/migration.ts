@@ -5,7 +5,7 @@ export interface Migration {
   /**
    * Servers of the previous version keep reading while it is applied and afterwards. `adds` is invisible to them: tables,
    * nullable columns or columns with a default, indexes. `removes` drops tables and columns that no server has read since
-   * `unusedSince`. Nothing is renamed or changed in place. See docs/decisions/0140-an-older-server-stops-writing.md. Migrations
+   * `unusedSince`. Nothing is renamed or changed in place. See docs/decisions/0173-rolling-upgrades.md. Migrations
    * up to 0030 came before the first version with a fence.
    */
   readonly kind?: "adds" | "removes";
@@ -13,7 +13,7 @@ export interface Migration {
   readonly unusedSince?: string;
   /**
    * The last migration of the released version whose servers, and later ones, keep reading and writing correctly after this one.
-   * Absent: servers that don't know this migration stop writing. See docs/decisions/0173-older-servers-write-on.md.
+   * Absent: servers that don't know this migration stop writing. See docs/decisions/0173-rolling-upgrades.md.
    */
   readonly writersKnow?: string;
   /** SQL with the types TEXT, INTEGER (64 bits) and BYTES; `dialect.ddl` replaces them. */

@@ -64,7 +64,10 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
     orParents: { organizationId: "organizations" },
   },
   moduleConsumers: { subjects: { organizationId: "organizations" } },
-  organizationMemberships: { subjects: { id: "organization-memberships" }, orParents: { organizationId: "organizations" } },
+  organizationMemberships: {
+    subjects: { id: "organization-memberships" },
+    orParents: { organizationId: "organizations" },
+  },
   teams: { subjects: { id: "teams" }, needsNone: ["usersCount"], orParents: { organizationId: "organizations" } },
   teamMembers: {
     subjects: { teamId: "teams", membershipId: "organization-memberships" },
@@ -80,7 +83,14 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   teamProjects: { subjects: { id: "team-projects" } },
   workspaces: {
     subjects: { id: "workspaces" },
-    needsNone: ["runsCount", "runFailures", "planDurationAverage", "applyDurationAverage", "resourceCount", "outputIds"],
+    needsNone: [
+      "runsCount",
+      "runFailures",
+      "planDurationAverage",
+      "applyDurationAverage",
+      "resourceCount",
+      "outputIds",
+    ],
     coveredBy: {
       vars: ["varIds"],
       projects: ["projectId"],

@@ -1,5 +1,5 @@
 /** Reads everything of an organization that an export contains. States and runs are not part of it. */
-import { forEachConcurrently } from "../at-once.ts";
+import { forEachConcurrently } from "../concurrency.ts";
 import { listAll, MissingResource, type OrganizationReader, type ResourceObject } from "../wire.ts";
 
 export interface CollectedWorkspace {

@@ -22,7 +22,12 @@ export interface ExportResult {
 }
 
 /** Throws Missing if there is no such organization, and `conflict` if the directory isn't empty. */
-export async function exportOrganization({ origin, organization, folder, hostname }: ExportRequest): Promise<ExportResult> {
+export async function exportOrganization({
+  origin,
+  organization,
+  folder,
+  hostname,
+}: ExportRequest): Promise<ExportResult> {
   requireEmpty(folder);
   const collected = await collect(origin, organization);
   const written = writeResources(collected, hostname);

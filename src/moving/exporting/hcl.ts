@@ -9,7 +9,13 @@ export class HclExpression {
   }
 }
 
-export type HclArgument = string | number | boolean | HclExpression | readonly HclArgument[] | { readonly [key: string]: HclArgument };
+export type HclArgument =
+  | string
+  | number
+  | boolean
+  | HclExpression
+  | readonly HclArgument[]
+  | { readonly [key: string]: HclArgument };
 
 /** The body of a block. Undefined attributes and blocks are left out. */
 export interface HclBody {

@@ -119,7 +119,10 @@ const knownPermissions =
   );
 const isKnown = (permission: string) => knownPermissions.includes(permission);
 
-function connectionResources(writer: HclWriter, { organization, sshKeys, agentPools, reservedTagKeys }: CollectedOrganization): void {
+function connectionResources(
+  writer: HclWriter,
+  { organization, sshKeys, agentPools, reservedTagKeys }: CollectedOrganization,
+): void {
   const { organization: name } = writer;
   for (const key of sshKeys)
     writer.writeOnly.push(`the SSH key ${textOf(key, "name")} (${key.id}): it can't be imported`);

@@ -97,7 +97,11 @@ export interface VariableOwner {
   readonly owner: HclBody["attributes"];
 }
 
-export function variableResource(writer: HclWriter, variable: ResourceObject, { name, importId, owner }: VariableOwner): void {
+export function variableResource(
+  writer: HclWriter,
+  variable: ResourceObject,
+  { name, importId, owner }: VariableOwner,
+): void {
   const key = textOf(variable, "key") ?? variable.id;
   const isSensitive = flagOf(variable, "sensitive");
   if (isSensitive) writer.writeOnly.push(`the value of the variable ${key} of ${name} (${variable.id})`);

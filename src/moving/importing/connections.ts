@@ -2,7 +2,7 @@
 import { agentPools } from "../../resources/connections/agent-pools/definition.ts";
 import { keyReason, keyToReplace, poolReason } from "../report.ts";
 import { bodyOf, linkage, relatedId, relatedIds, textOf, type ResourceObject } from "../wire.ts";
-import { type Importer, isPlaceholder, writableAttributes } from "./hand.ts";
+import { type Importer, isPlaceholder, writableAttributes } from "./importer.ts";
 
 export async function importSshKeys(importer: Importer): Promise<void> {
   const kind = "ssh-keys";

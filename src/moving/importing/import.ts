@@ -1,10 +1,10 @@
 /** Imports an organization: runs the steps in the order of their dependencies. */
 import { AppError } from "../../kernel/errors.ts";
-import { forEachConcurrently } from "../at-once.ts";
+import { forEachConcurrently } from "../concurrency.ts";
 import { listMissingSecrets } from "../report.ts";
 import { bodyOf, linkage, relatedId, type ResourceObject } from "../wire.ts";
 import { importAgentPools, importSshKeys, findVcsTokens, restrictAgentPools } from "./connections.ts";
-import { Importer, type ImportRequest } from "./hand.ts";
+import { Importer, type ImportRequest } from "./importer.ts";
 import { importOrganizationRecord, importRules, reportUnsupported, importDefaults } from "./organization.ts";
 import { importMembers, importTeams } from "./people.ts";
 import { importProjects } from "./projects.ts";

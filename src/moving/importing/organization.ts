@@ -5,7 +5,7 @@ import { organizations } from "../../resources/identity/organizations/definition
 import { policyKinds } from "../../resources/register/data-retention-policies/definition.ts";
 import { reservedTagKeys } from "../../resources/register/reserved-tag-keys/definition.ts";
 import { bodyOf, MissingResource, textOf, type ResourceObject } from "../wire.ts";
-import { type Importer, writableAttributes } from "./hand.ts";
+import { type Importer, writableAttributes } from "./importer.ts";
 
 const kind = "organizations";
 

@@ -3,7 +3,7 @@ import { fold } from "../../kernel/text.ts";
 import { teams as teamDefinition } from "../../resources/identity/teams/definition.ts";
 import { findUsers } from "../store.ts";
 import { linkage, relatedId, relatedIds, textOf, type ResourceObject } from "../wire.ts";
-import { type Importer, writableAttributes } from "./hand.ts";
+import { type Importer, writableAttributes } from "./importer.ts";
 
 /** Maps users of the source to users here. */
 export interface MemberDirectory {

@@ -2,9 +2,9 @@
 import { projects as projectDefinition } from "../../resources/register/projects/definition.ts";
 import { teamProjects } from "../../resources/sharing/team-access/team-projects/definition.ts";
 import { teamWorkspaces } from "../../resources/sharing/team-access/team-workspaces/definition.ts";
-import { forEachConcurrently } from "../at-once.ts";
+import { forEachConcurrently } from "../concurrency.ts";
 import { bodyOf, objectOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
-import { type Importer, isPlaceholder, writableAttributes } from "./hand.ts";
+import { type Importer, isPlaceholder, writableAttributes } from "./importer.ts";
 
 const kind = "projects";
 
@@ -84,7 +84,12 @@ export async function bindingsOf(importer: Importer, path: string): Promise<Reco
   return { "tag-bindings": { data } };
 }
 
-async function importProjectAccess(importer: Importer, project: ResourceObject, label: string, localId: string): Promise<void> {
+async function importProjectAccess(
+  importer: Importer,
+  project: ResourceObject,
+  label: string,
+  localId: string,
+): Promise<void> {
   const path = "/team-projects?filter[project][id]=";
   const found = (await importer.listSource("team-projects", label, path + project.id)) ?? [];
   if (found.length === 0) return;

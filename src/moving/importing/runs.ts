@@ -2,10 +2,19 @@
 import { AppError } from "../../kernel/errors.ts";
 import { counted } from "../../kernel/text.ts";
 import { importRuns, type HistoricPhase, type HistoricRun } from "../../resources/runs/runs/history.ts";
-import { isFinal } from "../../resources/runs/runs/machine.ts";
+import { isFinal } from "../../resources/runs/runs/state-machine.ts";
 import { readLatestRun } from "../store.ts";
-import { flagOf, isObject, MissingResource, numberOf, objectOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
-import type { Importer } from "./hand.ts";
+import {
+  flagOf,
+  isObject,
+  MissingResource,
+  numberOf,
+  objectOf,
+  relatedId,
+  textOf,
+  type ResourceObject,
+} from "../wire.ts";
+import type { Importer } from "./importer.ts";
 import { type WorkspaceHistory, timestampOf } from "./states.ts";
 
 const kind = "runs";

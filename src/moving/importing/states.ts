@@ -4,10 +4,10 @@ import {
   announceImportedState,
   discardImportedState,
   receiveImportedState,
-} from "../../resources/state/state-versions/arrival/history.ts";
+} from "../../resources/state/state-versions/arrival/import.ts";
 import { readStatuses } from "../store.ts";
 import { MissingResource, numberOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
-import type { Importer } from "./hand.ts";
+import type { Importer } from "./importer.ts";
 import type { MemberDirectory } from "./people.ts";
 
 const kind = "state-versions";
@@ -62,7 +62,10 @@ function countOnly(importer: Importer, label: string, versions: readonly Resourc
 }
 
 /** Oldest first. Some servers have only one of the two lists. */
-async function listSourceVersions(importer: Importer, { workspace, label }: WorkspaceHistory): Promise<ResourceObject[]> {
+async function listSourceVersions(
+  importer: Importer,
+  { workspace, label }: WorkspaceHistory,
+): Promise<ResourceObject[]> {
   const query = new URLSearchParams({
     "filter[organization][name]": importer.request.from,
     "filter[workspace][name]": label,

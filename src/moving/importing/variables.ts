@@ -1,10 +1,10 @@
 /** Imports variables and variable sets with their links. Sensitive variables are imported empty. */
 import { vars as varDefinition } from "../../resources/variables/vars/definition.ts";
 import { varsets as varsetDefinition } from "../../resources/variables/varsets/definition.ts";
-import { forEachConcurrently } from "../at-once.ts";
+import { forEachConcurrently } from "../concurrency.ts";
 import { variableReason } from "../report.ts";
 import { flagOf, linkage, relatedId, relatedIds, relatedType, textOf, type ResourceObject } from "../wire.ts";
-import { type Importer, isPlaceholder, writableAttributes } from "./hand.ts";
+import { type Importer, isPlaceholder, writableAttributes } from "./importer.ts";
 
 /** `sourcePath` and `localPath` are those of the owner: `/workspaces/ws-…`, or `/varsets/varset-…/relationships`. */
 export async function importVariables(
@@ -34,7 +34,8 @@ export async function importVariables(
   }
 }
 
-const keyOf = (variable: ResourceObject) => `${textOf(variable, "category") ?? ""} ${textOf(variable, "key") ?? variable.id}`;
+const keyOf = (variable: ResourceObject) =>
+  `${textOf(variable, "category") ?? ""} ${textOf(variable, "key") ?? variable.id}`;
 
 /** Needs projects and workspaces to exist. */
 export async function importVarsets(importer: Importer): Promise<void> {

@@ -1,9 +1,9 @@
 /** Imports workspaces with their settings, variables, access, history and states, several in parallel. */
 import { workspaces as workspaceDefinition } from "../../resources/register/workspaces/definition.ts";
-import { forEachConcurrently } from "../at-once.ts";
+import { forEachConcurrently } from "../concurrency.ts";
 import { bodyOf, flagOf, isObject, objectOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
 import type { VcsTokenMap } from "./connections.ts";
-import { type Importer, type ResourceBody, writableAttributes, type ExistingResources } from "./hand.ts";
+import { type Importer, type ResourceBody, writableAttributes, type ExistingResources } from "./importer.ts";
 import { importRetention } from "./organization.ts";
 import type { MemberDirectory } from "./people.ts";
 import { bindingsOf, importRecord } from "./projects.ts";
@@ -104,7 +104,11 @@ const separateAttributes = [
   "inherits-project-auto-destroy",
 ];
 
-async function settingsOf(importer: Importer, workspace: ResourceObject, project: string | undefined): Promise<ResourceBody> {
+async function settingsOf(
+  importer: Importer,
+  workspace: ResourceObject,
+  project: string | undefined,
+): Promise<ResourceBody> {
   const tags = workspace.attributes["tag-names"];
   const names = Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
   return {
@@ -147,7 +151,12 @@ function autoDestroyOf(workspace: ResourceObject): Record<string, unknown> {
 }
 
 /** Sets the SSH key and the repository, each only once. */
-async function connect(importer: Importer, workspace: ResourceObject, localId: string, vcsTokens: VcsTokenMap): Promise<void> {
+async function connect(
+  importer: Importer,
+  workspace: ResourceObject,
+  localId: string,
+  vcsTokens: VcsTokenMap,
+): Promise<void> {
   const label = nameOf(workspace);
   const theirKey = relatedId(workspace, "ssh-key");
   const key = importer.localIdOf("ssh-keys", theirKey);

@@ -1,6 +1,6 @@
 /**
  * Execution settings (mode and agent pool) of workspaces and, under other names, the defaults of projects. Both follow
- * the same rules. See docs/decisions/0019-execution-mode-is-resolved-when-read.md.
+ * the same rules. See docs/decisions/0019-inherited-settings-are-resolved-on-read.md.
  */
 import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
 import { attributeFault, type Fault } from "../../kernel/errors.ts";

@@ -34,7 +34,9 @@ export function lockableStatement<Parameters extends object, Row>(
   build: (db: Kysely<Schema>, parameters: Parameters) => LockableQuery<Row>,
 ): (tx: Tx, parameters: Parameters, lock: Lock) => Promise<Row[]> {
   const locking = (lock: Lock) =>
-    prepared<Parameters, Row>((db, parameters, dialect) => build(db, parameters).modifyEnd(lockClause(dialect, table, lock)));
+    prepared<Parameters, Row>((db, parameters, dialect) =>
+      build(db, parameters).modifyEnd(lockClause(dialect, table, lock)),
+    );
   const variants = new Map(
     ([false, true, "organization", "removal", "alone"] as const).map((lock) => [lock, locking(lock)]),
   );

@@ -52,7 +52,11 @@ const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly }) => (
 
 export const entitlementSetResource = implement(entitlementSets, {
   async showEntitlementSet({ context, params }) {
-    const organization = await loadOrganizationForEntitlements(context.database.reader, context, params.organizationName);
+    const organization = await loadOrganizationForEntitlements(
+      context.database.reader,
+      context,
+      params.organizationName,
+    );
     const operations = organization.operations === 1 || Number(organization.siteOperations ?? 0) > 0;
     return { view: { id: organization.id, organizationName: organization.name, operations } };
   },

@@ -7,7 +7,7 @@ import { type DecryptedOauthToken, decryptOauthToken } from "../connections/oaut
 import type { Context } from "../shared/context.ts";
 import { FetchFault } from "./fetching/faults.ts";
 import type { GitRepository } from "./fetching/fetch.ts";
-import type { GitSandboxOptions } from "./fetching/workshop.ts";
+import type { GitSandboxOptions } from "./fetching/git-sandbox.ts";
 import type { ApiCall, VcsProvider } from "./providers/provider.ts";
 import { providerOf } from "./providers/providers.ts";
 

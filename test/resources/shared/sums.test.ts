@@ -9,7 +9,13 @@ import {
   ownersAccess,
 } from "../../../src/access/organization.ts";
 import { allPermissions, maskOf } from "../../../src/access/permission-set.ts";
-import { meetsRequirement, levelOf, reachPermissionNames, targetKinds, maskRequirementFor } from "../../../src/access/reach.ts";
+import {
+  meetsRequirement,
+  levelOf,
+  reachPermissionNames,
+  targetKinds,
+  maskRequirementFor,
+} from "../../../src/access/reach.ts";
 import { everywhereSql, meetsRequirementSql, levelSql, bigintMask } from "../../../src/resources/shared/grants/sums.ts";
 import { useApi } from "../../support/api.ts";
 
@@ -58,7 +64,10 @@ describe("sums in the database", () => {
       for (const name of [undefined, ...reachPermissionNames.slice(0, 4), "can-force-delete", "can-create-workspace"]) {
         const wanted = maskRequirementFor(kind, name, { owner: false, allowForceDeleteWorkspaces: 1 });
         const asked = { sees: bigintMask(wanted.sees), any: bigintMask(wanted.any) };
-        const flags = await told<number>(masks, (mask) => sql`case when ${meetsRequirementSql(mask, asked)} then 1 else 0 end`);
+        const flags = await told<number>(
+          masks,
+          (mask) => sql`case when ${meetsRequirementSql(mask, asked)} then 1 else 0 end`,
+        );
         expect(flags.map(Number)).toEqual(masks.map((mask) => Number(meetsRequirement(mask, wanted))));
       }
     }

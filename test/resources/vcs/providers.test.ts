@@ -3,8 +3,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { trackRunStatus } from "../../../src/resources/vcs/commit-statuses/writes.ts";
-import { sendStatuses } from "../../../src/resources/vcs/commit-statuses/telling.ts";
-import { syncWebhooks } from "../../../src/resources/vcs/webhooks/keeping.ts";
+import { sendStatuses } from "../../../src/resources/vcs/commit-statuses/sending.ts";
+import { syncWebhooks } from "../../../src/resources/vcs/webhooks/sync.ts";
 import { type Json, useApi } from "../../support/api.ts";
 import { data, makeOrganization, resource } from "../../support/builders.ts";
 import { makeRun, makeRunnable } from "../../support/runs.ts";
@@ -108,7 +108,9 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     const run = await makeRun(org.owner, workspace.id, {});
     const sha = newSha();
     const place = { repository: provider.repository, sha, oauthTokenId: connection.tokenId };
-    await api.database.write((tx) => trackRunStatus(tx, work().capability, { id: run.id, organizationId: org.id }, place));
+    await api.database.write((tx) =>
+      trackRunStatus(tx, work().capability, { id: run.id, organizationId: org.id }, place),
+    );
     const [path = "", pending, success] = statusPaths[name] ?? [];
     await sendStatuses(work());
     await sendStatuses(work());

@@ -72,7 +72,12 @@ function toPoolView(row: PoolRow, standing: OrganizationStanding): AgentPoolView
     "allowed-projects": idsIn(allowedProjects),
     "excluded-workspaces": idsIn(excludedWorkspaces),
   };
-  return { ...pool, standing, scopes, users: usersIn(idsIn(userList), hasPermission(standing.everywhere, "runs", "read")) };
+  return {
+    ...pool,
+    standing,
+    scopes,
+    users: usersIn(idsIn(userList), hasPermission(standing.everywhere, "runs", "read")),
+  };
 }
 
 function usersIn(marked: readonly string[], readsAll: boolean): PoolUsers {

@@ -71,7 +71,8 @@ async function recordAgentToken(
 ): Promise<void> {
   const token = after ?? before;
   if (token === undefined) return;
-  const audited = (each: AgentPoolToken | undefined) => each && { holder: each.agentPoolId, description: each.description };
+  const audited = (each: AgentPoolToken | undefined) =>
+    each && { holder: each.agentPoolId, description: each.description };
   await recordEvent(tx, context, {
     organizationId: token.organizationId,
     verb: before === undefined ? "create" : "delete",

@@ -5,7 +5,7 @@
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
 import { type OutboxNotification, enqueueNotifications } from "../../shared/outbox/writes.ts";
-import { auditWebhookKind } from "./courier.ts";
+import { auditWebhookKind } from "./sender.ts";
 import { lockHeldEvent, subscribedEventName } from "./definition.ts";
 import {
   deletePendingEvents,
@@ -16,7 +16,7 @@ import {
   type AuditWebhookSubscriber,
   type PendingAuditEvent,
 } from "./store.ts";
-import type { JobContext } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-context.ts";
 
 const batch = 200;
 
@@ -33,7 +33,11 @@ export async function enqueueAuditNotifications(job: JobContext): Promise<number
   return enqueued;
 }
 
-async function fanOut(tx: Tx, { context, capability }: JobContext, events: readonly PendingAuditEvent[]): Promise<number> {
+async function fanOut(
+  tx: Tx,
+  { context, capability }: JobContext,
+  events: readonly PendingAuditEvent[],
+): Promise<number> {
   const subscribers = await findSubscribers(tx, [...new Set(events.map(({ organizationId }) => organizationId))]);
   const notifications = events.flatMap((event) =>
     subscribers
@@ -48,7 +52,10 @@ async function fanOut(tx: Tx, { context, capability }: JobContext, events: reado
   return notifications.length === 0 ? 0 : enqueueNotifications(tx, context, notifications);
 }
 
-function notificationFor(event: PendingAuditEvent, { id, organizationId, destination, events }: AuditWebhookSubscriber): OutboxNotification[] {
+function notificationFor(
+  event: PendingAuditEvent,
+  { id, organizationId, destination, events }: AuditWebhookSubscriber,
+): OutboxNotification[] {
   const eventName = subscribedEventName(JSON.parse(events) as string[], event.action);
   if (eventName === undefined) return [];
   const content = {
@@ -69,7 +76,15 @@ function notificationFor(event: PendingAuditEvent, { id, organizationId, destina
   };
   // Two servers may run this at the same time: each webhook gets each event once.
   return [
-    { organizationId, kind: auditWebhookKind, subjectId: id, eventName, destination, content, onceKey: `${id} ${event.id}` },
+    {
+      organizationId,
+      kind: auditWebhookKind,
+      subjectId: id,
+      eventName,
+      destination,
+      content,
+      onceKey: `${id} ${event.id}`,
+    },
   ];
 }
 

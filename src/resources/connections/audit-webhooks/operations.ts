@@ -7,7 +7,7 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
-import { checkNameAvailability } from "../../shared/among.ts";
+import { checkNameAvailability } from "../../shared/name-availability.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -15,7 +15,7 @@ import type { Lock } from "../../shared/locks.ts";
 import type { Verification } from "../../shared/outbox/delivery.ts";
 import { recordVerification, listDeliveries } from "../../shared/outbox/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { auditWebhookKind, openedToken, openedUrl, verify } from "./courier.ts";
+import { auditWebhookKind, openedToken, openedUrl, verify } from "./sender.ts";
 import { auditWebhooks, type AuditWebhookView as View } from "./definition.ts";
 import {
   changedWebhook,
@@ -93,7 +93,8 @@ export const auditWebhookResource = implement(auditWebhooks, {
       const extra = { updatedAt: now(), ...(verified && { lastDelivery: JSON.stringify(verified.response) }) };
       const after = afterUpdate<View>(before, { ...changes, ...extra });
       const isRenamed = after.nameKey !== before.nameKey;
-      const isTaken = isRenamed && (await checkNameAvailability(tx, "auditWebhooks", before.organizationId, after.name)).isTaken;
+      const isTaken =
+        isRenamed && (await checkNameAvailability(tx, "auditWebhooks", before.organizationId, after.name)).isTaken;
       refuseIfAny(isTaken ? [nameTaken()] : []);
       await write(tx, context, { before, after, changes: { ...changes, ...extra }, token });
       await recordVerified(tx, after, verified);
@@ -163,7 +164,8 @@ async function write(tx: Tx, context: Context, { before, after, changes, token }
 
 async function recordVerified(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
   const { id: subjectId, organizationId, destination } = view;
-  if (verified) await recordVerification(tx, { organizationId, kind: auditWebhookKind, subjectId, destination }, verified);
+  if (verified)
+    await recordVerification(tx, { organizationId, kind: auditWebhookKind, subjectId, destination }, verified);
 }
 
 /** Raises `forbidden`, or `not-found` if the caller is no member. */

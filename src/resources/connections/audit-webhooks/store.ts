@@ -87,7 +87,12 @@ export async function deleteWebhook(tx: Tx, { id }: ManagedWebhook): Promise<voi
 }
 
 /** Stores the response to the last attempt, unless the webhook was deleted meanwhile. */
-export async function recordLastDelivery(tx: Tx, _by: Capability<"job">, id: string, lastDelivery: string): Promise<void> {
+export async function recordLastDelivery(
+  tx: Tx,
+  _by: Capability<"job">,
+  id: string,
+  lastDelivery: string,
+): Promise<void> {
   await tx.db
     .updateTable("auditWebhooks")
     .set({ ...incrementedVersion, lastDelivery })
@@ -97,7 +102,10 @@ export async function recordLastDelivery(tx: Tx, _by: Capability<"job">, id: str
 
 // --- pending events, which a database trigger queues
 
-export type PendingAuditEvent = AuditEventTable & { readonly organizationId: string; readonly organizationName: string };
+export type PendingAuditEvent = AuditEventTable & {
+  readonly organizationId: string;
+  readonly organizationName: string;
+};
 
 /** Oldest first. Events of a deleted organization are deleted with it. */
 export async function findPendingEvents(tx: Tx, limit: number): Promise<PendingAuditEvent[]> {

@@ -2,7 +2,13 @@
  * The text of notifications: a heading, facts and a link for Slack, Microsoft Teams and mail, and the JSON of `generic` in the
  * public API's format. Pure.
  */
-import type { AssessmentFigures, AssessmentTriggerEvent, AutoDestroyTriggerEvent, RunTriggerEvent, NotificationEvent } from "./triggers.ts";
+import type {
+  AssessmentFigures,
+  AssessmentTriggerEvent,
+  AutoDestroyTriggerEvent,
+  RunTriggerEvent,
+  NotificationEvent,
+} from "./triggers.ts";
 
 type MessageFact = readonly [label: string, value: string];
 
@@ -168,7 +174,11 @@ export function payloadOf(sender: NotificationOrigin, event: NotificationEvent):
 }
 
 /** `event` is undefined for a verification, where everything else is null. */
-function runPayload(sender: NotificationOrigin, message: string, event: EventOfKind<RunTriggerEvent> | undefined): object {
+function runPayload(
+  sender: NotificationOrigin,
+  message: string,
+  event: EventOfKind<RunTriggerEvent> | undefined,
+): object {
   return {
     payload_version: 1,
     notification_configuration_id: sender.configurationId,

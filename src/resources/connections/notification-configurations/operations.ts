@@ -18,7 +18,7 @@ import type { Lock } from "../../shared/locks.ts";
 import type { Verification } from "../../shared/outbox/delivery.ts";
 import { recordVerification, listDeliveries } from "../../shared/outbox/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { type NotificationDestination, openedToken, verify } from "./courier.ts";
+import { type NotificationDestination, openedToken, verify } from "./sender.ts";
 import { notificationConfigurations, type NotificationConfigurationView as View } from "./definition.ts";
 import { grantNotifying, loadConfiguration, loadForNotifying, type TeamWithStanding, toView } from "./reads.ts";
 import {
@@ -173,7 +173,11 @@ interface NewConfigurationBody {
   readonly relationships: { readonly users?: readonly string[] };
 }
 
-async function create(context: Context, on: SubscribableTarget, body: NewConfigurationBody): Promise<DocumentAnswer<View>> {
+async function create(
+  context: Context,
+  on: SubscribableTarget,
+  body: NewConfigurationBody,
+): Promise<DocumentAnswer<View>> {
   const seen = await loadToNotify(context.database.reader, context, on, false);
   const draft = newDraft(on.type, seen, body);
   refuseIfAny(configurationFaults(draft));

@@ -10,7 +10,7 @@ import type { TeamView } from "../../identity/teams/definition.ts";
 import { refuseExceedingOwnAccess } from "../../identity/teams/reads.ts";
 import { invitedUserId } from "../../identity/users/definition.ts";
 import type { Lock } from "../../shared/locks.ts";
-import { openedUrl } from "./courier.ts";
+import { openedUrl } from "./sender.ts";
 import { type NotificationConfigurationView, subscribableTypeOf } from "./definition.ts";
 import { type ConfigurationRow, findConfigurationForActor, type ManagedRow, type NotifiableRow } from "./store.ts";
 

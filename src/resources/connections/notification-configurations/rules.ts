@@ -29,7 +29,11 @@ type ConfigurationIdentity = Pick<
   "id" | "organizationId" | "workspaceId" | "projectId" | "teamId" | "subscribableId" | "createdAt"
 >;
 
-export function newConfiguration(attributes: ConfigurationCreateInput, userIds: readonly string[], identity: ConfigurationIdentity): ConfigurationDraft {
+export function newConfiguration(
+  attributes: ConfigurationCreateInput,
+  userIds: readonly string[],
+  identity: ConfigurationIdentity,
+): ConfigurationDraft {
   const { url = null, token = null, triggers = [], emailAddresses } = attributes;
   const view = {
     ...createdColumns(notificationConfigurations, attributes),

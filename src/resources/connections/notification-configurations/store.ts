@@ -225,7 +225,12 @@ export async function deleteConfiguration(tx: Tx, { id }: ManagedRow<Subscribabl
 }
 
 /** Stores the response to the last attempt, unless the configuration was deleted meanwhile. */
-export async function recordLastDelivery(tx: Tx, _by: Capability<"job">, id: string, lastDelivery: string): Promise<void> {
+export async function recordLastDelivery(
+  tx: Tx,
+  _by: Capability<"job">,
+  id: string,
+  lastDelivery: string,
+): Promise<void> {
   await tx.db
     .updateTable("notificationConfigurations")
     .set({ ...incrementedVersion, lastDelivery })

@@ -155,7 +155,10 @@ async function loadFirst(tx: Tx, context: Context, id: string): Promise<ManagedO
 }
 
 /** Locks the workspaces that are connected by the client's tokens: their documents show its name. */
-async function holdShowing(tx: Tx, { organizationId, tokenIds }: ManagedOauthClient): Promise<[ConnectionFilter, string[]]> {
+async function holdShowing(
+  tx: Tx,
+  { organizationId, tokenIds }: ManagedOauthClient,
+): Promise<[ConnectionFilter, string[]]> {
   const connected = { organizationId, by: "vcsOauthTokenId", ids: tokenIds } as const;
   return [connected, await lockConnected(tx, connected)];
 }
@@ -205,7 +208,12 @@ async function rotate(
 }
 
 /** Workspaces are connected by a token's id, so a new secret replaces the old one under the same id. */
-async function keepToken(tx: Tx, context: Context, client: ManagedOauthClient, secret: string): Promise<readonly string[]> {
+async function keepToken(
+  tx: Tx,
+  context: Context,
+  client: ManagedOauthClient,
+  secret: string,
+): Promise<readonly string[]> {
   const [first] = client.tokenIds;
   if (first === undefined) {
     const owner = { organizationId: client.organizationId, oauthClientId: client.id };

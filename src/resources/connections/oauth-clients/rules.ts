@@ -40,7 +40,10 @@ export function creationFaults({ serviceProvider, oauthTokenString, privateKey }
 }
 
 /** Providers that are connected by keys need one: it can be replaced, but not removed. */
-export function changeFaults(before: Pick<OauthClientTable, "serviceProvider" | "key">, { key }: OauthClientUpdateInput): Fault[] {
+export function changeFaults(
+  before: Pick<OauthClientTable, "serviceProvider" | "key">,
+  { key }: OauthClientUpdateInput,
+): Fault[] {
   if (key !== null || before.key === null || !connectedByKeys.has(before.serviceProvider)) return [];
   return [attributeFault("key", "Key can't be blank, because this service provider is connected by keys")];
 }

@@ -38,7 +38,11 @@ export async function replaceOauthToken(
 }
 
 /** Locks a client's tokens before the client is deleted. Raises `Overtaken` if there are others than these. */
-export async function lockTokensOfClient(tx: Tx, { id }: { readonly id: string }, known: readonly string[]): Promise<void> {
+export async function lockTokensOfClient(
+  tx: Tx,
+  { id }: { readonly id: string },
+  known: readonly string[],
+): Promise<void> {
   const found = await lockTokensOf(tx, id);
   if (!found.every((token) => known.includes(token))) throw new Overtaken("a token was added to the client meanwhile");
 }

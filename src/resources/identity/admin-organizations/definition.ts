@@ -1,6 +1,6 @@
 /**
  * The organization resource for site admins: the settings that owners can't change. On the wire it has the type `organizations`, with other
- * attributes. See docs/decisions/0061-administering-organizations.md.
+ * attributes. See docs/api.md#site-administration.
  */
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";

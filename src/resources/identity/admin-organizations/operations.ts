@@ -58,7 +58,10 @@ export const adminOrganizationResource = implement(adminOrganizations, {
       if (changes === undefined) return { view: organization };
       await administerOrganization(tx, organization, changes);
       if (changes.globalModuleSharing === 1) await deleteModuleConsumers(tx, organization);
-      await recordChange(tx, context, adminOrganizations, { before: toAuditedOrganization(organization), after: toAuditedOrganization(changed) });
+      await recordChange(tx, context, adminOrganizations, {
+        before: toAuditedOrganization(organization),
+        after: toAuditedOrganization(changed),
+      });
       return { view: changed };
     });
   },
@@ -113,6 +116,8 @@ async function loadAdminOrganization(
   return withSiteAdminProof(administration, organization);
 }
 
-function toAuditedOrganization(view: AdminOrganizationView): AdminOrganizationView & { readonly organizationId: string } {
+function toAuditedOrganization(
+  view: AdminOrganizationView,
+): AdminOrganizationView & { readonly organizationId: string } {
   return { ...view, organizationId: view.id };
 }

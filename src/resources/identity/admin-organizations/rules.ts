@@ -8,7 +8,11 @@ export interface OrganizationRef {
   readonly nameKey: string;
 }
 
-export function consumerFaults(owner: OrganizationRef, items: readonly ResourceIdentifier[], found: readonly OrganizationRef[]): Fault[] {
+export function consumerFaults(
+  owner: OrganizationRef,
+  items: readonly ResourceIdentifier[],
+  found: readonly OrganizationRef[],
+): Fault[] {
   const known = new Set(found.map(({ nameKey }) => nameKey));
   return items.flatMap(({ id: name }, position) => {
     const pointer = `/data/${position}/id`;

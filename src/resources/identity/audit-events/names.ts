@@ -1,6 +1,6 @@
 /**
  * Looks up the names of resources that events mention by id, in a constant number of statements. Deleted resources have the last name in
- * the log. See docs/decisions/0176-names-in-the-audit-log.md.
+ * the log. See docs/api.md#audit-log.
  */
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";

@@ -1,7 +1,7 @@
 /** Operations on the audit log. */
 import { AppError } from "../../../kernel/errors.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
-import { startExport } from "../authentication-tokens/exports.ts";
+import { startExport } from "../authentication-tokens/csv-exports.ts";
 import { loadOrganizationToAudit } from "../organizations/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { auditEvents } from "./definition.ts";

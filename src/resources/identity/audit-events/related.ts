@@ -31,7 +31,8 @@ const idShape = /^([a-z]+)-[0-9A-Za-z]{16}$/;
 export const typeOfId = (text: string): string | undefined => typesByPrefix.get(idShape.exec(text)?.[1] ?? "");
 
 export type AuditFacts = Readonly<Record<string, unknown>> | null;
-export const parseFacts = (json: string | null): AuditFacts => (json === null ? null : (JSON.parse(json) as AuditFacts));
+export const parseFacts = (json: string | null): AuditFacts =>
+  json === null ? null : (JSON.parse(json) as AuditFacts);
 
 /** Attributes that contain ids. Ids in other attributes, such as descriptions or claims of foreign tokens, are free text. */
 const references = [

@@ -11,7 +11,9 @@ export const auditTrailPageSizeMax = 1000;
 const positiveParameter = (doc: string, max: number): Parameter<number> => ({
   doc,
   parse: (value) =>
-    /^0*[1-9][0-9]*$/.test(value) ? Math.min(Number(value), max) : new InvalidParameter("must be a positive whole number"),
+    /^0*[1-9][0-9]*$/.test(value)
+      ? Math.min(Number(value), max)
+      : new InvalidParameter("must be a positive whole number"),
 });
 
 export const auditTrails = defineResource<never>()(() => ({
@@ -30,7 +32,10 @@ export const auditTrails = defineResource<never>()(() => ({
         parameters: {
           since: timestampParameter("Only events after this time."),
           "page[number]": positiveParameter("The page number, starting at 1.", 1_000_000_000),
-          "page[size]": positiveParameter("The number of events per page; 1,000 is the maximum and the default.", auditTrailPageSizeMax),
+          "page[size]": positiveParameter(
+            "The number of events per page; 1,000 is the maximum and the default.",
+            auditTrailPageSizeMax,
+          ),
         },
       },
       answer: "content",

@@ -42,15 +42,17 @@ const findMachine = prepared<{ hash: string }, { holder: string; snapshot: strin
 export async function findMachineToken(tx: Tx, hash: string): Promise<TokenLookup | undefined> {
   const [row] = await findMachine(tx, { hash });
   // Responses to agents and runs don't depend on team grants, so nothing expires.
-  return row && { holder: row.holder, moment: row.snapshot, nextEnd: null, says: null };
+  return row && { holder: row.holder, snapshotId: row.snapshot, nextEnd: null, version: null };
 }
 
-const findRunningPhase = prepared<{ id: string }, { holder: string; snapshot: string | null }>((db, { id }, dialect) => {
-  const found = sql<{ holder: string; snapshot: string | null }>`
+const findRunningPhase = prepared<{ id: string }, { holder: string; snapshot: string | null }>(
+  (db, { id }, dialect) => {
+    const found = sql<{ holder: string; snapshot: string | null }>`
     select ${machineText("run")} as holder, ${dialect.snapshotId} as snapshot from run_phases as f
     where f.id = ${id} and f.status = 'running' and f.token_hash is not null`;
-  return { compile: () => found.compile(db) };
-});
+    return { compile: () => found.compile(db) };
+  },
+);
 
 export async function runningPhase(tx: Tx, id: string): Promise<Pick<TokenLookup, "holder"> | undefined> {
   const [row] = await findRunningPhase(tx, { id });

@@ -19,10 +19,10 @@ export interface AuthenticatedToken {
   readonly until: number;
   /** Everything about the token that responses to its holder depend on. */
   readonly text: string;
-  readonly moment: string | null;
+  readonly snapshotId: string | null;
 }
 
-export type KnownToken = Omit<AuthenticatedToken, "moment">;
+export type KnownToken = Omit<AuthenticatedToken, "snapshotId">;
 
 export type TokenActor = Actor & { readonly tokenId: string };
 
@@ -31,17 +31,23 @@ const withoutVersion = tokenAuthenticator(() => sql<string | null>`null`);
 /**
  * Undefined if the token is unknown, expired, too old or revoked; callers don't learn which. `known` is the result of an earlier lookup.
  */
-export async function authenticateToken(tx: Tx, hash: string, known?: KnownToken): Promise<AuthenticatedToken | undefined> {
+export async function authenticateToken(
+  tx: Tx,
+  hash: string,
+  known?: KnownToken,
+): Promise<AuthenticatedToken | undefined> {
   return (await withoutVersion(tx, hash, known, {})).session;
 }
 
 /** Also selects `version` in the same statement: the version string of a cached response. It is built with the given parameters. */
-export function tokenAuthenticator<Parameters extends object>(version: (parameters: Parameters) => RawBuilder<string | null>) {
+export function tokenAuthenticator<Parameters extends object>(
+  version: (parameters: Parameters) => RawBuilder<string | null>,
+) {
   const find = tokenLookup(version);
   return async (tx: Tx, hash: string, known: KnownToken | undefined, parameters: Parameters) => {
     const found = await find(tx, { ...parameters, token: hash, nowMs: nowMs() });
-    if (found === undefined) return { session: await authenticateMachine(tx, hash, known), says: null };
-    return { session: toAuthenticatedToken(found, hash, known), says: found.says };
+    if (found === undefined) return { session: await authenticateMachine(tx, hash, known), version: null };
+    return { session: toAuthenticatedToken(found, hash, known), version: found.version };
   };
 }
 
@@ -75,15 +81,19 @@ export async function recheckAccess<T>(
   return check(current);
 }
 
-async function authenticateMachine(tx: Tx, hash: string, known: KnownToken | undefined): Promise<AuthenticatedToken | undefined> {
+async function authenticateMachine(
+  tx: Tx,
+  hash: string,
+  known: KnownToken | undefined,
+): Promise<AuthenticatedToken | undefined> {
   const found = await findMachineToken(tx, hash);
   if (found === undefined) return undefined;
-  if (known?.text === found.holder) return { ...known, moment: found.moment };
+  if (known?.text === found.holder) return { ...known, snapshotId: found.snapshotId };
   const holder = parseMachineHolder(found.holder);
   if (!timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
   const until = Number.POSITIVE_INFINITY;
   const actor = machineActor(holder);
-  return { tokenHash: hash, actor, tokenUntil: until, until, text: found.holder, moment: found.moment };
+  return { tokenHash: hash, actor, tokenUntil: until, until, text: found.holder, snapshotId: found.snapshotId };
 }
 
 function machineActor({ kind, id, organizationId, ...holder }: MachineHolder): TokenActor {
@@ -103,12 +113,16 @@ function machineActor({ kind, id, organizationId, ...holder }: MachineHolder): T
   };
 }
 
-function toAuthenticatedToken(found: TokenLookup, hash: string, known: KnownToken | undefined): AuthenticatedToken | undefined {
-  const { holder, nextEnd, moment } = found;
+function toAuthenticatedToken(
+  found: TokenLookup,
+  hash: string,
+  known: KnownToken | undefined,
+): AuthenticatedToken | undefined {
+  const { holder, nextEnd, snapshotId } = found;
   const token = known?.text === holder && known.tokenUntil > nowMs() ? known : parseToken(holder, hash);
   if (token === undefined) return undefined;
   const until = nextEnd === null ? token.tokenUntil : Math.min(token.tokenUntil, Date.parse(nextEnd));
-  return { ...token, until, moment };
+  return { ...token, until, snapshotId };
 }
 
 function parseToken(text: string, hash?: string): Omit<KnownToken, "until"> | undefined {

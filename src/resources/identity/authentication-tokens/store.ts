@@ -54,7 +54,11 @@ export interface ManagedTokenView extends TokenView, TeamFacts {
   readonly standing: OrganizationStanding;
 }
 
-async function findForActor(tx: Tx, actor: Actor, query: ReturnType<typeof selectTokens>): Promise<ManagedTokenView | undefined> {
+async function findForActor(
+  tx: Tx,
+  actor: Actor,
+  query: ReturnType<typeof selectTokens>,
+): Promise<ManagedTokenView | undefined> {
   const principal = principalOf(actor);
   const row = await query
     .leftJoin("teams as t", "t.id", "k.teamId")
@@ -82,7 +86,11 @@ export async function findToken(tx: Tx, actor: Actor, id: string): Promise<Manag
 }
 
 /** A team or organization has at most one legacy token; a new one replaces it. */
-export async function findLegacyToken(tx: Tx, actor: Actor, holder: TokenHolderRef): Promise<ManagedTokenView | undefined> {
+export async function findLegacyToken(
+  tx: Tx,
+  actor: Actor,
+  holder: TokenHolderRef,
+): Promise<ManagedTokenView | undefined> {
   return findForActor(tx, actor, selectTokensOf(tx.db, holder).where("k.isLegacy", "=", 1));
 }
 
@@ -320,10 +328,10 @@ const recordSeparator = "\u001e";
 export interface TokenLookup {
   /** Encoded text for `parseHolder`; equal texts mean equal holders. */
   readonly holder: string;
-  readonly moment: string | null;
+  readonly snapshotId: string | null;
   /** When the next grant of any team expires; responses to the holder can change then. */
   readonly nextEnd: string | null;
-  readonly says: string | null;
+  readonly version: string | null;
 }
 
 /**
@@ -339,7 +347,10 @@ export function tokenLookup<Parameters extends object>(
     const nextTtlMs = sql`case when k.kind = 'user' or b.id is not null then (
       select min(max_ttl_ms) from organization_token_ttl_policies where token_type = 'user' and max_ttl_ms > ${age}) end`;
     const asText = (value: RawBuilder<unknown>) => sql`coalesce(cast(${value} as text), '')`;
-    const holder = sql.join([...Object.values(tokenColumns), nextTtlMs].map(asText), sql.raw(`|| '${fieldSeparator}' ||`));
+    const holder = sql.join(
+      [...Object.values(tokenColumns), nextTtlMs].map(asText),
+      sql.raw(`|| '${fieldSeparator}' ||`),
+    );
     const parts = [sql`${holder}`, asText(dialect.snapshotId), asText(nextExpiry), asText(version(parameters))];
     return (
       db
@@ -354,11 +365,14 @@ export function tokenLookup<Parameters extends object>(
         .where((where) => where.or([where("k.begunById", "is", null), where("b.id", "is not", null)]))
     );
   });
-  return async (tx: Tx, parameters: Parameters & { token: string; nowMs: number }): Promise<TokenLookup | undefined> => {
+  return async (
+    tx: Tx,
+    parameters: Parameters & { token: string; nowMs: number },
+  ): Promise<TokenLookup | undefined> => {
     const [row] = await find(tx, parameters);
     if (row === undefined) return undefined;
-    const [holder = "", moment, ends, versionText] = row.parts.split(recordSeparator);
-    return { holder, moment: moment || null, nextEnd: ends || null, says: versionText || null };
+    const [holder = "", snapshotId, ends, versionText] = row.parts.split(recordSeparator);
+    return { holder, snapshotId: snapshotId || null, nextEnd: ends || null, version: versionText || null };
   };
 }
 

@@ -74,7 +74,12 @@ interface TokenIssuance {
 }
 
 /** The returned secret is not stored and can't be read again. */
-async function storeToken(tx: Tx, context: TokenChangeContext, { by, term, replaced }: TokenIssuance, input: NewToken): Promise<IssuedToken> {
+async function storeToken(
+  tx: Tx,
+  context: TokenChangeContext,
+  { by, term, replaced }: TokenIssuance,
+  input: NewToken,
+): Promise<IssuedToken> {
   const { holder } = input;
   const createdAt = now();
   const latest = latestExpiry(
@@ -108,7 +113,12 @@ export async function removeToken(tx: Tx, context: TokenChangeContext, token: Au
   await revokeToken(tx, context, withSiteAdminProof(requireSiteAdmin(context.actor), token));
 }
 
-export async function endSession(tx: Tx, context: TokenChangeContext, user: SessionEnder, id: string): Promise<boolean> {
+export async function endSession(
+  tx: Tx,
+  context: TokenChangeContext,
+  user: SessionEnder,
+  id: string,
+): Promise<boolean> {
   const removed = await deleteUserTokenRows(tx, user, "session", id);
   await recordRevoked(tx, context, removed);
   return removed.length > 0;
@@ -118,7 +128,12 @@ export async function endSessions(tx: Tx, context: TokenChangeContext, user: Ses
   await recordRevoked(tx, context, await deleteUserTokenRows(tx, user, "session"));
 }
 
-export async function revokeUserToken(tx: Tx, context: TokenChangeContext, user: SessionEnder, id: string): Promise<void> {
+export async function revokeUserToken(
+  tx: Tx,
+  context: TokenChangeContext,
+  user: SessionEnder,
+  id: string,
+): Promise<void> {
   await recordRevoked(tx, context, await deleteUserTokenRows(tx, user, "user", id));
 }
 
@@ -148,7 +163,11 @@ export async function removeExpiredTokens(
 /** Bounds the number of parameters of a statement. */
 const eventsPerStatement = 1000;
 
-export async function recordRevoked(tx: Tx, context: TokenChangeContext, removed: readonly AuditedToken[]): Promise<void> {
+export async function recordRevoked(
+  tx: Tx,
+  context: TokenChangeContext,
+  removed: readonly AuditedToken[],
+): Promise<void> {
   for (let offset = 0; offset < removed.length; offset += eventsPerStatement) {
     const some = removed.slice(offset, offset + eventsPerStatement);
     await recordEvents(

@@ -52,7 +52,10 @@ function isLoopbackUri(uri: string): boolean {
   return match !== null && URL.canParse(uri) && port >= loginClient.ports[0] && port <= loginClient.ports[1];
 }
 
-export function redirectUrlOf({ redirectUri, state }: AuthorizationRequest, answer: Readonly<Record<string, string>>): string {
+export function redirectUrlOf(
+  { redirectUri, state }: AuthorizationRequest,
+  answer: Readonly<Record<string, string>>,
+): string {
   const url = new URL(redirectUri);
   for (const [name, value] of Object.entries({ ...answer, state })) url.searchParams.set(name, value);
   return url.href;

@@ -48,7 +48,10 @@ export async function redeemCode(context: Context, request: CodeRedemption): Pro
   return redeemed;
 }
 
-const isRedeemable = (authorization: AuthorizationTable, { clientId, redirectUri, verifier }: CodeRedemption): boolean =>
+const isRedeemable = (
+  authorization: AuthorizationTable,
+  { clientId, redirectUri, verifier }: CodeRedemption,
+): boolean =>
   authorization.expiresAt > now() &&
   authorization.clientId === clientId &&
   authorization.redirectUri === redirectUri &&

@@ -6,7 +6,7 @@ import type { Tx } from "../../../database/database.ts";
 import { invalid, notFound, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { checkNameAvailability } from "../../shared/among.ts";
+import { checkNameAvailability } from "../../shared/name-availability.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -61,7 +61,8 @@ export const identityTrustResource = implement(identityTrusts, {
       const { changes, changed } = updateOf<IdentityTrustView>(trust, changedIdentityTrust(body.attributes));
       if (changes === undefined) return { view: trust };
       const isRenamed = changed.nameKey !== trust.nameKey;
-      const isTaken = isRenamed && (await checkNameAvailability(tx, "identityTrusts", trust.organizationId, changed.name)).isTaken;
+      const isTaken =
+        isRenamed && (await checkNameAvailability(tx, "identityTrusts", trust.organizationId, changed.name)).isTaken;
       refuseIfAny(isTaken ? [nameTaken()] : []);
       await updateIdentityTrustRow(tx, trust, term, changes);
       await recordChange(tx, context, identityTrusts, { before: trust, after: changed });

@@ -87,7 +87,11 @@ function faultOf(error: unknown): unknown {
   return error instanceof errors.JOSEError || error instanceof TypeError ? noMatchingTrust : error;
 }
 
-function findMatchingTrust(trusts: readonly TrustOfIssuer[], claims: PipelineClaims, name: string | undefined): TrustOfIssuer {
+function findMatchingTrust(
+  trusts: readonly TrustOfIssuer[],
+  claims: PipelineClaims,
+  name: string | undefined,
+): TrustOfIssuer {
   const audiences = new Set([claims["aud"]].flat());
   const nameKey = name === undefined ? undefined : fold(name);
   const matches = trusts.filter((trust) => {

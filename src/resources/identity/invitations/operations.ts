@@ -8,9 +8,13 @@ import { fold } from "../../../kernel/text.ts";
 import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { activateInvitations, lockOrganizations, acceptMembershipInvitation } from "../organization-memberships/writes.ts";
+import {
+  activateInvitations,
+  lockOrganizations,
+  acceptMembershipInvitation,
+} from "../organization-memberships/writes.ts";
 import { grantSignIn } from "../sessions/rules.ts";
-import { passwordFaults } from "../sessions/strength.ts";
+import { passwordFaults } from "../sessions/password-strength.ts";
 import { startSession, type NewPassword, hashNewPassword, setPassword } from "../sessions/writes.ts";
 import { findUserForUpdate } from "../users/reads.ts";
 import { addInvitedUser, newInvitedUser } from "../users/writes.ts";
@@ -143,7 +147,12 @@ async function setPasswordByLink(
   const user = await findUserForUpdate(tx, userId);
   const invitation = grantInvitation(await findInvitation(tx, hash));
   if (user === undefined) throw notFound("user");
-  await setPassword(tx, { ...context, actor: invitedActor(invitation, user) }, grantInvitedUser(invitation, user), password);
+  await setPassword(
+    tx,
+    { ...context, actor: invitedActor(invitation, user) },
+    grantInvitedUser(invitation, user),
+    password,
+  );
   await deleteInvitation(tx, invitation);
   return user;
 }

@@ -31,7 +31,7 @@ export async function createInvitation(
   { isFirst = false } = {},
 ): Promise<CreatedInvitation> {
   const secret = newToken();
-  // Addresses that a site admin invites count as verified everywhere (decision 0125), those that an organization invites only there.
+  // Addresses that a site admin invites count as verified everywhere (decision 0122), those that an organization invites only there.
   const { actor } = context;
   const row = newInvitation(destination, secret, { confirmsEmail: isSiteAdmin(actor), madeById: actorId(actor) });
   const term = credentialTerm(actor, { thing: "an invitation link", endsAt: row.expiresAt });
@@ -44,7 +44,7 @@ export async function createInvitation(
 
 /**
  * Call after invited people were added to a team. The creators of their links could use them to get into a team that they can't grant, so
- * these links stop working, unless the caller or an owner created them. See docs/decisions/0126-what-a-link-can-do.md.
+ * these links stop working, unless the caller or an owner created them. See docs/sign-in.md#invitations.
  */
 export async function revokeInvitationsByOthers(
   tx: Tx,

@@ -3,7 +3,7 @@ import type { OrganizationMembershipTable } from "../../../database/schema/ident
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choiceParameter, listParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
-import { type GrantExpiry, expiryMeta, shownExpiry } from "../../shared/grants/ending.ts";
+import { type GrantExpiry, expiryMeta, shownExpiry } from "../../shared/grants/expiry.ts";
 import { email, type OrganizationFacts } from "../organizations/definition.ts";
 import { invitedUserId } from "../users/definition.ts";
 

@@ -15,7 +15,7 @@ import {
 import { fold } from "../../../kernel/text.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
-import { mergeExpiry, noExpiry } from "../../shared/grants/ending.ts";
+import { mergeExpiry, noExpiry } from "../../shared/grants/expiry.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { InvitationTarget } from "../invitations/rules.ts";
@@ -109,7 +109,10 @@ export const organizationMembershipResource = implement(organizationMemberships,
     const tx = context.database.reader;
     const found = await findMembership(tx, context.actor, params.membershipId);
     if (found === undefined || !found.standing.member) throw notFound("organization membership");
-    return { view: found.membership, included: await loadIncludedResources(tx, context, [found.membership], query.include) };
+    return {
+      view: found.membership,
+      included: await loadIncludedResources(tx, context, [found.membership], query.include),
+    };
   },
 
   async renewInvitation({ context, params }) {

@@ -6,7 +6,12 @@ import { membershipsWhere } from "./store.ts";
 
 export { listRowsInTeam as listMembershipsInTeam } from "./store.ts";
 
-export const membershipsBesideTeams: LoadMany<{ readonly standing: OrganizationStanding }> = (tx, { actor }, ids, teams) => {
+export const membershipsBesideTeams: LoadMany<{ readonly standing: OrganizationStanding }> = (
+  tx,
+  { actor },
+  ids,
+  teams,
+) => {
   const seesSecretTeams = [...teams.values()].some(({ standing }) => standing.seesSecretTeams);
   return membershipsWhere(tx, actor, { seesSecretTeams }, tx.dialect.isOneOf(sql.ref("m.id"), ids));
 };

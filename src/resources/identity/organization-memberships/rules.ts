@@ -28,7 +28,7 @@ export function newMembership(
 /**
  * The user who becomes a member immediately, without accepting an invitation. An organization's SSO provider signs in only users who are in
  * no other organization, so adding such a user elsewhere would lock them out: they must accept first. See
- * docs/decisions/0122-whom-a-provider-speaks-for.md.
+ * docs/decisions/0122-trust-in-identity-providers.md.
  */
 export function immediateMember(
   actor: Actor,

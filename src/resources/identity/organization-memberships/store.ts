@@ -11,7 +11,12 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { expiredCountOfMembership, inForce } from "../../shared/grants/in-force.ts";
 import { isOpenTo, standingColumns } from "../../shared/grants/reads.ts";
-import { endingsByTeam, type TeamMembership, parseTeamMemberships, teamMembershipsText } from "../teams/seats.ts";
+import {
+  endingsByTeam,
+  type TeamMembership,
+  parseTeamMemberships,
+  teamMembershipsText,
+} from "../teams/membership-text.ts";
 import { teamIsVisible } from "../teams/visibility.ts";
 import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
 import { lockClause, type Lock } from "../../shared/locks.ts";
@@ -69,7 +74,8 @@ export async function findMembership(
   id: string,
   lock: Lock = false,
 ): Promise<
-  { membership: MembershipView; standing: OrganizationStanding; isOwner: boolean; allTeamIds: readonly string[] } | undefined
+  | { membership: MembershipView; standing: OrganizationStanding; isOwner: boolean; allTeamIds: readonly string[] }
+  | undefined
 > {
   if (lock !== false) await lockMembership(tx, id, lock);
   const row = await tx.db

@@ -9,10 +9,16 @@ import { conflict, notFound } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
-import { shownExpiry } from "../../shared/grants/ending.ts";
+import { shownExpiry } from "../../shared/grants/expiry.ts";
 import type { Context } from "../../shared/context.ts";
 import { afterUpdate, incrementedVersion } from "../../shared/versions.ts";
-import { activateTeamMemberships, removeEndedMembershipsOf, transferTeamMemberships, addFirstOwnerToTeam, removeEndedTeamMembers } from "../teams/writes.ts";
+import {
+  activateTeamMemberships,
+  removeEndedMembershipsOf,
+  transferTeamMemberships,
+  addFirstOwnerToTeam,
+  removeEndedTeamMembers,
+} from "../teams/writes.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
 import { newMembership } from "./rules.ts";
 import { membershipsWhere } from "./store.ts";
@@ -59,7 +65,12 @@ export async function raiseMemberships(tx: Tx, ids: readonly string[]): Promise<
     .execute();
 }
 
-export async function removeEndedTeamMemberships(tx: Tx, context: MembershipChangeContext, by: Capability<"job">, limit: number): Promise<number> {
+export async function removeEndedTeamMemberships(
+  tx: Tx,
+  context: MembershipChangeContext,
+  by: Capability<"job">,
+  limit: number,
+): Promise<number> {
   const ids = await removeEndedTeamMembers(tx, context, by, limit);
   if (ids.length > 0) await raiseMemberships(tx, ids);
   return ids.length;
@@ -178,7 +189,12 @@ export async function activateInvitations(
  * Moves a user's memberships to a new email address and accepts the invitations to it. An invitation to an organization that the user is
  * already in is merged, with its teams.
  */
-export async function moveMembershipsToAddress(tx: Tx, context: InvitationMergeContext, user: UserTable, locked: LockedOrganizations): Promise<void> {
+export async function moveMembershipsToAddress(
+  tx: Tx,
+  context: InvitationMergeContext,
+  user: UserTable,
+  locked: LockedOrganizations,
+): Promise<void> {
   const own = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${user.id}`);
   const invitations = await invitationsTo(tx, context, user);
   refuseUnlocked([...own, ...invitations], locked);
@@ -248,7 +264,12 @@ export async function acceptMembershipInvitation(
   return after;
 }
 
-export async function recordDepartures(tx: Tx, context: MembershipChangeContext, userId: string, locked: LockedOrganizations): Promise<void> {
+export async function recordDepartures(
+  tx: Tx,
+  context: MembershipChangeContext,
+  userId: string,
+  locked: LockedOrganizations,
+): Promise<void> {
   const leaving = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${userId}`);
   refuseUnlocked(leaving, locked);
   await recordMemberships(
@@ -264,12 +285,20 @@ interface MembershipChange {
   readonly verb?: string;
 }
 
-export async function recordMembership(tx: Tx, context: MembershipChangeContext, change: MembershipChange): Promise<void> {
+export async function recordMembership(
+  tx: Tx,
+  context: MembershipChangeContext,
+  change: MembershipChange,
+): Promise<void> {
   await recordMemberships(tx, context, [change]);
 }
 
 /** The audit log records all teams of a membership, because they are deleted with it. */
-async function recordMemberships(tx: Tx, context: MembershipChangeContext, changes: readonly MembershipChange[]): Promise<void> {
+async function recordMemberships(
+  tx: Tx,
+  context: MembershipChangeContext,
+  changes: readonly MembershipChange[],
+): Promise<void> {
   const audited = (view: MembershipView | undefined) =>
     view && {
       ...auditedAttributes(organizationMemberships, view),
@@ -299,7 +328,11 @@ function auditedEndings({ teamIds, endings }: MembershipView): object {
   return shown.length === 0 ? {} : { endings: Object.fromEntries(shown) };
 }
 
-function withAllTeams(tx: Tx, { actor }: MembershipChangeContext, condition: RawBuilder<SqlBool>): Promise<MembershipView[]> {
+function withAllTeams(
+  tx: Tx,
+  { actor }: MembershipChangeContext,
+  condition: RawBuilder<SqlBool>,
+): Promise<MembershipView[]> {
   return membershipsWhere(tx, actor, { seesSecretTeams: true }, condition);
 }
 
@@ -336,7 +369,11 @@ function teamsNewTo(invitation: MembershipView, membership: MembershipView): str
 }
 
 /** Moves the invitations' teams and references to the existing memberships, then deletes the invitations. */
-async function mergeInvitations(tx: Tx, context: InvitationMergeContext, merges: readonly InvitationMerge[]): Promise<void> {
+async function mergeInvitations(
+  tx: Tx,
+  context: InvitationMergeContext,
+  merges: readonly InvitationMerge[],
+): Promise<void> {
   if (merges.length === 0) return;
   // An ended membership of the same team would conflict with the new one.
   await removeEndedMembershipsOf(

@@ -1,6 +1,6 @@
 /**
  * The token TTL policy resource: the maximum lifetime of one type of token in an organization with `max-ttl-enabled`. Every organization
- * has one policy per type; policies are never deleted. See docs/decisions/0060-token-lifetimes.md.
+ * has one policy per type; policies are never deleted. See docs/api.md#token-lifetimes.
  */
 import { z } from "zod";
 import type { OrganizationTokenTtlPolicyTable } from "../../../database/schema/identity.ts";

@@ -89,7 +89,10 @@ export const organizationResource = implement(organizations, {
           : []),
       ]);
       await updateOrganizationRow(tx, organization, changes);
-      await recordChange(tx, context, organizations, { before: toAuditedOrganization(organization), after: toAuditedOrganization(changed) });
+      await recordChange(tx, context, organizations, {
+        before: toAuditedOrganization(organization),
+        after: toAuditedOrganization(changed),
+      });
       return { view: changed };
     });
   },

@@ -23,14 +23,16 @@ const retentionColumns = (["id", "kind"] as const).map((column) =>
   ),
 );
 
-const byName = lockableStatement<{ nameKey: string; principal: string }, OrganizationRow>("o", (db, { nameKey, principal }) =>
-  db
-    .selectFrom("organizations as o")
-    .selectAll("o")
-    .select(standingColumns(sql.ref("o.id"), principal))
-    .select(retentionColumns)
-    .select(sql<number>`(select count(*) from site_operations)`.as("siteOperations"))
-    .where("o.nameKey", "=", nameKey),
+const byName = lockableStatement<{ nameKey: string; principal: string }, OrganizationRow>(
+  "o",
+  (db, { nameKey, principal }) =>
+    db
+      .selectFrom("organizations as o")
+      .selectAll("o")
+      .select(standingColumns(sql.ref("o.id"), principal))
+      .select(retentionColumns)
+      .select(sql<number>`(select count(*) from site_operations)`.as("siteOperations"))
+      .where("o.nameKey", "=", nameKey),
 );
 
 /**

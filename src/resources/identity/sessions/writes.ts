@@ -14,7 +14,7 @@ import type { Context } from "../../shared/context.ts";
 import type { SessionView } from "./definition.ts";
 import { sessionExpiry, type SignInUser, wrongCredentials } from "./rules.ts";
 import { putPassword } from "./store.ts";
-import { passwordFaults } from "./strength.ts";
+import { passwordFaults } from "./password-strength.ts";
 
 /** Hashing is slow, so it happens before any transaction starts. */
 export interface NewPassword {

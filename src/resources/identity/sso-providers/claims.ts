@@ -21,7 +21,8 @@ const emailMax = 254;
 const groupsMax = 1000;
 const groupMax = 255;
 
-const ownClaim = (claims: IdTokenClaims, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined);
+const ownClaim = (claims: IdTokenClaims, name: string): unknown =>
+  Object.hasOwn(claims, name) ? claims[name] : undefined;
 /** The databases can't store NUL characters or lone surrogates. */
 const isText = (value: unknown): value is string =>
   typeof value === "string" && value !== "" && !value.includes("\0") && value.isWellFormed();
@@ -115,7 +116,12 @@ const toUsername = (name: string): string =>
     .slice(0, nameMax);
 
 function namesIn(claims: IdTokenClaims, email: string | undefined): string[] {
-  const claimed = [ownClaim(claims, "preferred_username"), ownClaim(claims, "nickname"), email, ownClaim(claims, "name")];
+  const claimed = [
+    ownClaim(claims, "preferred_username"),
+    ownClaim(claims, "nickname"),
+    email,
+    ownClaim(claims, "name"),
+  ];
   const names = claimed.flatMap((each) => textOf(each) ?? []).map(toUsername);
   return [...new Set([...names, "user"])].filter((name) => name !== "" && !looksLikeUserId(name));
 }

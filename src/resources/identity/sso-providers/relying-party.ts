@@ -19,16 +19,24 @@ type RelyingPartyContext = Pick<Context, "options" | "vault">;
 /**
  * Protects against mix-up attacks: an organization's provider could forward the browser to the site's provider and capture its code. So it
  * must either return the `iss` parameter, which is checked before the code is sent to anyone, or use a callback path of its own. See
- * docs/decisions/0162-a-way-back-of-its-own.md.
+ * docs/decisions/0162-separate-callback-for-organization-providers.md.
  */
 const usesOwnCallback = ({ organizationId }: SsoProviderWithSecret, configuration: oidc.Configuration): boolean =>
   organizationId !== null && configuration.serverMetadata().authorization_response_iss_parameter_supported !== true;
 
-function callbackUrl({ options }: RelyingPartyContext, provider: SsoProviderWithSecret, configuration: oidc.Configuration): string {
+function callbackUrl(
+  { options }: RelyingPartyContext,
+  provider: SsoProviderWithSecret,
+  configuration: oidc.Configuration,
+): string {
   return `${options.publicUrl}${usesOwnCallback(provider, configuration) ? ownCallbackPath(provider.id) : callbackPath}`;
 }
 
-export async function authorizationUrl(context: RelyingPartyContext, provider: SsoProviderWithSecret, flow: SsoFlow): Promise<URL> {
+export async function authorizationUrl(
+  context: RelyingPartyContext,
+  provider: SsoProviderWithSecret,
+  flow: SsoFlow,
+): Promise<URL> {
   const configuration = await configurationOf(context, provider);
   return oidc.buildAuthorizationUrl(configuration, {
     redirect_uri: callbackUrl(context, provider, configuration),
@@ -84,7 +92,11 @@ export async function identityFromCallback(
   });
 }
 
-function signOutUrl(context: RelyingPartyContext, configuration: oidc.Configuration, idToken: string): string | undefined {
+function signOutUrl(
+  context: RelyingPartyContext,
+  configuration: oidc.Configuration,
+  idToken: string,
+): string | undefined {
   const { end_session_endpoint: endpoint } = configuration.serverMetadata();
   if (endpoint === undefined || !/^https?:\/\//.test(endpoint)) return undefined;
   return oidc.buildEndSessionUrl(configuration, {
@@ -106,7 +118,10 @@ const clockToleranceSeconds = 60;
 /** Provider metadata and signing keys. The key includes the issuer, because tests share a process. */
 const configurations = new Map<string, CachedConfiguration>();
 
-async function configurationOf(context: RelyingPartyContext, provider: SsoProviderWithSecret): Promise<oidc.Configuration> {
+async function configurationOf(
+  context: RelyingPartyContext,
+  provider: SsoProviderWithSecret,
+): Promise<oidc.Configuration> {
   const { id, version, issuer } = provider;
   const key = `${id} ${issuer}`;
   const cached = configurations.get(key);

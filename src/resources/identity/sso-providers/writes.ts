@@ -11,7 +11,12 @@ import { newId, tokenHash } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { ensureMemberships, type LockedOrganizations, lockOrganizations, raiseMemberships } from "../organization-memberships/writes.ts";
+import {
+  ensureMemberships,
+  type LockedOrganizations,
+  lockOrganizations,
+  raiseMemberships,
+} from "../organization-memberships/writes.ts";
 import { issueSession, setSessionCookie, sessionActor } from "../sessions/writes.ts";
 import { teamIdsOfGroups } from "../teams/reads.ts";
 import { loadGroupSyncPlan, type SsoGroupMember, applyGroupSync } from "../teams/writes.ts";
@@ -20,7 +25,13 @@ import { newUser } from "../users/rules.ts";
 import { addSsoUser, setManagingOrganization } from "../users/writes.ts";
 import { firstFreeName, type SsoIdentity, usernameCandidates } from "./claims.ts";
 import { type SsoFlow, newFlow, openFlow, sealFlow } from "./flow.ts";
-import { authorizationUrl, type CallbackRequest, identityFromCallback, type SsoProviderWithSecret, type SsoSignInResult } from "./relying-party.ts";
+import {
+  authorizationUrl,
+  type CallbackRequest,
+  identityFromCallback,
+  type SsoProviderWithSecret,
+  type SsoSignInResult,
+} from "./relying-party.ts";
 import { signOutUrlOwner } from "../sessions/rules.ts";
 import {
   findCandidates,
@@ -31,7 +42,7 @@ import {
   recordCallback,
   type SsoSubject,
 } from "./store.ts";
-import { matchUser } from "./who.ts";
+import { matchUser } from "./user-matching.ts";
 
 export async function beginSignIn(
   context: Context,
@@ -110,7 +121,11 @@ const grantSsoSignIn = <Row extends object>(row: Row): Granted<Row, "can-sign-in
 
 type SsoUser = Granted<UserTable, "can-sign-in">;
 
-async function signInOnce(context: Context, provider: SsoProviderWithSecret, { identity, signOutUrl }: SsoSignInResult): Promise<void> {
+async function signInOnce(
+  context: Context,
+  provider: SsoProviderWithSecret,
+  { identity, signOutUrl }: SsoSignInResult,
+): Promise<void> {
   const tokenId = newId("sessions");
   const { id: ssoProviderId, organizationId } = provider;
   const subject = { ssoProviderId, issuer: identity.issuer, subject: identity.subject };
@@ -125,7 +140,8 @@ async function signInOnce(context: Context, provider: SsoProviderWithSecret, { i
       further: affectedOrganizations(tx, person),
     });
     if (known === undefined) await addSsoUser(tx, own, grantUserCreation(provider), user, locked);
-    else if (organizationId !== null && known.isLinked === 0) await setManagingOrganization(tx, own, user, organizationId);
+    else if (organizationId !== null && known.isLinked === 0)
+      await setManagingOrganization(tx, own, user, organizationId);
     await syncTeams(tx, own, person, user, locked);
     if (!(await lockProvider(tx, ssoProviderId))) throw unknownProvider();
     if (known?.isLinked !== 1) await linkIdentity(tx, own, user, subject, organizationId);
@@ -138,7 +154,11 @@ async function signInOnce(context: Context, provider: SsoProviderWithSecret, { i
   setSessionCookie(context, session);
 }
 
-async function newSsoUser(tx: Tx, { organizationId }: SsoProviderWithSecret, identity: SsoIdentity): Promise<UserTable> {
+async function newSsoUser(
+  tx: Tx,
+  { organizationId }: SsoProviderWithSecret,
+  identity: SsoIdentity,
+): Promise<UserTable> {
   const names = usernameCandidates(identity);
   const username = firstFreeName(names, await findTakenUsernames(tx, names));
   return { ...newUser({ username, email: identity.email ?? "" }), managedById: organizationId };
@@ -153,7 +173,11 @@ const grantUserCreation = (provider: SsoProviderWithSecret): Granted<SsoProvider
     needs: "create-users",
   });
 
-function groupMemberOf(provider: SsoProviderWithSecret, { groups }: SsoIdentity, { id, username }: SsoUser): SsoGroupMember {
+function groupMemberOf(
+  provider: SsoProviderWithSecret,
+  { groups }: SsoIdentity,
+  { id, username }: SsoUser,
+): SsoGroupMember {
   const { id: providerId, name: providerName, organizationId } = provider;
   return grantSsoSignIn({ userId: id, username, providerId, providerName, organizationId, groups });
 }
@@ -165,7 +189,13 @@ function affectedOrganizations(tx: Tx, person: SsoGroupMember): RawBuilder<strin
 }
 
 /** Adds memberships that the provider or its groups require, then updates the user's teams. Raises `Overtaken`. */
-async function syncTeams(tx: Tx, context: Context, person: SsoGroupMember, user: SsoUser, locked: LockedOrganizations): Promise<void> {
+async function syncTeams(
+  tx: Tx,
+  context: Context,
+  person: SsoGroupMember,
+  user: SsoUser,
+  locked: LockedOrganizations,
+): Promise<void> {
   const seating = await loadGroupSyncPlan(tx, person);
   const { joining, renamed, leaving } = seating;
   if (![...joining, ...renamed, ...leaving].every(({ organizationId }) => locked.has(organizationId)))

@@ -1,11 +1,15 @@
 /** The team resource: attributes, relationships, operations and their documentation. */
-import { organizationAccessOf, organizationPermissionNames, type OrganizationStanding } from "../../../access/organization.ts";
+import {
+  organizationAccessOf,
+  organizationPermissionNames,
+  type OrganizationStanding,
+} from "../../../access/organization.ts";
 import { teamPermissions } from "../../../access/permissions/organization.ts";
 import type { TeamTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { listParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
-import { type GrantExpiry, expiryMeta, shownExpiry } from "../../shared/grants/ending.ts";
+import { type GrantExpiry, expiryMeta, shownExpiry } from "../../shared/grants/expiry.ts";
 import type { OrganizationFacts } from "../organizations/definition.ts";
 
 export interface TeamView extends TeamTable, OrganizationFacts {

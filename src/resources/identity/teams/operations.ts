@@ -9,7 +9,7 @@ import { listMembershipsInTeam } from "../organization-memberships/reads.ts";
 import { raiseMemberships, raiseMembershipsInTeam } from "../organization-memberships/writes.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
-import { teamAccessForAudit } from "../../shared/grants/ending.ts";
+import { teamAccessForAudit } from "../../shared/grants/expiry.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { neverExpires } from "../../shared/grants/in-force.ts";
 import { standingUntil } from "../../shared/grants/reads.ts";
@@ -26,7 +26,7 @@ import {
   teamMemberEvents,
   planTeamMembers,
   unknownMemberFaults,
-} from "./seating.ts";
+} from "./member-plan.ts";
 import {
   changeUsersCount,
   deleteMembers,

@@ -6,7 +6,7 @@ import { type TeamPermission, teamPermissionNeeds, teamPermissions } from "../..
 import type { Tx } from "../../../database/database.ts";
 import { conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
-import { type GrantExpiry, expiryOrNever } from "../../shared/grants/ending.ts";
+import { type GrantExpiry, expiryOrNever } from "../../shared/grants/expiry.ts";
 import { neverExpires } from "../../shared/grants/in-force.ts";
 import { standingUntil, teamsExceedCaller } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../organizations/definition.ts";
@@ -48,7 +48,7 @@ const exceedsOwnAccess =
 /**
  * Refuses to pass on more access than the caller has, or for longer: by adding a team member, creating a team token, or sending the team's
  * notifications somewhere. `through` is the end of the access that is passed on. Raises `forbidden`. See
- * docs/decisions/0101-nobody-gives-longer-than-they-hold.md.
+ * docs/decisions/0101-no-grant-beyond-your-own.md.
  */
 export async function refuseExceedingOwnAccess(
   tx: Tx,

@@ -10,7 +10,7 @@ import type { TeamTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import type { GrantExpiry } from "../../shared/grants/ending.ts";
+import type { GrantExpiry } from "../../shared/grants/expiry.ts";
 import { expiredCountInTeam, hasExpired, inForce } from "../../shared/grants/in-force.ts";
 import { standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationFacts, type OrganizationView } from "../organizations/definition.ts";
@@ -19,7 +19,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import { looksLikeUserId } from "../../../kernel/ids.ts";
 import type { TeamView } from "./definition.ts";
-import type { GroupTeam } from "./groups.ts";
+import type { GroupTeam } from "./group-sync.ts";
 import { includesActor, teamIsVisible } from "./visibility.ts";
 
 export function teamsForActor(db: Kysely<Schema>, actor: Actor) {

@@ -13,13 +13,13 @@ import { now } from "../../../kernel/time.ts";
 import { conflict } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { type GrantExpiry, lockFirstExpired, noExpiry } from "../../shared/grants/ending.ts";
+import { type GrantExpiry, lockFirstExpired, noExpiry } from "../../shared/grants/expiry.ts";
 import { hasExpired } from "../../shared/grants/in-force.ts";
 import { incrementedVersion } from "../../shared/versions.ts";
 import type { TeamView } from "./definition.ts";
 import { newOwnersTeam } from "./rules.ts";
-import { membersEvent } from "./seating.ts";
-import { groupReason, type GroupSyncPlan, planGroupSync, type ProviderGroups, type GroupTeam } from "./groups.ts";
+import { membersEvent } from "./member-plan.ts";
+import { groupReason, type GroupSyncPlan, planGroupSync, type ProviderGroups, type GroupTeam } from "./group-sync.ts";
 import { type UserGroups, insertTeam, lockTeamsOfGroups } from "./store.ts";
 
 type TeamChangeContext = Pick<Context, "actor" | "requestId">;
@@ -100,7 +100,11 @@ export interface TeamMembershipTransfer {
   readonly teamIds: readonly string[];
 }
 
-export async function transferTeamMemberships(tx: Tx, userId: string | null, inherited: readonly TeamMembershipTransfer[]): Promise<void> {
+export async function transferTeamMemberships(
+  tx: Tx,
+  userId: string | null,
+  inherited: readonly TeamMembershipTransfer[],
+): Promise<void> {
   const teamIds = inherited.flatMap((one) => one.teamIds);
   const cases = inherited.map(({ from, to }) => sql`when ${from} then ${to}`);
   await tx.db
@@ -148,7 +152,11 @@ export async function decrementCountsForUser(
 }
 
 /** Removes ended memberships that would conflict with new ones. The caller has locked the organization. */
-export async function removeEndedMembershipsOf(tx: Tx, context: TeamChangeContext, membershipIds: readonly string[]): Promise<void> {
+export async function removeEndedMembershipsOf(
+  tx: Tx,
+  context: TeamChangeContext,
+  membershipIds: readonly string[],
+): Promise<void> {
   const concerned = tx.dialect.isOneOf(sql.ref("membershipId"), membershipIds);
   await deleteTeamMembers(tx, context, sql<SqlBool>`${concerned} and ${hasExpired("teamMembers")}`);
 }
@@ -157,7 +165,12 @@ export async function removeEndedMembershipsOf(tx: Tx, context: TeamChangeContex
  * Removes the memberships that ended first, for one organization and at most `limit` of its teams at a time. Returns the affected
  * organization memberships.
  */
-export async function removeEndedTeamMembers(tx: Tx, context: TeamChangeContext, _by: Capability<"job">, limit: number): Promise<string[]> {
+export async function removeEndedTeamMembers(
+  tx: Tx,
+  context: TeamChangeContext,
+  _by: Capability<"job">,
+  limit: number,
+): Promise<string[]> {
   const ended = await lockFirstExpired(tx, "teamMembers", { alone: true });
   if (ended === undefined) return [];
   const { organizationId, until } = ended;
@@ -322,13 +335,21 @@ export async function removeProviderTeamMembers(
   provider: Granted<{ readonly id: string }, "can-administer">,
   lockedTeams: ReadonlySet<string>,
 ): Promise<string[]> {
-  const deleted = await deleteTeamMembers(tx, context, sql<SqlBool>`sso_provider_id = ${provider.id}`, "remove-members");
+  const deleted = await deleteTeamMembers(
+    tx,
+    context,
+    sql<SqlBool>`sso_provider_id = ${provider.id}`,
+    "remove-members",
+  );
   if (!deleted.every(({ teamId }) => lockedTeams.has(teamId)))
     throw new Overtaken("a user signed in through the provider at the same time");
   return deleted.map(({ membershipId }) => membershipId);
 }
 
-async function adjustUsersCounts(tx: Tx, changes: readonly (readonly [teamId: string, people: number])[]): Promise<void> {
+async function adjustUsersCounts(
+  tx: Tx,
+  changes: readonly (readonly [teamId: string, people: number])[],
+): Promise<void> {
   if (changes.length === 0) return;
   const cases = changes.map(([teamId, people]) => sql`when ${teamId} then cast(${people} as bigint)`);
   await tx.db

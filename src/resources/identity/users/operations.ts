@@ -8,19 +8,32 @@ import { attributeFault, conflict, forbidden, invalid, notFound, refuseIfAny } f
 import { isIdOf } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { type LockedOrganizations, lockOrganizations, moveMembershipsToAddress, recordDepartures } from "../organization-memberships/writes.ts";
+import {
+  type LockedOrganizations,
+  lockOrganizations,
+  moveMembershipsToAddress,
+  recordDepartures,
+} from "../organization-memberships/writes.ts";
 import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { decrementCountsForUser } from "../teams/writes.ts";
 import { loadPasswordHash } from "../sessions/reads.ts";
 import { grantSignIn } from "../sessions/rules.ts";
-import { passwordFaults } from "../sessions/strength.ts";
+import { passwordFaults } from "../sessions/password-strength.ts";
 import { startSession, verifyPassword, type NewPassword, hashNewPassword, setPassword } from "../sessions/writes.ts";
 import { users, type UserView } from "./definition.ts";
 import { userChangesOf, grantUser, serviceAccountView, takenFaults, toUserView } from "./rules.ts";
 import { readableUsers } from "./reads.ts";
-import { deleteUserRow, findUser, listUserRows, type LockedUser, lockUser, findTakenFields, updateUserRow } from "./store.ts";
+import {
+  deleteUserRow,
+  findUser,
+  listUserRows,
+  type LockedUser,
+  lockUser,
+  findTakenFields,
+  updateUserRow,
+} from "./store.ts";
 import { addUser } from "./writes.ts";
 
 export const userResource = implement(users, {
@@ -156,7 +169,8 @@ async function changeUser(
   password?: NewPassword,
 ): Promise<UserView> {
   const { email } = attributes;
-  const locked = email === undefined ? noOrganizations : await lockOrganizations(tx, { userId: id, emailKey: fold(email) });
+  const locked =
+    email === undefined ? noOrganizations : await lockOrganizations(tx, { userId: id, emailKey: fold(email) });
   const found = await lockUser(tx, id, { purpose: "change", withSiteAdmins: attributes.isSiteAdmin === false });
   if (found.user === undefined) throw notFound("user");
   const user = grantUser(context.actor, found.user, "can-update");

@@ -5,7 +5,11 @@ import type { UserTable } from "../../../database/schema/identity.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { type Fault, refuseIfAny } from "../../../kernel/errors.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
-import { activateInvitations, type LockedOrganizations, lockOrganizations } from "../organization-memberships/writes.ts";
+import {
+  activateInvitations,
+  type LockedOrganizations,
+  lockOrganizations,
+} from "../organization-memberships/writes.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import { users } from "./definition.ts";
@@ -52,7 +56,11 @@ export async function setManagingOrganization(
  * Adds a user and accepts the invitations to the user's email address. Raises `not-found` unless the caller is a site admin or the
  * operator, and `invalid` if the username or email address is taken.
  */
-export async function addUser(tx: Tx, context: UserChangeContext, attributes: CreateAttributes<typeof users>): Promise<UserTable> {
+export async function addUser(
+  tx: Tx,
+  context: UserChangeContext,
+  attributes: CreateAttributes<typeof users>,
+): Promise<UserTable> {
   const administration = requireSiteAdmin(context.actor);
   const user = newUser(attributes);
   const locked = await lockOrganizations(tx, user);

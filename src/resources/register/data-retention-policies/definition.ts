@@ -1,6 +1,6 @@
 /**
  * Data retention policies of workspaces and organizations. There are two resource types; a policy's `kind` says which.
- * See docs/decisions/0021-data-retention.md.
+ * See docs/api.md#data-retention.
  */
 import { z } from "zod";
 import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";

@@ -2,7 +2,7 @@
 import { nowMs } from "../../../kernel/time.ts";
 import type { Tx } from "../../../database/database.ts";
 import { daysMax } from "./definition.ts";
-import type { JobContext } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-context.ts";
 
 /** A policy that removes old data: of a workspace, or of the organization if `workspaceId` is null. */
 export interface RetentionPolicy {

@@ -7,7 +7,7 @@ import { AppError, invalid } from "../../../kernel/errors.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 import { deleteOlderPolicies, dontDeletePolicies, policyKinds } from "./definition.ts";
 
-/** Raises `not-found` in the hosted edition. See docs/decisions/0018-editions.md. */
+/** Raises `not-found` in the hosted edition. See docs/api.md#editions. */
 export function refuseHosted({ edition }: ServiceOptions): void {
   if (edition === "hosted")
     throw new AppError("not-found", "The hosted edition of this service has no data retention policies.");

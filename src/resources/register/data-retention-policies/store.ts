@@ -52,16 +52,17 @@ const onWorkspace = prepared<{ id: string; principal: string }, WorkspacePolicyR
     .where("w.id", "=", id),
 );
 
-const onOrganization = prepared<{ nameKey: string; principal: string }, RetentionPolicyRow>((db, { nameKey, principal }) =>
-  db
-    .selectFrom("organizations as o")
-    .leftJoin("dataRetentionPolicies as d", (join) =>
-      join.on(sql.ref("d.id"), "=", sql<string>`${ofOrganization("o.id")}`),
-    )
-    .selectAll("d")
-    .select(["o.id as holderOrganizationId", "o.allowForceDeleteWorkspaces"])
-    .select(standingColumns(sql.ref("o.id"), principal))
-    .where("o.nameKey", "=", nameKey),
+const onOrganization = prepared<{ nameKey: string; principal: string }, RetentionPolicyRow>(
+  (db, { nameKey, principal }) =>
+    db
+      .selectFrom("organizations as o")
+      .leftJoin("dataRetentionPolicies as d", (join) =>
+        join.on(sql.ref("d.id"), "=", sql<string>`${ofOrganization("o.id")}`),
+      )
+      .selectAll("d")
+      .select(["o.id as holderOrganizationId", "o.allowForceDeleteWorkspaces"])
+      .select(standingColumns(sql.ref("o.id"), principal))
+      .where("o.nameKey", "=", nameKey),
 );
 
 export interface RetentionPolicyLookup {
@@ -81,7 +82,11 @@ export async function findEffectivePolicy(tx: Tx, actor: Actor, workspaceId: str
 }
 
 /** Loads the policy of an organization and the caller's access in one statement. */
-export async function findOrganizationPolicy(tx: Tx, actor: Actor, organizationName: string): Promise<RetentionPolicyLookup> {
+export async function findOrganizationPolicy(
+  tx: Tx,
+  actor: Actor,
+  organizationName: string,
+): Promise<RetentionPolicyLookup> {
   const [row] = await onOrganization(tx, { nameKey: fold(organizationName), principal: principalOf(actor) });
   if (row === undefined) return { visible: false, policy: undefined };
   const standing = standingOf(actor, { ...row, organizationId: row.holderOrganizationId });

@@ -138,7 +138,12 @@ function bindingsWithKey(organizationId: string, { key, value }: ProjectTagFilte
 const fewMax = 200;
 
 /** Whether a project with the key comes early enough in the order to be on the page. */
-function isOnFirstPages(tx: Tx, organizationId: string, filter: ProjectTagFilter, search: ProjectSearch): RawBuilder<SqlBool> {
+function isOnFirstPages(
+  tx: Tx,
+  organizationId: string,
+  filter: ProjectTagFilter,
+  search: ProjectSearch,
+): RawBuilder<SqlBool> {
   const few = sql`select b.project_id as id ${bindingsWithKey(organizationId, filter)} limit ${sql.lit(fewMax + 1)}`;
   const isMany = sql`(select count(*) from (${few}) as few) > ${sql.lit(fewMax)}`;
   const rowsMax = search.page.number * search.page.size;

@@ -13,7 +13,7 @@ import { adjustProjectCount } from "../../identity/organizations/writes.ts";
 import { type ExtraAuditAttributes, recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { projectAccessForAudit } from "../../shared/grants/ending.ts";
+import { projectAccessForAudit } from "../../shared/grants/expiry.ts";
 import { replaceBindings } from "../tag-bindings/writes.ts";
 import { effectiveOnProjects } from "../tag-bindings/reads.ts";
 import { effectiveTagBindings } from "../tag-bindings/definition.ts";
@@ -44,7 +44,11 @@ export const projectResource = implement(projects, {
       const row = newProject(body.attributes, identity);
       refuseIfAny(await faultsOf(tx, context, row));
       await insertProject(tx, organization, row);
-      const bindings = await replaceBindings(tx, { project: withProofOf(organization, row) }, body.relationships.tagBindings);
+      const bindings = await replaceBindings(
+        tx,
+        { project: withProofOf(organization, row) },
+        body.relationships.tagBindings,
+      );
       await adjustProjectCount(tx, organization, organization.id, 1);
       const view = {
         ...row,

@@ -10,7 +10,8 @@ import { applyDefaults, followingOrganization, type OrganizationDefaults } from 
 
 export const defaultProjectName = "Default Project";
 
-type ProjectIdentity = Pick<ProjectTable, "id" | "organizationId" | "createdAt"> & Partial<Pick<ProjectTable, "isDefault">>;
+type ProjectIdentity = Pick<ProjectTable, "id" | "organizationId" | "createdAt"> &
+  Partial<Pick<ProjectTable, "isDefault">>;
 
 export function newProject(attributes: CreateAttributes<typeof projects>, identity: ProjectIdentity): ProjectTable {
   return {

@@ -55,7 +55,11 @@ async function listOfWorkspace(context: Context, workspaceId: string): Promise<T
   return { views: await findBindings(tx, { workspaceId: id }) };
 }
 
-async function changeOfWorkspace(context: Context, workspaceId: string, items: TagBindingItems): Promise<TagBindingList> {
+async function changeOfWorkspace(
+  context: Context,
+  workspaceId: string,
+  items: TagBindingItems,
+): Promise<TagBindingList> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-manage-tags");
     return change(tx, context, { workspace }, items);

@@ -18,7 +18,9 @@ export type BindingOwner =
     }
   | { readonly project: Granted<Pick<ProjectTable, "id" | "organizationId">, "can-update" | "can-create-project"> };
 
-export function ownerColumns(owner: BindingOwner): Pick<TagBindingTable, "organizationId" | "workspaceId" | "projectId"> {
+export function ownerColumns(
+  owner: BindingOwner,
+): Pick<TagBindingTable, "organizationId" | "workspaceId" | "projectId"> {
   return "workspace" in owner
     ? { organizationId: owner.workspace.organizationId, workspaceId: owner.workspace.id, projectId: null }
     : { organizationId: owner.project.organizationId, workspaceId: null, projectId: owner.project.id };

@@ -5,7 +5,14 @@ import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
 import { type Fault, invalid, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { type BindingOwner, deleteBindings, findBindings, keysFixedByProject, ownerColumns, upsertBindings } from "./store.ts";
+import {
+  type BindingOwner,
+  deleteBindings,
+  findBindings,
+  keysFixedByProject,
+  ownerColumns,
+  upsertBindings,
+} from "./store.ts";
 
 const bindingsMax = 25;
 
@@ -83,7 +90,12 @@ function tooMany(pointer: string, count: number): Fault {
 }
 
 /** Raises `invalid` for keys whose project value can't be overridden. */
-async function refuseReservedKeys(tx: Tx, workspaceId: string, items: readonly TagBindingItem[], pointer: string): Promise<void> {
+async function refuseReservedKeys(
+  tx: Tx,
+  workspaceId: string,
+  items: readonly TagBindingItem[],
+  pointer: string,
+): Promise<void> {
   const fixed = new Set(
     await keysFixedByProject(
       tx,

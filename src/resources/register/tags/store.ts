@@ -88,13 +88,19 @@ export async function lockTags(
 export type NewTaggableWorkspace = Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-create-workspace">;
 
 /** A workspace whose tags the caller can change. */
-export type TaggableWorkspace = Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-manage-tags"> | NewTaggableWorkspace;
+export type TaggableWorkspace =
+  | Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-manage-tags">
+  | NewTaggableWorkspace;
 
 /**
  * Inserts missing tags; concurrent callers share one. Inserts in the order of names, because an insert waits for
  * another transaction that inserts the same name.
  */
-export async function insertTags(tx: Tx, { organizationId }: TaggableWorkspace, names: readonly string[]): Promise<void> {
+export async function insertTags(
+  tx: Tx,
+  { organizationId }: TaggableWorkspace,
+  names: readonly string[],
+): Promise<void> {
   if (names.length === 0) return;
   const createdAt = now();
   await tx.db
@@ -109,7 +115,11 @@ export async function insertTags(tx: Tx, { organizationId }: TaggableWorkspace, 
 }
 
 /** Adds each of the tags to each of the workspaces. */
-export async function linkTags(tx: Tx, workspaces: readonly TaggableWorkspace[], tagIds: readonly string[]): Promise<void> {
+export async function linkTags(
+  tx: Tx,
+  workspaces: readonly TaggableWorkspace[],
+  tagIds: readonly string[],
+): Promise<void> {
   if (workspaces.length === 0 || tagIds.length === 0) return;
   const createdAt = now();
   const pairs = workspaces.flatMap(({ organizationId, id: workspaceId }) =>

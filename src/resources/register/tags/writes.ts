@@ -4,7 +4,15 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { setFirstTagNames } from "../workspaces/writes.ts";
 import { joinTagNames, nameFaults, splitTagNames, refuseTooMany, type TagItem, unknownIdFaults } from "./rules.ts";
-import { type TaggableWorkspace, incrementTagCounts, insertTags, linkTags, lockTags, type NewTaggableWorkspace, recountTags } from "./store.ts";
+import {
+  type TaggableWorkspace,
+  incrementTagCounts,
+  insertTags,
+  linkTags,
+  lockTags,
+  type NewTaggableWorkspace,
+  recountTags,
+} from "./store.ts";
 
 export interface ResolvedTag {
   readonly id: string;
@@ -39,7 +47,11 @@ async function insertAndLock(tx: Tx, carrier: TaggableWorkspace, requested: { id
 }
 
 /** Raises `invalid`. */
-export async function tagNewWorkspace(tx: Tx, workspace: NewTaggableWorkspace, items: readonly TagItem[]): Promise<void> {
+export async function tagNewWorkspace(
+  tx: Tx,
+  workspace: NewTaggableWorkspace,
+  items: readonly TagItem[],
+): Promise<void> {
   if (items.length === 0) return;
   const resolved = await resolveTags(tx, workspace, items, "/data/relationships/tags/data");
   refuseTooMany("", resolved.length);

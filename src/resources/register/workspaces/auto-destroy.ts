@@ -28,7 +28,7 @@ function own({
 
 /**
  * An inherited duration is resolved here, whatever the workspace's row has, so that changing a project's duration
- * rewrites no workspace. See docs/decisions/0081-a-projects-duration-is-resolved-when-read.md.
+ * rewrites no workspace. See docs/decisions/0019-inherited-settings-are-resolved-on-read.md.
  */
 export function effectiveDuration(
   workspace: Pick<WorkspaceTable, "autoDestroyActivityDuration" | "inheritsProjectAutoDestroy"> & {
@@ -83,6 +83,9 @@ export function autoDestroyStatusAfter(
 }
 
 /** A moved workspace inherits from the destination project. */
-export function autoDestroyAfterMove(projectDuration: string | null, before: AutoDestroyColumns): Partial<AutoDestroyColumns> {
+export function autoDestroyAfterMove(
+  projectDuration: string | null,
+  before: AutoDestroyColumns,
+): Partial<AutoDestroyColumns> {
   return before.inheritsProjectAutoDestroy === 1 ? inheritedAutoDestroy(projectDuration) : {};
 }

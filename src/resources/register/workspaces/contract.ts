@@ -11,7 +11,7 @@ import {
 } from "../../../jsonapi/query.ts";
 import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { ageMs, now } from "../../../kernel/time.ts";
-import { type LeaseBody, leaseFromBody } from "./holder.ts";
+import { type LeaseBody, leaseFromBody } from "./lock-holder.ts";
 
 const byId = "/workspaces/:workspace_id";
 const byName = "/organizations/:organization_name/workspaces/:workspace_name";

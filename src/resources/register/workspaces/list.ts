@@ -13,7 +13,7 @@ import { standingSelection } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { type OrganizationRow, toOrganizationView } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import { searchPage } from "./found.ts";
+import { searchPage } from "./search-page.ts";
 import {
   candidates,
   grantTables,

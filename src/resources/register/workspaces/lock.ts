@@ -11,7 +11,7 @@ import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { ConditionalContext, Context } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { lockHolderOf, holdsLock, type LeaseInput, leaseOf, lockHolderName } from "./holder.ts";
+import { lockHolderOf, holdsLock, type LeaseInput, leaseOf, lockHolderName } from "./lock-holder.ts";
 import { grantWorkspace, loadWorkspace } from "./reads.ts";
 import { unlockedColumns, auditedLock } from "./release.ts";
 import { lockHolderExists, lookUpReferences, updateWorkspaceRow, type WorkspaceReference } from "./store.ts";

@@ -25,7 +25,7 @@ import { replaceBindings } from "../tag-bindings/writes.ts";
 import { lockTagsOfWorkspace, recountReleasedTags, tagNewWorkspace } from "../tags/writes.ts";
 import { autoDestroyAfterMove, retainedDuration } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
-import { leaseFromBody } from "./holder.ts";
+import { leaseFromBody } from "./lock-holder.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
 import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
 import { grantWorkspace, loadSettledWorkspace, loadWorkspace } from "./reads.ts";
@@ -49,7 +49,7 @@ import {
 } from "./store.ts";
 import type { VcsColumns } from "./vcs.ts";
 import { agentPoolOf, executionModeOf, type WorkspaceView } from "./view.ts";
-import { workspaceValidator } from "./warrants.ts";
+import { workspaceValidator } from "./cache-validator.ts";
 
 export const workspaceResource = implement(workspaces, {
   async createWorkspace({ context, params, body }) {
@@ -155,7 +155,9 @@ async function show(context: Context, reference: WorkspaceReference, include: Re
   const shown = views[0] as WorkspaceView;
   if (include.size > 0) return { view: shown, included };
   // What a run can read also depends on sharing, which the validator does not cover.
-  return context.actor.kind === "run" ? { view: shown } : { view: shown, warrant: workspaceValidator(tx, reference, view) };
+  return context.actor.kind === "run"
+    ? { view: shown }
+    : { view: shown, validator: workspaceValidator(tx, reference, view) };
 }
 
 async function loadRelated(tx: Tx, context: Context, loaded: readonly WorkspaceView[], include: ReadonlySet<string>) {
@@ -269,12 +271,20 @@ async function noteRepository(
     before.vcsBranch === vcsBranch &&
     before.vcsOauthTokenId === vcsOauthTokenId;
   if (vcsOauthTokenId === null || vcsIdentifier === null || isSame) return false;
-  await hooks.repositories.recordConnected(tx, withProofOf(workspace, { ...workspace, organizationId, vcsIdentifier, vcsBranch }));
+  await hooks.repositories.recordConnected(
+    tx,
+    withProofOf(workspace, { ...workspace, organizationId, vcsIdentifier, vcsBranch }),
+  );
   return true;
 }
 
 /** Faults for an agent pool or connection whose scope excludes the workspace. */
-async function scopeFaults(tx: Tx, { hooks }: Context, scope: ScopeTarget, references: ReferenceLookup): Promise<Fault[]> {
+async function scopeFaults(
+  tx: Tx,
+  { hooks }: Context,
+  scope: ScopeTarget,
+  references: ReferenceLookup,
+): Promise<Fault[]> {
   return servingFaults({
     agentPool: await hooks.scopes.agentPoolServes(tx, scope, references.agentPoolId),
     oauthToken: await hooks.scopes.oauthTokenServes(tx, scope, references.oauthTokenId),

@@ -9,7 +9,7 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { UnlockPermission } from "../../shared/hooks.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { type LockColumns, unlocked } from "./holder.ts";
+import { type LockColumns, unlocked } from "./lock-holder.ts";
 import { updateWorkspaceRow } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 

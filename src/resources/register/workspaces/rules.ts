@@ -6,10 +6,15 @@ import { attributeFault, conflict, type AppError, type Fault } from "../../../ke
 import { counted } from "../../../kernel/text.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 import { isExactVersion, isOlder } from "../../site/terraform-versions/versions.ts";
-import { applyAutoDestroy, type AutoDestroyColumns, inheritedAutoDestroy, autoDestroyStatusAfter } from "./auto-destroy.ts";
+import {
+  applyAutoDestroy,
+  type AutoDestroyColumns,
+  inheritedAutoDestroy,
+  autoDestroyStatusAfter,
+} from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
 import { agentPoolFaults, applyExecution, type ExecutionColumns, followingDefaults } from "../execution.ts";
-import { unlocked } from "./holder.ts";
+import { unlocked } from "./lock-holder.ts";
 import { sharingFaultsOf } from "./sharing.ts";
 import type { ReferenceLookup } from "./store.ts";
 import { applyVcs, noRepository, type VcsColumns, vcsFaults } from "./vcs.ts";
@@ -94,7 +99,10 @@ export function changedWorkspace(
 }
 
 /** Drops attributes that this edition ignores. An empty working directory means the repository's root. */
-function acceptedAttributes<Attributes extends WorkspaceChanges>(attributes: Attributes, { edition }: ServiceOptions): Attributes {
+function acceptedAttributes<Attributes extends WorkspaceChanges>(
+  attributes: Attributes,
+  { edition }: ServiceOptions,
+): Attributes {
   return {
     ...otherTriggerEmptied(attributes),
     ...attributes,
@@ -105,7 +113,7 @@ function acceptedAttributes<Attributes extends WorkspaceChanges>(attributes: Att
 
 /**
  * Trigger prefixes and trigger patterns exclude each other: sending one list, even an empty one, empties the other
- * unless the request sends both. See docs/decisions/0172-a-sent-trigger-list-replaces-the-other.md.
+ * unless the request sends both. See docs/api.md#workspaces.
  */
 function otherTriggerEmptied({ triggerPrefixes, triggerPatterns }: WorkspaceChanges): WorkspaceChanges {
   return {

@@ -19,7 +19,7 @@ import {
   countUpToFew,
   workspacesWithKey,
   workspacesWithTag,
-} from "./tagged.ts";
+} from "./tag-conditions.ts";
 
 export interface WorkspaceSearch {
   readonly page: Page;
@@ -148,11 +148,22 @@ export function candidateSetsOf(
   }));
   const byKeys = search.tagged.flatMap(({ key, value }, position) =>
     key
-      ? [{ ...workspacesWithKey(organizationId, key, value), rest: { ...search, tagged: search.tagged.toSpliced(position, 1) } }]
+      ? [
+          {
+            ...workspacesWithKey(organizationId, key, value),
+            rest: { ...search, tagged: search.tagged.toSpliced(position, 1) },
+          },
+        ]
       : [],
   );
-  const byStatus = { ...workspacesWithStatus(tx, organizationId, search.runStatuses), rest: { ...search, runStatuses: [] } };
-  const byIds = search.ids && { ...workspacesWithIds(tx, organizationId, search.ids), rest: { ...search, ids: undefined } };
+  const byStatus = {
+    ...workspacesWithStatus(tx, organizationId, search.runStatuses),
+    rest: { ...search, runStatuses: [] },
+  };
+  const byIds = search.ids && {
+    ...workspacesWithIds(tx, organizationId, search.ids),
+    rest: { ...search, ids: undefined },
+  };
   return [
     ...(byIds === undefined ? [] : [byIds]),
     ...byTags,

@@ -28,7 +28,7 @@ import { incrementedWhenChanged, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
 import { effectiveDuration } from "./auto-destroy.ts";
 import { joinConnections, type ConnectedRow, type WorkspacesQuery } from "./connected.ts";
-import { hasLeaseEnded, unlocked } from "./holder.ts";
+import { hasLeaseEnded, unlocked } from "./lock-holder.ts";
 import type { WorkspaceSearch } from "./search.ts";
 import { type OrganizationSettings, webhookUrlOf, type WorkspaceView } from "./view.ts";
 
@@ -66,8 +66,10 @@ type WorkspaceNameQuery = { organizationKey: string; name: string; principal: st
 const byId = lockableStatement<WorkspaceIdQuery, WorkspaceViewRow>("w", (db, { id, principal }) =>
   workspaceForActor(db, principal).where("w.id", "=", id),
 );
-const byName = lockableStatement<WorkspaceNameQuery, WorkspaceViewRow>("w", (db, { organizationKey, name, principal }) =>
-  workspaceForActor(db, principal).where("o.nameKey", "=", organizationKey).where("w.name", "=", name),
+const byName = lockableStatement<WorkspaceNameQuery, WorkspaceViewRow>(
+  "w",
+  (db, { organizationKey, name, principal }) =>
+    workspaceForActor(db, principal).where("o.nameKey", "=", organizationKey).where("w.name", "=", name),
 );
 
 /** Loads the workspace and the caller's grants in one statement. `lock` prevents concurrent changes. */

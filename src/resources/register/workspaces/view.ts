@@ -4,7 +4,7 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { activityDurationMs } from "../../../kernel/time.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
-import type { LockColumns } from "./holder.ts";
+import type { LockColumns } from "./lock-holder.ts";
 
 export interface OrganizationSettings extends OrganizationFacts {
   readonly defaultExecutionMode: string;

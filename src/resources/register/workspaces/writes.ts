@@ -11,7 +11,7 @@ import { lockClause } from "../../shared/locks.ts";
 import type { CurrentStateColumns } from "../../shared/hooks.ts";
 import { incrementedVersion, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
-import type { LockColumns } from "./holder.ts";
+import type { LockColumns } from "./lock-holder.ts";
 import { updateWorkspaceRow } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 import { noRepository } from "./vcs.ts";
@@ -32,7 +32,10 @@ export async function moveWorkspaceRows(
 }
 
 /** Raises the version, because the workspace's document shows its retention policy. */
-export async function touchAfterRetentionChange(tx: Tx, workspace: Granted<WorkspaceView, "can-update">): Promise<void> {
+export async function touchAfterRetentionChange(
+  tx: Tx,
+  workspace: Granted<WorkspaceView, "can-update">,
+): Promise<void> {
   await updateWorkspaceRow(tx, workspace, {});
 }
 

@@ -7,7 +7,7 @@ import { engineKey, findClaimable, poolOf } from "../phases/claims.ts";
 import { lockRun } from "../runs/reads.ts";
 import { transitionRun } from "../runs/lifecycle.ts";
 import { type AgentJob, buildJob } from "./job.ts";
-import { queueWatcherOf } from "./waiting.ts";
+import { queueWatcherOf } from "./queue-watcher.ts";
 
 export interface ClaimRequest {
   readonly agentId: string;

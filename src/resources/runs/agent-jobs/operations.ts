@@ -9,7 +9,11 @@ import { finishJob, getJobContent, heartbeatJob, appendJobLog, putJobContent, st
 export const agentJobResource = implement(agentJobs, {
   async claimJob({ context, params, body }) {
     const { wait = 0, engines } = body;
-    const view = await claimJob(context, requireAgent(context), { agentId: params.agentId, waitMs: wait * 1000, engines });
+    const view = await claimJob(context, requireAgent(context), {
+      agentId: params.agentId,
+      waitMs: wait * 1000,
+      engines,
+    });
     return view === undefined ? (undefined as never) : { view };
   },
 

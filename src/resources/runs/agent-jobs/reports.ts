@@ -12,7 +12,7 @@ import {
   receiveContent,
 } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
-import { publishEndedPhase } from "../../shared/measures.ts";
+import { publishEndedPhase } from "../../shared/metric-events.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { recordPing, type AgentServiceGrant } from "../agents/writes.ts";
 import { findClaimedPhase, type ClaimedPhaseRow } from "../phases/claims.ts";
@@ -22,7 +22,7 @@ import { runTriggerJob } from "../run-triggers/writes.ts";
 import { lockRun } from "../runs/reads.ts";
 import { transitionRun } from "../runs/lifecycle.ts";
 import { type AgentJobContentKind, agentJobContentKinds } from "./definition.ts";
-import { queueWatcherOf } from "./waiting.ts";
+import { queueWatcherOf } from "./queue-watcher.ts";
 
 type GrantedPhase = Granted<ClaimedPhaseRow, "claim">;
 
@@ -40,7 +40,12 @@ function staleReport(attempt: number, phase?: Pick<RunPhaseTable, "attempt" | "s
 }
 
 /** Raises `not-found` for a job that no agent of the pool has claimed, and `conflict` for one that is not current or has ended. */
-async function loadCurrentAttempt(tx: Tx, by: AgentServiceGrant, { id, attempt }: JobReport, lock = false): Promise<GrantedPhase> {
+async function loadCurrentAttempt(
+  tx: Tx,
+  by: AgentServiceGrant,
+  { id, attempt }: JobReport,
+  lock = false,
+): Promise<GrantedPhase> {
   const phase = await loadClaimed(tx, by, id, lock);
   requireCurrentAttempt(phase, attempt);
   return phase;
@@ -57,7 +62,12 @@ function requireCurrentAttempt(phase: ClaimedPhaseRow, attempt: number): void {
 }
 
 /** Returns the signal as soon as there is one: null, `cancel`, or `kill` for a job that must stop immediately. Raises `conflict`. */
-export async function heartbeatJob(context: Context, by: AgentServiceGrant, report: JobReport, waitMs: number): Promise<string | null> {
+export async function heartbeatJob(
+  context: Context,
+  by: AgentServiceGrant,
+  report: JobReport,
+  waitMs: number,
+): Promise<string | null> {
   const { database, isGone = () => false } = context;
   const signal = await database.write(async (tx) => {
     const phase = await loadClaimed(tx, by, report.id);
@@ -127,7 +137,10 @@ const uploadedBy: Readonly<Record<string, readonly AgentJobContentKind[]>> = {
   plan: ["plan", "plan-json", "provider-schemas", "lock-file", "generated-configuration"],
   apply: ["errored-state"],
 };
-const downloadedBy: Readonly<Record<string, readonly AgentJobContentKind[]>> = { plan: [], apply: ["plan", "lock-file"] };
+const downloadedBy: Readonly<Record<string, readonly AgentJobContentKind[]>> = {
+  plan: [],
+  apply: ["plan", "lock-file"],
+};
 
 const mebibyte = 1024 * 1024;
 const contentLimit = { bytes: 256 * mebibyte, thing: "An output of a job" } as const;
@@ -193,7 +206,12 @@ const isRepeated = ({ status, attempt, signal }: ClaimedPhaseRow, report: JobRep
 const stoppedByAgent = "The agent stopped the job, although nobody had canceled the run. Start another run.";
 
 /** One transaction, so that all results of the job become visible together. A repeated report is ignored. */
-export async function finishJob(context: Context, by: AgentServiceGrant, report: JobReport, result: JobResult): Promise<void> {
+export async function finishJob(
+  context: Context,
+  by: AgentServiceGrant,
+  report: JobReport,
+  result: JobResult,
+): Promise<void> {
   const ended = await context.database.write(async (tx) => {
     const held = await loadClaimed(tx, by, report.id);
     if (isRepeated(held, report, result)) return undefined;

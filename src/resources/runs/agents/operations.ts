@@ -46,7 +46,10 @@ export const agentResource = implement(agents, {
   async pingAgent({ context, params, body: { status, engines } }) {
     const by = requireAgent(context);
     await context.database.write((tx) =>
-      recordPing(tx, by, params.agentId, { status, ...(engines !== undefined && { engines: JSON.stringify(engines) }) }),
+      recordPing(tx, by, params.agentId, {
+        status,
+        ...(engines !== undefined && { engines: JSON.stringify(engines) }),
+      }),
     );
   },
 

@@ -5,7 +5,7 @@ import { now } from "../../../kernel/time.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { JobContext } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-context.ts";
 import type { AgentActor } from "../phases/claims.ts";
 import { deleteVanishedAgents, touchAgent } from "./store.ts";
 

@@ -1,6 +1,6 @@
 /** The findings of an assessment. Pure. */
 import type { AssessmentResultTable } from "../../../database/schema/runs.ts";
-import type { PlanSummary } from "../plan-outputs/drawing.ts";
+import type { PlanSummary } from "../plan-outputs/plan-bytes.ts";
 
 export type AssessmentFindings = Pick<
   AssessmentResultTable,

@@ -9,7 +9,7 @@ import { autoDestroyAtOf, type WorkspaceView } from "../../register/workspaces/v
 import { setRunColumns } from "../../register/workspaces/writes.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { JobContext } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-context.ts";
 import { createRun } from "../runs/lifecycle.ts";
 import { findDueWorkspaceIds } from "./store.ts";
 
@@ -43,7 +43,8 @@ async function destroy(tx: Tx, context: Context, capability: JobContext["capabil
     before: { "auto-destroy-at": autoDestroyAtOf(workspace) },
     after: { "auto-destroy-status": autoDestroyStatus, ...result },
   });
-  if ("error" in result) await notifySubscribers(tx, context, [{ workspaceId: id, happening: startFailure(workspace, result) }]);
+  if ("error" in result)
+    await notifySubscribers(tx, context, [{ workspaceId: id, happening: startFailure(workspace, result) }]);
   return true;
 }
 
@@ -66,7 +67,11 @@ const startFailure = (workspace: WorkspaceView, { error }: { readonly error: str
 
 type AutoDestroyResult = { readonly runId: string } | { readonly error: string };
 
-async function startRun(tx: Tx, context: Context, workspace: Granted<WorkspaceView, "job">): Promise<AutoDestroyResult> {
+async function startRun(
+  tx: Tx,
+  context: Context,
+  workspace: Granted<WorkspaceView, "job">,
+): Promise<AutoDestroyResult> {
   const input = {
     message: "Scheduled destroy",
     isDestroy: true,

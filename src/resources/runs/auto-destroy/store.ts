@@ -20,7 +20,10 @@ export interface DueWorkspaceQuery {
  * Due by a fixed time; or by a duration, of the workspace or its project, since the latest of its creation, state change and run. A duration only
  * counts while there are resources, and after a failure not until there is new activity. Never while a destroy run is queued.
  */
-export async function findDueWorkspaceIds(tx: Tx, { limit, withinMs = 0, remind }: DueWorkspaceQuery): Promise<string[]> {
+export async function findDueWorkspaceIds(
+  tx: Tx,
+  { limit, withinMs = 0, remind }: DueWorkspaceQuery,
+): Promise<string[]> {
   const { msOf, nowMs, contains } = tx.dialect;
   const untilIso = new Date(presentMs() + withinMs).toISOString();
   const passed = (instant: string, duration: string) =>

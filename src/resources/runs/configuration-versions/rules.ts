@@ -102,7 +102,8 @@ export function creatorOf(version: ConfigurationVersionTable): Actor | undefined
 type ConfigurationFlags = Pick<ConfigurationVersionTable, "speculative" | "provisional">;
 
 /** Whether it becomes the workspace's current configuration when it is uploaded. */
-export const becomesCurrent = ({ speculative, provisional }: ConfigurationFlags): boolean => speculative === 0 && provisional === 0;
+export const becomesCurrent = ({ speculative, provisional }: ConfigurationFlags): boolean =>
+  speculative === 0 && provisional === 0;
 
 interface ConfigurationUse extends Pick<ConfigurationVersionTable, "id" | "status" | "ingress"> {
   readonly currentConfigurationVersionId: string | null;

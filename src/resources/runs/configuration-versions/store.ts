@@ -87,7 +87,10 @@ const toView = (row: ConfigurationVersionRow, actor: Context["actor"]): Configur
 export type ConfiguredParent = WorkspaceFacts &
   Pick<ConfigurationVersionView, "organizationId" | "currentConfigurationVersionId">;
 
-export function toConfigurationView(row: ConfigurationVersionTable, workspace: ConfiguredParent): ConfigurationVersionView {
+export function toConfigurationView(
+  row: ConfigurationVersionTable,
+  workspace: ConfiguredParent,
+): ConfigurationVersionView {
   const { access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId } = workspace;
   return { ...row, access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId, uploadUrl: null };
 }

@@ -20,7 +20,11 @@ export function uploadUrl(
 }
 
 /** Raises `not-found` for an invalid signature, and `forbidden` for an expired URL. */
-export function checkUploadUrl(context: Pick<Context, "vault">, id: string, signed: UrlSignature): ConfigurationUploadGrant {
+export function checkUploadUrl(
+  context: Pick<Context, "vault">,
+  id: string,
+  signed: UrlSignature,
+): ConfigurationUploadGrant {
   return checkSignedUrl(context, signedParts(id), signed, {
     right: { id },
     permission: "can-upload",

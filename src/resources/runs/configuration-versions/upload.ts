@@ -26,8 +26,8 @@ import {
   receiveContent,
   type StoredContent,
 } from "../../shared/contents/contents.ts";
-import { uploadLimit } from "../../shared/contents/crowd.ts";
-import type { JobContext } from "../../shared/job-work.ts";
+import { uploadLimit } from "../../shared/contents/concurrency-limit.ts";
+import type { JobContext } from "../../shared/job-context.ts";
 import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
@@ -157,7 +157,11 @@ export async function recordUploadFailure(
 ): Promise<void> {
   const version = await load(tx, by, id, true);
   if (version.status !== "pending" && version.status !== "fetching") return;
-  const changes = { ...columnsForConfigurationStatus(version, "errored", { "finished-at": now() }), error: word, errorMessage: message };
+  const changes = {
+    ...columnsForConfigurationStatus(version, "errored", { "finished-at": now() }),
+    error: word,
+    errorMessage: message,
+  };
   await updateConfigurationVersion(tx, version, id, changes);
   if (version.currentConfigurationVersionId === id)
     await setCurrentConfiguration(tx, version, version.workspaceId, null);
@@ -207,7 +211,8 @@ async function removeEarlier(tx: Tx, version: GrantedConfiguration, { md5 }: Sto
   return true;
 }
 
-const findOwn = (tx: Tx, { id }: GrantedConfiguration, kind: ConfigurationContentKind) => findContent(tx, ofConfigurationVersion(id), kind);
+const findOwn = (tx: Tx, { id }: GrantedConfiguration, kind: ConfigurationContentKind) =>
+  findContent(tx, ofConfigurationVersion(id), kind);
 
 async function refuseOther(context: Context, version: GrantedConfiguration, bytes: ArchiveBytes): Promise<void> {
   const archive = await findOwn(context.database.reader, version, "archive");
@@ -229,7 +234,12 @@ function refuseUnawaited({ status }: GrantedConfiguration): void {
 }
 
 /** Raises `not-found` if the version has been deleted since its URL was signed. */
-async function load(tx: Tx, by: ConfigurationUploadGrant | Capability<"job">, id: string, lock = false): Promise<GrantedConfiguration> {
+async function load(
+  tx: Tx,
+  by: ConfigurationUploadGrant | Capability<"job">,
+  id: string,
+  lock = false,
+): Promise<GrantedConfiguration> {
   const version = await findAwaitedConfiguration(tx, by, id, lock);
   if (version === undefined) throw notFound("upload");
   return version;
@@ -283,7 +293,11 @@ const approvalBy = (uploader: ConfigurationUploader | undefined): string | null 
 type QueuedRunResult = { readonly run: string } | { readonly run: null; readonly reason: string } | undefined;
 
 /** A run that can't be created does not fail the upload. Version control queues its own runs. */
-async function queueRun(tx: Tx, version: GrantedConfiguration, uploader: ConfigurationUploader | undefined): Promise<QueuedRunResult> {
+async function queueRun(
+  tx: Tx,
+  version: GrantedConfiguration,
+  uploader: ConfigurationUploader | undefined,
+): Promise<QueuedRunResult> {
   if (version.autoQueueRuns === 0 || uploader === undefined) return undefined;
   const input = {
     configurationVersionId: version.id,

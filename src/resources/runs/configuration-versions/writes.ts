@@ -34,7 +34,10 @@ interface AppliedRun {
 }
 
 /** Only for a provisional configuration of the same workspace, and only if no newer one is current. */
-export async function makeAppliedConfigurationCurrent(tx: Tx, run: Granted<AppliedRun, "run-transition">): Promise<void> {
+export async function makeAppliedConfigurationCurrent(
+  tx: Tx,
+  run: Granted<AppliedRun, "run-transition">,
+): Promise<void> {
   const { configurationVersionId: id, currentConfigurationVersionId: currentId, workspaceId } = run;
   if (id === null || id === currentId) return;
   const found = await findVersions(tx, run.organizationId, currentId === null ? [id] : [id, currentId]);

@@ -19,7 +19,10 @@ export const toJwk = (publicKey: KeyObject, kid: string): object => {
 export const privateKeyOwner = (id: string): string => `identity_keys/${id}/private_key`;
 
 /** The keys that may have signed a valid token. `keys` are newest first: each was replaced by the one before it. */
-export function publishableKeys<Key extends { readonly createdAt: string }>(keys: readonly Key[], nowMs: number): Key[] {
+export function publishableKeys<Key extends { readonly createdAt: string }>(
+  keys: readonly Key[],
+  nowMs: number,
+): Key[] {
   return keys.filter((_, index) => {
     const successor = keys[index - 1];
     return successor === undefined || Date.parse(successor.createdAt) + identityLifeMaxMs > nowMs;

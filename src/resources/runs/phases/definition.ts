@@ -157,7 +157,9 @@ export const applies = defineResource<PhaseView>()(({ readOnly, toMany }) => ({
 const bytes = (doc: string): Parameter<number> => ({
   doc,
   parse: (text) =>
-    /^\d{1,15}$/.test(text) ? Number(text) : new InvalidParameter("must be a whole number of bytes that is not negative"),
+    /^\d{1,15}$/.test(text)
+      ? Number(text)
+      : new InvalidParameter("must be a whole number of bytes that is not negative"),
 });
 
 export const logs = defineResource<never>()(() => ({

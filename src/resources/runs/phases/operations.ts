@@ -26,7 +26,8 @@ export const applyResource = implement(applies, {
   showRunApply: async ({ context, params }) => ({
     view: await loadPhase(context.database.reader, context, "apply", { runId: params.runId }),
   }),
-  softDeleteApplyBackingData: ({ context, params }) => changeBackingData(context, "apply", params.applyId, "soft-delete"),
+  softDeleteApplyBackingData: ({ context, params }) =>
+    changeBackingData(context, "apply", params.applyId, "soft-delete"),
   restoreApplyBackingData: ({ context, params }) => changeBackingData(context, "apply", params.applyId, "restore"),
   permanentlyDeleteApplyBackingData: ({ context, params }) =>
     changeBackingData(context, "apply", params.applyId, "permanently-delete"),

@@ -34,7 +34,10 @@ export async function loadPhase(
  * Checks the current access of the token that a log URL names. Two statements. Raises `forbidden` for an invalid token, and whatever that token's
  * request for the plan or apply would raise.
  */
-export async function loadLog(tx: Tx, { phaseId, tokenId }: LogUrlGrant): Promise<Granted<LoggedPhase, "can-read-run">> {
+export async function loadLog(
+  tx: Tx,
+  { phaseId, tokenId }: LogUrlGrant,
+): Promise<Granted<LoggedPhase, "can-read-run">> {
   const actor = await actorOfToken(tx, tokenId);
   if (actor === undefined)
     throw forbidden(

@@ -5,7 +5,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 import { incrementedVersion, updateRow, updateRows } from "../../shared/versions.ts";
 import type { Vault } from "../../../database/vault.ts";
-import type { RunTransition } from "../proofs.ts";
+import type { RunTransition } from "../capabilities.ts";
 import { endLogs, type LoggedPhase } from "./logs.ts";
 import { isFinalPhase } from "./rules.ts";
 

@@ -3,7 +3,7 @@
  * values different ones; strings stay strings and numbers numbers. Pure.
  */
 import { comparedMax, LiteralMatcher } from "../../../kernel/literal-matcher.ts";
-import { secretSpellings, maskedValues } from "../../../kernel/secret-forms.ts";
+import { secretSpellings, maskedValues } from "../../../kernel/secret-spellings.ts";
 import type { ExactJson } from "./exact-json.ts";
 
 export interface SecretVariable {

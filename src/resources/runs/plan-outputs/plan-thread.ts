@@ -7,7 +7,7 @@ import { AppError, conflict } from "../../../kernel/errors.ts";
 import { programBeside } from "../../../kernel/programs.ts";
 import { readContent, type StoredContent } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
-import type { PlanBytes, PlanSummary } from "./drawing.ts";
+import type { PlanBytes, PlanSummary } from "./plan-bytes.ts";
 
 export type PlanTask =
   | ({ readonly kind: "redact" } & PlanBytes)

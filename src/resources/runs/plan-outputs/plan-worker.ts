@@ -1,6 +1,6 @@
 /** The worker thread that reads plans. Plans are untrusted input: reading one must not block the server, and can be terminated at any time. */
 import { parentPort, workerData } from "node:worker_threads";
-import { redactPlanBytes, PlanFault, readPlanMembers, summaryOf } from "./drawing.ts";
+import { redactPlanBytes, PlanFault, readPlanMembers, summaryOf } from "./plan-bytes.ts";
 import type { PlanTask, PlanTaskResult } from "./plan-thread.ts";
 
 function runTask(task: PlanTask): PlanTaskResult {

@@ -21,7 +21,9 @@ const eventForActor = (db: Kysely<Schema>, principal: string) =>
     .select("o.allowForceDeleteWorkspaces")
     .select(workspaceAccessColumns(principal));
 
-const byId = prepared<RunEventQuery, RunEventRow>((db, { id, principal }) => eventForActor(db, principal).where("e.id", "=", id));
+const byId = prepared<RunEventQuery, RunEventRow>((db, { id, principal }) =>
+  eventForActor(db, principal).where("e.id", "=", id),
+);
 const ofRun = prepared<RunEventQuery, RunEventRow>((db, { id, principal }) =>
   eventForActor(db, principal).where("e.runId", "=", id).orderBy("e.position"),
 );

@@ -7,7 +7,7 @@ import type { CommentTable } from "../../../database/schema/runs.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { AuditEvent } from "../../shared/audit-events/writes.ts";
-import type { RunTransition } from "../proofs.ts";
+import type { RunTransition } from "../capabilities.ts";
 
 export interface RunEvent {
   readonly id?: string;

@@ -1,4 +1,4 @@
-/** The stream of server-sent events for following a run. See docs/decisions/0175-runs-are-followed-by-events.md. */
+/** The stream of server-sent events for following a run. See docs/decisions/0175-run-event-streams.md. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type Parameter, InvalidParameter } from "../../../jsonapi/query.ts";
 import { runReaders } from "../runs/definition.ts";
@@ -6,7 +6,8 @@ import { parsePosition, type StreamPosition } from "./events.ts";
 
 const position: Parameter<StreamPosition> = {
   doc: "The id of the last received event, to continue after it. The header `Last-Event-ID` overrides it. `0.0.` sends both logs from the start.",
-  parse: (text) => parsePosition(text) ?? new InvalidParameter("must be the id of an event of this stream, such as 512.0.x"),
+  parse: (text) =>
+    parsePosition(text) ?? new InvalidParameter("must be the id of an event of this stream, such as 512.0.x"),
 };
 
 export const runStreams = defineResource<never>()(() => ({

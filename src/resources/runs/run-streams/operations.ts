@@ -4,7 +4,7 @@ import { implement } from "../../shared/context.ts";
 import { loadRun } from "../runs/reads.ts";
 import { runStreams } from "./definition.ts";
 import { parsePosition, type StreamPosition } from "./events.ts";
-import { openStreamsOf } from "./places.ts";
+import { openStreamsOf } from "./open-streams.ts";
 import { positionAtOpening, RunEventStream, streamLimits } from "./stream.ts";
 
 export const runStreamResource = implement(runStreams, {

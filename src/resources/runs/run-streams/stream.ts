@@ -10,7 +10,7 @@ import { accessCheckMs, type Context, type StreamLimits } from "../../shared/con
 import { recheckAccess } from "../../identity/authentication-tokens/reads.ts";
 import { findPhaseWithLog, readLog } from "../phases/logs.ts";
 import { runs } from "../runs/definition.ts";
-import { isFinal } from "../runs/machine.ts";
+import { isFinal } from "../runs/state-machine.ts";
 import { loadRun } from "../runs/reads.ts";
 import type { RunView } from "../runs/view.ts";
 import {

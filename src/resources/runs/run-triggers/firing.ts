@@ -6,7 +6,7 @@ import { counted } from "../../../kernel/text.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
-import type { JobContext } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-context.ts";
 import { createRun } from "../runs/lifecycle.ts";
 import { RunTransaction } from "../runs/transaction.ts";
 import { triggeredRunInput, chainLengthMax } from "./rules.ts";

@@ -56,7 +56,9 @@ function toView(row: RunTriggerRow, actor: Actor): RunTriggerForActor {
 
 type RunTriggerQuery = { id: string; principal: string };
 
-const byId = lockableStatement<RunTriggerQuery, RunTriggerRow>("w", (db, { id, principal }) => triggers(db, principal).where("t.id", "=", id));
+const byId = lockableStatement<RunTriggerQuery, RunTriggerRow>("w", (db, { id, principal }) =>
+  triggers(db, principal).where("t.id", "=", id),
+);
 
 /** One statement: the trigger, and the caller's access to its workspace. `lock` locks the workspace. */
 export async function findRunTrigger(

@@ -7,7 +7,7 @@ import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import { now } from "../../../kernel/time.ts";
-import type { RunTransition } from "../proofs.ts";
+import type { RunTransition } from "../capabilities.ts";
 
 export const runTriggerJob = "run-triggers";
 

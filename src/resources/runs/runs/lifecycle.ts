@@ -10,7 +10,7 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { conflict, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { unlocked } from "../../register/workspaces/holder.ts";
+import { unlocked } from "../../register/workspaces/lock-holder.ts";
 import { agentPoolOf, executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import { type RunColumns, setRunColumns } from "../../register/workspaces/writes.ts";
 import { abandonContents } from "../../shared/contents/contents.ts";
@@ -25,7 +25,7 @@ import { appendServiceMessage } from "../phases/logs.ts";
 import { newPhase } from "../phases/rules.ts";
 import { insertPhases, type PhaseChange, updatePhases } from "../phases/writes.ts";
 import { queueRunTriggers } from "../run-triggers/writes.ts";
-import { isFinal, refusalReason, type RunFacts, type StatusTransition, transitionOf } from "./machine.ts";
+import { isFinal, refusalReason, type RunFacts, type StatusTransition, transitionOf } from "./state-machine.ts";
 import {
   columnsAfter,
   countsForFigures,
@@ -151,7 +151,8 @@ async function insertNewRun(
   ]);
   // While a user holds the lock, the oldest pending run is the workspace's current run.
   const isFirstPending = !needsNoLock && isNext && run.lockedByType !== "runs";
-  const columns = transition?.lock === "taken" ? lockColumnsOf(inserted) : isFirstPending ? currentRunColumns(inserted) : undefined;
+  const columns =
+    transition?.lock === "taken" ? lockColumnsOf(inserted) : isFirstPending ? currentRunColumns(inserted) : undefined;
   if (columns !== undefined) await setRunColumns(tx, by, run.workspaceId, columns);
   if (transition?.lock === "taken") await cancelAssessment(transaction, run);
   transaction.audit(run, "create", {
@@ -181,7 +182,11 @@ export const transitionRun = <Event extends keyof TransitionPermissions>(
   input: TransitionInput & { readonly event: Event },
 ): Promise<LoadedRun> => performTransition(new RunTransaction(tx, context, run, run.workspaceId), run, input);
 
-async function performTransition(transaction: RunTransaction, run: LoadedRun, input: TransitionInput): Promise<LoadedRun> {
+async function performTransition(
+  transaction: RunTransaction,
+  run: LoadedRun,
+  input: TransitionInput,
+): Promise<LoadedRun> {
   const { tx, by } = transaction;
   const { after, transition } = await writeTransition(transaction, run, input);
   const columns = {
@@ -258,7 +263,8 @@ export async function auditRunsOfDeletedWorkspace(
   workspace: Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-destroy" | "can-force-delete">,
 ): Promise<void> {
   const transaction = new RunTransaction(tx, context, workspace, workspace.id);
-  for (const run of await findUnfinishedRuns(tx, workspace)) transaction.recordStatusChange(run, "workspace-deleted", "canceled");
+  for (const run of await findUnfinishedRuns(tx, workspace))
+    transaction.recordStatusChange(run, "workspace-deleted", "canceled");
   await transaction.finish();
 }
 

@@ -12,7 +12,7 @@ import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { SiteAdminProof } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import { countOf, fetchPage, type SortColumn } from "../../shared/paging.ts";
-import { discardableStatuses } from "./machine.ts";
+import { discardableStatuses } from "./state-machine.ts";
 import { type RunCaller, runsForActor, type RunRow, toRunView } from "./store.ts";
 import type { RunView } from "./view.ts";
 

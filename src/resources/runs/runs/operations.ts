@@ -14,7 +14,7 @@ import { loadIncluded } from "../../shared/includes.ts";
 import { runs } from "./definition.ts";
 import { transitionRun, createRun, forceExecute } from "./lifecycle.ts";
 import { pageOfOrganizationRuns, pageOfQueue, pageOfSiteRuns, pageOfWorkspaceRuns, type RunFilters } from "./list.ts";
-import { isDiscardable } from "./machine.ts";
+import { isDiscardable } from "./state-machine.ts";
 import { grantRun, loadRunForUpdate, loadRun, lockRun } from "./reads.ts";
 import { findRunOfLockedWorkspace, findWaitingBefore } from "./store.ts";
 import type { RunView } from "./view.ts";
@@ -160,7 +160,10 @@ async function forceCancelAsAdmin(context: Context, runId: string, body: RunActi
     // The state machine only force-cancels a run whose cancel was requested long enough ago.
     const longAgo = new Date(0).toISOString();
     const canceled = { ...run, canceledAt: run.canceledAt ?? longAgo, forceCancelAvailableAt: longAgo };
-    await transitionRun(tx, context, withSiteAdminProof(admin, canceled), { event: "force-cancel", comment: body?.comment });
+    await transitionRun(tx, context, withSiteAdminProof(admin, canceled), {
+      event: "force-cancel",
+      comment: body?.comment,
+    });
   });
 }
 

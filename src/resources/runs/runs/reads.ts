@@ -7,10 +7,17 @@ import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { RunHooks } from "../../shared/hooks.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
-import { hasLeaseEnded } from "../../register/workspaces/holder.ts";
+import { hasLeaseEnded } from "../../register/workspaces/lock-holder.ts";
 import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
-import { type RunCaller, findUnfinishedRuns, findRun, findRunOfLockedWorkspace, findRunLocked, findRuns } from "./store.ts";
+import {
+  type RunCaller,
+  findUnfinishedRuns,
+  findRun,
+  findRunOfLockedWorkspace,
+  findRunLocked,
+  findRuns,
+} from "./store.ts";
 import { openVariableSnapshot } from "./variables.ts";
 import type { LoadedRun, RunView } from "./view.ts";
 
@@ -20,7 +27,11 @@ export async function loadRun(tx: Tx, context: RunCaller, id: string): Promise<G
 }
 
 /** Loads a run and locks it with its workspace. An expired lock lease on the workspace takes effect first. */
-export async function loadRunForUpdate(tx: Tx, context: Context, id: string): Promise<Granted<RunView, "can-read-run">> {
+export async function loadRunForUpdate(
+  tx: Tx,
+  context: Context,
+  id: string,
+): Promise<Granted<RunView, "can-read-run">> {
   const run = grantReadable(await findRun(tx, context, id, true));
   if (!hasLeaseEnded(run)) return run;
   await loadWorkspace(tx, context, { workspaceId: run.workspaceId }, true);

@@ -8,13 +8,19 @@ import { attributeFault, type Fault, relationshipFault } from "../../../kernel/e
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { agentPoolOf, executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
-import { unlocked } from "../../register/workspaces/holder.ts";
+import { unlocked } from "../../register/workspaces/lock-holder.ts";
 import type { RunColumns } from "../../register/workspaces/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Ingress } from "../configuration-versions/ingress.ts";
 import { newPhase, columnsForPhaseStatus } from "../phases/rules.ts";
 import { runs } from "./definition.ts";
-import { isFinal, type LifecycleEventName, type RunStatus, timestampNameOf, type StatusTransition } from "./machine.ts";
+import {
+  isFinal,
+  type LifecycleEventName,
+  type RunStatus,
+  timestampNameOf,
+  type StatusTransition,
+} from "./state-machine.ts";
 import { coolOffMs, type LoadedRun } from "./view.ts";
 
 export interface RunInput extends CreateAttributes<typeof runs> {
@@ -168,7 +174,11 @@ export function newRun(input: RunInput, facts: NewRunFacts): RunTable {
 }
 
 /** A new run as it would be loaded after the insert. */
-export function toLoadedRun(row: RunTable, workspace: WorkspaceView, configurationApprovedAt: string | null): LoadedRun {
+export function toLoadedRun(
+  row: RunTable,
+  workspace: WorkspaceView,
+  configurationApprovedAt: string | null,
+): LoadedRun {
   const [plan, apply] = [newPhase("plan", row), newPhase("apply", row)];
   return {
     ...row,
@@ -221,7 +231,13 @@ export interface TransitionColumns {
   readonly apply: Partial<RunPhaseTable> | undefined;
 }
 
-export function columnsAfter(run: LoadedRun, transition: StatusTransition, input: TransitionInput, actor: Actor, at: string): TransitionColumns {
+export function columnsAfter(
+  run: LoadedRun,
+  transition: StatusTransition,
+  input: TransitionInput,
+  actor: Actor,
+  at: string,
+): TransitionColumns {
   const forced = input.event === "force-cancel";
   const running = ["pending", "plan_queued", "planning"].includes(run.status) ? "plan" : "apply";
   const phase = (kind: "plan" | "apply"): Partial<RunPhaseTable> | undefined => {
@@ -234,7 +250,13 @@ export function columnsAfter(run: LoadedRun, transition: StatusTransition, input
   return { run: runColumns(run, transition, input, actor, at), plan: phase("plan"), apply: phase("apply") };
 }
 
-function runColumns(run: LoadedRun, { to }: StatusTransition, { event, hasChanges }: TransitionInput, actor: Actor, at: string) {
+function runColumns(
+  run: LoadedRun,
+  { to }: StatusTransition,
+  { event, hasChanges }: TransitionInput,
+  actor: Actor,
+  at: string,
+) {
   const status = to.at(-1) ?? (run.status as RunStatus);
   const stamps = Object.fromEntries(to.map((each) => [timestampNameOf(each), at]));
   const forced = event === "force-cancel" ? { "force-canceled-at": at } : {};

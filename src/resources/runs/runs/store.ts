@@ -9,7 +9,7 @@ import { prepared } from "../../../database/prepared.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { factsColumns } from "../../identity/organizations/definition.ts";
-import { hasLeaseEnded } from "../../register/workspaces/holder.ts";
+import { hasLeaseEnded } from "../../register/workspaces/lock-holder.ts";
 import type { Context } from "../../shared/context.ts";
 import {
   projectGrantMask,
@@ -20,7 +20,7 @@ import {
 } from "../../shared/grants/reads.ts";
 import { lockClause } from "../../shared/locks.ts";
 import { incrementedVersion, updateRow } from "../../shared/versions.ts";
-import type { RunTransition } from "../proofs.ts";
+import type { RunTransition } from "../capabilities.ts";
 import type { EndedRun, UsableConfiguration } from "./rules.ts";
 import { openRunVariables } from "./variables.ts";
 import type { LoadedRun, RunRelatedColumns, RunView } from "./view.ts";
@@ -277,7 +277,10 @@ export async function findSavedPlans(
 }
 
 /** Oldest first. */
-export async function findUnfinishedRuns(tx: Tx, workspace: { id: string; organizationId: string }): Promise<RunTable[]> {
+export async function findUnfinishedRuns(
+  tx: Tx,
+  workspace: { id: string; organizationId: string },
+): Promise<RunTable[]> {
   return tx.db
     .selectFrom("runs as r")
     .selectAll("r")

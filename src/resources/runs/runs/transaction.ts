@@ -9,9 +9,9 @@ import { type RunTriggerName, triggerForStatus } from "../../connections/notific
 import { type WorkspaceNotification, notifySubscribers } from "../../connections/notification-configurations/writes.ts";
 import { type AuditEvent, recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { RunTransitionGrant, RunTransition } from "../proofs.ts";
+import type { RunTransitionGrant, RunTransition } from "../capabilities.ts";
 import { recordRunEvents, type RunEvent, storeComment } from "../run-events/writes.ts";
-import { runEventActionOf, isFinal, type StatusTransition } from "./machine.ts";
+import { runEventActionOf, isFinal, type StatusTransition } from "./state-machine.ts";
 
 type RunId = Pick<RunTable, "id" | "organizationId">;
 type NotifiedRun = RunId &

@@ -1,6 +1,6 @@
 /**
  * A run's encrypted variables: its own, and a snapshot of the workspace's variables when the run was admitted, so that later changes only
- * affect later runs. See docs/decisions/0169-a-run-keeps-what-is-masked-in-its-plan.md.
+ * affect later runs. See docs/runs.md#variables.
  */
 import type { Tx } from "../../../database/database.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
@@ -35,7 +35,10 @@ export async function variableSnapshot(
 }
 
 /** The part of the snapshot that is kept after the run ends, to mask its plan. */
-export function sensitiveSnapshot(context: VaultContext, run: Pick<RunTable, "id" | "pinnedVariables">): Uint8Array | null {
+export function sensitiveSnapshot(
+  context: VaultContext,
+  run: Pick<RunTable, "id" | "pinnedVariables">,
+): Uint8Array | null {
   const secrets = openVariableSnapshot(context, run).filter(({ sensitive }) => sensitive);
   return secrets.length === 0 ? null : context.vault.seal(snapshotOwner(run.id), Buffer.from(JSON.stringify(secrets)));
 }

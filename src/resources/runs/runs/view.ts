@@ -11,7 +11,7 @@ import {
   isForceCancelable,
   type RunFacts,
   type RunStatus,
-} from "./machine.ts";
+} from "./state-machine.ts";
 
 export interface LoadedRunColumns extends Pick<
   WorkspaceTable,

@@ -82,10 +82,15 @@ const subjectColumnsOf = ({ subjects: by, orParents: together }: Rule, { kind }:
   kind === "update" ? by : { ...by, ...together };
 
 /** `others`: columns that another event covers. */
-function needsNoEvent({ needsNone: quiet = [] }: Rule, { kind, columns }: TableWrite, others?: ReadonlySet<string>): boolean {
+function needsNoEvent(
+  { needsNone: quiet = [] }: Rule,
+  { kind, columns }: TableWrite,
+  others?: ReadonlySet<string>,
+): boolean {
   if (kind !== "update") return quiet.includes(kind);
   return (
-    columns?.every((column) => unauditedColumns.includes(column) || quiet.includes(column) || others?.has(column)) ?? false
+    columns?.every((column) => unauditedColumns.includes(column) || quiet.includes(column) || others?.has(column)) ??
+    false
   );
 }
 

@@ -29,7 +29,7 @@ import {
   removeChunks,
   type StoredContent,
 } from "./store.ts";
-import type { JobContext } from "../job-work.ts";
+import type { JobContext } from "../job-context.ts";
 
 export {
   abandonContents,

@@ -220,7 +220,12 @@ export async function findAbandoned(tx: Tx, before: string): Promise<AbandonedCo
 }
 
 /** Removes some chunks of a content, and with the last ones the content itself. Returns whether it is gone. */
-export async function removeChunks(tx: Tx, _by: Capability<"job">, contentId: string, chunks: number): Promise<boolean> {
+export async function removeChunks(
+  tx: Tx,
+  _by: Capability<"job">,
+  contentId: string,
+  chunks: number,
+): Promise<boolean> {
   const positions = tx.db
     .selectFrom("contentChunks")
     .select("position")

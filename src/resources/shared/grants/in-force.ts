@@ -1,10 +1,10 @@
 /**
  * Whether access is still in force: the only place that spells it. Every statement that reads team memberships or team access
  * records uses it, so that access ends on time on every server, long before a job removes the rows; `test/in-force.test.ts` finds
- * those that don't. The clock is the server's, as for tokens. See docs/decisions/0100-grants-end-by-the-decision.md.
+ * those that don't. The clock is the server's, as for tokens. See docs/decisions/0100-access-expires-on-read.md.
  */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
-import { nowParameter } from "../../../database/present.ts";
+import { nowParameter } from "../../../database/now-parameter.ts";
 
 /** Sorts after every timestamp. */
 export const neverExpires = "~";

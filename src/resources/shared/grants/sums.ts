@@ -3,7 +3,14 @@
  * tests on those sums. `access/` decides what the numbers mean; this is the same logic in SQL.
  */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
-import { everywhereByBit, levelsOn, ownersBit, type TargetKind, type MaskRequirement, maskRequirementFor } from "../../../access/reach.ts";
+import {
+  everywhereByBit,
+  levelsOn,
+  ownersBit,
+  type TargetKind,
+  type MaskRequirement,
+  maskRequirementFor,
+} from "../../../access/reach.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { inForce } from "./in-force.ts";
 import { actorTeams } from "./reads.ts";

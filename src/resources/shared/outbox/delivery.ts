@@ -7,11 +7,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Tx } from "../../../database/database.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
-import { publishDeliveryAttempt } from "../measures.ts";
+import { publishDeliveryAttempt } from "../metric-events.ts";
 import { deliveryBackoffMs } from "../backoff.ts";
 import { deleteFinished, deleteNotification, findDue, lockOrganization, nextDueInMs, recordAttempt } from "./store.ts";
 import type { PendingNotification } from "./store.ts";
-import type { JobContext } from "../job-work.ts";
+import type { JobContext } from "../job-context.ts";
 
 export type { PendingNotification };
 
@@ -39,7 +39,12 @@ export interface NotificationSender {
   /** Runs outside of any transaction. Does not raise expected errors. */
   deliver(context: Context, notification: PendingNotification): Promise<DeliveryResult>;
   /** Runs in the transaction that stores the result, before the notification itself is updated. */
-  onAttempt?(tx: Tx, by: JobContext["capability"], notification: PendingNotification, response: DeliveryResponse): Promise<void>;
+  onAttempt?(
+    tx: Tx,
+    by: JobContext["capability"],
+    notification: PendingNotification,
+    response: DeliveryResponse,
+  ): Promise<void>;
 }
 
 export type NotificationSenders = Readonly<Record<string, NotificationSender>>;
@@ -59,7 +64,11 @@ const defaultLimits: DeliveryLimits = { placesMax: 32, perDestinationMax: 4, tic
 const retentionMs = 30 * 24 * 3_600_000;
 const batch = 500;
 
-export async function deliverNotifications(job: JobContext, senders: NotificationSenders, limits: DeliveryLimits = defaultLimits): Promise<number> {
+export async function deliverNotifications(
+  job: JobContext,
+  senders: NotificationSenders,
+  limits: DeliveryLimits = defaultLimits,
+): Promise<number> {
   const before = new Date(nowMs() - retentionMs).toISOString();
   while (!job.signal.aborted && (await job.step((tx) => deleteFinished(tx, job.capability, before, batch))) === batch);
   return new DeliveryLoop(job, senders, limits).run();

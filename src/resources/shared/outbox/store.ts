@@ -103,7 +103,10 @@ export interface DueNotificationQuery {
 const waiting = (db: Kysely<Schema>) => db.selectFrom("notices").where("state", "=", "waiting");
 
 /** The longest due first, by an index of pending notifications. */
-export async function findDue(tx: Tx, { ids, destinations, isFresh, limit }: DueNotificationQuery): Promise<PendingNotification[]> {
+export async function findDue(
+  tx: Tx,
+  { ids, destinations, isFresh, limit }: DueNotificationQuery,
+): Promise<PendingNotification[]> {
   const { nowMs, isOneOf } = tx.dialect;
   return waiting(tx.db)
     .select(["id", "organizationId", "kind", "subjectId", "eventName", "destination", "place"])
@@ -159,12 +162,19 @@ export async function recordAttempt(
     .execute();
 }
 
-export async function deleteNotification(tx: Tx, _by: Capability<"job">, { id }: Pick<PendingNotification, "id">): Promise<void> {
+export async function deleteNotification(
+  tx: Tx,
+  _by: Capability<"job">,
+  { id }: Pick<PendingNotification, "id">,
+): Promise<void> {
   await tx.db.deleteFrom("notices").where("id", "=", id).execute();
 }
 
 /** Returns false if the organization was deleted; true without one. */
-export async function lockOrganization(tx: Tx, { organizationId }: Pick<PendingNotification, "organizationId">): Promise<boolean> {
+export async function lockOrganization(
+  tx: Tx,
+  { organizationId }: Pick<PendingNotification, "organizationId">,
+): Promise<boolean> {
   if (organizationId === null) return true;
   const row = await tx.db
     .selectFrom("organizations as o")

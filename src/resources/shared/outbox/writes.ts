@@ -11,7 +11,13 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
 import { type Verification, verificationEvent } from "./delivery.ts";
-import { insertForSubscribers, insertNotifications, type DeliveryRow, listNotificationRows, type SubscriberRow } from "./store.ts";
+import {
+  insertForSubscribers,
+  insertNotifications,
+  type DeliveryRow,
+  listNotificationRows,
+  type SubscriberRow,
+} from "./store.ts";
 
 export type { SubscriberRow };
 

@@ -5,7 +5,12 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { accessExplanations } from "./definition.ts";
 import { parseSubjectQuery, explanationOf, grantExplanation, rightsOn, subjectOf, teamAsActor } from "./rules.ts";
-import { findAccessTarget, findAccessTargetWithTeams, listTeamAccessRows, type ExplainedTargetReference } from "./store.ts";
+import {
+  findAccessTarget,
+  findAccessTargetWithTeams,
+  listTeamAccessRows,
+  type ExplainedTargetReference,
+} from "./store.ts";
 
 interface SubjectFilters {
   readonly filterTeamId: string | undefined;

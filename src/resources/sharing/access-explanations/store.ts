@@ -7,7 +7,7 @@ import { type OrganizationStanding, standingOf } from "../../../access/organizat
 import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { membershipGroup } from "../../shared/grants/ending.ts";
+import { membershipGroup } from "../../shared/grants/expiry.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import {
   actorTeams,
@@ -65,7 +65,11 @@ function toTarget(actor: Actor, row: ExplainedTargetRow): ExplainedTarget {
   return { ...row, standing, granted: effectiveAccess(standing.everywhere, row.projectAccess, row.workspaceAccess) };
 }
 
-export async function findAccessTarget(tx: Tx, actor: Actor, reference: ExplainedTargetReference): Promise<ExplainedTarget | undefined> {
+export async function findAccessTarget(
+  tx: Tx,
+  actor: Actor,
+  reference: ExplainedTargetReference,
+): Promise<ExplainedTarget | undefined> {
   const row = await targetForActor(tx.db, reference, principalOf(actor)).executeTakeFirst();
   return row && toTarget(actor, row as ExplainedTargetRow);
 }
@@ -106,7 +110,9 @@ export async function findAccessTargetWithTeams(
   subjectPrincipal: string,
 ): Promise<{ target: ExplainedTarget; person: PersonFacts; holdings: SubjectTeamRow[] } | undefined> {
   const thing = targetForActor(tx.db, reference, principalOf(actor));
-  const result = await sql<ExplainedTargetRow & PersonFacts & { [K in keyof SubjectTeamRow]: SubjectTeamRow[K] | null }>`
+  const result = await sql<
+    ExplainedTargetRow & PersonFacts & { [K in keyof SubjectTeamRow]: SubjectTeamRow[K] | null }
+  >`
     with thing as materialized ${thing}
     select thing.*, u.id as person_id, u.username as person_name, u.is_site_admin as person_is_site_admin,
       (select count(*) from organization_memberships as m

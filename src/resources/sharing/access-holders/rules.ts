@@ -3,7 +3,13 @@ import { everywhereOf, organizationBit, organizationPermissionNames } from "../.
 import { grant } from "../../../access/granted.ts";
 import { projectRightsOf } from "../../../access/permissions/project.ts";
 import { workspaceRightsOf } from "../../../access/permissions/workspace.ts";
-import { bitsGiving, meetsRequirement, canListAccessHolders, permissionsOn, maskRequirementFor } from "../../../access/reach.ts";
+import {
+  bitsGiving,
+  meetsRequirement,
+  canListAccessHolders,
+  permissionsOn,
+  maskRequirementFor,
+} from "../../../access/reach.ts";
 import { permissionSetOf } from "../../../access/permission-set.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import { kebab } from "../../../kernel/names.ts";
@@ -27,7 +33,8 @@ export function grantHolders(scope: HolderScope | undefined, { projectId, worksp
   const isNamed = projectId !== undefined || workspaceId !== undefined;
   const kind = workspaceId === undefined ? "project" : "workspace";
   const isThere = (kind === "project" ? scope.projectId : scope.workspaceId) !== null;
-  if (isNamed && !(isThere && meetsRequirement(granted.mask, maskRequirementFor(kind, undefined, anyOwning)))) throw notFound(kind);
+  if (isNamed && !(isThere && meetsRequirement(granted.mask, maskRequirementFor(kind, undefined, anyOwning))))
+    throw notFound(kind);
   const rights = kind === "project" ? projectRightsOf(granted) : workspaceRightsOf(granted);
   return grant(scope, {
     thing: isNamed ? kind : "organization",
@@ -62,7 +69,11 @@ function recordSources(row: HolderRow, isAlone: boolean): HolderSource[] {
 const valuesOf = (mask: number): Record<string, string | boolean> =>
   Object.fromEntries(Object.entries(permissionSetOf(mask)).map(([name, value]) => [kebab(name), value]));
 
-function viewOf(scope: HolderScope, permission: string | undefined, rows: readonly [HolderRow, ...HolderRow[]]): HolderView {
+function viewOf(
+  scope: HolderScope,
+  permission: string | undefined,
+  rows: readonly [HolderRow, ...HolderRow[]],
+): HolderView {
   const [first] = rows;
   const { allowForceDeleteWorkspaces, workspaceId, projectId } = scope;
   const owning = { owner: first.isOwner === 1, allowForceDeleteWorkspaces };

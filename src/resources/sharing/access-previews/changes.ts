@@ -57,7 +57,9 @@ const named = (type: ReferencedType, id: string | undefined): ReferencedResource
 
 const onTeam: ChangeKind = { references: ({ teamId }) => [named("teams", teamId)] };
 const onProjectRecord: ChangeKind = { references: ({ teamProjectId }) => [named("team-projects", teamProjectId)] };
-const onWorkspaceRecord: ChangeKind = { references: ({ teamWorkspaceId }) => [named("team-workspaces", teamWorkspaceId)] };
+const onWorkspaceRecord: ChangeKind = {
+  references: ({ teamWorkspaceId }) => [named("team-workspaces", teamWorkspaceId)],
+};
 
 const movesOnly = (input: ChangeInput) => ({ attributes: {}, relationships: { project: input.relationships.project } });
 const moveFaults = (input: ChangeInput): Fault[] =>
@@ -185,8 +187,12 @@ function readChange(previewable: readonly PreviewableOperation[], change: Access
   };
 }
 
-function notPreviewableFault(previewable: readonly PreviewableOperation[], atPath: readonly PreviewableOperation[]): Fault {
-  const listed = (all: readonly PreviewableOperation[], what: (one: PreviewableOperation) => string) => [...new Set(all.map(what))].join(", ");
+function notPreviewableFault(
+  previewable: readonly PreviewableOperation[],
+  atPath: readonly PreviewableOperation[],
+): Fault {
+  const listed = (all: readonly PreviewableOperation[], what: (one: PreviewableOperation) => string) =>
+    [...new Set(all.map(what))].join(", ");
   if (atPath.length > 0)
     return {
       pointer: "/method",

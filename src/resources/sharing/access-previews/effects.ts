@@ -108,9 +108,16 @@ interface PermissionDifference {
 }
 
 /** Compares two masks on a target. There are few different pairs, so each is computed once. */
-function comparer(before: SubjectAccess, after: SubjectAccess, flagsOf: (held: SubjectAccess, mask: Mask) => PermissionFlags) {
+function comparer(
+  before: SubjectAccess,
+  after: SubjectAccess,
+  flagsOf: (held: SubjectAccess, mask: Mask) => PermissionFlags,
+) {
   const known = new Map<string, PermissionDifference>();
-  return (grantsBefore: readonly (Mask | undefined)[], grantsAfter: readonly (Mask | undefined)[]): PermissionDifference => {
+  return (
+    grantsBefore: readonly (Mask | undefined)[],
+    grantsAfter: readonly (Mask | undefined)[],
+  ): PermissionDifference => {
     const [was, is] = [
       effectiveAccess(before.standing.everywhere, ...grantsBefore).mask,
       effectiveAccess(after.standing.everywhere, ...grantsAfter).mask,
@@ -126,7 +133,12 @@ function comparer(before: SubjectAccess, after: SubjectAccess, flagsOf: (held: S
   };
 }
 
-export function effectsOn(subject: Actor, previewed: PreviewedOrganization, was: SubjectPosition, is: SubjectPosition): PreviewEffects {
+export function effectsOn(
+  subject: Actor,
+  previewed: PreviewedOrganization,
+  was: SubjectPosition,
+  is: SubjectPosition,
+): PreviewEffects {
   const { organizationId, allowForceDeleteWorkspaces } = previewed;
   const [before, after] = [accessAt(subject, organizationId, was), accessAt(subject, organizationId, is)];
   const onProject = comparer(before, after, (_, mask) => ({
@@ -163,7 +175,11 @@ export function effectsOn(subject: Actor, previewed: PreviewedOrganization, was:
 }
 
 /** The projects that can differ: all, if access to everything changes. */
-function affectedProjects({ projects }: PreviewedOrganization, before: SubjectAccess, after: SubjectAccess): PreviewedOrganization["projects"] {
+function affectedProjects(
+  { projects }: PreviewedOrganization,
+  before: SubjectAccess,
+  after: SubjectAccess,
+): PreviewedOrganization["projects"] {
   const isSame =
     before.standing.everywhere === after.standing.everywhere && before.standing.owner === after.standing.owner;
   return isSame ? projects.filter(({ id }) => before.projects.has(id) || after.projects.has(id)) : projects;

@@ -7,7 +7,7 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import type { Context } from "../../shared/context.ts";
 import { type SubjectDifference, namedMax, type PermissionShare } from "./definition.ts";
 import type { PreviewEffect, PermissionGroup } from "./effects.ts";
-import type { TrackedWorkspace, SnapshotComparison, PreviewSubject } from "./picture.ts";
+import type { TrackedWorkspace, SnapshotComparison, PreviewSubject } from "./snapshots.ts";
 import { firstInProjects, individuallyGrantedWorkspaces, type PreviewWorkspaceRow } from "./store.ts";
 
 export interface SubjectEffect {
@@ -30,7 +30,10 @@ export async function nameEffects(
   const lookup = await nameLookupFor(tx, context, organization, comparison, subjectEffects, isApplied);
   // Subjects in the same teams share their groups.
   const known = new Map<PermissionGroup, PermissionShare>();
-  const named = (group: PermissionGroup, name: (group: PermissionGroup) => PermissionShare["named"]): PermissionShare => {
+  const named = (
+    group: PermissionGroup,
+    name: (group: PermissionGroup) => PermissionShare["named"],
+  ): PermissionShare => {
     const share = known.get(group) ?? { permissions: group.permissions, count: group.count, named: name(group) };
     known.set(group, share);
     return share;
@@ -52,7 +55,10 @@ export async function nameEffects(
 interface NameLookup {
   readonly projects: (group: PermissionGroup) => PermissionShare["named"];
   /** `isSingled`: whether a workspace is counted individually for the subject, not with its project. */
-  readonly workspaces: (group: PermissionGroup, isSingled: (workspaceId: string) => boolean) => PermissionShare["named"];
+  readonly workspaces: (
+    group: PermissionGroup,
+    isSingled: (workspaceId: string) => boolean,
+  ) => PermissionShare["named"];
 }
 
 async function nameLookupFor(

@@ -13,7 +13,14 @@ import { type ChangeParser, createChangeParser, type ParsedChange, type AccessCh
 import { accessPreviews, type PreviewView, type HiddenCounts } from "./definition.ts";
 import { effectsOn, type PreviewEffects, isNothing } from "./effects.ts";
 import { type SubjectEffect, nameEffects } from "./naming.ts";
-import { compareSnapshots, affectedScopeOf, takeFinalSnapshot, takeSnapshot, type SnapshotComparison, type PreviewSubject } from "./picture.ts";
+import {
+  compareSnapshots,
+  affectedScopeOf,
+  takeFinalSnapshot,
+  takeSnapshot,
+  type SnapshotComparison,
+  type PreviewSubject,
+} from "./snapshots.ts";
 import { atChange, applyChanges, type CanReadChange, type ChangeResult, refuseUnseen } from "./rehearsal.ts";
 import { accessVersionOf, findReferenced, type ReferencedRow, readableAmong } from "./store.ts";
 
@@ -134,7 +141,10 @@ async function viewOf(
 ): Promise<PreviewView> {
   const { reader } = context.database;
   const effects = [...(await effectsOnAll(comparison))];
-  const [gains, losses] = (["gains", "losses"] as const).map((side) => sideOf(effects, side)) as [EffectSide, EffectSide];
+  const [gains, losses] = (["gains", "losses"] as const).map((side) => sideOf(effects, side)) as [
+    EffectSide,
+    EffectSide,
+  ];
   const visible = [...gains.visible, ...losses.visible];
   const named = await nameEffects(reader, context, organization, comparison, visible, applied);
   const changes = sent.map(({ method, path }, position) => {

@@ -54,7 +54,11 @@ export async function applyChanges(
   return { results, faults };
 }
 
-async function resultOf(refusal: AppError | undefined, change: ParsedChange, mayRead: CanReadChange): Promise<ChangeResult> {
+async function resultOf(
+  refusal: AppError | undefined,
+  change: ParsedChange,
+  mayRead: CanReadChange,
+): Promise<ChangeResult> {
   if (refusal === undefined || isBad(refusal) || refusal.code === "conflict") return { refusal, isUnseen: false };
   if (!isDenial(refusal)) return { refusal, isUnseen: true };
   return (await mayRead(change)) ? { refusal, isUnseen: false } : { refusal: unseen(), isUnseen: true };

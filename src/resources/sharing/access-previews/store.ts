@@ -211,7 +211,11 @@ export async function findWorkspaceRecords(
 }
 
 /** The current projects of workspaces that may move. */
-export async function findMovingWorkspaces(tx: Tx, organizationId: string, ids: readonly string[]): Promise<PreviewWorkspaceRow[]> {
+export async function findMovingWorkspaces(
+  tx: Tx,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<PreviewWorkspaceRow[]> {
   return tx.db
     .selectFrom("workspaces as w")
     .select(["w.id as workspaceId", "w.name", "w.projectId"])
@@ -270,7 +274,9 @@ export async function individuallyGrantedWorkspaces(
     .select(["w.id as workspaceId", "w.name", "w.projectId"])
     .where("w.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("w.projectId"), projectIds))
-    .where(hasWorkspaceGrant(sql`${organizationId}`, sql.ref("w.id"), principalOf(actor), permissionBit("runs", "read")))
+    .where(
+      hasWorkspaceGrant(sql`${organizationId}`, sql.ref("w.id"), principalOf(actor), permissionBit("runs", "read")),
+    )
     .execute();
 }
 

@@ -8,7 +8,13 @@ import { levelNames, reachPermissionNames, type TargetKind, targetKinds } from "
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { choiceParameter, textParameter } from "../../../jsonapi/query.ts";
 import { text } from "../../../jsonapi/schemas.ts";
-import { projectShown, source, sourceOf, type ExplainedSubject, subjectShown } from "../access-explanations/definition.ts";
+import {
+  projectShown,
+  source,
+  sourceOf,
+  type ExplainedSubject,
+  subjectShown,
+} from "../access-explanations/definition.ts";
 
 export interface ReachView {
   readonly kind: TargetKind;

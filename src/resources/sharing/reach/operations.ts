@@ -1,7 +1,7 @@
 /** Operations on reach. They only read: two statements for a page, and one per batch for an export. */
 import { nowMs } from "../../../kernel/time.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
-import { startExport } from "../../identity/authentication-tokens/exports.ts";
+import { startExport } from "../../identity/authentication-tokens/csv-exports.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { reaches } from "./definition.ts";
 import { reachSearchFor, grantReach, metaOf, subjectOf, viewOf, visibleIn } from "./rules.ts";

@@ -53,7 +53,11 @@ export function grantReach(actor: Actor, reference: SubjectReference, row: Subje
 }
 
 /** A member of the organization; or a site admin who queries their own reach. */
-function canQueryPerson(actor: Actor, { userId, subjectIsMember }: SubjectRow, standing: OrganizationStanding): boolean {
+function canQueryPerson(
+  actor: Actor,
+  { userId, subjectIsMember }: SubjectRow,
+  standing: OrganizationStanding,
+): boolean {
   const isSelf = actor.kind === "user" && actor.userId === userId;
   return userId !== null && (isSelf || subjectIsMember > 0) && canReadPersonReach(standing, isSelf);
 }
@@ -118,7 +122,11 @@ function expiriesOf({
 }
 
 /** A token is accepted or refused as in its own requests; users and teams are not checked for one. */
-function standingOfSubject(actor: Actor, row: SubjectRow, now: number): { standing: OrganizationStanding; refused?: string } {
+function standingOfSubject(
+  actor: Actor,
+  row: SubjectRow,
+  now: number,
+): { standing: OrganizationStanding; refused?: string } {
   const { organizationId, subjectTeamAccess: teamAccess, subjectIsMember: isMember } = row;
   const facts = { organizationId: organizationId ?? "", teamAccess, isMember };
   const unrestricted = standingOf(actor, { ...facts, ...noRestrictions });
@@ -163,7 +171,10 @@ export function reachSearchFor(caller: Actor, subject: ReachSubject, permission:
     organizationId,
     principal: actor.kind === "user" ? actor.userId : actor.kind === "team" ? actor.teamId : "",
     everywhere: standing.everywhere,
-    wanted: { project: maskRequirementFor("project", permission, owning), workspace: maskRequirementFor("workspace", permission, owning) },
+    wanted: {
+      project: maskRequirementFor("project", permission, owning),
+      workspace: maskRequirementFor("workspace", permission, owning),
+    },
     actor: caller,
     standing: subject.caller,
     matching: visibleIn(subject.tallies),

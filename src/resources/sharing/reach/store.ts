@@ -12,7 +12,7 @@ import { meetsRequirement, visibilityBits, type TargetKind, type MaskRequirement
 import type { Tx } from "../../../database/database.ts";
 import { type PreparedStatement, prepared } from "../../../database/prepared.ts";
 import { teamIsVisibleTo } from "../../identity/teams/visibility.ts";
-import { membershipGroup } from "../../shared/grants/ending.ts";
+import { membershipGroup } from "../../shared/grants/expiry.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { meetsRequirementSql, grantTables, bigintMask } from "../../shared/grants/sums.ts";
 

@@ -12,7 +12,14 @@ import type { Tx } from "../../../database/database.ts";
 import { type PreparedStatement, prepared } from "../../../database/prepared.ts";
 import { fold } from "../../../kernel/text.ts";
 import { actorTeams, standingSelection } from "../../shared/grants/reads.ts";
-import { bitsGivingSql, everywhereSql, meetsRequirementSql, grantTables, levelSql, isOwnerSql } from "../../shared/grants/sums.ts";
+import {
+  bitsGivingSql,
+  everywhereSql,
+  meetsRequirementSql,
+  grantTables,
+  levelSql,
+  isOwnerSql,
+} from "../../shared/grants/sums.ts";
 
 export type SubjectReference =
   | { readonly by: "team"; readonly id: string }
@@ -144,7 +151,11 @@ function tallies(): RawBuilder<unknown> {
     from (${sql.join(parts, sql` union all `)}) as parts group by kind, level, visible having sum(n) > 0`;
 }
 
-function statement(reference: SubjectReference, permission: string | undefined, p: SubjectParameters): RawBuilder<SubjectRow> {
+function statement(
+  reference: SubjectReference,
+  permission: string | undefined,
+  p: SubjectParameters,
+): RawBuilder<SubjectRow> {
   return sql<SubjectRow>`
     with subject as materialized (${subjectBy(reference, p)}),
     ${grantTables("s_", organizationId, subjectId)}, ${grantTables("c_", organizationId, p.principal)},
@@ -164,7 +175,10 @@ function statement(reference: SubjectReference, permission: string | undefined, 
 
 const compiled = new Map<string, PreparedStatement<SubjectParameters, SubjectRow>>();
 
-function statementFor(reference: SubjectReference, permission: string | undefined): PreparedStatement<SubjectParameters, SubjectRow> {
+function statementFor(
+  reference: SubjectReference,
+  permission: string | undefined,
+): PreparedStatement<SubjectParameters, SubjectRow> {
   const key = `${reference.by} ${permission ?? ""}`;
   let found = compiled.get(key);
   if (found === undefined) {

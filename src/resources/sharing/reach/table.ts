@@ -43,7 +43,12 @@ function rowOf(view: ReachView): CsvCell[] {
  * Each batch continues after the last target of the previous one, so that concurrent changes neither repeat targets nor break the
  * order.
  */
-async function* pieces(tx: Tx, subject: ReachSubject, search: ReachSearch, descending: boolean): AsyncGenerator<CsvCell[][]> {
+async function* pieces(
+  tx: Tx,
+  subject: ReachSubject,
+  search: ReachSearch,
+  descending: boolean,
+): AsyncGenerator<CsvCell[][]> {
   let after: ReachPosition | undefined;
   for (;;) {
     const found = await findReached(tx, search, { descending, limit: batchSize, after });
@@ -55,7 +60,12 @@ async function* pieces(tx: Tx, subject: ReachSubject, search: ReachSearch, desce
 
 async function* nothing(): AsyncGenerator<CsvCell[][]> {}
 
-export function tableOf(tx: Tx, subject: ReachSubject, search: ReachSearch, descending: boolean): Omit<CsvTable, "close"> {
+export function tableOf(
+  tx: Tx,
+  subject: ReachSubject,
+  search: ReachSearch,
+  descending: boolean,
+): Omit<CsvTable, "close"> {
   const rows = subject.refused === undefined ? pieces(tx, subject, search, descending) : nothing();
   return { name: `reach-${subject.shown.id}`, columns: reachColumns, pieces: rows };
 }

@@ -11,7 +11,7 @@ import type { Mask, PermissionSet } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { TeamProjectTable } from "../../../database/schema/projects.ts";
 import type { ResourceDefinition } from "../../../jsonapi/define.ts";
-import type { GrantExpiry } from "../../shared/grants/ending.ts";
+import type { GrantExpiry } from "../../shared/grants/expiry.ts";
 
 export interface AccessLevel {
   readonly access: string;

@@ -10,7 +10,7 @@ import { recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import type { ConditionalContext, Context } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { mergeExpiry, expiryOrNever, noExpiry, type GrantExpiryInput } from "../../shared/grants/ending.ts";
+import { mergeExpiry, expiryOrNever, noExpiry, type GrantExpiryInput } from "../../shared/grants/expiry.ts";
 import { hasExpirableAccess } from "../../shared/grants/reads.ts";
 import type { AccessKind, AccessRecord, ChosenPermissions, AccessTerms, CallerAccess } from "./kind.ts";
 import {

@@ -1,6 +1,6 @@
 /**
  * Pure rules of team access: a record has a level or chosen permissions, and nobody can grant more than they have. See
- * docs/decisions/0025-records-of-team-access.md.
+ * docs/api.md#team-access.
  */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { permissionOfAttribute } from "../../../access/levels.ts";
@@ -8,8 +8,17 @@ import { teamRecordPermissions } from "../../../access/permissions/workspace.ts"
 import { type Mask, maskOf, missingPermissions, permissionSetOf } from "../../../access/permission-set.ts";
 import { attributeFault, type Fault, forbidden, relationshipFault } from "../../../kernel/errors.ts";
 import { human, kebab } from "../../../kernel/names.ts";
-import { expiryOrNever } from "../../shared/grants/ending.ts";
-import type { AccessKind, AccessRecord, AccessRow, ChosenPermissions, AccessTerms, CallerAccess, AccessLevel, GrantTarget } from "./kind.ts";
+import { expiryOrNever } from "../../shared/grants/expiry.ts";
+import type {
+  AccessKind,
+  AccessRecord,
+  AccessRow,
+  ChosenPermissions,
+  AccessTerms,
+  CallerAccess,
+  AccessLevel,
+  GrantTarget,
+} from "./kind.ts";
 
 const managing = "can-manage-team-access";
 
@@ -64,7 +73,12 @@ export function readOnlyFaults(level: string, chosen: ChosenPermissions): Fault[
 }
 
 /** The level after a change. A record that was custom already keeps what is not chosen. */
-export function levelAfter({ implied }: AccessKind, level: string, chosen: ChosenPermissions, before?: AccessLevel): AccessLevel {
+export function levelAfter(
+  { implied }: AccessKind,
+  level: string,
+  chosen: ChosenPermissions,
+  before?: AccessLevel,
+): AccessLevel {
   if (level !== "custom") return { access: level, permissions: maskOf(implied(level)) };
   const base = before?.access === "custom" ? permissionSetOf(before.permissions) : implied(level);
   const wanted = Object.fromEntries(
@@ -93,7 +107,7 @@ export function refuseGrantingMore({ granted, standing }: CallerAccess, wanted: 
 
 /**
  * `lasting`: the caller's access that lasts until the new expiry. Raises `forbidden`. See
- * docs/decisions/0101-nobody-gives-longer-than-they-hold.md.
+ * docs/decisions/0101-no-grant-beyond-your-own.md.
  */
 export function refuseGrantingLonger(lasting: CallerAccess, wanted: Mask, { expiresAt }: AccessTerms): void {
   const missing = missingPermissions(lasting.granted.mask | lasting.standing.grantable, wanted);

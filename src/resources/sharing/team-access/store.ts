@@ -18,7 +18,15 @@ import { actorTeams, standingColumns } from "../../shared/grants/reads.ts";
 import { lockClause, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
-import type { AccessKind, AccessRecord, AccessRow, AccessStatements, AccessTables, AccessTerms, GrantTarget } from "./kind.ts";
+import type {
+  AccessKind,
+  AccessRecord,
+  AccessRow,
+  AccessStatements,
+  AccessTables,
+  AccessTerms,
+  GrantTarget,
+} from "./kind.ts";
 
 interface CallerAccessColumns extends StandingRow {
   readonly projectAccess: number | null;
@@ -37,7 +45,11 @@ type TeamAccessKey = { id: string; principal: string };
 const tableOf = ({ records }: AccessTables) => records as "teamProjects";
 const columnOf = ({ column }: AccessTables) => column as "projectId";
 
-function targetsForActor(db: Kysely<Schema>, { targets, grants, teamCount }: AccessTables, { id, principal }: TeamAccessKey) {
+function targetsForActor(
+  db: Kysely<Schema>,
+  { targets, grants, teamCount }: AccessTables,
+  { id, principal }: TeamAccessKey,
+) {
   return db
     .selectFrom(`${targets as "projects"} as x`)
     .innerJoin("organizations as o", "o.id", "x.organizationId")
@@ -83,7 +95,9 @@ function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, princip
 
 /** The frequent statements, compiled once for each kind. */
 export function statementsOf(tables: AccessTables): AccessStatements {
-  const target = lockableStatement<TeamAccessKey, GrantTargetRow>("x", (db, parameters) => targetsForActor(db, tables, parameters));
+  const target = lockableStatement<TeamAccessKey, GrantTargetRow>("x", (db, parameters) =>
+    targetsForActor(db, tables, parameters),
+  );
   const record = prepared<TeamAccessKey, AccessRecordRow>((db, parameters) => recordsForActor(db, tables, parameters));
   const recordLocked = prepared<TeamAccessKey, AccessRecordRow>((db, parameters, dialect) =>
     recordsForActor(db, tables, parameters).modifyEnd(sql`${lockClause(dialect, "x", true)} ${dialect.lockRows("r")}`),

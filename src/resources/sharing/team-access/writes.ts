@@ -6,7 +6,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { type AuditContext, recordEvents } from "../../shared/audit-events/writes.ts";
-import { lockFirstExpired } from "../../shared/grants/ending.ts";
+import { lockFirstExpired } from "../../shared/grants/expiry.ts";
 import type { AccessKind, AccessRow, GrantTarget } from "./kind.ts";
 import { auditedTargets } from "./rules.ts";
 

@@ -27,7 +27,10 @@ export function newVersion(
 }
 
 /** `version` on the wire is the engine version, not the row's version. */
-export function changedVersion(attributes: EngineVersionInput, before: EngineVersionTable): Partial<EngineVersionTable> {
+export function changedVersion(
+  attributes: EngineVersionInput,
+  before: EngineVersionTable,
+): Partial<EngineVersionTable> {
   const { version: engineVersion } = attributes;
   const columns = {
     ...changedColumns(terraformVersions, attributes),

@@ -121,7 +121,11 @@ export async function deleteConsumers(tx: Tx, { id }: ChangeableWorkspace, ids: 
 }
 
 /** Returns the removed ids, sorted. */
-export async function deleteOtherConsumers(tx: Tx, { id }: ChangeableWorkspace, kept: readonly string[]): Promise<string[]> {
+export async function deleteOtherConsumers(
+  tx: Tx,
+  { id }: ChangeableWorkspace,
+  kept: readonly string[],
+): Promise<string[]> {
   const result = await sql<{ consumerId: string }>`
     delete from remote_state_consumers
     where workspace_id = ${id} and not ${tx.dialect.isOneOf(sql.ref("consumer_id"), kept)} returning consumer_id`.execute(

@@ -3,7 +3,7 @@ import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { loadSettledWorkspace } from "../../register/workspaces/reads.ts";
-import { leaseEndMs } from "../../register/workspaces/holder.ts";
+import { leaseEndMs } from "../../register/workspaces/lock-holder.ts";
 import { managedResources } from "./definition.ts";
 import { pageOfOrganization, pageOfResources } from "./store.ts";
 

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { StateResourceTable } from "../../../database/schema/state.ts";
-import type { StateRemover, StateWriter } from "../proofs.ts";
+import type { StateRemover, StateWriter } from "../state-writers.ts";
 
 /** Engines limit the number of parameters in a statement. */
 const rowsPerStatement = 500;

@@ -5,7 +5,7 @@ import { StateFileReader } from "../../../statefile/state-file.ts";
 import type { StateInstance } from "../../../statefile/state-resources.ts";
 import { InstanceTextReader } from "../../../statefile/state-instances.ts";
 import { findContent, readContent, type StoredContent } from "../../shared/contents/contents.ts";
-import { ConcurrencyLimit } from "../../shared/contents/crowd.ts";
+import { ConcurrencyLimit } from "../../shared/contents/concurrency-limit.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { StateVersionView } from "../state-versions/definition.ts";
 import { stateVersionOwner } from "../state-versions/kinds.ts";
@@ -59,7 +59,10 @@ async function withAttributeChanges(
   before: ComparedState,
   after: ComparedState,
 ): Promise<readonly StateChange[]> {
-  if (Math.max(before.content.size, after.content.size) > comparedBytesMax || changedFingerprints(views, after).size === 0)
+  if (
+    Math.max(before.content.size, after.content.size) > comparedBytesMax ||
+    changedFingerprints(views, after).size === 0
+  )
     return views;
   const textsOf = async (state: ComparedState) => {
     const reader = new InstanceTextReader(changedFingerprints(views, state));

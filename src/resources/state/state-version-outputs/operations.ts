@@ -5,7 +5,7 @@ import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { grantStateVersion, isStateUnparsed, loadVersionOf } from "../state-versions/reads.ts";
 import { grantWorkspace, loadSettledWorkspace } from "../../register/workspaces/reads.ts";
-import { leaseEndMs } from "../../register/workspaces/holder.ts";
+import { leaseEndMs } from "../../register/workspaces/lock-holder.ts";
 import { stateVersionOutputs } from "./definition.ts";
 import { outputsOfVersions, toOutputView } from "./reads.ts";
 import { findOutput, pageOfOutputs } from "./store.ts";

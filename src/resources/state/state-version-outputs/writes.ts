@@ -1,7 +1,7 @@
 /** Inserts and deletes outputs as states are written, processed and removed. */
 import type { Tx } from "../../../database/database.ts";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
-import type { StateRemover, StateWriter } from "../proofs.ts";
+import type { StateRemover, StateWriter } from "../state-writers.ts";
 
 /** Engines limit the number of parameters in a statement. */
 const rowsPerStatement = 500;

@@ -9,7 +9,7 @@ import { loadIncluded } from "../../shared/includes.ts";
 import { deleteResources } from "../resources/writes.ts";
 import { deleteOutputs } from "../state-version-outputs/writes.ts";
 import { grantWorkspace, loadSettledWorkspace } from "../../register/workspaces/reads.ts";
-import { hasLeaseEnded } from "../../register/workspaces/holder.ts";
+import { hasLeaseEnded } from "../../register/workspaces/lock-holder.ts";
 import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
 import { stateVersions, type StateVersionView } from "./definition.ts";
 import { type StateContentKind, stateVersionOwner } from "./kinds.ts";

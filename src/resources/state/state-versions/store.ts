@@ -17,7 +17,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { incrementedVersion, updateRow } from "../../shared/versions.ts";
 import { type StateUploadGrant, uploadUrl } from "./arrival/upload-urls.ts";
 import type { AdjacentStateVersions, StateVersionUrls, StateVersionView } from "./definition.ts";
-import type { StateDiscarder } from "../proofs.ts";
+import type { StateDiscarder } from "../state-writers.ts";
 import type { LatestVersion } from "./rules.ts";
 
 type StateVersionContextColumn =
@@ -27,7 +27,10 @@ type StateVersionContextColumn =
   | "workspaceFacts"
   | "currentStateVersionId"
   | "lockExpiresAt";
-type StateVersionRow = StateVersionTable & AdjacentStateVersions & WorkspaceAccessRow & Pick<StateVersionView, StateVersionContextColumn>;
+type StateVersionRow = StateVersionTable &
+  AdjacentStateVersions &
+  WorkspaceAccessRow &
+  Pick<StateVersionView, StateVersionContextColumn>;
 
 /** Versions `v`, joined with the previous and the next one by position. */
 function versionsInOrder(db: Kysely<Schema>) {
@@ -248,7 +251,11 @@ type AwaitedVersion = Granted<
 >;
 
 /** Needs no check of the caller: the signed URL is the permission. */
-export async function findForUpload(tx: Tx, right: StateUploadGrant, lock = false): Promise<AwaitedVersion | undefined> {
+export async function findForUpload(
+  tx: Tx,
+  right: StateUploadGrant,
+  lock = false,
+): Promise<AwaitedVersion | undefined> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")

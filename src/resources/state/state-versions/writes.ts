@@ -52,7 +52,10 @@ export async function settleState(
   return { currentStateVersionId, resourceCount, outputIds, stateEncrypted };
 }
 
-interface UnsettledVersion extends Pick<StateVersionTable, "id" | "status" | "resourceCount" | "outputIds" | "encrypted"> {
+interface UnsettledVersion extends Pick<
+  StateVersionTable,
+  "id" | "status" | "resourceCount" | "outputIds" | "encrypted"
+> {
   /** 0 for a version that can't become the current one. */
   readonly isHolders: number;
 }
@@ -65,25 +68,30 @@ const isWrittenBy = (holderId: string) =>
   sql<boolean>`(created_by_id = ${holderId} and (created_by_kind <> 'run' or coalesce(created_by_token_id, '') like 'apply-%'))`;
 
 /** At most two rows: the holder's latest version, and the latest of others. */
-const findUnsettled = prepared<{ workspaceId: string; holderId: string }, UnsettledVersion>((db, { workspaceId, holderId }) =>
-  db
-    .selectFrom((from) =>
-      from
-        .selectFrom("stateVersions")
-        .select(["id", "status", "resourceCount", "outputIds", "encrypted"])
-        .select(sql<number>`case when ${isWrittenBy(holderId)} then 1 else 0 end`.as("isHolders"))
-        .select(
-          sql<number>`row_number() over (partition by ${isWrittenBy(holderId)} order by position desc)`.as("place"),
-        )
-        .where("workspaceId", "=", workspaceId)
-        .where(isIntermediate)
-        .as("unsettled"),
-    )
-    .select(["id", "status", "resourceCount", "outputIds", "encrypted", "isHolders"])
-    .where("place", "=", 1),
+const findUnsettled = prepared<{ workspaceId: string; holderId: string }, UnsettledVersion>(
+  (db, { workspaceId, holderId }) =>
+    db
+      .selectFrom((from) =>
+        from
+          .selectFrom("stateVersions")
+          .select(["id", "status", "resourceCount", "outputIds", "encrypted"])
+          .select(sql<number>`case when ${isWrittenBy(holderId)} then 1 else 0 end`.as("isHolders"))
+          .select(
+            sql<number>`row_number() over (partition by ${isWrittenBy(holderId)} order by position desc)`.as("place"),
+          )
+          .where("workspaceId", "=", workspaceId)
+          .where(isIntermediate)
+          .as("unsettled"),
+      )
+      .select(["id", "status", "resourceCount", "outputIds", "encrypted", "isHolders"])
+      .where("place", "=", 1),
 );
 
-const discardLeftovers = (tx: Tx, { id }: Granted<SettlingWorkspace, UnlockPermission | "run-transition">, holderId: string | null) =>
+const discardLeftovers = (
+  tx: Tx,
+  { id }: Granted<SettlingWorkspace, UnlockPermission | "run-transition">,
+  holderId: string | null,
+) =>
   tx.db
     .updateTable("stateVersions")
     .set({ status: "discarded", uploadExpiresAt: null, intermediate: 0, superseded: 1, ...incrementedVersion })

@@ -146,7 +146,11 @@ async function loadVarsetOwner(tx: Tx, context: Context, varsetId: string): Prom
 }
 
 /** The owner's document lists its variables. */
-async function updateOwner(tx: Tx, owner: WritableVarOwner, change: { added?: string; removed?: string }): Promise<void> {
+async function updateOwner(
+  tx: Tx,
+  owner: WritableVarOwner,
+  change: { added?: string; removed?: string },
+): Promise<void> {
   if (owner.column === "varsetId") return touchVarset(tx, owner.thing);
   const { varIds } = owner.thing;
   const { added, removed } = change;

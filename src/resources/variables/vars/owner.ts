@@ -14,7 +14,8 @@ export type WritableVarOwner =
   | { readonly column: "workspaceId"; readonly thing: Granted<WorkspaceView, "can-update-variable"> }
   | { readonly column: "varsetId"; readonly thing: Granted<VarsetView, "can-manage"> };
 
-export const nounOf = ({ column }: WritableVarOwner): string => (column === "workspaceId" ? "workspace" : "variable set");
+export const nounOf = ({ column }: WritableVarOwner): string =>
+  column === "workspaceId" ? "workspace" : "variable set";
 
 export function ownerColumns({ column, thing }: WritableVarOwner) {
   return {

@@ -307,7 +307,12 @@ export async function insertVar(tx: Tx, _owner: WritableVarOwner, row: VarTable)
   await tx.db.insertInto("vars").values(row).execute();
 }
 
-export async function updateVarRow(tx: Tx, _owner: WritableVarOwner, id: string, changes: Partial<VarTable>): Promise<void> {
+export async function updateVarRow(
+  tx: Tx,
+  _owner: WritableVarOwner,
+  id: string,
+  changes: Partial<VarTable>,
+): Promise<void> {
   await updateRow(tx, "vars", id, changes);
 }
 

@@ -240,7 +240,10 @@ async function changeLinks(context: Context, id: string, { verb, kind, body }: V
     const sent = { [kind]: body.map((item) => item.id) };
     const known = await lookUpReferences(tx, context.actor, set, sent);
     const parent = verb === "add" ? set.parentProjectId : null;
-    refuseIfAny([...(verb === "add" ? globalFaults(set, sent) : []), ...linkFaults(sent, known, parent, linkagePointer)]);
+    refuseIfAny([
+      ...(verb === "add" ? globalFaults(set, sent) : []),
+      ...linkFaults(sent, known, parent, linkagePointer),
+    ]);
     const change = verb === "add" ? insertLinks : deleteLinks;
     const ids = await change(tx, set, kind, [...new Set(sent[kind])]);
     if (ids.length === 0) return;
@@ -256,7 +259,11 @@ async function changeLinks(context: Context, id: string, { verb, kind, body }: V
 }
 
 /** Audit events include the owner and the scope of the set. */
-async function recordVarsetChange(tx: Tx, context: Context, change: { before?: VarsetView; after?: VarsetView }): Promise<void> {
+async function recordVarsetChange(
+  tx: Tx,
+  context: Context,
+  change: { before?: VarsetView; after?: VarsetView },
+): Promise<void> {
   const audited = (set: VarsetView | undefined) => set && { project: set.parentProjectId, ...allLinksOf(set) };
   await recordChange(tx, context, varsets, change, { before: audited(change.before), after: audited(change.after) });
 }

@@ -62,7 +62,12 @@ type LinkPointer = (kind: VarsetLinkKind, position: number) => string;
 export const relationshipPointer: LinkPointer = (kind, position) => `/data/relationships/${kind}/data/${position}/id`;
 export const linkagePointer: LinkPointer = (_, position) => `/data/${position}/id`;
 
-export function linkFaults(sent: VarsetLinksInput, known: VarsetReferenceMatches, parentProjectId: string | null, pointerTo: LinkPointer): Fault[] {
+export function linkFaults(
+  sent: VarsetLinksInput,
+  known: VarsetReferenceMatches,
+  parentProjectId: string | null,
+  pointerTo: LinkPointer,
+): Fault[] {
   const projectOf = (kind: VarsetLinkKind, id: string): string | undefined =>
     kind === "workspaces" ? known.workspaces.get(id) : known.projects.has(id) ? id : undefined;
   const sentence = (kind: VarsetLinkKind, id: string): string | undefined => {

@@ -289,7 +289,12 @@ const linkTables = {
 } as const;
 
 /** Skips existing links. Returns the new ones, ordered by id. */
-export async function insertLinks(tx: Tx, set: ManagedVarset, kind: VarsetLinkKind, ids: readonly string[]): Promise<string[]> {
+export async function insertLinks(
+  tx: Tx,
+  set: ManagedVarset,
+  kind: VarsetLinkKind,
+  ids: readonly string[],
+): Promise<string[]> {
   return link(tx, set, kind, ids);
 }
 
@@ -310,7 +315,12 @@ async function link(
 }
 
 /** Skips missing links. Returns the removed ones, ordered by id. */
-export async function deleteLinks(tx: Tx, set: ManagedVarset, kind: VarsetLinkKind, ids: readonly string[]): Promise<string[]> {
+export async function deleteLinks(
+  tx: Tx,
+  set: ManagedVarset,
+  kind: VarsetLinkKind,
+  ids: readonly string[],
+): Promise<string[]> {
   if (ids.length === 0) return [];
   const { links, column } = linkTables[kind];
   const { rows } = await sql<{ linkedId: string }>`

@@ -2,11 +2,11 @@
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { FetchFault } from "./faults.ts";
-import { fetchCommitObject, withoutBlobs, type CommitRef, commitRefOf } from "./one.ts";
-import { fetchMergeBase, type MergeSides } from "./parting.ts";
+import { fetchCommitObject, withoutBlobs, type CommitRef, commitRefOf } from "./commit.ts";
+import { fetchMergeBase, type MergeSides } from "./merge-base.ts";
 import { type RemoteCredentials, readRemote, prepareRemote } from "./remotes.ts";
 import { addSubmodules } from "./submodules.ts";
-import { inGitSandbox, type GitSandbox, type GitSandboxOptions } from "./workshop.ts";
+import { inGitSandbox, type GitSandbox, type GitSandboxOptions } from "./git-sandbox.ts";
 
 export interface GitRepository {
   readonly url: string;
@@ -29,7 +29,11 @@ export async function fetchCommit<T>(
 ): Promise<T> {
   return inGitSandbox(options, async (gitSandbox) => {
     const remote = await authorizeRemote(gitSandbox, repository);
-    const sha = await fetchCommitObject(gitSandbox, await prepareRemote(gitSandbox, remote, repository.credentials), commit);
+    const sha = await fetchCommitObject(
+      gitSandbox,
+      await prepareRemote(gitSandbox, remote, repository.credentials),
+      commit,
+    );
     const message = await gitSandbox.git(["show", "-s", "--format=%B", "--no-show-signature", sha]);
     const complete = commit.withSubmodules
       ? await addSubmodules(gitSandbox, { remote, credentials: repository.credentials, sha })

@@ -1,7 +1,7 @@
 /** Validates the URLs that git fetches from, and prepares access to them. Raises FetchFault. */
 import { resolveAllowedAddress, OutgoingError } from "../../../outgoing/request.ts";
 import { addressFault, FetchFault } from "./faults.ts";
-import type { GitSandbox } from "./workshop.ts";
+import type { GitSandbox } from "./git-sandbox.ts";
 
 export interface RemoteCredentials {
   /** Only sent to this origin, which is the connection's own. */
@@ -31,7 +31,11 @@ export function readRemote(text: string): URL {
   return url;
 }
 
-export async function prepareRemote(gitSandbox: GitSandbox, remote: URL, credentials: RemoteCredentials): Promise<string> {
+export async function prepareRemote(
+  gitSandbox: GitSandbox,
+  remote: URL,
+  credentials: RemoteCredentials,
+): Promise<string> {
   if (remote.protocol !== "ssh:") return remote.href;
   if (credentials.sshKey === undefined)
     throw refused(`${remote.host} is accessed over SSH, and the connection has no SSH key; set one on its OAuth token`);

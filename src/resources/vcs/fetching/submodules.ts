@@ -3,9 +3,9 @@
  * checked out; git itself refuses paths that leave the tree.
  */
 import { FetchFault } from "./faults.ts";
-import { fetchCommitObject } from "./one.ts";
+import { fetchCommitObject } from "./commit.ts";
 import { type RemoteCredentials, prepareRemote, submoduleRemote } from "./remotes.ts";
-import type { GitSandbox } from "./workshop.ts";
+import type { GitSandbox } from "./git-sandbox.ts";
 
 interface SubmoduleParent {
   readonly remote: URL;
@@ -32,7 +32,11 @@ interface SubmoduleProgress {
   readonly count: number;
 }
 
-async function addTrees(gitSandbox: GitSandbox, parent: SubmoduleParent, { path, depth, count }: SubmoduleProgress): Promise<number> {
+async function addTrees(
+  gitSandbox: GitSandbox,
+  parent: SubmoduleParent,
+  { path, depth, count }: SubmoduleProgress,
+): Promise<number> {
   const links = await linksIn(gitSandbox, parent.sha);
   if (links.length === 0) return count;
   if (depth === depthMax) throw final(`submodules are nested more than ${depthMax} deep`);

@@ -1,6 +1,6 @@
 /** Azure DevOps Services and Server. They send the secret as a basic-auth password instead of a signature, and no file lists. */
 import { z } from "zod";
-import { type VcsRepositoryEvent, unknownSender } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, unknownSender } from "../triggers/repository-event.ts";
 import { idIn } from "./github.ts";
 import {
   answerItemsMax,

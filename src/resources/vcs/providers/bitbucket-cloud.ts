@@ -1,6 +1,6 @@
 /** Bitbucket Cloud. Its webhooks contain no file lists. */
 import { z } from "zod";
-import { type VcsRepositoryEvent, unknownSender } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, unknownSender } from "../triggers/repository-event.ts";
 import {
   answerItemsMax,
   base,
@@ -77,10 +77,16 @@ function readPush(payload: unknown): readonly VcsRepositoryEvent[] | undefined {
   const read = pushShape.safeParse(payload);
   if (!read.success) return undefined;
   const { actor, repository, push } = read.data;
-  return push.changes.flatMap((change) => readChange(change, actor ?? unknownSender, repository.mainbranch?.name ?? null));
+  return push.changes.flatMap((change) =>
+    readChange(change, actor ?? unknownSender, repository.mainbranch?.name ?? null),
+  );
 }
 
-function readChange(change: BitbucketChange, sender: VcsRepositoryEvent["sender"], defaultBranch: string | null): VcsRepositoryEvent[] {
+function readChange(
+  change: BitbucketChange,
+  sender: VcsRepositoryEvent["sender"],
+  defaultBranch: string | null,
+): VcsRepositoryEvent[] {
   const side = change.new ?? change.old;
   if (side == null) return [];
   const { hash: sha, message, links: commitUrl } = side.target;

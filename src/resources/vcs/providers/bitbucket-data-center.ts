@@ -1,6 +1,6 @@
 /** Bitbucket Data Center and Server. Their webhooks contain no file lists, and repositories can be fetched over SSH. */
 import { z } from "zod";
-import { type VcsRepositoryEvent, unknownSender } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, unknownSender } from "../triggers/repository-event.ts";
 import { keyOf, states, valuesIn } from "./bitbucket-cloud.ts";
 import { idIn } from "./github.ts";
 import {

@@ -1,6 +1,6 @@
 /** GitHub and GitHub Enterprise, which have the same API. */
 import { z } from "zod";
-import { type VcsRepositoryEvent, unknownSender } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, unknownSender } from "../triggers/repository-event.ts";
 import {
   answerItemsMax,
   base,
@@ -98,7 +98,10 @@ export function readPush(payload: unknown): readonly VcsRepositoryEvent[] | unde
   return [{ kind: "push", ...target, before: isZero(before) ? null : before, files, ...common }];
 }
 
-export function readPullRequest(payload: unknown, actions: readonly string[]): readonly VcsRepositoryEvent[] | undefined {
+export function readPullRequest(
+  payload: unknown,
+  actions: readonly string[],
+): readonly VcsRepositoryEvent[] | undefined {
   const read = pullRequestShape.safeParse(payload);
   if (!read.success) return undefined;
   const { action, number, pull_request: request, repository, sender } = read.data;

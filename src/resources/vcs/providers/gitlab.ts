@@ -1,6 +1,6 @@
 /** GitLab, hosted and self-managed. It sends the secret itself instead of a signature. */
 import { z } from "zod";
-import { type VcsRepositoryEvent, unknownSender } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, unknownSender } from "../triggers/repository-event.ts";
 import { commitShape, idIn, namesIn } from "./github.ts";
 import {
   base,
@@ -132,7 +132,8 @@ const states: Readonly<Record<CommitState, string>> = {
 };
 
 /** The API accepts a project's number, or its URL-encoded path. */
-const of = ({ apiUrl }: ProviderConnection, repository: string) => `${base(apiUrl)}/projects/${encodeURIComponent(repository)}`;
+const of = ({ apiUrl }: ProviderConnection, repository: string) =>
+  `${base(apiUrl)}/projects/${encodeURIComponent(repository)}`;
 
 export const gitlab: VcsProvider = {
   source: "gitlab",

@@ -5,7 +5,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { VcsSource } from "../../runs/configuration-versions/definition.ts";
-import type { VcsRepositoryEvent } from "../triggers/happening.ts";
+import type { VcsRepositoryEvent } from "../triggers/repository-event.ts";
 
 export interface ProviderConnection {
   readonly serviceProvider: string;

@@ -13,7 +13,9 @@ const searchLengthMax = 256;
 const search: Parameter<string> = {
   doc: "Only items whose name contains this text, ignoring case.",
   parse: (value) =>
-    value.length <= searchLengthMax ? value : new InvalidParameter(`can't have more than ${searchLengthMax} characters`),
+    value.length <= searchLengthMax
+      ? value
+      : new InvalidParameter(`can't have more than ${searchLengthMax} characters`),
 };
 const repository: Parameter<string> = {
   doc: "The repository, as a workspace's `vcs-repo.identifier` names it.",

@@ -1,7 +1,7 @@
 /** Decides whether a repository event starts a run in a workspace, and why not. Pure; the only place that decides this. */
 import { expression, expressionFault, globs } from "../../../kernel/patterns.ts";
 import { quoted } from "../../../kernel/text.ts";
-import type { VcsRepositoryEvent, PullRequest, Push, TagPush } from "./happening.ts";
+import type { VcsRepositoryEvent, PullRequest, Push, TagPush } from "./repository-event.ts";
 
 export interface TriggerSettings {
   readonly executionMode: string;
@@ -47,7 +47,10 @@ export function decide(event: VcsRepositoryEvent, watch: TriggerSettings, known:
   );
 }
 
-function tagObstacle({ tag, isDeleted, message }: TagPush, { tagsRegex }: TriggerSettings): TriggerDecision | undefined {
+function tagObstacle(
+  { tag, isDeleted, message }: TagPush,
+  { tagsRegex }: TriggerSettings,
+): TriggerDecision | undefined {
   if (isDeleted) return nothing(`the tag ${quoted(tag)} was deleted`);
   if (tagsRegex === null) return nothing("it is a tag, and the workspace has no tags-regex");
   const fault = expressionFault(tagsRegex);
@@ -75,7 +78,12 @@ function onPullRequest(request: PullRequest, watch: TriggerSettings, known: Trig
   );
 }
 
-function branchObstacle(branch: string, event: VcsRepositoryEvent, watch: TriggerSettings, known: TriggerFacts): TriggerDecision | undefined {
+function branchObstacle(
+  branch: string,
+  event: VcsRepositoryEvent,
+  watch: TriggerSettings,
+  known: TriggerFacts,
+): TriggerDecision | undefined {
   const followed = watch.branch ?? event.defaultBranch ?? known.defaultBranch;
   if (followed === undefined) return { action: "ask", what: "default-branch" };
   if (followed === null)
@@ -103,7 +111,11 @@ function afterwards({ queueAllRuns }: TriggerSettings, { hasManualRun }: Trigger
 const comparisonsMax = 4_000_000;
 
 /** An unknown list of files, or one that is too long to compare, counts as a match. */
-function fileObstacle(event: Push | PullRequest, watch: TriggerSettings, known: TriggerFacts): TriggerDecision | undefined {
+function fileObstacle(
+  event: Push | PullRequest,
+  watch: TriggerSettings,
+  known: TriggerFacts,
+): TriggerDecision | undefined {
   const filter = watch.fileTriggersEnabled ? fileFilterOf(watch) : undefined;
   if (filter === undefined) return undefined;
   const files = event.files ?? known.files;

@@ -3,12 +3,12 @@ import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import { publishVcsEvent } from "../../shared/measures.ts";
+import { publishVcsEvent } from "../../shared/metric-events.ts";
 import type { OpenConnection } from "../connections.ts";
-import { type VcsRepositoryEvent, eventLabel } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, eventLabel } from "../triggers/repository-event.ts";
 import type { VcsEventOutcome } from "./definition.ts";
 import { lockUndecided, updateEvent, type UndecidedEvent } from "./store.ts";
-import type { JobContext } from "../../shared/job-work.ts";
+import type { JobContext } from "../../shared/job-context.ts";
 
 export interface VcsEventContext {
   readonly event: UndecidedEvent;
@@ -26,7 +26,12 @@ export interface VcsEventEnding {
   readonly why: string;
 }
 
-export async function endEvent(tx: Tx, by: Capability<"job">, event: UndecidedEvent, { outcome, why }: VcsEventEnding): Promise<void> {
+export async function endEvent(
+  tx: Tx,
+  by: Capability<"job">,
+  event: UndecidedEvent,
+  { outcome, why }: VcsEventEnding,
+): Promise<void> {
   await updateEvent(tx, by, event.id, {
     outcome,
     detail: `${labelOfEvent(event)} started no run: ${why}`,
@@ -35,7 +40,11 @@ export async function endEvent(tx: Tx, by: Capability<"job">, event: UndecidedEv
   });
 }
 
-export async function endUndecidedEvent({ capability, step }: JobContext, event: UndecidedEvent, ending: VcsEventEnding): Promise<void> {
+export async function endUndecidedEvent(
+  { capability, step }: JobContext,
+  event: UndecidedEvent,
+  ending: VcsEventEnding,
+): Promise<void> {
   const isEnded = await step(async (tx) => {
     if ((await lockUndecided(tx, event.id)) === undefined) return false;
     await endEvent(tx, capability, event, ending);

@@ -11,10 +11,10 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { type WebhookConnection, loadWebhookConnection } from "../../connections/oauth-clients/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import { publishVcsEvent } from "../../shared/measures.ts";
+import { publishVcsEvent } from "../../shared/metric-events.ts";
 import type { WebhookRequest, ParsedDelivery } from "../providers/provider.ts";
 import { providerOf } from "../providers/providers.ts";
-import { type VcsRepositoryEvent, eventLabel } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, eventLabel } from "../triggers/repository-event.ts";
 import { lockWorkspacesOf, insertDeliveries, insertEvents } from "./store.ts";
 
 const issueCapability = Capability.issuer("webhook");
@@ -31,7 +31,11 @@ export const connectionOf = (context: Context, id: string): Promise<WebhookConne
 export type DeliveryReceipt = "stored" | "repeated" | "unknown";
 
 /** Raises `unauthorized` for an invalid signature. */
-export async function receiveWebhook(context: Context, connection: WebhookConnection, inbound: WebhookRequest): Promise<DeliveryReceipt> {
+export async function receiveWebhook(
+  context: Context,
+  connection: WebhookConnection,
+  inbound: WebhookRequest,
+): Promise<DeliveryReceipt> {
   const provider = providerOf(connection.serviceProvider);
   // Always checks all secrets, so that the response time reveals nothing.
   const authentic = connection.webhookSecrets.map((secret) => provider.isAuthentic(inbound, secret));
@@ -85,7 +89,10 @@ async function store(
     const rows = deliveries.flatMap(({ id, createdAt }, position) =>
       fresh.has(id)
         ? workspaceIds.map((workspaceId) =>
-            newEvent({ connection, repository, workspaceId, deliveryId: id, createdAt }, events[position] as VcsRepositoryEvent),
+            newEvent(
+              { connection, repository, workspaceId, deliveryId: id, createdAt },
+              events[position] as VcsRepositoryEvent,
+            ),
           )
         : [],
     );

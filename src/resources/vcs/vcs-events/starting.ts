@@ -16,10 +16,17 @@ import { trackRunStatus } from "../commit-statuses/writes.ts";
 import { repositoryOf, gitSandboxOptionsOf } from "../connections.ts";
 import { fetchCommit, type FetchedCommit } from "../fetching/fetch.ts";
 import type { TriggerDecision } from "../triggers/decide.ts";
-import { type VcsRepositoryEvent, unknownSender, refOf } from "../triggers/happening.ts";
+import { type VcsRepositoryEvent, unknownSender, refOf } from "../triggers/repository-event.ts";
 import { countEvent, type VcsEventContext, endEvent, type VcsEventEnding, labelOfEvent } from "./outcomes.ts";
-import { findEarlierRun, findEarlier, lockUndecided, findOutdatedRuns, updateEvent, type UndecidedEvent } from "./store.ts";
-import type { JobContext } from "../../shared/job-work.ts";
+import {
+  findEarlierRun,
+  findEarlier,
+  lockUndecided,
+  findOutdatedRuns,
+  updateEvent,
+  type UndecidedEvent,
+} from "./store.ts";
+import type { JobContext } from "../../shared/job-context.ts";
 
 type FetchDecision = Extract<TriggerDecision, { action: "run" | "plan" | "configuration" }>;
 
@@ -136,7 +143,12 @@ async function supersedeEarlier(tx: Tx, by: Capability<"job">, event: UndecidedE
     await endAndCount(tx, by, earlier, { outcome: "ignored", why: `${labelOfEvent(event)} superseded it` });
 }
 
-async function endAndCount(tx: Tx, by: Capability<"job">, event: UndecidedEvent, ending: VcsEventEnding): Promise<void> {
+async function endAndCount(
+  tx: Tx,
+  by: Capability<"job">,
+  event: UndecidedEvent,
+  ending: VcsEventEnding,
+): Promise<void> {
   await endEvent(tx, by, event, ending);
   countEvent(event, ending.outcome);
 }
@@ -171,7 +183,10 @@ async function cancelOutdated(
   for (const runId of await findOutdatedRuns(tx, workspace.id, pullRequest)) {
     const run = by.proofFor(await lockRun(tx, runId));
     if (run.canceledAt !== null) continue;
-    await transitionRun(tx, context, run, { event: "cancel", description: `The pull request has a newer commit (${id}).` });
+    await transitionRun(tx, context, run, {
+      event: "cancel",
+      description: `The pull request has a newer commit (${id}).`,
+    });
     count += 1;
   }
   return count;

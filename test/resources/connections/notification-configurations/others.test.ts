@@ -3,7 +3,7 @@
  * deliveries. Attempts to receive a team's notifications about workspaces that the caller can't read.
  */
 import { afterEach, describe, expect, it } from "vitest";
-import { runAssessments } from "../../../../src/resources/runs/assessment-results/assessing.ts";
+import { runAssessments } from "../../../../src/resources/runs/assessment-results/assessment-job.ts";
 import { sendDestroyReminders } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import { startDueDestroys } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import { deliveryBackoffMs } from "../../../../src/resources/shared/backoff.ts";

@@ -1,6 +1,6 @@
 /** The effects of an expired lease on pending states and queued runs. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { expireLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
+import { expireLeases } from "../../../../src/resources/register/workspaces/maintenance.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org } from "../../../support/builders.ts";
 import { passingTime } from "../../../support/clock.ts";

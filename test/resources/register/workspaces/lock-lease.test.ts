@@ -1,6 +1,6 @@
 /** Locks with a lease: duration, renewal and expiry. */
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { expireLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
+import { expireLeases } from "../../../../src/resources/register/workspaces/maintenance.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, pointers } from "../../../support/builders.ts";
 import { inMs, passingTime } from "../../../support/clock.ts";

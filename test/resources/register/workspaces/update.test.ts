@@ -37,7 +37,7 @@ describe.each(bothPaths)("updateWorkspace %s: a value, null, absent", (_, pathOf
 
   it.each(plainAttributes)("$name: a value is set, and the rest stays", async ({ name, initially, implies }) => {
     expect(workspace.attributes[name]).not.toEqual(initially);
-    // One list of triggers that is sent alone empties the other: decision 0172.
+    // One list of triggers that is sent alone empties the other: docs/api.md#workspaces.
     const beside = Object.fromEntries(triggerLists.map((list) => [list, workspace.attributes[list]]));
     const answer = await update({ ...(triggerLists.includes(name) && beside), [name]: initially });
     expect(answer.status).toBe(200);

@@ -1,8 +1,8 @@
 /** Drift assessments: when they run, what they find, and who can read them. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { runAssessments } from "../../../../src/resources/runs/assessment-results/assessing.ts";
+import { runAssessments } from "../../../../src/resources/runs/assessment-results/assessment-job.ts";
 import { findingsOf } from "../../../../src/resources/runs/assessment-results/rules.ts";
-import { summaryOf } from "../../../../src/resources/runs/plan-outputs/drawing.ts";
+import { summaryOf } from "../../../../src/resources/runs/plan-outputs/plan-bytes.ts";
 import type { Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import { data, type Org } from "../../../support/builders.ts";

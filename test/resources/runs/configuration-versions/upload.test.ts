@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, vi } from "vitest";
 import { uploadUrl } from "../../../../src/resources/runs/configuration-versions/upload-urls.ts";
-import { removeAbandonedUploads } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { removeAbandonedUploads } from "../../../../src/resources/state/state-versions/maintenance/maintenance.ts";
 import { useApi, type Json } from "../../../support/api.ts";
 import { archive, part, tar } from "../../../support/archives.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";

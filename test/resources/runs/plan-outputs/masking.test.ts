@@ -1,6 +1,6 @@
 /** Masking of sensitive variables in redacted plans, and malicious plans. */
 import { describe, expect, it } from "vitest";
-import { PlanFault } from "../../../../src/resources/runs/plan-outputs/drawing.ts";
+import { PlanFault } from "../../../../src/resources/runs/plan-outputs/plan-bytes.ts";
 import type { SecretVariable } from "../../../../src/resources/runs/plan-outputs/masking.ts";
 import type { Json } from "../../../support/api.ts";
 import { drawn, provider, redacted, schemas, thing } from "../../../support/plans.ts";

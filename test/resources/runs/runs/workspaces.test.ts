@@ -1,6 +1,6 @@
 /** Effects of runs on their workspace: lock, current run, included resources, state, and deletion. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { discardOldSavedPlans } from "../../../../src/resources/runs/runs/upkeep.ts";
+import { discardOldSavedPlans } from "../../../../src/resources/runs/runs/saved-plan-expiry.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, makeOrganization, type Org } from "../../../support/builders.ts";
 import { bring, happen, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";

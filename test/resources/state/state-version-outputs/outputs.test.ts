@@ -1,6 +1,6 @@
 /** Outputs of every type with full precision, from three endpoints and as includes of workspaces. */
 import { describe, expect, it } from "vitest";
-import { parseLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { parseLargeStates } from "../../../../src/resources/state/state-versions/maintenance/maintenance.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
 import { fetchState, lineage, stateOf, upkeepOf, writeState } from "../../../support/states.ts";

@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { streamDigest } from "../../../../src/resources/shared/contents/contents.ts";
 import { stateLimit } from "../../../../src/resources/state/state-versions/kinds.ts";
-import { parseLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { parseLargeStates } from "../../../../src/resources/state/state-versions/maintenance/maintenance.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
 import { base64, managed, stateOf, stateOfSize, upkeepOf, writeState } from "../../../support/states.ts";

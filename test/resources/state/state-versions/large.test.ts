@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import {
   parseLargeStates,
   removeSupersededResources,
-} from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+} from "../../../../src/resources/state/state-versions/maintenance/maintenance.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data } from "../../../support/builders.ts";
 import { managed, put, stateOf, upkeepOf } from "../../../support/states.ts";
 import { expectRefused, expectSent, setVersion, uploadUrlOf, useStage, versionRow } from "./support.ts";
-import type { JobContext } from "../../../../src/resources/shared/job-work.ts";
+import type { JobContext } from "../../../../src/resources/shared/job-context.ts";
 
 const woken: string[] = [];
 const api = useApi({ wake: (job) => woken.push(job) });

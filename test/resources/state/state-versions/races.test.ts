@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../../../src/database/engines/open.ts";
-import { removeAbandonedUploads } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { removeAbandonedUploads } from "../../../../src/resources/state/state-versions/maintenance/maintenance.ts";
 import { type Answer, type Api, type Caller, type Json, startApiOn, useApi } from "../../../support/api.ts";
 import { data, inProject } from "../../../support/builders.ts";
 import { deep } from "../../../support/depth.ts";

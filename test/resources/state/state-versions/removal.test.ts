@@ -7,8 +7,8 @@ import {
   enforceRetention,
   parseLargeStates,
   removeAbandonedUploads,
-} from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
-import type { JobContext } from "../../../../src/resources/shared/job-work.ts";
+} from "../../../../src/resources/state/state-versions/maintenance/maintenance.ts";
+import type { JobContext } from "../../../../src/resources/shared/job-context.ts";
 import { type Answer, type Caller, type Json, startApi, useApi } from "../../../support/api.ts";
 import { data } from "../../../support/builders.ts";
 import {

@@ -1,7 +1,7 @@
 /** Signed URLs and state contents appear neither in the log, nor in the audit log, nor unencrypted in any table. */
 import pino from "pino";
 import { expect, it } from "vitest";
-import { parseLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { parseLargeStates } from "../../../../src/resources/state/state-versions/maintenance/maintenance.ts";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data } from "../../../support/builders.ts";
 import { dump } from "../../../support/register.ts";

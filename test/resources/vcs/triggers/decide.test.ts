@@ -1,7 +1,12 @@
 /** Whether an event starts a run, and why not: a table of cases, and a simple reimplementation of the rules. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decide, type TriggerFacts, type TriggerDecision, type TriggerSettings } from "../../../../src/resources/vcs/triggers/decide.ts";
+import {
+  decide,
+  type TriggerFacts,
+  type TriggerDecision,
+  type TriggerSettings,
+} from "../../../../src/resources/vcs/triggers/decide.ts";
 import {
   type VcsRepositoryEvent,
   eventLabel,
@@ -9,7 +14,7 @@ import {
   type PullRequest,
   type Push,
   type TagPush,
-} from "../../../../src/resources/vcs/triggers/happening.ts";
+} from "../../../../src/resources/vcs/triggers/repository-event.ts";
 import { deep, seed } from "../../../support/depth.ts";
 
 const sha = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b";
@@ -286,7 +291,11 @@ const foldersByHand: Record<string, RegExp> = {
 };
 
 /** The rules one after another, without regard to speed or messages. */
-function decideSimply(what: VcsRepositoryEvent, settings: TriggerSettings, facts: TriggerFacts): TriggerDecision["action"] {
+function decideSimply(
+  what: VcsRepositoryEvent,
+  settings: TriggerSettings,
+  facts: TriggerFacts,
+): TriggerDecision["action"] {
   if (settings.executionMode === "local") return "nothing";
   if (what.kind !== "pull-request" && what.isDeleted) return "nothing";
   if (what.kind === "push" && settings.tagsRegex !== null) return "nothing";

@@ -20,7 +20,10 @@ export const teamProjectKind: AccessKind = {
   needs: projectRightNeeds["can-manage-team-access"],
 };
 
-function chosenIn({ projectAccess = {}, workspaceAccess = {} }: UpdateAttributes<typeof teamProjects>): ChosenPermissions {
+function chosenIn({
+  projectAccess = {},
+  workspaceAccess = {},
+}: UpdateAttributes<typeof teamProjects>): ChosenPermissions {
   const within = (parent: string, chosen: object) =>
     Object.entries(chosen).map(([name, value]) => [`${parent}.${name}`, value]);
   return Object.fromEntries([

@@ -11,7 +11,7 @@ import {
   reasonDoc,
   reasonSchema,
   type GrantExpiryInput,
-} from "../../../shared/grants/ending.ts";
+} from "../../../shared/grants/expiry.ts";
 import type { AccessRecord } from "../kind.ts";
 
 const chosenByDefault = permissionSetOf(maskOf(workspaceLevelPermissions("custom")));

@@ -8,7 +8,7 @@ import { conflict, refuseIfAny } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
 import { now } from "../../../../kernel/time.ts";
 import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
-import { holdsLock, lockHolderName } from "../../../register/workspaces/holder.ts";
+import { holdsLock, lockHolderName } from "../../../register/workspaces/lock-holder.ts";
 import type { WorkspaceView } from "../../../register/workspaces/view.ts";
 import { recordChange } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
@@ -18,8 +18,8 @@ import { stateVersionOwner } from "../kinds.ts";
 import { refuseTooLarge } from "../request.ts";
 import { newStateVersion, runFaults, successionObstacle } from "../rules.ts";
 import { findSuccession, insertStateVersion, stateVersionViewIn } from "../store.ts";
-import { recordArrival } from "./outcome.ts";
-import { StateParser, processingJob, type ParsedState, rowsFromState } from "./reading.ts";
+import { recordArrival } from "./record-arrival.ts";
+import { StateParser, processingJob, type ParsedState, rowsFromState } from "./parsing.ts";
 
 type StateVersionAttributes = CreateAttributes<typeof stateVersions>;
 type StateVersionRelationships = { readonly run?: string | null | undefined };
@@ -32,7 +32,10 @@ type WritableWorkspace = Granted<WorkspaceView, "can-create-state-versions">;
 export async function createStateVersion(
   context: Context,
   workspaceId: string,
-  { attributes, relationships }: { readonly attributes: StateVersionAttributes; readonly relationships: StateVersionRelationships },
+  {
+    attributes,
+    relationships,
+  }: { readonly attributes: StateVersionAttributes; readonly relationships: StateVersionRelationships },
 ): Promise<DocumentAnswer<StateVersionView>> {
   refuseTooLarge(attributes);
   refuseIfAny(runFaults(context.actor, relationships.run));
@@ -72,7 +75,12 @@ export async function admitWriter(request: {
 }
 
 /** Raises `not-found`, `forbidden`, and `conflict` unless the caller holds the workspace's lock. */
-export async function loadWritableWorkspace(tx: Tx, context: Context, workspaceId: string, lock = false): Promise<WritableWorkspace> {
+export async function loadWritableWorkspace(
+  tx: Tx,
+  context: Context,
+  workspaceId: string,
+  lock = false,
+): Promise<WritableWorkspace> {
   const visible = await loadWorkspace(tx, context, { workspaceId }, lock);
   const workspace = grantWorkspace(visible, "can-create-state-versions");
   if (workspace.lockedByType === null)

@@ -25,7 +25,7 @@ import { newStateVersion } from "../rules.ts";
 import { discardVersions, findStateVersion, findSuccession, insertStateVersion, stateVersionViewIn } from "../store.ts";
 import { recordDiscarded } from "../writes.ts";
 import { loadWritableWorkspace } from "./creation.ts";
-import { StateParser, processingJob, type ParsedState } from "./reading.ts";
+import { StateParser, processingJob, type ParsedState } from "./parsing.ts";
 import { finalizeUpload, uploads } from "./upload.ts";
 import type { StateUploadGrant } from "./upload-urls.ts";
 

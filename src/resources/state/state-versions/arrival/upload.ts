@@ -8,7 +8,7 @@ import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { type AppError, attributeFault, conflict, forbidden, invalid, notFound } from "../../../../kernel/errors.ts";
 import { actorOfToken } from "../../../identity/authentication-tokens/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
-import { hasLeaseEnded } from "../../../register/workspaces/holder.ts";
+import { hasLeaseEnded } from "../../../register/workspaces/lock-holder.ts";
 import { recordEvent } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import {
@@ -19,13 +19,13 @@ import {
   receiveContent,
   type StoredContent,
 } from "../../../shared/contents/contents.ts";
-import { uploadLimit } from "../../../shared/contents/crowd.ts";
+import { uploadLimit } from "../../../shared/contents/concurrency-limit.ts";
 import { stateVersionOwner, stateLimit } from "../kinds.ts";
 import { lineageObstacle, creatorOf } from "../rules.ts";
 import { findForUpload, updateStateVersion } from "../store.ts";
 import { findPreviousVersion } from "../reads.ts";
-import { recordArrival } from "./outcome.ts";
-import { StateParser, processingJob, type ParsedState, rowsFromState } from "./reading.ts";
+import { recordArrival } from "./record-arrival.ts";
+import { StateParser, processingJob, type ParsedState, rowsFromState } from "./parsing.ts";
 import type { StateUploadGrant } from "./upload-urls.ts";
 
 type ByteStream = AsyncIterable<Uint8Array>;
@@ -147,7 +147,11 @@ async function load(tx: Tx, right: StateUploadGrant, lock = false): Promise<Uplo
 }
 
 /** Raises `forbidden` or `not-found` if the version's creator can no longer write the workspace's state. */
-async function requireWriter(tx: Tx, context: Context, { workspaceId, createdByTokenId }: UploadedVersion): Promise<void> {
+async function requireWriter(
+  tx: Tx,
+  context: Context,
+  { workspaceId, createdByTokenId }: UploadedVersion,
+): Promise<void> {
   const actor = await actorOfToken(tx, createdByTokenId ?? "");
   if (actor === undefined)
     throw forbidden(

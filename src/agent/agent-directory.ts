@@ -1,0 +1,166 @@
+/** The agent's directory: makes sure that only one agent uses it, cleans up after an earlier agent, and writes the certificate bundle. */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { SettingError } from "../kernel/settings.ts";
+import { foldersOf } from "./job-directory.ts";
+import { removeTree } from "./files.ts";
+import type { ClaimedJobDocument } from "./job.ts";
+import { logLine } from "./log-line.ts";
+import { isRoot } from "../sandbox/choose.ts";
+import { killAllProcesses, runMark } from "../sandbox/process.ts";
+import { claimName } from "../sandbox/uids.ts";
+import { saveLostState } from "./state.ts";
+
+export interface ClaimedDirectory {
+  readonly path: string;
+  readonly release: () => void;
+}
+
+/** A killed agent can take a moment to exit after its successor has started. */
+const othersEnd = { tries: 50, pauseMs: 100 };
+
+/** Creates the directory and claims it for this process. Throws SettingError if another agent uses it. */
+export async function claimDirectory(directory: string): Promise<ClaimedDirectory> {
+  try {
+    createDirectories(directory);
+  } catch (error) {
+    throw new SettingError(
+      `The directory ${directory} can't be used (${(error as Error).message}). Set CADASTRE_AGENT_DIRECTORY to another one.`,
+    );
+  }
+  const path = realpathSync(directory);
+  const file = join(path, "agent.pid");
+  const { dev, ino } = statSync(path);
+  for (let tries = 1; ; tries += 1) {
+    const other = otherOwner(file);
+    // Older versions only check the file. Of two agents that start at the same time, only one gets the name.
+    const hold = other === undefined ? await claimName(`cadastre-agent-home-${dev}-${ino}`) : undefined;
+    if (hold !== undefined) {
+      writeFileSync(file, identity(process.pid), { mode: 0o600 });
+      return { path, release: () => hold.close() };
+    }
+    if (tries >= othersEnd.tries)
+      throw new SettingError(
+        `Another agent${other === undefined ? "" : ` (process ${other})`} uses ${path}. Give each agent its own CADASTRE_AGENT_DIRECTORY.`,
+      );
+    await pause(othersEnd.pauseMs);
+  }
+}
+
+/** The process that wrote the file, if it is another one that still runs. */
+function otherOwner(file: string): number | undefined {
+  const written = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const pid = Number.parseInt(written, 10);
+  return written !== "" && pid !== process.pid && written === identity(pid) ? pid : undefined;
+}
+
+/** The users of jobs can traverse these directories, but not list or read them. */
+export function createDirectories(directory: string): void {
+  const mode = isRoot() ? 0o711 : 0o700;
+  for (const path of [directory, join(directory, "jobs")]) {
+    mkdirSync(path, { recursive: true, mode });
+    chmodSync(path, mode);
+  }
+  mkdirSync(join(directory, "spool"), { recursive: true, mode: 0o700 });
+}
+
+/** PID and start time, because PIDs are reused. */
+function identity(pid: number): string {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
+    return `${pid} ${fields[19]}`;
+  } catch {
+    return `${pid}`;
+  }
+}
+
+/** Cleans up after a killed agent: kills its processes, saves the states of applies, and removes the rest. */
+export async function cleanDirectory(home: string, lost: string, say: (line: string) => void): Promise<void> {
+  for (const name of await readdir(join(home, "jobs"))) {
+    const reason = "an earlier agent was killed";
+    await cleanUpJob({ home, lost, job: { runId: name, phase: "apply", id: "" }, reason }, say);
+  }
+  for (const name of await readdir(join(home, "spool"))) await removeTree(join(home, "spool", name));
+}
+
+export interface AbandonedJob {
+  readonly home: string;
+  readonly lost: string;
+  readonly job: Pick<ClaimedJobDocument, "runId" | "phase" | "id">;
+  /** Why the job was abandoned, for the log. */
+  readonly reason: string;
+}
+
+export async function cleanUpJob(
+  { home, lost, job, reason }: AbandonedJob,
+  say: (line: string) => void,
+): Promise<void> {
+  const { root, spool } = foldersOf(home, job);
+  killAllProcesses({ uid: undefined, mark: runMark(job.runId) });
+  for (const file of statesIn(join(root, "configuration"))) {
+    const kept = await saveLostState(lost, job, root, file).catch(() => undefined);
+    if (kept !== undefined) say(logLine("state saved", { run: job.runId, file: kept, reason }));
+  }
+  await removeTree(root);
+  if (job.id !== "") await removeTree(spool);
+}
+
+const depthMax = 8;
+
+/** State files by name; doesn't follow links. */
+function statesIn(folder: string, depth = 0): string[] {
+  if (depth > depthMax) return [];
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return entry.name === ".terraform" ? [] : statesIn(path, depth + 1);
+      return entry.name === "terraform.tfstate" && entry.isFile() ? [path] : [];
+    });
+  } catch {
+    return [];
+  }
+}
+
+const systemBundles = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
+
+/** For the connections of this process. Throws SettingError. */
+export function trustCertificates(ca: string): void {
+  setDefaultCACertificates([...getCACertificates("default"), readCertificates(ca)]);
+}
+
+/** Writes the system's certificates and the configured ones to one file, for engines and git. Throws SettingError. */
+export function writeCertificates(home: string, extra: string): string {
+  const own = readCertificates(extra);
+  const bundle = systemBundles.find((path) => existsSync(path));
+  mkdirSync(join(home, "etc"), { recursive: true, mode: 0o755 });
+  const path = join(home, "etc", "ca.pem");
+  writeFileSync(path, `${bundle === undefined ? "" : readFileSync(bundle, "utf8")}\n${own}`, { mode: 0o644 });
+  return path;
+}
+
+/** Throws SettingError. */
+function readCertificates(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new SettingError(`CADASTRE_AGENT_CA can't be read (${(error as Error).message}).`);
+  }
+  if (!text.includes("-----BEGIN CERTIFICATE-----"))
+    throw new SettingError(`CADASTRE_AGENT_CA must be the path of a PEM file with certificates; ${path} has none.`);
+  return text;
+}

@@ -1,0 +1,123 @@
+/** The directory of a job, with its paths on this machine and inside the sandbox. It is created for each phase and removed after it. */
+import { chmod, mkdir, realpath, stat } from "node:fs/promises";
+import { join, normalize, relative, sep } from "node:path";
+import { giveTo, removeTree, writeNew } from "./files.ts";
+import type { ClaimedJobDocument } from "./job.ts";
+import { ConfigurationFault } from "./overrides.ts";
+import type { Mounts, Sandbox } from "../sandbox/launch.ts";
+import { stateFile } from "./state.ts";
+
+export interface DirectoryOptions {
+  /** The agent's directory. */
+  readonly base: string;
+  readonly sandbox: Sandbox;
+  readonly slot: number;
+  readonly mounts: Omit<Mounts, "job">;
+}
+
+export class JobDirectory {
+  readonly root: string;
+  /** For the agent's own files, which programs of the job can't see. */
+  readonly spool: string;
+  readonly mounts: Mounts;
+  readonly inside: Mounts;
+  readonly uid: number | undefined;
+  readonly #workspaceName: string;
+  #workingDirectory = "";
+
+  constructor(
+    job: Pick<ClaimedJobDocument, "runId" | "id" | "workspaceName">,
+    { base, sandbox, slot, mounts }: DirectoryOptions,
+  ) {
+    const { root, spool } = foldersOf(base, job);
+    this.root = root;
+    this.spool = spool;
+    this.mounts = { ...mounts, job: this.root };
+    this.inside = sandbox.inside(this.mounts);
+    this.uid = sandbox.uidOf(slot);
+    this.#workspaceName = job.workspaceName;
+  }
+
+  async make(): Promise<void> {
+    await this.remove();
+    await mkdir(this.root, { mode: 0o700 });
+    await mkdir(this.spool, { mode: 0o700 });
+    for (const name of ["home", "tmp", "private", "output"]) await mkdir(join(this.root, name), { mode: 0o700 });
+  }
+
+  async remove(): Promise<void> {
+    await removeTree(this.root);
+    await removeTree(this.spool);
+  }
+
+  get configuration(): string {
+    return join(this.root, "configuration");
+  }
+
+  /** Where the engine runs, inside the configuration. */
+  get workingDirectory(): string {
+    return join(this.configuration, this.#workingDirectory);
+  }
+
+  get stateFile(): string {
+    return stateFile(this.workingDirectory, this.#workspaceName);
+  }
+
+  /** Path of a downloaded file until it is moved to the job's directory. */
+  spooled(name: string): string {
+    return join(this.spool, `${name}.fetched`);
+  }
+
+  /** The path inside the sandbox. */
+  insideOf(path: string): string {
+    return join(this.inside.job, relative(this.root, path));
+  }
+
+  /** Throws ConfigurationFault if the working directory doesn't exist or is outside the configuration. */
+  async enter(workingDirectory: string): Promise<void> {
+    const named = normalize(workingDirectory.replace(/^\/+/, ""));
+    const outside = () =>
+      new ConfigurationFault(
+        `The working directory '${workingDirectory}' is outside the configuration. Change it in the workspace's settings.`,
+      );
+    if (named === ".." || named.startsWith(`..${sep}`)) throw outside();
+    this.#workingDirectory = named === "." ? "" : named;
+    const configuration = await realpath(this.configuration);
+    let real: string;
+    try {
+      real = await realpath(this.workingDirectory);
+      if (!(await stat(real)).isDirectory()) throw new Error("not a directory");
+    } catch {
+      throw new ConfigurationFault(
+        `The configuration doesn't contain the workspace's working directory '${workingDirectory}'. Upload the whole configuration, or change the setting.`,
+      );
+    }
+    if (real !== configuration && !real.startsWith(configuration + sep)) throw outside();
+    // From here on the real path, so that reads and writes don't follow links.
+    this.#workingDirectory = relative(configuration, real);
+  }
+
+  /** Writes a file outside the configuration; returns its path inside the sandbox. */
+  async writePrivate(name: string, text: string): Promise<string> {
+    const path = join(this.root, "private", name);
+    await writeNew(path, text);
+    return this.insideOf(path);
+  }
+
+  /** Makes the job's user the owner of everything. */
+  async give(): Promise<void> {
+    if (this.uid !== undefined) await giveTo(this.root, this.uid);
+    await chmod(this.root, 0o700);
+  }
+}
+
+/** Named by the run, not by the phase: without bubblewrap, plan and apply must use the same path. */
+export function foldersOf(
+  base: string,
+  { runId, id }: Pick<ClaimedJobDocument, "runId" | "id">,
+): { root: string; spool: string } {
+  return { root: join(base, "jobs", safeName(runId)), spool: join(base, "spool", safeName(id)) };
+}
+
+/** Ids come from the server; they must not become more than one path segment. */
+const safeName = (id: string) => id.replace(/[^\w-]/g, "_");

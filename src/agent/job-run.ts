@@ -1,0 +1,219 @@
+/**
+ * Runs one job: enforces the timeout and the disk limit, reports the result once, and cleans up. It must not report a job that was lost:
+ * that would contradict the agent that has it now.
+ */
+import { realpathSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { ArchiveFault } from "../archive/faults.ts";
+import { Fenced, JobClient, type PhaseResult, type JobSignal } from "./client.ts";
+import { JobDirectory } from "./job-directory.ts";
+import { programOf, titleOf } from "./engines.ts";
+import { EngineFault, Execution } from "./execution.ts";
+import { sizeOf } from "./files.ts";
+import type { ClaimedJobDocument } from "./job.ts";
+import { RunLog } from "./log.ts";
+import { logLine } from "./log-line.ts";
+import { masked } from "./masking.ts";
+import { ConfigurationFault } from "./overrides.ts";
+import { apply, plan } from "./phases.ts";
+import type { Cgroup } from "../sandbox/cgroup.ts";
+import type { Mounts, Sandbox } from "../sandbox/launch.ts";
+import { ServerRejection, type ServerConnection } from "./server.ts";
+import type { AgentSettings } from "./settings.ts";
+import { accessiblePath } from "./accessible-paths.ts";
+import { saveLostState } from "./state.ts";
+import { Stopper, type StopReason } from "./stopper.ts";
+import { secretsOf } from "./variables.ts";
+
+/** A failed apply is not reported earlier than this after its start (see `#holdBack`). */
+const failureMsMin = 3_000;
+
+export interface JobRunOptions {
+  readonly slot: number;
+  readonly settings: AgentSettings;
+  readonly server: ServerConnection;
+  readonly sandbox: Sandbox;
+  readonly cgroup: Cgroup | undefined;
+  readonly mounts: Omit<Mounts, "job" | "engine">;
+  /** Directory for states that the server no longer accepts. */
+  readonly lost: string;
+  readonly say: (line: string) => void;
+}
+
+const diskCheckMs = 3000;
+
+/** Engines can be links; the sandbox needs their targets. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+export class JobRun {
+  readonly #job: ClaimedJobDocument;
+  readonly #options: JobRunOptions;
+  readonly #lost = new AbortController();
+  readonly #stopper: Stopper;
+  readonly #client: JobClient;
+  readonly #directory: JobDirectory;
+  readonly #log: RunLog;
+  readonly #secrets: readonly string[];
+
+  constructor(job: ClaimedJobDocument, options: JobRunOptions) {
+    const { settings, server, sandbox, slot, mounts } = options;
+    this.#job = job;
+    this.#options = options;
+    this.#secrets = secretsOf(job);
+    this.#stopper = new Stopper(job.phase);
+    this.#client = new JobClient(server, settings.agentToken, job, this.#lost.signal);
+    const program = realPath(programOf(settings.engines, job.engine ?? settings.engine, job.engineVersion));
+    const base = settings.agentDirectory;
+    const engine = sandbox.uidOf(slot) === undefined ? program : accessiblePath(program, base);
+    this.#directory = new JobDirectory(job, { base, sandbox, slot, mounts: { ...mounts, engine } });
+    this.#log = new RunLog({
+      send: (offset, bytes) => this.#client.log(offset, bytes),
+      // The server adds one byte at each end.
+      bytesMax: job.logBytesMax - 2,
+      secrets: this.#secrets,
+    });
+  }
+
+  /** `shutdown` kills the engine; the state is still uploaded. */
+  handleSignal(signal: JobSignal | "shutdown"): void {
+    if (signal === "shutdown") this.#stopper.kill("shutdown");
+    else if (signal === "kill") this.#stopper.kill("canceled");
+    else this.#stopper.interrupt("canceled");
+  }
+
+  abandon(reason: string): void {
+    this.#lost.abort(new Fenced(reason));
+  }
+
+  async execute(): Promise<void> {
+    const { say } = this.#options;
+    const { runId: run, phase, organizationName, workspaceName } = this.#job;
+    this.#lost.signal.addEventListener("abort", () => this.#stopper.kill("lost"));
+    const limits = this.#watchLimits();
+    const startedAt = performance.now();
+    say(logLine("job started", { run, phase, workspace: `${organizationName}/${workspaceName}` }));
+    try {
+      const outcome = await this.#outcome();
+      await this.#log.end();
+      await this.#holdBack(outcome, startedAt);
+      await this.#client.finish({ ...outcome, errorMessage: this.#masked(outcome.errorMessage) });
+      say(logLine("job finished", { run, phase, result: outcome.result }));
+    } catch (error) {
+      await this.#abandon(error);
+    } finally {
+      this.#stopper.end();
+      limits();
+      await this.#directory
+        .remove()
+        .catch((error: Error) => say(logLine("job directory not removed", { run, phase, error: error.message })));
+    }
+  }
+
+  async #outcome(): Promise<PhaseResult> {
+    try {
+      await this.#directory.make();
+      const execution = new Execution(this.#executionOptions());
+      await execution.prepare();
+      return await (this.#job.phase === "plan" ? plan(execution) : apply(execution));
+    } catch (error) {
+      if (this.#lost.signal.aborted || error instanceof Fenced) throw error;
+      return this.#failed(error);
+    }
+  }
+
+  #executionOptions() {
+    const { settings, server, sandbox, cgroup } = this.#options;
+    const engine = { product: this.#job.engine ?? settings.engine, version: this.#job.engineVersion };
+    return {
+      job: this.#job,
+      engine,
+      client: this.#client,
+      log: this.#log,
+      directory: this.#directory,
+      sandbox,
+      cgroup,
+      stopper: this.#stopper,
+      serverUrl: server.url,
+      providerDirect: settings.providerDirect ?? settings.providerMirror === undefined,
+    };
+  }
+
+  /** The result of a phase that failed outside the engine. */
+  async #failed(error: unknown): Promise<PhaseResult> {
+    const { reason } = this.#stopper;
+    if (reason === "canceled") return { result: "canceled" };
+    const sentence = reason === undefined ? this.#sentenceOf(error) : this.#stopSentence(reason);
+    const isLogged = reason === undefined && error instanceof EngineFault && error.isLogged;
+    if (!isLogged) await this.#log.say(`\n${sentence}`);
+    return { result: "errored", errorMessage: sentence };
+  }
+
+  #sentenceOf(error: unknown): string {
+    const { message, stack } = error as Error;
+    const foreseen = [ConfigurationFault, EngineFault, ArchiveFault, ServerRejection];
+    if (foreseen.some((kind) => error instanceof kind)) return message;
+    const { runId: run, phase } = this.#job;
+    this.#options.say(logLine("job failed unexpectedly", { run, phase, error: this.#masked(stack ?? message) }));
+    return `The agent failed to run this job (${message}). See the agent's log.`;
+  }
+
+  #stopSentence(reason: StopReason): string {
+    const { settings } = this.#options;
+    const title = titleOf(this.#job.engine ?? settings.engine);
+    if (reason === "timed-out")
+      return `${title} was stopped: the ${this.#job.phase} took longer than its timeout of ${this.#job.timeoutSeconds} seconds.`;
+    if (reason === "disk")
+      return `${title} was stopped: the job's directory exceeded its limit of ${settings.jobDiskMegabytes} MB.`;
+    return `${title} was stopped: the agent was shut down.`;
+  }
+
+  #watchLimits(): () => void {
+    const timeout = setTimeout(() => this.#stopper.interrupt("timed-out"), this.#job.timeoutSeconds * 1000);
+    let checking: Promise<void> | undefined;
+    const timer = setInterval(() => {
+      checking ??= this.#checkDisk().finally(() => (checking = undefined));
+    }, diskCheckMs);
+    return () => {
+      clearTimeout(timeout);
+      clearInterval(timer);
+    };
+  }
+
+  async #checkDisk(): Promise<void> {
+    const bytesMax = this.#options.settings.jobDiskMegabytes * 2 ** 20;
+    if ((await sizeOf(this.#directory.root, bytesMax)) > bytesMax) this.#stopper.kill("disk");
+  }
+
+  /**
+   * Between a plan and an automatic apply, CLIs read the run once more. If it has already errored, they take it for a failed plan and never
+   * show why the apply failed.
+   */
+  async #holdBack({ result }: PhaseResult, startedAt: number): Promise<void> {
+    if (this.#job.phase === "apply" && result === "errored")
+      await pause(startedAt + failureMsMin - performance.now(), undefined, { signal: this.#lost.signal });
+  }
+
+  async #abandon(error: unknown): Promise<void> {
+    const { say, lost } = this.#options;
+    const { runId: run, phase } = this.#job;
+    const reason = this.#lost.signal.aborted ? (this.#lost.signal.reason as Error).message : (error as Error).message;
+    say(logLine("job abandoned", { run, phase, reason }));
+    const kept = await saveLostState(lost, this.#job, this.#directory.root, this.#directory.stateFile).catch(
+      (failure: Error) => {
+        say(logLine("state not saved", { run, phase, error: failure.message }));
+        return undefined;
+      },
+    );
+    if (kept !== undefined) say(logLine("state saved", { run, file: kept, reason }));
+  }
+
+  #masked<Text extends string | null | undefined>(text: Text): Text {
+    return (typeof text === "string" ? masked(this.#secrets, text) : text) as Text;
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * Imports one resource: finds it here by an earlier import or by its name, otherwise creates it, and records the link. It must not change
+ * what was imported before, nor recreate what was deleted here. A dry run takes the same path and writes nothing.
+ */
+import { Capability } from "../../access/capability.ts";
+import type { Tx } from "../../database/database.ts";
+import { aliases } from "../../jsonapi/aliases.ts";
+import type { ResourceDefinition } from "../../jsonapi/define.ts";
+import { AppError } from "../../kernel/errors.ts";
+import { fold } from "../../kernel/text.ts";
+import type { Context } from "../../resources/shared/context.ts";
+import { LocalApi } from "../local-api.ts";
+import type { SourceServer } from "../source-server.ts";
+import type { ImportReport } from "../report.ts";
+import { type ImportLink, readLinks, writeLinks } from "../store.ts";
+import { listAll, bodyOf, type JsonObject, MissingResource, textOf, type ResourceObject } from "../wire.ts";
+
+export interface ImportRequest {
+  readonly context: Context;
+  readonly source: SourceServer;
+  /** Name of the organization on the source server. */
+  readonly from: string;
+  /** Name of the organization here. */
+  readonly to: string;
+  readonly dry: boolean;
+  readonly concurrency: number;
+  readonly report: ImportReport;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The resources of one kind that exist here. */
+export interface ExistingResources {
+  /** Ids by natural key, which is usually the case-folded name. */
+  readonly byKey: ReadonlyMap<string, string>;
+  readonly ids: ReadonlySet<string>;
+}
+
+const noResources: ExistingResources = { byKey: new Map(), ids: new Set() };
+
+/** Stands for the id of a resource that a dry run would have created. */
+const placeholderId = (sourceId: string) => `placeholder ${sourceId}`;
+export const isPlaceholder = (id: string): boolean => id.startsWith("placeholder ");
+
+/** A resource of the source server that is to be imported. */
+export interface ImportItem {
+  /** A JSON:API type, or the name of a step. */
+  readonly kind: string;
+  readonly sourceId: string;
+  /** Its name in the report. */
+  readonly label: string;
+  readonly key?: string;
+  readonly existing: ExistingResources;
+  /** Returns the new id. Throws AppError. */
+  readonly create: () => Promise<string>;
+}
+
+const issueCapability = Capability.issuer("import");
+
+export class Importer {
+  readonly api: LocalApi;
+  readonly source: SourceServer;
+  readonly report: ImportReport;
+  readonly request: ImportRequest;
+  readonly dry: boolean;
+  readonly #sourceKey: string;
+  #links = new Map<string, string>();
+  #imported = new Set<string>();
+  #organizationId: string | undefined;
+
+  constructor(request: ImportRequest) {
+    this.request = request;
+    this.api = new LocalApi(request.context);
+    this.source = request.source;
+    this.report = request.report;
+    this.dry = request.dry;
+    this.#sourceKey = `${request.source.base} ${request.from}`;
+  }
+
+  /** A path of the API below the organization here. */
+  localPath = (rest: string): string => `/organizations/${encodeURIComponent(this.request.to)}${rest}`;
+  /** A path of the API below the organization on the source server. */
+  sourcePath = (rest: string): string => `/organizations/${encodeURIComponent(this.request.from)}${rest}`;
+
+  /** Loads the links of earlier imports into this organization. Call it once the organization exists. */
+  async useOrganization(organizationId: string): Promise<void> {
+    this.#organizationId = organizationId;
+    const links = await readLinks(this.request.context.database.reader, organizationId, this.#sourceKey);
+    this.#links = new Map(links.map(({ kind, sourceId, ourId }) => [`${kind} ${sourceId}`, ourId]));
+    this.#imported = new Set(links.map(({ kind, ourId }) => `${kind} ${ourId}`));
+  }
+
+  /** The id here of a resource of the source; undefined if it was not imported. */
+  localIdOf = (kind: string, sourceId: string | undefined): string | undefined =>
+    sourceId === undefined ? undefined : this.#links.get(`${kind} ${sourceId}`);
+
+  wasImported = (kind: string, ourId: string): boolean => this.#imported.has(`${kind} ${ourId}`);
+
+  /** Records links, in the given transaction or in a new one. */
+  async link(links: readonly ImportLink[], tx?: Tx): Promise<void> {
+    for (const { kind, sourceId, ourId } of links) {
+      this.#links.set(`${kind} ${sourceId}`, ourId);
+      this.#imported.add(`${kind} ${ourId}`);
+    }
+    const organizationId = this.#organizationId;
+    if (this.dry || organizationId === undefined) return;
+    const owner = { organizationId, source: this.#sourceKey };
+    const capability = issueCapability(organizationId);
+    if (tx !== undefined) await writeLinks(tx, capability, owner, links);
+    else await this.request.context.database.write((own) => writeLinks(own, capability, owner, links));
+  }
+
+  /** The resources that exist here at this path, by name unless `keyOf` is given. */
+  async listExisting(
+    path: string,
+    keyOf: (thing: ResourceObject) => string | undefined = nameKey,
+  ): Promise<ExistingResources> {
+    if (this.#organizationId === undefined) return noResources;
+    const things = await listAll(this.api, path);
+    return {
+      byKey: new Map(things.map((thing) => [keyOf(thing) ?? thing.id, thing.id])),
+      ids: new Set(things.map(({ id }) => id)),
+    };
+  }
+
+  /** Like `listExisting`, for the children of a resource that a dry run may not have created. */
+  async listExistingOf(
+    ourId: string,
+    path: string,
+    keyOf?: (thing: ResourceObject) => string | undefined,
+  ): Promise<ExistingResources> {
+    return isPlaceholder(ourId) ? noResources : this.listExisting(path, keyOf);
+  }
+
+  /** Returns the id here; undefined if it can't be imported, which is then in the report. */
+  async importOne({ kind, sourceId, label, key, existing, create }: ImportItem): Promise<string | undefined> {
+    this.request.signal?.throwIfAborted();
+    const linked = this.localIdOf(kind, sourceId);
+    if (linked !== undefined && (existing.ids.has(linked) || isPlaceholder(linked))) {
+      this.report.count(kind, "here");
+      return linked;
+    }
+    if (linked !== undefined) {
+      this.report.left(kind, label, "it was imported before and has been deleted here since");
+      return undefined;
+    }
+    const known = existing.byKey.get(key ?? fold(label));
+    if (known !== undefined) {
+      await this.link([{ kind, sourceId, ourId: known }]);
+      this.report.count(kind, "here");
+      return known;
+    }
+    const created = await this.attempt(kind, label, async () => (this.dry ? placeholderId(sourceId) : create()));
+    if (created === undefined) return undefined;
+    await this.link([{ kind, sourceId, ourId: created }]);
+    this.report.count(kind, "brought");
+    return created;
+  }
+
+  /** Runs a step that must happen only once over all imports. Returns whether it ran now. */
+  async runOnce(kind: string, sourceId: string, label: string, work: () => Promise<void>): Promise<boolean> {
+    if (this.localIdOf(kind, sourceId) !== undefined) return false;
+    const done = await this.attempt(kind, label, async () => {
+      if (!this.dry) await work();
+      return true;
+    });
+    if (done === undefined) return false;
+    await this.link([{ kind, sourceId, ourId: "done" }]);
+    return true;
+  }
+
+  /** Returns undefined if this server rejects it or the source doesn't provide it; the reason is then in the report. */
+  async attempt<T>(kind: string, label: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (reason === undefined) throw error;
+      this.report.left(kind, label, reason);
+      return undefined;
+    }
+  }
+
+  /** Lists resources of the source; undefined if it doesn't provide the list, which is then in the report. */
+  async listSource(kind: string, label: string, path: string): Promise<ResourceObject[] | undefined> {
+    try {
+      return await listAll(this.source, path);
+    } catch (error) {
+      if (!(error instanceof MissingResource)) throw error;
+      this.report.gap(kind, label, error.message);
+      return undefined;
+    }
+  }
+
+  /** Lists resources that a source may not support; empty if it doesn't. */
+  async listSourceIfAny(path: string): Promise<ResourceObject[]> {
+    try {
+      return await listAll(this.source, path);
+    } catch (error) {
+      if (error instanceof MissingResource) return [];
+      throw error;
+    }
+  }
+
+  /** Creates a resource. Rejected attributes are left out and reported, unless they are required. Throws AppError. */
+  async create(
+    item: { kind: string; label: string },
+    method: "POST" | "PATCH",
+    path: string,
+    body: ResourceBody,
+  ): Promise<string> {
+    const attributes: Record<string, unknown> = { ...body.attributes };
+    for (;;) {
+      try {
+        const thing = await this.api.send(method, path, bodyOf(body.type, attributes, body.relationships));
+        return thing?.id ?? "";
+      } catch (error) {
+        const refused = refusedAttributes(error, attributes, body.required ?? ["name"]);
+        if (refused.length === 0) throw error;
+        for (const { name, reason } of refused) {
+          Reflect.deleteProperty(attributes, name);
+          this.report.gap(item.kind, `${item.label}, ${name}`, `${reason}; the default is used instead`);
+        }
+      }
+    }
+  }
+}
+
+export interface ResourceBody {
+  readonly type: string;
+  readonly attributes: JsonObject;
+  readonly relationships?: JsonObject;
+  /** Attributes without which the resource can't be created. */
+  readonly required?: readonly string[];
+}
+
+const nameKey = (thing: ResourceObject) => {
+  const name = textOf(thing, "name");
+  return name === undefined ? undefined : fold(name);
+};
+
+function refusedAttributes(error: unknown, attributes: JsonObject, required: readonly string[]) {
+  if (!(error instanceof AppError) || error.code !== "invalid") return [];
+  const named = error.faults.flatMap(({ pointer = "", detail }) => {
+    const name = /^\/data\/attributes\/([^/]+)/.exec(pointer)?.[1] ?? "";
+    return name in attributes && !required.includes(name) ? [{ name, reason: detail }] : [];
+  });
+  return [...new Map(named.map((each) => [each.name, each])).values()];
+}
+
+/** Why one resource can't be imported; undefined for errors that end the whole import. */
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof MissingResource) return error.message;
+  if (!(error instanceof AppError)) return undefined;
+  const fatal = ["unavailable", "internal", "unauthorized"].includes(error.code);
+  return fatal ? undefined : error.faults.map(({ detail }) => detail).join("; ");
+}
+
+/** The attributes that can be set on creation; null values are left out. */
+export function writableAttributes(
+  { attributes }: ResourceObject,
+  definition: ResourceDefinition,
+  except: readonly string[] = [],
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(definition.attributes).flatMap(([name, attribute]) => {
+      if (attribute.create === "never" || except.includes(name)) return [];
+      const value = attributes[name] ?? attributes[aliases[name] ?? ""];
+      return value === undefined || value === null ? [] : [[name, value]];
+    }),
+  );
+}

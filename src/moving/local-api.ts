@@ -1,0 +1,142 @@
+/** Calls the operations of this server's own API as the operator, without HTTP, under the same rules and with the same audit events. */
+import type {
+  DocumentAnswer,
+  ListAnswer,
+  HttpMethod,
+  Operation,
+  Resource,
+  ResourceDefinition,
+} from "../jsonapi/define.ts";
+import { writeResource, writeResources } from "../jsonapi/document.ts";
+import { parseBody } from "../jsonapi/input.ts";
+import { type Page as AskedPage, parseQuery, type RawQuery } from "../jsonapi/query.ts";
+import { AppError } from "../kernel/errors.ts";
+import { camel } from "../kernel/names.ts";
+import { resources } from "../resources/index.ts";
+import type { Context } from "../resources/shared/context.ts";
+import { noIfMatch } from "../resources/shared/preconditions.ts";
+import {
+  MissingResource,
+  type OrganizationReader,
+  type ResourcePage,
+  type ResourceObject,
+  resourceOf,
+  resourcesOf,
+} from "./wire.ts";
+
+interface LocalRoute {
+  readonly resource: Resource<Context>;
+  readonly id: string;
+  readonly operation: Operation;
+  readonly answered: ResourceDefinition;
+  readonly segments: readonly string[];
+}
+
+const routes: readonly LocalRoute[] = resources.flatMap((resource) =>
+  Object.entries(resource.definition.operations).map(([id, operation]) => ({
+    resource,
+    id,
+    operation,
+    answered:
+      operation.answers === undefined
+        ? resource.definition
+        : (resources.find(({ definition }) => definition.type === operation.answers)?.definition ??
+          resource.definition),
+    segments: operation.path.split("/"),
+  })),
+);
+
+const isParameter = (segment: string) => segment.startsWith(":");
+
+/** If several routes match, the one with the most literal segments wins. */
+function routeFor(method: HttpMethod, path: string): LocalRoute {
+  const given = path.split("/");
+  const literalCount = ({ segments }: LocalRoute) => segments.filter((segment) => !isParameter(segment)).length;
+  const [found] = routes
+    .filter(({ operation, segments }) => operation.method === method && segments.length === given.length)
+    .filter(({ segments }) => segments.every((segment, at) => isParameter(segment) || segment === given[at]))
+    .toSorted((one, other) => literalCount(other) - literalCount(one));
+  if (found === undefined) throw new Error(`no operation at ${method} ${path}`);
+  return found;
+}
+
+function paramsOf({ segments }: LocalRoute, path: string): Record<string, string> {
+  const given = path.split("/");
+  return Object.fromEntries(
+    segments.flatMap((segment, at) =>
+      isParameter(segment) ? [[camel(segment.slice(1)), decodeURIComponent(given[at] ?? "")]] : [],
+    ),
+  );
+}
+
+const queryOf = (query: URLSearchParams): RawQuery => new Map([...query].map(([name, value]) => [name, [value]]));
+
+export class LocalApi implements OrganizationReader {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Returns undefined if the operation answers without a document. Throws AppError. */
+  async send(method: Exclude<HttpMethod, "GET">, path: string, body?: unknown): Promise<ResourceObject | undefined> {
+    const { answer, route } = await this.#call(method, path, new URLSearchParams(), body);
+    const { view } = (answer ?? {}) as Partial<DocumentAnswer<unknown>>;
+    return view === undefined ? undefined : resourceOf(JSON.parse(writeResource(route.answered, view)));
+  }
+
+  async get(path: string): Promise<ResourceObject> {
+    const [plain = "", query] = path.split("?");
+    const { answer, route } = await this.#read(plain, new URLSearchParams(query));
+    const thing = resourceOf(JSON.parse(writeResource(route.answered, (answer as DocumentAnswer<unknown>).view)));
+    if (thing === undefined) throw new MissingResource(`${path} is not a document`);
+    return thing;
+  }
+
+  async find(path: string): Promise<ResourceObject | undefined> {
+    try {
+      return await this.get(path);
+    } catch (error) {
+      if (error instanceof MissingResource) return undefined;
+      throw error;
+    }
+  }
+
+  async *pages(path: string): AsyncGenerator<ResourcePage> {
+    const [plain = "", text] = path.split("?");
+    for (let number = 1; ; number += 1) {
+      const query = new URLSearchParams(text);
+      query.set("page[number]", String(number));
+      query.set("page[size]", "100");
+      const { answer, route, page } = await this.#read(plain, query);
+      const { views, totalCount, hasMore, included = [] } = answer as ListAnswer<unknown>;
+      yield {
+        resources: resourcesOf(JSON.parse(writeResources(route.answered, views))),
+        included: included.map(({ definition, view }) => JSON.parse(writeResource(definition, view)) as ResourceObject),
+      };
+      if (!(hasMore ?? (totalCount ?? 0) > page.number * page.size)) return;
+    }
+  }
+
+  async #read(path: string, query: URLSearchParams) {
+    try {
+      return await this.#call("GET", path, query, undefined);
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not-found") throw new MissingResource(`${path} doesn't exist`);
+      throw error;
+    }
+  }
+
+  async #call(method: HttpMethod, path: string, query: URLSearchParams, body: unknown) {
+    const route = routeFor(method, path);
+    const { resource, operation, id } = route;
+    const parsed = parseQuery(operation.query, queryOf(query));
+    const answer: unknown = await resource.handlers[id]?.({
+      context: { ...this.#context, ifMatch: noIfMatch },
+      params: paramsOf(route, path),
+      body: operation.body === undefined ? undefined : parseBody(resource.definition, operation.body, body),
+      query: parsed,
+    });
+    return { answer, route, page: parsed["page"] as AskedPage };
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * Reads another server of this API over HTTP: discovers the API's address, respects rate limits and retries temporary failures. It must
+ * not send the token to any other host.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError } from "../kernel/errors.ts";
+import { wholeBody } from "../kernel/streams.ts";
+import { version } from "../version.ts";
+import {
+  isObject,
+  type JsonObject,
+  MissingResource,
+  type OrganizationReader,
+  type ResourcePage,
+  type ResourceObject,
+  resourceOf,
+  resourcesOf,
+} from "./wire.ts";
+
+export interface SourceServerOptions {
+  readonly url: string;
+  readonly token: string;
+  readonly signal?: AbortSignal | undefined;
+  /** Replaced in tests. */
+  readonly pause?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+}
+
+const mediaType = "application/vnd.api+json";
+const pageSize = 100;
+/** Timeout for documents. */
+const answerMs = 60_000;
+/** Timeout for the content of a state. */
+const contentMs = 30 * 60_000;
+const attemptsMax = 8;
+/** How long one request can be delayed by rate limits. */
+const rateWaitMsMax = 10 * 60_000;
+const pauseMsMax = 30_000;
+
+const defaultPause = (ms: number, signal: AbortSignal | undefined): Promise<void> => sleep(ms, undefined, { signal });
+
+export class SourceServer implements OrganizationReader {
+  /** The API's base URL, such as `https://app.example/api/v2`. */
+  readonly base: string;
+  requests = 0;
+  readonly #origin: string;
+  readonly #options: SourceServerOptions;
+  /** No request is sent before this time, because of a rate limit. */
+  #blockedUntil = 0;
+
+  private constructor(base: string, options: SourceServerOptions) {
+    this.base = base;
+    this.#origin = new URL(base).origin;
+    this.#options = options;
+  }
+
+  /** Discovers the API and checks the token. Throws AppError. */
+  static async open(options: SourceServerOptions): Promise<SourceServer> {
+    const peer = new SourceServer(await discover(options), options);
+    await peer.get("/account/details").catch((error: unknown) => {
+      // On some servers the tokens of teams and organizations have no account.
+      if (!(error instanceof MissingResource)) throw error;
+    });
+    return peer;
+  }
+
+  async get(path: string): Promise<ResourceObject> {
+    const thing = resourceOf((await this.#document(this.base + path))["data"]);
+    if (thing === undefined) throw new MissingResource(`the response to ${path} is not a document`);
+    return thing;
+  }
+
+  /** Follows both kinds of pagination: a link to the next page, and its number. */
+  async *pages(path: string): AsyncGenerator<ResourcePage> {
+    const first = new URL(this.base + path);
+    first.searchParams.set("page[size]", String(pageSize));
+    const seen = new Set<string>();
+    for (let next: URL | undefined = first; next !== undefined && !seen.has(next.href);) {
+      seen.add(next.href);
+      const document = await this.#document(next.href);
+      yield { resources: resourcesOf(document["data"]), included: resourcesOf(document["included"]) };
+      next = this.#after(next, document);
+    }
+  }
+
+  #after(current: URL, document: JsonObject): URL | undefined {
+    const { links, meta } = document;
+    const link = isObject(links) ? links["next"] : undefined;
+    const href = isObject(link) ? link["href"] : link;
+    // The server's public host can differ from the one that we use.
+    if (typeof href === "string" && href !== "") {
+      const { pathname, search } = new URL(href, current);
+      return new URL(pathname + search, this.#origin);
+    }
+    const pagination = isObject(meta) && isObject(meta["pagination"]) ? meta["pagination"] : {};
+    const number = pagination["next-page"];
+    if (typeof number !== "number") return undefined;
+    const next = new URL(current);
+    next.searchParams.set("page[number]", String(number));
+    return next;
+  }
+
+  /** Downloads content from a URL in a document. Throws Missing; the stream fails if the download is incomplete. */
+  async content(address: string): Promise<AsyncIterable<Uint8Array>> {
+    const named = new URL(address, `${this.base}/`);
+    // The server's public host can differ from the one that we use. URLs outside the API belong to other hosts, which get no token.
+    const url = named.pathname.startsWith("/api/") ? new URL(named.pathname + named.search, this.#origin) : named;
+    const response = await this.#request(url.href, contentMs);
+    if (response.body === null) throw new MissingResource("the source returned no content");
+    return wholeBody(response);
+  }
+
+  async #document(url: string): Promise<JsonObject> {
+    for (let attempt = 0; ; attempt += 1) {
+      const response = await this.#request(url, answerMs);
+      try {
+        const document: unknown = await response.json();
+        if (isObject(document)) return document;
+        throw new Error("not an object");
+      } catch (error) {
+        this.#options.signal?.throwIfAborted();
+        if (attempt === 2)
+          throw new MissingResource(`the response to ${pathOf(url)} is not a document (${(error as Error).message})`);
+      }
+    }
+  }
+
+  /** Returns a successful response. Throws Missing for 4xx, and AppError for errors that end the import. */
+  async #request(url: string, timeoutMs: number): Promise<Response> {
+    let waitedMs = 0;
+    for (let attempt = 1; ;) {
+      await this.#waitForRateLimit();
+      const answer = await this.#once(url, timeoutMs);
+      if (answer instanceof Response && answer.ok) return answer;
+      const status = answer instanceof Response ? answer.status : undefined;
+      if (answer instanceof Response) await answer.body?.cancel().catch(() => {});
+      if (status === 429 && answer instanceof Response) {
+        const ms = resetMs(answer.headers) ?? pauseMs(attempt);
+        waitedMs += ms;
+        if (waitedMs > rateWaitMsMax) throw tooBusy(this.base);
+        this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + ms);
+        await this.#wait(ms);
+        continue;
+      }
+      throwIfFinal(status, url, this.base, new URL(url).origin === this.#origin);
+      if (attempt === attemptsMax) throw failed(answer, url, this.base);
+      await this.#wait(pauseMs(attempt));
+      attempt += 1;
+    }
+  }
+
+  async #waitForRateLimit(): Promise<void> {
+    const ms = this.#blockedUntil - performance.now();
+    if (ms > 0) await this.#wait(ms);
+  }
+
+  async #wait(ms: number): Promise<void> {
+    const { pause = defaultPause, signal } = this.#options;
+    await pause(ms, signal);
+    signal?.throwIfAborted();
+  }
+
+  /** Returns the error if there is no response. */
+  async #once(url: string, timeoutMs: number): Promise<Response | Error> {
+    const { token, signal } = this.#options;
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const isOwn = new URL(url).origin === this.#origin;
+    this.requests += 1;
+    try {
+      const response = await fetch(url, {
+        headers: {
+          accept: mediaType,
+          "user-agent": `cadastre/${version}`,
+          ...(isOwn && { authorization: `Bearer ${token}` }),
+        },
+        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      });
+      this.#slowDown(response.headers);
+      return response;
+    } catch (error) {
+      signal?.throwIfAborted();
+      return error as Error;
+    }
+  }
+
+  /** Delays further requests if this one used up the rate limit. */
+  #slowDown(headers: Headers): void {
+    if (headers.get("x-ratelimit-remaining") !== "0") return;
+    const ms = resetMs(headers);
+    if (ms !== undefined)
+      this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + Math.min(ms, pauseMsMax));
+  }
+}
+
+/** From either header, both in seconds. */
+function resetMs(headers: Headers): number | undefined {
+  for (const name of ["retry-after", "x-ratelimit-reset"]) {
+    const seconds = Number.parseFloat(headers.get(name) ?? "");
+    if (seconds >= 0 && seconds < 3600) return Math.ceil(seconds * 1000);
+  }
+  return undefined;
+}
+
+const pauseMs = (attempt: number): number => Math.min(pauseMsMax, 250 * 2 ** attempt) * (0.5 + Math.random() / 2);
+
+/** Throws for statuses that a retry can't fix. */
+function throwIfFinal(status: number | undefined, url: string, base: string, isOwn: boolean): void {
+  if (status === 401 && isOwn)
+    throw new AppError(
+      "unauthorized",
+      `${base} rejected the token. Use a token that can read the whole organization, with --token or CADASTRE_IMPORT_TOKEN.`,
+    );
+  if (status !== undefined && status >= 400 && status < 500 && status !== 408)
+    throw new MissingResource(
+      status === 404 || status === 403
+        ? `the source has no ${pathOf(url)}, or the token has no access to it (${status})`
+        : `the source rejected ${pathOf(url)} (${status})`,
+    );
+}
+
+const pathOf = (url: string): string => new URL(url).pathname.replace(/^\/api\/v2/, "");
+
+const tooBusy = (base: string) =>
+  new AppError(
+    "unavailable",
+    `${base} has limited the request rate for ten minutes. Import again later, or with a lower --concurrency. What was imported is kept.`,
+  );
+
+function failed(answer: Response | Error, url: string, base: string): Error {
+  if (answer instanceof Response && answer.status >= 500)
+    return new MissingResource(`${pathOf(url)} failed repeatedly at the source (${answer.status})`);
+  return unreachable(base, answer);
+}
+
+const unreachable = (base: string, cause: unknown) =>
+  new AppError(
+    "unavailable",
+    `${base} can't be reached (${causeOf(cause)}). Check --from and the network, and import again. What was imported is kept.`,
+  );
+
+function causeOf(error: unknown): string {
+  const { message, cause } = error as Error & { cause?: { message?: string; code?: string } };
+  return cause?.message || cause?.code || message;
+}
+
+const apiPath = /\/api\/v\d+\/?$/;
+
+/** The API's base URL: the given URL if it has an API path, otherwise from service discovery, otherwise `/api/v2`. */
+async function discover({ url: given, signal }: SourceServerOptions): Promise<string> {
+  const url = new URL(given);
+  if (apiPath.test(url.pathname)) return url.href.replace(/\/$/, "");
+  try {
+    const timeout = AbortSignal.timeout(answerMs);
+    const response = await fetch(new URL("/.well-known/terraform.json", url), {
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    });
+    const services: unknown = response.ok ? await response.json() : {};
+    const service = isObject(services)
+      ? (services["tfe.v2"] ?? services["tfe.v2.1"] ?? services["state.v2"])
+      : undefined;
+    return new URL(typeof service === "string" ? service : "/api/v2", url).href.replace(/\/$/, "");
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof SyntaxError) return new URL("/api/v2", url).href;
+    throw unreachable(given, error);
+  }
+}

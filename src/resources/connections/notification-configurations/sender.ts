@@ -1,0 +1,95 @@
+/** Sends notifications to the destinations of configurations, and verifies destinations. */
+import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
+import type { Vault } from "../../../database/vault.ts";
+import { AppError, attributeFault } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import type { Context } from "../../shared/context.ts";
+import {
+  type NotificationSender,
+  type DeliveryResponse,
+  type Verification,
+  verificationEvent,
+} from "../../shared/outbox/delivery.ts";
+import { sendMailNotification } from "../../shared/outbox/mail.ts";
+import { verificationErrorOf, sendWebhook } from "../../shared/outbox/webhook.ts";
+import { mailOf, payloadOf, type NotificationOrigin, slackMessageOf, teamsMessageOf } from "./messages.ts";
+import { tokenOwner, urlOwner } from "./rules.ts";
+import { findConfiguration, findRecipients, recordLastDelivery } from "./store.ts";
+import type { NotificationEvent } from "./triggers.ts";
+
+/** Decrypted. */
+export interface NotificationDestination {
+  readonly id: string;
+  readonly name: string;
+  readonly destinationType: string;
+  readonly url: string | null;
+  readonly token: string | null;
+  readonly recipients: readonly string[];
+}
+
+type SendContext = Pick<Context, "options">;
+
+/** Makes one attempt. Does not raise: an unreachable destination is a failed attempt. */
+async function send(
+  { options }: SendContext,
+  destination: NotificationDestination,
+  event: NotificationEvent,
+  deliveryId: string,
+): Promise<DeliveryResponse> {
+  const { id, name, destinationType, url } = destination;
+  const sender = { configurationId: id, configurationName: name, publicUrl: options.publicUrl };
+  if (destinationType === "email")
+    return sendMailNotification(options, { id: deliveryId, to: destination.recipients, ...mailOf(sender, event) });
+  const body = bodyOf(destinationType, sender, event);
+  const token = destinationType === "generic" ? destination.token : null;
+  return sendWebhook(options, { url: url ?? "", token, id: deliveryId, eventName: event.trigger, body });
+}
+
+function bodyOf(destinationType: string, sender: NotificationOrigin, event: NotificationEvent): object {
+  if (destinationType === "slack") return slackMessageOf(sender, event);
+  return destinationType === "microsoft-teams" ? teamsMessageOf(sender, event) : payloadOf(sender, event);
+}
+
+const opened = (vault: Vault, owner: string, sealed: Uint8Array | null): string | null =>
+  sealed === null ? null : Buffer.from(vault.open(owner, sealed)).toString("utf8");
+
+export const openedUrl = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "url">): string | null =>
+  opened(vault, urlOwner(row.id), row.url);
+export const openedToken = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "token">): string | null =>
+  opened(vault, tokenOwner(row.id), row.token);
+
+/** An event that happened while the configuration was enabled is sent even if it is disabled now, but not if it was deleted. */
+export const notificationSender: NotificationSender = {
+  async deliver(context, notification) {
+    const tx = context.database.reader;
+    const row = await findConfiguration(tx, notification.subjectId);
+    if (row === undefined) return "gone";
+    const isMail = row.destinationType === "email";
+    const addresses = JSON.parse(row.emailAddresses) as string[];
+    const destination = {
+      id: row.id,
+      name: row.name,
+      destinationType: row.destinationType,
+      url: openedUrl(context.vault, row),
+      token: openedToken(context.vault, row),
+      recipients: isMail ? [...new Set([...addresses, ...(await findRecipients(tx, row.id))])] : [],
+    };
+    const [organizationName = "", workspaceName = ""] = (notification.place ?? "").split("/");
+    const event = { ...(JSON.parse(notification.content) as NotificationEvent), organizationName, workspaceName };
+    return send(context, destination, event, notification.id);
+  },
+  onAttempt: (tx, by, notification, response) =>
+    recordLastDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
+};
+
+/** Raises `bad-request` with the response, or with the reason for getting none. */
+export async function verify(context: Context, destination: NotificationDestination): Promise<Verification> {
+  const event = { about: "verification", trigger: verificationEvent } as const;
+  const id = newId("deliveries");
+  const response = await send(context, destination, event, id);
+  if (response.successful === "true") return { id, response };
+  const detail = verificationErrorOf(response);
+  throw new AppError("bad-request", [
+    destination.destinationType === "email" ? { detail } : attributeFault("url", detail),
+  ]);
+}

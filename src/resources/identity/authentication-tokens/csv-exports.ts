@@ -1,0 +1,43 @@
+/** Limits concurrent CSV exports, and stops an export when its caller loses access. */
+import type { Actor } from "../../../access/actor.ts";
+import type { CsvTable } from "../../../kernel/csv.ts";
+import { ConcurrencyLimit } from "../../shared/contents/concurrency-limit.ts";
+import { accessCheckMs, type Context } from "../../shared/context.ts";
+import { recheckAccess } from "./reads.ts";
+
+/** Each export uses a few MiB until its client has read it. */
+const max = { all: 4, organization: 2 };
+const runningExports = new ConcurrencyLimit(
+  `Too many CSV exports are running: the limit is ${max.organization} per organization and ${max.all} per server. Try again when one of them has finished.`,
+  max,
+);
+
+/**
+ * Counts the export until its table is closed. `check` must raise if the caller can no longer read the table; that aborts the export.
+ * Raises `too-many-requests`.
+ */
+export function startExport(
+  context: Context,
+  organizationId: string,
+  table: Omit<CsvTable, "close">,
+  check: (actor: Actor) => Promise<unknown>,
+): CsvTable {
+  const close = runningExports.acquire({ organization: organizationId });
+  return { ...table, pieces: whileAllowed(context, table.pieces, check), close };
+}
+
+async function* whileAllowed<Piece>(
+  context: Context,
+  pieces: AsyncIterable<Piece>,
+  check: (actor: Actor) => Promise<unknown>,
+): AsyncGenerator<Piece> {
+  const everyMs = context.options.streams?.checkMs ?? accessCheckMs;
+  let checkedAt = performance.now();
+  for await (const piece of pieces) {
+    if (performance.now() - checkedAt >= everyMs) {
+      await recheckAccess(context, check);
+      checkedAt = performance.now();
+    }
+    yield piece;
+  }
+}

@@ -1,0 +1,34 @@
+/** Encodes a person's team memberships, with expiry and reason, as one text column of a statement, and decodes it. */
+import { type RawBuilder, sql } from "kysely";
+import type { GrantExpiry } from "../../shared/grants/expiry.ts";
+
+/** Ids, timestamps and reasons never contain these characters. */
+const recordSeparator = "\u001e";
+const fieldSeparator = "\u001f";
+const separator = sql.raw(`'${fieldSeparator}'`);
+
+const membershipFields = sql`tm.team_id || ${separator} || coalesce(tm.expires_at, '') || ${separator} || coalesce('=' || tm.reason, '')`;
+
+/** Ordered by team id; `further` fields come last in each record. */
+export function teamMembershipsText(further: RawBuilder<unknown>[] = []): RawBuilder<string | null> {
+  const facts = [membershipFields, ...further];
+  return sql<
+    string | null
+  >`string_agg(${sql.join(facts, sql` || ${separator} || `)}, ${sql.raw(`'${recordSeparator}'`)} order by tm.team_id)`;
+}
+
+export interface TeamMembership extends GrantExpiry {
+  readonly teamId: string;
+  readonly extra: readonly string[];
+}
+
+export function parseTeamMemberships(text: string | null): TeamMembership[] {
+  if (text === null) return [];
+  return text.split(recordSeparator).map((seat): TeamMembership => {
+    const [teamId = "", expiresAt = "", reason = "", ...further] = seat.split(fieldSeparator);
+    return { teamId, expiresAt: expiresAt || null, reason: reason === "" ? null : reason.slice(1), extra: further };
+  });
+}
+
+export const endingsByTeam = (seats: readonly TeamMembership[]): ReadonlyMap<string, GrantExpiry> =>
+  new Map(seats.map(({ teamId, expiresAt, reason }) => [teamId, { expiresAt, reason }]));

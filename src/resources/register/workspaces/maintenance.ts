@@ -1,0 +1,22 @@
+/** The background job that removes locks with expired leases from workspaces that nobody has loaded since. */
+import { now } from "../../../kernel/time.ts";
+import { loadWorkspaces } from "./reads.ts";
+import { findEndedLeases } from "./store.ts";
+import type { JobContext } from "../../shared/job-context.ts";
+
+const batch = 100;
+
+/** Returns the number of workspaces. Each has its own transaction, so that a locked workspace delays only itself. */
+export async function expireLeases({ context, signal, step }: JobContext): Promise<number> {
+  let handled = 0;
+  for (;;) {
+    const ended = await findEndedLeases(context.database.reader, now(), batch);
+    for (const id of ended) {
+      if (signal.aborted) return handled;
+      // Loading with a lock ends the lease.
+      await step((tx) => loadWorkspaces(tx, context, [id]));
+      handled += 1;
+    }
+    if (ended.length < batch) return handled;
+  }
+}

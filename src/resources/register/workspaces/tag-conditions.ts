@@ -1,0 +1,293 @@
+/**
+ * Tag filters as SQL: conditions on one workspace, sets of workspace ids, and counts. A tag is a flat tag or the key of
+ * a binding, on the workspace or inherited from its project.
+ */
+import { type RawBuilder, type SqlBool, sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import { fewMax } from "../../../database/name-index.ts";
+import { callersProjects } from "./readable.ts";
+
+/**
+ * Evaluate conditions on each workspace, which suits few candidates; the same, but look up the bindings of the caller's
+ * projects once; or compare with the sets of matching ids.
+ */
+export type ConditionStrategy = "one by one" | "by project" | "sets";
+
+/** Ids, possibly repeated, that include every match; `size` is exact only up to `fewMax`. */
+export interface CandidateSet {
+  readonly ids: RawBuilder<unknown>;
+  readonly size: RawBuilder<number>;
+}
+
+type TagKeyFilter = { readonly key: string; readonly value?: string | undefined };
+
+/** Counts rows up to `fewMax + 1`. */
+export const countUpToFew = (rows: RawBuilder<unknown>): RawBuilder<number> =>
+  sql<number>`(select count(*) from (select 1 from (${rows}) as every limit ${sql.lit(fewMax + 1)}) as counted)`;
+
+/** A list of one compares with `=`, which is faster. */
+export function equalsAny(tx: Tx, names: readonly string[]) {
+  const [only, ...more] = names;
+  return (column: string): RawBuilder<SqlBool> =>
+    only !== undefined && more.length === 0
+      ? sql<SqlBool>`${sql.ref(column)} = ${only}`
+      : tx.dialect.isOneOf(sql.ref(column), names);
+}
+
+/**
+ * The offset keeps PostgreSQL from turning the subquery into a join over all rows when the condition is evaluated per
+ * workspace.
+ */
+const existsWith =
+  (by: ConditionStrategy) =>
+  (rows: RawBuilder<unknown>): RawBuilder<SqlBool> =>
+    by === "sets" ? sql<SqlBool>`exists (select 1 ${rows})` : sql<SqlBool>`exists (select 1 ${rows} limit 1 offset 0)`;
+
+const existsPerRow = existsWith("one by one");
+
+// --- flat tags and binding keys
+
+/** The planners of both engines handle only a few sets quickly. */
+const tagSetsMax = 5;
+
+/**
+ * A workspace that overrides its project's binding still has the key. Further tags are counted on each workspace that
+ * has the first ones, because engines limit how deeply statements can nest.
+ */
+export function hasAllTags(
+  tx: Tx,
+  organizationId: string,
+  tags: readonly string[],
+  by: ConditionStrategy,
+): RawBuilder<SqlBool> {
+  const first = tags
+    .slice(0, tagSetsMax)
+    .map((tag) =>
+      by === "sets"
+        ? sql`w.id in (${carriers(tx, organizationId, [tag])})`
+        : sql`(${sql.join(tagConditions(tx, organizationId, [tag], by), sql` or `)})`,
+    );
+  const others = tags.slice(tagSetsMax);
+  const [flat, own, inherited] = tagsOn(tx, organizationId, others);
+  const rest = sql`(
+    select count(*) from (
+      select t.name as tag ${flat} union select own.key ${own} union select inherited.key ${inherited}) as found
+    ) = cast(${others.length} as bigint)`;
+  return sql<SqlBool>`(${sql.join(others.length === 0 ? first : [...first, rest], sql` and `)})`;
+}
+
+export function hasNoTag(
+  tx: Tx,
+  organizationId: string,
+  tags: readonly string[],
+  by: ConditionStrategy,
+): RawBuilder<SqlBool> {
+  const conditions =
+    by === "sets" ? tagsOn(tx, organizationId, tags).map(existsWith(by)) : tagConditions(tx, organizationId, tags, by);
+  return sql<SqlBool>`(${sql.join(
+    conditions.map((condition) => sql`not ${condition}`),
+    sql` and `,
+  )})`;
+}
+
+/**
+ * Three conditions on a workspace `w`: a flat tag, its own binding, its project's binding. Whether the organization has
+ * such a key at all is checked once, so that usually only the first needs an index lookup.
+ */
+function tagConditions(
+  tx: Tx,
+  organizationId: string,
+  tags: readonly string[],
+  by: ConditionStrategy,
+): RawBuilder<SqlBool>[] {
+  const named = equalsAny(tx, tags);
+  const ids = sql`(select t.id from tags as t where t.organization_id = ${organizationId} and ${named("t.name")})`;
+  const isTag = tags.length === 1 ? sql`wt.tag_id = ${ids}` : sql`wt.tag_id in ${ids}`;
+  const isKey = (table: string) => named(`${table}.key`);
+  return [
+    existsPerRow(sql`from workspace_tags as wt where wt.workspace_id = w.id and ${isTag}`),
+    sql<SqlBool>`(${organizationHasBinding(organizationId, "workspace", isKey)} and ${existsPerRow(sql`
+      from tag_bindings as own where own.workspace_id = w.id and ${isKey("own")}`)})`,
+    inherits(organizationId, isKey, by),
+  ];
+}
+
+type BindingCondition = (table: string) => RawBuilder<SqlBool>;
+
+/** Whether the project of a workspace `w` has such a binding. */
+function inherits(organizationId: string, fits: BindingCondition, by: ConditionStrategy): RawBuilder<SqlBool> {
+  const fromProject = sql`tag_bindings as inherited where ${fits("inherited")} and inherited.project_id`;
+  if (by !== "by project")
+    return sql<SqlBool>`(${organizationHasBinding(organizationId, "project", fits)} and ${existsPerRow(sql`from ${fromProject} = w.project_id`)})`;
+  return sql<SqlBool>`w.project_id in (
+    select reached.project_id from (${callersProjects}) as reached cross join ${fromProject} = reached.project_id)`;
+}
+
+/** Does not depend on the row, so engines evaluate it once. */
+function organizationHasBinding(
+  organizationId: string,
+  of: "workspace" | "project",
+  fits: BindingCondition,
+): RawBuilder<SqlBool> {
+  return sql<SqlBool>`exists (select 1 from tag_bindings as bound
+    where bound.organization_id = ${organizationId} and ${fits("bound")} and bound.${sql.raw(of)}_id is not null)`;
+}
+
+/** Ids can repeat. */
+function carriers(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<unknown> {
+  const named = equalsAny(tx, tags);
+  return sql`${flatCarriers(organizationId, named("t.name"))} union all ${keyCarriers(organizationId, (table) => named(`${table}.key`))}`;
+}
+
+function flatCarriers(organizationId: string, isTag: RawBuilder<SqlBool>): RawBuilder<unknown> {
+  return sql`
+    select wt.workspace_id from tags as t
+    inner join workspace_tags as wt on wt.organization_id = t.organization_id and wt.tag_id = t.id
+    where t.organization_id = ${organizationId} and ${isTag}`;
+}
+
+/** Workspaces with a binding of their own or of their project, whether or not they override it. */
+function keyCarriers(organizationId: string, fits: BindingCondition): RawBuilder<unknown> {
+  return sql`
+    select own.workspace_id from tag_bindings as own
+    where own.organization_id = ${organizationId} and ${fits("own")} and own.workspace_id is not null
+    union all
+    select heir.id from tag_bindings as inherited cross join workspaces as heir
+    where inherited.organization_id = ${organizationId} and ${fits("inherited")} and inherited.project_id is not null
+      and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id`;
+}
+
+/** The sources of tags of a workspace `w`. */
+function tagsOn(tx: Tx, organizationId: string, tags: readonly string[]) {
+  const named = equalsAny(tx, tags);
+  const bound = (to: string, table: string) => sql`
+    from tag_bindings as ${sql.table(table)}
+    where ${sql.ref(`${table}.${to}`)} = ${sql.ref(`w.${to === "workspaceId" ? "id" : to}`)}
+      and ${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${named(`${table}.key`)}`;
+  return [
+    sql`from workspace_tags as wt inner join tags as t on t.id = wt.tag_id
+      where wt.workspace_id = w.id and t.organization_id = ${organizationId} and ${named("t.name")}`,
+    bound("workspaceId", "own"),
+    bound("projectId", "inherited"),
+  ] as const;
+}
+
+const flatTagCount = (organizationId: string, tag: string) => sql<number>`
+  coalesce((select instance_count from tags where organization_id = ${organizationId} and name = ${tag}), 0)`;
+
+/** With several tags, or a tag that is also a key, a workspace can match twice and must count once. */
+export function countWithAnyTag(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<number> {
+  const counted = sql<number>`(
+    select count(distinct found.workspace_id) from (${carriers(tx, organizationId, tags)}) as found)`;
+  const [tag = "", ...more] = tags;
+  if (more.length > 0) return counted;
+  return sql<number>`(case
+    when exists (select 1 from tag_bindings where organization_id = ${organizationId} and key = ${tag}) then ${counted}
+    else ${flatTagCount(organizationId, tag)} end)`;
+}
+
+export function workspacesWithTag(tx: Tx, organizationId: string, tag: string): CandidateSet {
+  const isKey = (table: string) => equalsAny(tx, [tag])(`${table}.key`);
+  return {
+    ids: carriers(tx, organizationId, [tag]),
+    size: sql<number>`(${flatTagCount(organizationId, tag)} + ${countUpToFew(keyCarriers(organizationId, isKey))})`,
+  };
+}
+
+// --- keys and values: a flat tag is a key without a value, and a workspace's own binding overrides its project's
+
+const bindingMatches =
+  ({ key, value }: Partial<TagKeyFilter>) =>
+  (table: string): RawBuilder<SqlBool> => {
+    const keyFits = key ? sql<SqlBool>`${sql.ref(`${table}.key`)} = ${key}` : sql<SqlBool>`1 = 1`;
+    return value ? sql<SqlBool>`${keyFits} and ${sql.ref(`${table}.value`)} = ${value}` : keyFits;
+  };
+
+/** Without a key, the condition is evaluated per workspace with any strategy. */
+export function isTagged(
+  organizationId: string,
+  { key, value }: { readonly key?: string; readonly value?: string },
+  by: ConditionStrategy,
+): RawBuilder<SqlBool> {
+  if (!key) return isTaggedByAny(value, by);
+  if (by === "sets")
+    return sql<SqlBool>`w.id in (${sql.join(keyedWorkspaces(organizationId, { key, value }), sql` union all `)})`;
+  const [fits, hasKey] = [bindingMatches({ key, value }), bindingMatches({ key })];
+  const own = (
+    matches: BindingCondition,
+  ) => sql<SqlBool>`(${organizationHasBinding(organizationId, "workspace", matches)}
+    and ${existsPerRow(sql`from tag_bindings as own where own.workspace_id = w.id and ${matches("own")}`)})`;
+  const conditions = [own(fits), sql<SqlBool>`(${inherits(organizationId, fits, by)} and not ${own(hasKey)})`];
+  if (!value)
+    conditions.push(
+      existsPerRow(sql`from workspace_tags as wt where wt.workspace_id = w.id and wt.tag_id = (
+        select t.id from tags as t where t.organization_id = ${organizationId} and t.name = ${key})`),
+    );
+  return sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
+}
+
+function isTaggedByAny(value: string | undefined, by: ConditionStrategy): RawBuilder<SqlBool> {
+  const [exists, fits] = [existsWith(by), bindingMatches({ value })];
+  const overriding = sql`from tag_bindings as own where own.workspace_id = w.id and own.key = inherited.key`;
+  return sql<SqlBool>`(${exists(sql`from tag_bindings as own where own.workspace_id = w.id and ${fits("own")}`)}
+    or ${exists(sql`from tag_bindings as inherited where inherited.project_id = w.project_id and ${fits("inherited")}
+      and not ${exists(overriding)}`)})`;
+}
+
+/** Ids of workspaces with the key: on their own, from their project, and as a flat tag if the filter has no value. */
+function keyedWorkspaces(organizationId: string, filter: TagKeyFilter): RawBuilder<unknown>[] {
+  const fits = (table: string) =>
+    sql`${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${bindingMatches(filter)(table)}`;
+  const own = sql`
+    select own.workspace_id from tag_bindings as own where ${fits("own")} and own.workspace_id is not null`;
+  const inherited = sql`
+    select heir.id from tag_bindings as inherited cross join workspaces as heir
+    where ${fits("inherited")} and inherited.project_id is not null
+      and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id
+      and not exists (select 1 from tag_bindings as own where own.workspace_id = heir.id and own.key = inherited.key)`;
+  return filter.value
+    ? [own, inherited]
+    : [own, inherited, flatCarriers(organizationId, sql<SqlBool>`t.name = ${filter.key}`)];
+}
+
+export function workspacesWithKey(organizationId: string, key: string, value: string | undefined): CandidateSet {
+  const bound = countUpToFew(keyCarriers(organizationId, bindingMatches({ key, value })));
+  return {
+    ids: sql.join(keyedWorkspaces(organizationId, { key, value }), sql` union all `),
+    size: value ? bound : sql<number>`(${flatTagCount(organizationId, key)} + ${bound})`,
+  };
+}
+
+/** The first two sets are disjoint; a flat tag can overlap with both. */
+export function countWithKey(tx: Tx, organizationId: string, filter: TagKeyFilter): RawBuilder<number> {
+  const sets = keyedWorkspaces(organizationId, filter);
+  const [, inherited, flat] = sets;
+  const apart = sql<number>`(${tx.dialect.counts.workspacesWithTag(organizationId, filter)}
+    + ${countHeirs(organizationId, filter, sql<number>`(select count(*) from (${inherited}) as inherited)`)})`;
+  if (flat === undefined) return apart;
+  return sql<number>`(case when exists (select 1 from tags where organization_id = ${organizationId} and name = ${filter.key})
+    then (select count(distinct workspace_id) from (${sql.join(sets, sql` union all `)}) as found) else ${apart} end)`;
+}
+
+/**
+ * The number of workspaces that inherit a key without overriding it, from the projects' workspace counters minus the
+ * overrides. If there are more overrides than heirs, uses `oneByOne`.
+ */
+function countHeirs(organizationId: string, filter: TagKeyFilter, oneByOne: RawBuilder<number>): RawBuilder<number> {
+  const carrying = sql`inherited.organization_id = ${organizationId} and inherited.project_id is not null
+    and ${bindingMatches(filter)("inherited")}`;
+  const own = sql`own.organization_id = ${organizationId} and own.key = ${filter.key} and own.workspace_id is not null`;
+  // Starts from the overrides, of which there may be none: PostgreSQL would rather start from all heirs.
+  const overrides = existsPerRow(sql`from workspaces as heir cross join tag_bindings as inherited
+    where heir.id = own.workspace_id and inherited.project_id = heir.project_id and ${carrying}`);
+  return sql<number>`(
+    with heirs as materialized (
+      select cast(coalesce(sum(p.workspace_count), 0) as bigint) as number
+      from tag_bindings as inherited cross join projects as p where ${carrying} and p.id = inherited.project_id)
+    select case
+      when (select count(*) from (
+        select 1 from tag_bindings as own where ${own} limit (select number from heirs)) as counted) < heirs.number
+      then heirs.number - (select count(*) from tag_bindings as own where ${own} and ${overrides})
+      else ${oneByOne} end
+    from heirs)`;
+}

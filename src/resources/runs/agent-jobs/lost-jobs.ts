@@ -1,0 +1,81 @@
+/**
+ * The background job that ends jobs whose agent is silent or whose time limit is exceeded. A plan whose engine was not started is queued again,
+ * a few times; every other job fails, because it is unknown what the engine did.
+ */
+import type { Tx } from "../../../database/database.ts";
+import { agentTimeoutMs } from "../../connections/agent-pools/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import type { JobContext } from "../../shared/job-context.ts";
+import { publishEndedPhase } from "../../shared/metric-events.ts";
+import { appendServiceMessage } from "../phases/logs.ts";
+import { findLostPhases, type LostPhase } from "../phases/claims.ts";
+import { lockRun } from "../runs/reads.ts";
+import { transitionRun } from "../runs/lifecycle.ts";
+import { timeoutSecondsOf } from "./job.ts";
+import { endedPhaseMetric } from "./reports.ts";
+
+const batch = 20;
+/** A plan that loses every agent may itself be the cause. */
+const requeuesMax = 3;
+/** Agents enforce the time limit themselves; the server steps in this much later. */
+const lateMs = 10 * 60_000;
+
+export async function resolveLostJobs({ context, capability, signal, step }: JobContext): Promise<number> {
+  const limits = {
+    silentMs: agentTimeoutMs,
+    planMs: timeoutSecondsOf(context.options, "plan") * 1000 + lateMs,
+    applyMs: timeoutSecondsOf(context.options, "apply") * 1000 + lateMs,
+  };
+  let resolved = 0;
+  let failure: unknown;
+  while (!signal.aborted) {
+    const lost = await findLostPhases(context.database.reader, limits, batch);
+    const before = resolved;
+    for (const phase of lost) {
+      try {
+        const how = await step((tx) => resolve(tx, context, capability, phase, limits));
+        if (how !== undefined) resolved += 1;
+        if (how === "ended") publishEndedPhase(endedPhaseMetric(phase, "lost", phase.nowMs));
+      } catch (error) {
+        // One failure must not block the other jobs; it is thrown at the end.
+        failure ??= error;
+        if (signal.aborted) break;
+      }
+    }
+    if (lost.length < batch || resolved === before) break;
+  }
+  if (failure !== undefined) throw failure;
+  return resolved;
+}
+
+/** Checks again under the lock: the agent may have reported in the meantime. */
+async function resolve(
+  tx: Tx,
+  context: Context,
+  capability: JobContext["capability"],
+  seen: LostPhase,
+  limits: Parameters<typeof findLostPhases>[1],
+): Promise<"returned" | "ended" | undefined> {
+  const run = capability.proofFor(await lockRun(tx, seen.runId));
+  const [phase] = (await findLostPhases(tx, limits, 1_000)).filter(({ id }) => id === seen.id);
+  if (phase === undefined || phase.attempt !== seen.attempt) return undefined;
+  const isSilent = (phase.heardMs ?? 0) < phase.nowMs - limits.silentMs;
+  if (isSilent && phase.kind === "plan" && phase.engineStarted === 0 && phase.attempt <= requeuesMax) {
+    await transitionRun(tx, context, run, { event: "phase-returned" });
+    return "returned";
+  }
+  const errorMessage = isSilent
+    ? `The agent ${phase.agentName ?? ""} was lost: it sent no heartbeat for ${limits.silentMs / 1000} seconds. ${
+        phase.kind === "apply"
+          ? "The state may be missing changes that the apply made. Check the state before you apply again."
+          : "Start another run."
+      }`
+    : `The ${phase.kind} exceeded its time limit of ${timeoutSecondsOf(context.options, phase.kind)} seconds and was ended.`;
+  await appendServiceMessage(tx, context.vault, phase.id, errorMessage);
+  await transitionRun(tx, context, capability.proofFor(await lockRun(tx, seen.runId)), {
+    event: "phase-errored",
+    phase: { errorMessage, signal: "kill" },
+    description: errorMessage,
+  });
+  return "ended";
+}

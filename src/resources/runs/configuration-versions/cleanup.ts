@@ -1,0 +1,72 @@
+/**
+ * Background jobs for configuration versions: expire uploads that never arrived, and delete archives by retention policy. One transaction per
+ * version; never touches an archive that a run may still need.
+ */
+import type { Tx } from "../../../database/database.ts";
+import { now } from "../../../kernel/time.ts";
+import { type RetentionPolicy, forEachPolicy } from "../../register/data-retention-policies/reads.ts";
+import { abandonContents } from "../../shared/contents/contents.ts";
+import type { Context } from "../../shared/context.ts";
+import type { JobContext } from "../../shared/job-context.ts";
+import { ofConfigurationVersion } from "./rules.ts";
+import {
+  type AwaitedConfiguration,
+  findAwaitedConfiguration,
+  findExpiredUpload,
+  findExpiredConfiguration,
+  hasRunInProgress,
+  type ExpiredConfiguration,
+  updateConfigurationVersion,
+} from "./store.ts";
+import { recordUploadFailure } from "./upload.ts";
+import { recordStatusChange } from "./writes.ts";
+
+const uploadExpired = {
+  word: "upload_expired",
+  message:
+    "The configuration was not uploaded before its upload URL expired. Create a new configuration version, and upload the archive to its upload URL.",
+} as const;
+
+export async function failExpiredUploads({ context, capability, signal, step }: JobContext): Promise<number> {
+  let handled = 0;
+  while (!signal.aborted) {
+    const id = await findExpiredUpload(context.database.reader, now());
+    if (id === undefined) break;
+    await step((tx) => recordUploadFailure(tx, context, capability, id, uploadExpired));
+    handled += 1;
+  }
+  return handled;
+}
+
+/** Deletes archives by the retention policies. The versions stay, because their runs refer to them. */
+export const deleteExpiredArchives = (work: JobContext): Promise<number> =>
+  forEachPolicy(work, (policy, before) => removeOlder(work, policy, before));
+
+async function removeOlder(
+  { context, capability, signal, step }: JobContext,
+  policy: RetentionPolicy,
+  before: string,
+): Promise<number> {
+  let handled = 0;
+  let last: ExpiredConfiguration | undefined;
+  while (!signal.aborted) {
+    const next = await findExpiredConfiguration(context.database.reader, policy, before, last);
+    if (next === undefined) break;
+    last = next;
+    handled += await step((tx) => remove(tx, context, capability, next.id));
+  }
+  return handled;
+}
+
+/** Checks again under the lock: a run with it may have been created. */
+async function remove(tx: Tx, context: Context, by: JobContext["capability"], id: string): Promise<number> {
+  const version = await findAwaitedConfiguration(tx, by, id, true);
+  if (version === undefined || !isDeletable(version) || (await hasRunInProgress(tx, id))) return 0;
+  await updateConfigurationVersion(tx, by, id, { status: "backing_data_permanently_deleted", hasReadme: 0 });
+  await abandonContents(tx, ofConfigurationVersion(id));
+  await recordStatusChange(tx, context, version, "permanently-delete-backing-data", "backing_data_permanently_deleted");
+  return 1;
+}
+
+const isDeletable = ({ id, status, currentConfigurationVersionId }: AwaitedConfiguration): boolean =>
+  (status === "uploaded" || status === "backing_data_soft_deleted") && id !== currentConfigurationVersionId;

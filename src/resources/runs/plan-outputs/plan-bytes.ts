@@ -1,0 +1,149 @@
+/**
+ * Turns the bytes of a plan and its provider schemas into a redacted plan or a summary. Only the needed members are parsed into values; the rest
+ * is scanned. Slow for large plans: only call it in the worker thread.
+ */
+import { JsonCapture, JsonError, type JsonReader, JsonScanner } from "../../../statefile/json-scanner.ts";
+import { ExactJson, TooManyValues } from "./exact-json.ts";
+import { PlanMask, type SecretVariable, TooManySecrets } from "./masking.ts";
+import { redactPlan, type SchemaUse, schemaUsesOf } from "./redaction.ts";
+
+export interface PlanBytes {
+  readonly plan: Uint8Array;
+  readonly schemas: Uint8Array | undefined;
+  readonly secrets: readonly SecretVariable[];
+}
+
+/** The message is the end of a sentence: "This plan can't be rendered: …". */
+export class PlanFault extends Error {}
+
+/** Enough for a plan of 32 MiB with a value every 16 bytes. */
+const valuesMax = 2_000_000;
+const redactedLengthMax = 96 * 1024 * 1024;
+
+/** Raises PlanFault. */
+export function redactPlanBytes({ plan, schemas, secrets }: PlanBytes): Uint8Array {
+  return withPlanFaults(() => {
+    const json = new ExactJson(valuesMax);
+    const mask = new PlanMask(secrets, json);
+    const known = read(plan, membersOf(renderedMembers), json);
+    const provided = schemas && read(schemas, schemaMembers(schemaUsesOf(known)), json);
+    const text = json.stringify(redactPlan(known, provided, { json, mask }));
+    if (text.length > redactedLengthMax) throw new PlanFault("the result would be too large");
+    // In its own buffer, which can be transferred to the main thread.
+    return new TextEncoder().encode(text);
+  });
+}
+
+/** Raises PlanFault. */
+export const readPlanMembers = (plan: Uint8Array, names: readonly string[]): unknown =>
+  withPlanFaults(() => read(plan, membersOf(names), new ExactJson(valuesMax)));
+
+const renderedMembers = [
+  "format_version",
+  "resource_changes",
+  "resource_drift",
+  "deferred_changes",
+  "action_invocations",
+  "output_changes",
+  "relevant_attributes",
+];
+
+function withPlanFaults<T>(task: () => T): T {
+  try {
+    return task();
+  } catch (error) {
+    if (error instanceof TooManyValues) throw new PlanFault(`it has more than ${valuesMax} values`);
+    if (error instanceof TooManySecrets) throw new PlanFault("the run's sensitive variables are too long to be masked");
+    if (error instanceof JsonError || error instanceof SyntaxError)
+      throw new PlanFault("the engine's output is not valid JSON");
+    // The string would be longer than JavaScript allows.
+    if (error instanceof RangeError) throw new PlanFault("the result would be too large");
+    throw error;
+  }
+}
+
+type MemberSelection = true | ReadonlyMap<string, MemberSelection>;
+
+const membersOf = (names: readonly string[]): MemberSelection => new Map(names.map((name) => [name, true]));
+
+function schemaMembers(uses: readonly SchemaUse[]): MemberSelection {
+  const providers = new Map<string, Map<string, Map<string, MemberSelection>>>();
+  for (const { provider, kind, type } of uses) {
+    const kinds = providers.get(provider) ?? new Map<string, Map<string, MemberSelection>>();
+    const types = kinds.get(kind) ?? new Map<string, MemberSelection>();
+    providers.set(provider, kinds.set(kind, types.set(type, true)));
+  }
+  return new Map<string, MemberSelection>([
+    ["format_version", true],
+    ["provider_schemas", providers],
+  ]);
+}
+
+function read(bytes: Uint8Array, selection: MemberSelection, json: ExactJson): unknown {
+  const found: Record<string, unknown> = Object.create(null);
+  const scanner = new JsonScanner(readerOf(selection, bytes.length, json, (value) => Object.assign(found, { value })));
+  scanner.write(bytes);
+  scanner.end();
+  return found["value"];
+}
+
+function readerOf(
+  selection: MemberSelection,
+  bytesMax: number,
+  json: ExactJson,
+  give: (value: unknown) => void,
+): JsonReader {
+  if (selection === true) return new ValueCapture(bytesMax, (text) => give(json.parse(text)));
+  let members: Record<string, unknown> = Object.create(null);
+  return {
+    begin: () => {
+      members = Object.create(null) as Record<string, unknown>;
+    },
+    member: (name) => {
+      const below = selection.get(name);
+      return below && readerOf(below, bytesMax, json, (value) => (members[name] = value));
+    },
+    end: () => give(members),
+  };
+}
+
+class ValueCapture extends JsonCapture {
+  readonly #give: (text: string) => void;
+
+  constructor(bytesMax: number, give: (text: string) => void) {
+    super(bytesMax);
+    this.#give = give;
+  }
+
+  end(): void {
+    this.#give(this.text ?? "null");
+  }
+}
+
+export interface PlanSummary {
+  readonly drifted: number;
+  readonly checks: Readonly<Record<"pass" | "fail" | "error" | "unknown", number>>;
+}
+
+export function summaryOf(plan: unknown): PlanSummary {
+  const drifted = listIn(plan, "resource_drift").filter((each) => {
+    const actions = isObject(each) ? listIn(each["change"], "actions") : [];
+    return actions.some((action) => action !== "no-op" && action !== "read");
+  }).length;
+  const checks = listIn(plan, "checks").flatMap((check) => {
+    const instances = listIn(check, "instances");
+    return instances.length > 0 ? instances : [check];
+  });
+  const counted = (status: string) => checks.filter((check) => isObject(check) && check["status"] === status).length;
+  return {
+    drifted,
+    checks: { pass: counted("pass"), fail: counted("fail"), error: counted("error"), unknown: counted("unknown") },
+  };
+}
+
+type SummaryObject = Readonly<Record<string, unknown>>;
+const isObject = (value: unknown): value is SummaryObject => typeof value === "object" && value !== null;
+const listIn = (value: unknown, name: string): readonly unknown[] => {
+  const list = isObject(value) ? value[name] : undefined;
+  return Array.isArray(list) ? list : [];
+};

@@ -1,0 +1,147 @@
+/**
+ * Access that expires: validation of the expiry, what the audit log records when a team or project is deleted, and where the
+ * removal of expired access starts. The same for team access and for memberships in teams.
+ */
+import { type RawBuilder, sql } from "kysely";
+import { z } from "zod";
+import type { Tx } from "../../../database/database.ts";
+import { text, timestamp } from "../../../jsonapi/schemas.ts";
+import type { Fault } from "../../../kernel/errors.ts";
+import { now } from "../../../kernel/time.ts";
+import { neverExpires, inForce } from "./in-force.ts";
+
+export interface GrantExpiry {
+  /** Null: never. */
+  readonly expiresAt: string | null;
+  readonly reason: string | null;
+}
+
+/** As a body sends it; what it leaves out stays the same. */
+export type GrantExpiryInput = { readonly [Name in keyof GrantExpiry]?: GrantExpiry[Name] | undefined };
+
+export const mergeExpiry = (before: GrantExpiry, { expiresAt, reason }: GrantExpiryInput): GrantExpiry => ({
+  expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
+  reason: reason === undefined ? before.reason : reason,
+});
+
+/** For a team membership, under its alias in the statement: the identity provider's group that gave it. */
+export const membershipGroup = (table: string): RawBuilder<string | null> =>
+  sql<string | null>`case when ${sql.ref(`${table}.ssoProviderId`)} is not null then ${sql.ref(`${table}.reason`)} end`;
+
+export const noExpiry: GrantExpiry = { expiresAt: null, reason: null };
+
+export const expiresAtSchema = timestamp().nullable();
+export const expiresAtDoc =
+  "When the access expires; null for never. It can be changed until then, and expired access can be granted again.";
+export const reasonSchema = text({
+  max: 1024,
+  // Some statements join reasons and other columns into one text, separated by control characters.
+  // oxlint-disable-next-line no-control-regex
+  pattern: /^[^\u0000-\u0008\u000b\u000c\u000e-\u001f]*$/,
+  sentence: "can't contain control characters",
+}).nullable();
+export const reasonDoc = "Why the access was granted.";
+
+export function expiresAtFaults(
+  expiresAt: string | null | undefined,
+  pointer = "/data/attributes/expires-at",
+): Fault[] {
+  if (expiresAt === undefined || expiresAt === null || expiresAt > now()) return [];
+  const detail = `Expires at must be in the future: ${expiresAt} has passed. To end access now, delete it`;
+  return [{ pointer, detail }];
+}
+
+/** The expiry in a form that can be compared: no expiry sorts last. */
+export const expiryOrNever = ({ expiresAt }: Pick<GrantExpiry, "expiresAt">): string => expiresAt ?? neverExpires;
+
+/** As the `meta` of a resource identifier that grants access; what it leaves out stays the same. */
+export const expiryMeta = z
+  .object({ "expires-at": expiresAtSchema.optional(), reason: reasonSchema.optional() })
+  .superRefine(({ "expires-at": expiresAt }, context) => {
+    for (const { detail } of expiresAtFaults(expiresAt))
+      context.addIssue({ code: "custom", path: ["expires-at"], message: detail.replace(/^Expires at /, "") });
+  })
+  .transform(({ "expires-at": expiresAt, reason }): GrantExpiryInput => ({ expiresAt, reason }));
+
+/** Undefined if there is neither an expiry nor a reason. */
+export function shownExpiry(ending: GrantExpiry | undefined): object | undefined {
+  if (ending === undefined || (ending.expiresAt === null && ending.reason === null)) return undefined;
+  return { "expires-at": ending.expiresAt, reason: ending.reason };
+}
+
+type TeamGrantListRow = Record<"team" | "project" | "workspace" | "access" | "membership" | "username", string | null> &
+  GrantExpiry;
+
+const none = sql`cast(null as text)`;
+const listed = (name: string, rows: readonly object[]): object => (rows.length === 0 ? {} : { [name]: rows });
+
+export async function teamAccessForAudit(tx: Tx, teamId: string): Promise<object> {
+  const { rows } = await sql<TeamGrantListRow>`
+    select g.project_id as project, ${none} as workspace, g.access as access, ${none} as membership, ${none} as username,
+      g.expires_at as expires_at, g.reason as reason
+    from team_projects as g where g.team_id = ${teamId} and ${inForce("g")}
+    union all select ${none}, g.workspace_id, g.access, ${none}, ${none}, g.expires_at, g.reason
+    from team_workspaces as g where g.team_id = ${teamId} and ${inForce("g")}
+    union all select ${none}, ${none}, ${none}, m.membership_id, u.username, m.expires_at, m.reason
+    from team_members as m left join users u on u.id = m.user_id where m.team_id = ${teamId} and ${inForce("m")}`.execute(
+    tx.db,
+  );
+  const grants = rows.filter(({ membership }) => membership === null);
+  const members = rows.filter(({ membership }) => membership !== null);
+  return {
+    ...listed(
+      "grants",
+      grants.map(({ project, workspace, access, ...ending }) => ({
+        ...(project === null ? { workspace } : { project }),
+        access,
+        ...shownExpiry(ending),
+      })),
+    ),
+    ...listed(
+      "members",
+      members.map(({ membership, username, ...ending }) => ({ membership, username, ...shownExpiry(ending) })),
+    ),
+  };
+}
+
+export async function projectAccessForAudit(tx: Tx, projectId: string): Promise<object> {
+  const { rows } =
+    await sql<TeamGrantListRow>`select g.team_id as team, g.access as access, g.expires_at as expires_at, g.reason as reason
+    from team_projects as g where g.project_id = ${projectId} and ${inForce("g")}`.execute(tx.db);
+  return listed(
+    "grants",
+    rows.map(({ team, access, ...ending }) => ({ team, access, ...shownExpiry(ending) })),
+  );
+}
+
+export interface ExpiredGrants {
+  readonly organizationId: string;
+  /** The present by the database's clock: what expired by then is to be removed. */
+  readonly until: string;
+}
+
+/** Finds the organization whose access expired first, and locks it; `alone` as in `shared/locks.ts`. Undefined if nothing has expired. */
+export async function lockFirstExpired(
+  tx: Tx,
+  table: "teamMembers" | "teamProjects" | "teamWorkspaces",
+  { alone = false } = {},
+): Promise<ExpiredGrants | undefined> {
+  const { rows } = await sql<{ nowMs: number }>`select ${tx.dialect.nowMs} as now_ms`.execute(tx.db);
+  const until = new Date(rows[0]?.nowMs ?? 0).toISOString();
+  const first = await tx.db
+    .selectFrom(table as "teamProjects")
+    .select("organizationId")
+    .where("expiresAt", "<=", until)
+    .orderBy("expiresAt")
+    .limit(1)
+    .executeTakeFirst();
+  if (first === undefined) return undefined;
+  const { organizationId } = first;
+  await tx.db
+    .selectFrom("organizations as o")
+    .select("o.id")
+    .where("o.id", "=", organizationId)
+    .modifyEnd(tx.dialect.lockRows("o", alone ? "change" : "reference"))
+    .execute();
+  return { organizationId, until };
+}

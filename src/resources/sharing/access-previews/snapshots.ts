@@ -1,0 +1,293 @@
+/**
+ * Snapshots of the affected subjects and their grants before and after the changes, both in the transaction that makes them. What
+ * the changes can't affect is read once. A constant number of statements.
+ */
+import type { Tx } from "../../../database/database.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import type { Context } from "../../shared/context.ts";
+import type { ParsedChange } from "./changes.ts";
+import type { SubjectPosition, TeamGrants, PreviewedOrganization } from "./effects.ts";
+import {
+  findPeople,
+  findMovingWorkspaces,
+  findProjectRecords,
+  findProjects,
+  findSeats,
+  findTeams,
+  findWorkspaceRecords,
+  type ReferencedRow,
+  type PersonRow,
+  type ProjectRecordRow,
+  type PreviewProjectRow,
+  type TeamSeatRow,
+  type PreviewTeamRow,
+  teamsOnProjects,
+  type ProjectScope,
+  type WorkspaceRecordRow,
+  type PreviewWorkspaceRow,
+} from "./store.ts";
+
+/** What changes affect, as far as that is known beforehand. */
+export interface AffectedScope {
+  readonly teamIds: readonly string[];
+  readonly userIds: readonly string[];
+  readonly workspaceIds: readonly string[];
+  readonly within: ProjectScope;
+}
+
+/** Records and moves matter in their projects; team memberships and organization-level permissions matter everywhere. */
+export async function affectedScopeOf(
+  tx: Tx,
+  organization: OrganizationView,
+  changes: readonly ParsedChange[],
+  named: readonly ReferencedRow[],
+): Promise<AffectedScope> {
+  const moving = changes.flatMap(({ moves }) => moves ?? []);
+  const ids = new Set(moving.flatMap((move) => move.ids));
+  const names = new Set(moving.flatMap(({ name }) => name ?? []));
+  const movingRows = named.filter(
+    ({ type, id, name }) => type === "workspaces" && (ids.has(id) || (name !== null && names.has(name))),
+  );
+  const movedBetween = [...movingRows.flatMap(({ projectId }) => projectId ?? []), ...moving.map(({ to }) => to)];
+  const isEverywhere = changes.some(
+    ({ references: things, moves }) =>
+      moves === undefined && things.every(({ type }) => type === "teams" || type === "organization-memberships"),
+  );
+  const onProjects = moving.length === 0 ? [] : await teamsOnProjects(tx, organization.id, movedBetween);
+  return {
+    teamIds: distinct([...named.flatMap(({ teamId }) => teamId ?? []), ...onProjects]),
+    userIds: distinct(named.flatMap(({ userId }) => userId ?? [])),
+    workspaceIds: distinct(movingRows.map(({ id }) => id)),
+    within: isEverywhere
+      ? "everywhere"
+      : distinct([...named.flatMap(({ projectId }) => projectId ?? []), ...movedBetween]),
+  };
+}
+
+const distinct = (values: readonly string[]): string[] => [...new Set(values)];
+
+interface TeamRecords {
+  readonly onProjects: readonly ProjectRecordRow[];
+  readonly onWorkspaces: readonly WorkspaceRecordRow[];
+}
+
+async function findRecords(tx: Tx, organizationId: string, teamIds: readonly string[], within: ProjectScope) {
+  return {
+    onProjects: await findProjectRecords(tx, organizationId, teamIds, within),
+    onWorkspaces: await findWorkspaceRecords(tx, organizationId, teamIds, within),
+  };
+}
+
+export interface AccessSnapshot {
+  readonly teams: readonly PreviewTeamRow[];
+  readonly seats: readonly TeamSeatRow[];
+  readonly people: readonly PersonRow[];
+  readonly records: TeamRecords;
+  readonly places: readonly PreviewWorkspaceRow[];
+}
+
+export async function takeSnapshot(
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  { teamIds, userIds, workspaceIds, within }: AffectedScope,
+): Promise<AccessSnapshot> {
+  const seats = await findSeats(tx, organization.id, "teamId", teamIds);
+  return {
+    teams: await findTeams(tx, context, organization, teamIds),
+    seats,
+    people: await findPeople(tx, organization.id, distinct([...userIds, ...seats.map(({ userId }) => userId)])),
+    records: await findRecords(tx, organization.id, teamIds, within),
+    places: await findMovingWorkspaces(tx, organization.id, workspaceIds),
+  };
+}
+
+/** After the changes, also with the other teams of the affected users. */
+export interface FinalAccessSnapshot extends AccessSnapshot {
+  readonly projects: readonly PreviewProjectRow[];
+}
+
+export async function takeFinalSnapshot(
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  affected: AffectedScope,
+  before: AccessSnapshot,
+): Promise<FinalAccessSnapshot> {
+  const { id } = organization;
+  const joined = await findSeats(tx, id, "teamId", affected.teamIds);
+  const userIds = distinct([...before.people.map((person) => person.id), ...joined.map(({ userId }) => userId)]);
+  const seats = await findSeats(tx, id, "userId", userIds);
+  const teamIds = distinct([...affected.teamIds, ...seats.map(({ teamId }) => teamId)]);
+  return {
+    seats,
+    people: await findPeople(tx, id, userIds),
+    teams: await findTeams(tx, context, organization, teamIds),
+    records: await findRecords(tx, id, teamIds, affected.within),
+    places: await findMovingWorkspaces(tx, id, affected.workspaceIds),
+    projects: await findProjects(tx, context, id, affected.within),
+  };
+}
+
+export interface PreviewSubject {
+  readonly type: "teams" | "users";
+  readonly id: string;
+  readonly name: string;
+  readonly isSiteAdmin: boolean;
+  readonly isVisible: boolean;
+  /** Equal for users in the same teams: the changes have the same effects on them. */
+  readonly equivalenceKey: string;
+  readonly before: SubjectPosition;
+  readonly after: SubjectPosition;
+}
+
+export interface TrackedWorkspace extends PreviewWorkspaceRow {
+  readonly projectBefore: string;
+}
+
+export interface SnapshotComparison {
+  readonly previewed: PreviewedOrganization;
+  readonly subjects: readonly PreviewSubject[];
+  readonly projects: readonly PreviewProjectRow[];
+  readonly known: ReadonlyMap<string, TrackedWorkspace>;
+}
+
+/** Combines the two snapshots. Pure. */
+export function compareSnapshots(
+  organization: OrganizationView,
+  affected: AffectedScope,
+  before: AccessSnapshot,
+  after: FinalAccessSnapshot,
+  callerId: string,
+): SnapshotComparison {
+  const sides = sidesOf(affected, before, after);
+  const known = knownWorkspaces(before, after);
+  const places = [...known].map(
+    ([id, { projectBefore, projectId }]) => [id, { before: projectBefore, after: projectId }] as const,
+  );
+  return {
+    subjects: [...teamsOf(sides, before), ...peopleOf(sides, new Set([...affected.userIds, callerId]), before, after)],
+    projects: after.projects,
+    known,
+    previewed: {
+      organizationId: organization.id,
+      allowForceDeleteWorkspaces: organization.allowForceDeleteWorkspaces,
+      projects: after.projects,
+      workspaceProjects: new Map(places),
+      movedIds: new Set(after.places.map(({ workspaceId }) => workspaceId)),
+    },
+  };
+}
+
+type TeamGrantsLookup = (teamId: string) => TeamGrants | undefined;
+
+/** Teams that are not affected are the same before and after. */
+interface ComparisonSides {
+  readonly grantsBefore: TeamGrantsLookup;
+  readonly grantsAfter: TeamGrantsLookup;
+  readonly seatsBefore: ReadonlyMap<string, readonly string[]>;
+  readonly seatsAfter: ReadonlyMap<string, readonly string[]>;
+  /** Affected, and visible to the caller. */
+  readonly visibleTeams: ReadonlySet<string>;
+}
+
+function sidesOf({ teamIds }: AffectedScope, before: AccessSnapshot, after: FinalAccessSnapshot): ComparisonSides {
+  const concerned = new Set(teamIds);
+  const [changed, now] = [grantsOf(before.teams, before.records), grantsOf(after.teams, after.records)];
+  const visible = [...before.teams, ...after.teams].filter(({ id, isVisible }) => isVisible === 1 && concerned.has(id));
+  return {
+    grantsBefore: (id) => (concerned.has(id) ? changed : now).get(id),
+    grantsAfter: (id) => now.get(id),
+    seatsBefore: byPerson([...before.seats, ...after.seats.filter(({ teamId }) => !concerned.has(teamId))]),
+    seatsAfter: byPerson(after.seats),
+    visibleTeams: new Set(visible.map(({ id }) => id)),
+  };
+}
+
+function positionOf(isMember: number, teamIds: readonly string[], grants: TeamGrantsLookup): SubjectPosition {
+  return { isMember: isMember > 0, teams: teamIds.flatMap((id) => grants(id) ?? []) };
+}
+
+function teamsOf(
+  { grantsBefore, grantsAfter, visibleTeams }: ComparisonSides,
+  before: AccessSnapshot,
+): PreviewSubject[] {
+  return before.teams.map(({ id, name }) => ({
+    type: "teams",
+    id,
+    name,
+    isSiteAdmin: false,
+    isVisible: visibleTeams.has(id),
+    equivalenceKey: id,
+    before: positionOf(0, [id], grantsBefore),
+    after: positionOf(0, [id], grantsAfter),
+  }));
+}
+
+/** Users who are named are visible; others are visible through an affected team that the caller can see. */
+function peopleOf(
+  sides: ComparisonSides,
+  named: ReadonlySet<string>,
+  before: AccessSnapshot,
+  after: FinalAccessSnapshot,
+): PreviewSubject[] {
+  const known = new Map(before.people.map((person) => [person.id, person]));
+  return after.people.map((person) => {
+    const { id, name, isSiteAdmin, isMember } = person;
+    const was = known.get(id) ?? person;
+    const [teamsBefore, teamsAfter] = [sides.seatsBefore.get(id) ?? [], sides.seatsAfter.get(id) ?? []];
+    const equivalenceKey = [
+      isSiteAdmin,
+      was.isMember,
+      isMember,
+      ...[teamsBefore, teamsAfter].map((all) => all.toSorted().join()),
+    ];
+    return {
+      type: "users",
+      id,
+      name,
+      isSiteAdmin: isSiteAdmin === 1,
+      isVisible: named.has(id) || [...teamsBefore, ...teamsAfter].some((teamId) => sides.visibleTeams.has(teamId)),
+      equivalenceKey: equivalenceKey.join(" "),
+      before: positionOf(was.isMember, teamsBefore, sides.grantsBefore),
+      after: positionOf(isMember, teamsAfter, sides.grantsAfter),
+    };
+  });
+}
+
+function knownWorkspaces(before: AccessSnapshot, after: FinalAccessSnapshot): Map<string, TrackedWorkspace> {
+  const was = new Map(before.places.map(({ workspaceId, projectId }) => [workspaceId, projectId]));
+  const rows = [...before.records.onWorkspaces, ...after.records.onWorkspaces, ...after.places];
+  return new Map(
+    rows.map(({ workspaceId, name, projectId }) => [
+      workspaceId,
+      { workspaceId, name, projectId, projectBefore: was.get(workspaceId) ?? projectId },
+    ]),
+  );
+}
+
+function grantsOf(
+  teams: readonly PreviewTeamRow[],
+  { onProjects, onWorkspaces }: TeamRecords,
+): Map<string, TeamGrants> {
+  const grants = new Map(
+    teams.map(({ id, organizationAccess }) => [
+      id,
+      { organizationAccess, projects: new Map<string, number>(), workspaces: new Map<string, number>() },
+    ]),
+  );
+  for (const { teamId, projectId, permissions } of onProjects) grants.get(teamId)?.projects.set(projectId, permissions);
+  for (const { teamId, workspaceId, permissions } of onWorkspaces)
+    grants.get(teamId)?.workspaces.set(workspaceId, permissions);
+  return grants;
+}
+
+function byPerson(seats: readonly TeamSeatRow[]): Map<string, string[]> {
+  const teams = new Map<string, string[]>();
+  for (const { userId, teamId } of seats) {
+    const known = teams.get(userId);
+    if (known === undefined) teams.set(userId, [teamId]);
+    else known.push(teamId);
+  }
+  return teams;
+}

@@ -1,0 +1,195 @@
+/**
+ * Imports state versions from another installation in order, each with its original serial, lineage and time. The
+ * workspace must be unlocked, and its latest version must be the one imported last. The import announces a version
+ * before it sends the content, so that an interrupted import can resume.
+ */
+import { type Granted, withProofOf } from "../../../../access/granted.ts";
+import type { Tx } from "../../../../database/database.ts";
+import type { StateVersionTable } from "../../../../database/schema/state.ts";
+import { conflict, notFound } from "../../../../kernel/errors.ts";
+import { newId } from "../../../../kernel/ids.ts";
+import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
+import { lockHolderName } from "../../../register/workspaces/lock-holder.ts";
+import type { WorkspaceView } from "../../../register/workspaces/view.ts";
+import { setImportedState } from "../../../register/workspaces/writes.ts";
+import { recordEvent } from "../../../shared/audit-events/writes.ts";
+import type { Context } from "../../../shared/context.ts";
+import {
+  completeContent,
+  discardUpload,
+  receiveContent,
+  type StoredContent,
+} from "../../../shared/contents/contents.ts";
+import { insertResources } from "../../resources/writes.ts";
+import { insertOutputs } from "../../state-version-outputs/writes.ts";
+import { stateVersionOwner, stateLimit } from "../kinds.ts";
+import { unparsedColumns } from "../rules.ts";
+import { findInWorkspace, findSuccession, insertStateVersion, updateStateVersion } from "../store.ts";
+import { findPreviousVersion } from "../reads.ts";
+import { StateParser, type ParsedState, rowsFromState } from "./parsing.ts";
+
+/** What the importer knows before it sends the content. */
+export interface ImportedState {
+  readonly serial: number;
+  /** Null to use the lineage in the content. */
+  readonly lineage: string | null;
+  readonly createdAt: string;
+  /** The author: a user of this installation, or only a name. */
+  readonly maker: { readonly userId: string | null; readonly name: string };
+  /** The run that wrote it, if that was imported too. */
+  readonly runId: string | null;
+  /** The version that was imported before it. */
+  readonly after: string | undefined;
+}
+
+type ImportTarget = Granted<WorkspaceView, "can-create-state-versions">;
+
+/**
+ * Returns the new version's id. `note` is called in the same transaction. Raises `conflict` if the workspace is in use.
+ */
+export async function announceImportedState(
+  context: Context,
+  workspaceId: string,
+  state: ImportedState,
+  note: (tx: Tx, id: string) => Promise<void>,
+): Promise<string> {
+  const id = newId("state-versions");
+  await context.database.write(async (tx) => {
+    const workspace = await loadUnused(tx, context, workspaceId);
+    const { position, latest } = await findSuccession(tx, workspace.id);
+    if (latest?.id !== state.after) throw hasOwnStates();
+    await insertStateVersion(tx, workspace, rowFor(id, position, workspace, state));
+    await record(tx, context, workspace, { id, verb: "announce", after: { serial: state.serial } });
+    await note(tx, id);
+  });
+  return id;
+}
+
+/** Raises `conflict` if the workspace is in use, and `invalid` for content that is not a state. */
+export async function receiveImportedState(
+  context: Context,
+  workspaceId: string,
+  id: string,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const { organizationId } = await loadUnused(context.database.reader, context, workspaceId);
+  const parser = new StateParser();
+  const location = { organizationId, owner: stateVersionOwner(id), kind: "state" };
+  const content = await receiveContent(context, location, bytes, (piece) => parser.write(piece), stateLimit);
+  try {
+    const read = parser.end();
+    await context.database.write((tx) => finalize(tx, context, workspaceId, id, content, read));
+  } catch (error) {
+    await discardUpload(context, content.id);
+    throw error;
+  }
+}
+
+/** Call it if the content can't be imported, so that other versions can follow the previous one. */
+export async function discardImportedState(context: Context, workspaceId: string, id: string): Promise<void> {
+  await context.database.write(async (tx) => {
+    const workspace = await loadUnused(tx, context, workspaceId);
+    const version = await findInWorkspace(tx, workspace, id);
+    if (version?.status !== "pending") return;
+    await updateStateVersion(tx, version, { status: "discarded" });
+    await record(tx, context, workspace, { id, verb: "discard", after: { status: "discarded" } });
+  });
+}
+
+async function finalize(
+  tx: Tx,
+  context: Context,
+  workspaceId: string,
+  id: string,
+  content: StoredContent,
+  read: ParsedState,
+): Promise<void> {
+  const workspace = await loadUnused(tx, context, workspaceId);
+  const version = await findInWorkspace(tx, workspace, id);
+  if (version === undefined) throw notFound("state version");
+  const { latest } = await findSuccession(tx, workspace.id);
+  if (version.status !== "pending" || latest?.id !== id) throw hasOwnStates();
+  const predecessor = await findPreviousVersion(tx, version);
+  const rows = rowsFromState(context.vault, version, read);
+  await updateStateVersion(tx, version, {
+    ...rows.columns,
+    lineage: version.lineage || read.file.lineage,
+    md5: content.md5,
+    status: "finalized",
+    size: content.size,
+  });
+  await completeContent(tx, content);
+  await insertOutputs(tx, workspace, rows.outputs);
+  await insertResources(tx, workspace, rows.resources, predecessor?.id);
+  const before = workspace.currentStateVersionId;
+  if (before !== null)
+    await updateStateVersion(tx, withProofOf(workspace, { id: before, workspaceId }), { superseded: 1 });
+  const { resourceCount, outputIds, encrypted: stateEncrypted } = rows.columns;
+  await setImportedState(tx, workspace, workspace.id, {
+    currentStateVersionId: id,
+    resourceCount,
+    outputIds,
+    stateEncrypted,
+    latestChangeAt: version.createdAt,
+  });
+  await record(tx, context, workspace, { id, verb: "import", after: { serial: version.serial, size: content.size } });
+}
+
+/** Raises `not-found`, `forbidden`, and `conflict` for a locked workspace. */
+async function loadUnused(tx: Tx, context: Context, workspaceId: string): Promise<ImportTarget> {
+  const lock = tx !== context.database.reader;
+  const visible = await loadWorkspace(tx, context, { workspaceId }, lock);
+  const workspace = grantWorkspace(visible, "can-create-state-versions");
+  if (workspace.lockedByType !== null)
+    throw conflict(
+      `The destination workspace is locked by ${lockHolderName(workspace)}. Unlock it and import again, or exclude it from the import.`,
+    );
+  return workspace;
+}
+
+const hasOwnStates = () =>
+  conflict(
+    "The destination workspace has state versions that were not imported. The remaining state versions of the source can't be imported into it.",
+  );
+
+function rowFor(
+  id: string,
+  position: number,
+  { id: workspaceId, organizationId }: ImportTarget,
+  { serial, lineage, createdAt, maker, runId }: ImportedState,
+): StateVersionTable {
+  return {
+    ...unparsedColumns,
+    id,
+    organizationId,
+    workspaceId,
+    position,
+    serial,
+    lineage,
+    createdAt,
+    runId,
+    md5: "",
+    status: "pending",
+    // Not written under a lock, and without an upload URL.
+    intermediate: 0,
+    uploadExpiresAt: null,
+    size: 0,
+    superseded: 0,
+    hasJson: 0,
+    // An unknown author is stored as a run, so that documents show no user.
+    createdByKind: maker.userId === null ? "run" : "user",
+    createdById: maker.userId ?? runId ?? "",
+    createdByName: maker.name,
+    createdByTokenId: null,
+    version: 1,
+  };
+}
+
+async function record(
+  tx: Tx,
+  context: Context,
+  { organizationId }: ImportTarget,
+  { id, verb, after }: { readonly id: string; readonly verb: string; readonly after: object },
+): Promise<void> {
+  await recordEvent(tx, context, { organizationId, verb, subject: { type: "state-versions", id }, after });
+}

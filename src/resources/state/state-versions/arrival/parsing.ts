@@ -1,0 +1,93 @@
+/**
+ * Parses the outputs and resources of a state while it is received. Those of a small state are written with its
+ * version; a job writes the resources of a large one, and until then `resources-processed` is false.
+ */
+import type {
+  StateResourceTable,
+  StateVersionOutputTable,
+  StateVersionTable,
+} from "../../../../database/schema/state.ts";
+import type { Vault } from "../../../../database/vault.ts";
+import { type StateFile, StateFileReader } from "../../../../statefile/state-file.ts";
+import type { StateInstance } from "../../../../statefile/state-resources.ts";
+import { newResources } from "../../resources/rules.ts";
+import { namedIds, newOutputs } from "../../state-version-outputs/rules.ts";
+import { type ParsedStateColumns, unparsedColumns } from "../rules.ts";
+
+/** The job that processes large states. */
+export const processingJob = "state-processing";
+
+/** States within these limits are processed in their request. */
+const inlineBytesMax = 1024 * 1024;
+const inlineRowsMax = 1000;
+
+export interface ParsedState {
+  readonly file: StateFile;
+  /** Undefined if they are too many and left to the job. */
+  readonly instances: readonly StateInstance[] | undefined;
+}
+
+/** Parses a state in bounded memory: keeps instances only while they are few. */
+export class StateParser {
+  readonly #reader = new StateFileReader();
+  #instances: StateInstance[] | undefined = [];
+  #size = 0;
+
+  /** Raises `invalid` as soon as the content can't be a state. */
+  write(piece: Uint8Array): void {
+    this.#reader.write(piece);
+    this.#size += piece.length;
+    this.#gather();
+  }
+
+  /** Raises `invalid` if the content is not a state. */
+  end(): ParsedState {
+    const file = this.#reader.end();
+    this.#gather();
+    // An encrypted state has nothing for the job to read, whatever its size.
+    if (file.encrypted) return { file, instances: [] };
+    return { file, instances: file.outputs.length > inlineRowsMax ? undefined : this.#instances };
+  }
+
+  #gather(): void {
+    if (this.#instances === undefined) return;
+    this.#instances = this.#instances.concat(this.#reader.takeInstances());
+    if (this.#size <= inlineBytesMax && this.#instances.length <= inlineRowsMax) return;
+    this.#instances = undefined;
+    this.#reader.stopListing();
+  }
+}
+
+/** The columns that don't depend on stored outputs and resources. */
+export function headColumns(
+  file: StateFile,
+): Omit<ParsedStateColumns, "resourcesProcessed" | "resourceCount" | "outputIds"> {
+  return {
+    encrypted: Number(file.encrypted),
+    format: file.format,
+    engineVersion: file.engineVersion,
+    modules: JSON.stringify(file.modules),
+    providers: JSON.stringify(file.providers),
+    resources: JSON.stringify(file.resources),
+  };
+}
+
+/** The rows to write with a version. */
+export interface ParsedStateRows {
+  readonly columns: ParsedStateColumns;
+  readonly outputs: readonly StateVersionOutputTable[];
+  readonly resources: readonly StateResourceTable[];
+}
+
+/** Includes the outputs of a large state unless they are very many: engines read them right after writing the state. */
+export function rowsFromState(
+  vault: Vault,
+  version: Pick<StateVersionTable, "id" | "organizationId" | "createdAt">,
+  { file, instances }: ParsedState,
+): ParsedStateRows {
+  const outputs = file.outputs.length <= inlineRowsMax ? newOutputs(vault, version, file.outputs) : [];
+  const columns = { ...unparsedColumns, ...headColumns(file), outputIds: namedIds(outputs) };
+  if (instances === undefined) return { columns, outputs, resources: [] };
+  const resources = newResources(version, instances);
+  return { columns: { ...columns, resourcesProcessed: 1, resourceCount: resources.length }, outputs, resources };
+}

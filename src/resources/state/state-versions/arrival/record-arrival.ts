@@ -1,0 +1,33 @@
+/** Records the consequences of a state's arrival, in the transaction that finalizes its version. */
+import type { Tx } from "../../../../database/database.ts";
+import type { StateVersionTable } from "../../../../database/schema/state.ts";
+import { recordStateWritten } from "../../../register/workspaces/writes.ts";
+import type { Context } from "../../../shared/context.ts";
+import { insertResources } from "../../resources/writes.ts";
+import { insertOutputs } from "../../state-version-outputs/writes.ts";
+import type { StateUploader } from "../../state-writers.ts";
+import { discardVersions } from "../store.ts";
+import { recordDiscarded } from "../writes.ts";
+import type { ParsedStateRows } from "./parsing.ts";
+
+export interface ArrivedStateVersion {
+  readonly version: StateVersionTable;
+  readonly rows: ParsedStateRows;
+  /** The previous version, from which resources keep their ids and times. */
+  readonly predecessorId: string | undefined;
+  /** Whether other versions may be pending. */
+  readonly hasPending: boolean;
+}
+
+/** Inserts outputs and resources, discards older pending versions, and records the workspace's activity. */
+export async function recordArrival(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId">,
+  by: StateUploader,
+  { version, rows, predecessorId, hasPending }: ArrivedStateVersion,
+): Promise<void> {
+  await insertOutputs(tx, by, rows.outputs);
+  await insertResources(tx, by, rows.resources, predecessorId);
+  if (hasPending) await recordDiscarded(tx, context, await discardVersions(tx, by, version));
+  await recordStateWritten(tx, by, version.workspaceId, version.createdAt);
+}

@@ -1,0 +1,183 @@
+/**
+ * The background job that processes events: one at a time per workspace, several workspaces concurrently. Git runs between transactions, and each
+ * transaction leaves the event in a state from which any server can continue.
+ */
+import { AppError } from "../../../kernel/errors.ts";
+import { nowMs } from "../../../kernel/time.ts";
+import { loadWorkspace } from "../../register/workspaces/reads.ts";
+import { executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
+import { ApiFault, openConnection, repositoryOf, gitSandboxOptionsOf } from "../connections.ts";
+import { FetchFault } from "../fetching/faults.ts";
+import { changedFiles, defaultBranchOf, type CommitRange } from "../fetching/fetch.ts";
+import { runInSlots } from "../slots.ts";
+import { decide, type TriggerFacts, type TriggerDecision, type TriggerSettings } from "../triggers/decide.ts";
+import { type VcsRepositoryEvent, refOf } from "../triggers/repository-event.ts";
+import { type VcsEventContext, ignoreEvent, endUndecidedEvent, labelOfEvent } from "./outcomes.ts";
+import { fetchConfiguration } from "./starting.ts";
+import { deleteOlder, findDue, hasManualRun, lockUndecided, postponeEvent, type UndecidedEvent } from "./store.ts";
+import type { JobContext } from "../../shared/job-context.ts";
+
+const slots = 4;
+const perConnectionMax = 2;
+const retentionMs = 90 * 24 * 3600 * 1000;
+/** Between attempts; without another entry, the event fails. */
+const waitsMs = [2_000, 10_000, 60_000];
+
+export async function processEvents(work: JobContext): Promise<number> {
+  const { context, capability, signal, step } = work;
+  const handled = await runInSlots<UndecidedEvent>(
+    {
+      slots,
+      next: async (inProgress) => {
+        const using = inProgress.map(({ oauthClientId }) => oauthClientId ?? "");
+        const isFull = (id: string) => using.filter((each) => each === id).length >= perConnectionMax;
+        const busy = {
+          workspaceIds: inProgress.map(({ workspaceId }) => workspaceId ?? ""),
+          oauthClientIds: [...new Set(using)].filter(isFull),
+        };
+        const found = await findDue(context.database.reader, busy, slots * 4);
+        return found.filter(({ oauthClientId }) => {
+          if (isFull(oauthClientId ?? "")) return false;
+          using.push(oauthClientId ?? "");
+          return true;
+        });
+      },
+      work: (event) => processEvent(work, event),
+    },
+    signal,
+  );
+  const before = new Date(nowMs() - retentionMs).toISOString();
+  if (!signal.aborted) await step((tx) => deleteOlder(tx, capability, before, 1000));
+  return handled;
+}
+
+/** Retries a failed event later, unless the error is final. Later events do not wait for it. */
+async function processEvent(work: JobContext, event: UndecidedEvent): Promise<void> {
+  try {
+    await processOnce(work, event);
+  } catch (error) {
+    if (work.signal.aborted) return;
+    const waitMs = waitsMs[event.attempts];
+    const isFinal = (error instanceof FetchFault || error instanceof ApiFault) && error.isFinal;
+    const sentence = sentenceOf(error);
+    if (isFinal || waitMs === undefined || error instanceof AppError)
+      await endUndecidedEvent(work, event, { outcome: "failed", why: sentence });
+    else await postpone(work, event, sentence, waitMs);
+    if (!isExpected(error)) throw error;
+  }
+}
+
+const isExpected = (error: unknown): error is Error =>
+  error instanceof FetchFault || error instanceof ApiFault || error instanceof AppError;
+
+/** Unexpected errors are only logged. */
+const sentenceOf = (error: unknown): string =>
+  isExpected(error) ? error.message.replace(/\.$/, "") : "an internal error occurred; see the server's log";
+
+async function postpone(
+  { capability, step }: JobContext,
+  event: UndecidedEvent,
+  why: string,
+  waitMs: number,
+): Promise<void> {
+  const attempts = event.attempts + 1;
+  const detail = `${labelOfEvent(event)} will be retried; attempt ${attempts} failed: ${why}`;
+  await step(async (tx) => {
+    if ((await lockUndecided(tx, event.id)) !== undefined)
+      await postponeEvent(tx, capability, event.id, { attempts, detail, waitMs });
+  });
+}
+
+async function processOnce(work: JobContext, event: UndecidedEvent): Promise<void> {
+  const { context } = work;
+  const tx = context.database.reader;
+  const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" });
+  const connection = await openConnection(tx, context, workspace.vcsOauthTokenId);
+  const isOther = workspace.vcsIdentifier?.toLowerCase() !== event.repository.toLowerCase();
+  const isGone = connection === undefined || (event.oauthClientId !== null && event.oauthClientId !== connection.id);
+  if (isOther || isGone)
+    return ignoreEvent(work, event, "the workspace is no longer connected to this repository by this connection");
+  const eventContext: VcsEventContext = { event, workspace, connection };
+  if (event.happening === null) return connected(work, eventContext);
+  const repositoryEvent = JSON.parse(event.happening) as VcsRepositoryEvent;
+  const decision = await decideWithFacts(work, eventContext, repositoryEvent);
+  if (decision.action === "nothing") return ignoreEvent(work, event, decision.why);
+  if (decision.action !== "ask") await fetchConfiguration(work, eventContext, repositoryEvent, decision);
+}
+
+/** For a workspace that was just connected: fetches the tip of its branch, and starts a run if `queue-all-runs` is set. */
+async function connected(work: JobContext, eventContext: VcsEventContext): Promise<void> {
+  const { workspace, event } = eventContext;
+  if (executionModeOf(workspace) === "local")
+    return ignoreEvent(work, event, "the workspace has the execution mode local, so its configuration is not fetched");
+  const why =
+    workspace.vcsTagsRegex !== null
+      ? "the workspace has a tags-regex, so only tags start runs"
+      : "queue-all-runs is false";
+  const runs = workspace.queueAllRuns === 1 && workspace.vcsTagsRegex === null;
+  await fetchConfiguration(work, eventContext, undefined, runs ? { action: "run" } : { action: "configuration", why });
+}
+
+/** Looks up missing facts, one after the other, until a decision is possible. */
+async function decideWithFacts(
+  work: JobContext,
+  { event, workspace, connection }: VcsEventContext,
+  repositoryEvent: VcsRepositoryEvent,
+): Promise<TriggerDecision> {
+  const { context, signal } = work;
+  const settings = triggerSettingsOf(workspace);
+  let known: TriggerFacts = {
+    hasManualRun:
+      workspace.queueAllRuns === 1 ||
+      (await hasManualRun(context.database.reader, workspace.id, workspace.organizationId)),
+    plansForks: context.options.plansForks ?? false,
+  };
+  for (;;) {
+    const decision = decide(repositoryEvent, settings, known);
+    if (decision.action !== "ask") return decision;
+    const repository = await repositoryOf(context, connection, event.repository);
+    const gitSandbox = gitSandboxOptionsOf(context, signal);
+    if (decision.what === "default-branch")
+      known = { ...known, defaultBranch: await defaultBranchOf(gitSandbox, repository) };
+    else
+      known = { ...known, files: await filesOf(() => changedFiles(gitSandbox, repository, rangeOf(repositoryEvent))) };
+  }
+}
+
+/** Null, if the files can't be determined, counts as a match: an unnecessary run does less harm than a missing one. */
+async function filesOf(findFiles: () => Promise<readonly string[]>): Promise<readonly string[] | null> {
+  try {
+    return await findFiles();
+  } catch (error) {
+    if (error instanceof FetchFault) return null;
+    throw error;
+  }
+}
+
+/** A new branch is compared with the default branch, and a pull request with its merge base. */
+function rangeOf(repositoryEvent: VcsRepositoryEvent): CommitRange {
+  const after = { sha: repositoryEvent.sha, ref: refOf(repositoryEvent) };
+  if (repositoryEvent.kind === "pull-request") {
+    const target = { sha: repositoryEvent.targetSha ?? undefined, ref: `refs/heads/${repositoryEvent.target}` };
+    return { head: after, target };
+  }
+  const before = repositoryEvent.kind === "push" ? (repositoryEvent.before ?? repositoryEvent.defaultBranch) : null;
+  if (before === null || (repositoryEvent.kind === "push" && before === repositoryEvent.branch))
+    throw new FetchFault("nothing_to_compare", "there is no commit to compare with");
+  return { before, after };
+}
+
+function triggerSettingsOf(workspace: WorkspaceView): TriggerSettings {
+  const list = (json: string) => JSON.parse(json) as string[];
+  return {
+    executionMode: executionModeOf(workspace),
+    branch: workspace.vcsBranch,
+    tagsRegex: workspace.vcsTagsRegex,
+    fileTriggersEnabled: workspace.fileTriggersEnabled === 1,
+    triggerPrefixes: list(workspace.triggerPrefixes),
+    triggerPatterns: list(workspace.triggerPatterns),
+    workingDirectory: workspace.workingDirectory,
+    speculativeEnabled: workspace.speculativeEnabled === 1,
+    queueAllRuns: workspace.queueAllRuns === 1,
+  };
+}

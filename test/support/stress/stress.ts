@@ -1,0 +1,187 @@
+/** A storm: callers on several servers who write whatever can be written, at random, over few shared things. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Answer, Api, Json } from "../api.ts";
+import { secretIn } from "../browser.ts";
+import { makeConfiguration } from "../runs.ts";
+import { pathOf, type Route, routes, writes } from "../tenant.ts";
+import { bodies, varied } from "./bodies.ts";
+import { keepUp } from "./jobs.ts";
+import { type Params, typeOfParam, type World } from "./world.ts";
+
+/** What a storm can't send: these need a URL that is signed, or would end the caller's own account. */
+const left = new Set(["uploadState", "uploadJsonState", "updateAccount", "changePassword", "createSession"]);
+
+/** What is known to meet, and to hold many rows, is sent more often than the rest. */
+const weights: Readonly<Record<string, number>> = {
+  createWorkspace: 4,
+  updateWorkspace: 5,
+  moveWorkspaces: 4,
+  updateProject: 4,
+  createProject: 2,
+  addWorkspaceTags: 3,
+  removeWorkspaceTags: 3,
+  addTagToWorkspaces: 3,
+  deleteOrganizationTags: 2,
+  addRemoteStateConsumers: 2,
+  updateAgentPool: 2,
+  addTeamUsers: 2,
+  addTeamMemberships: 2,
+  createTeamProject: 2,
+  createTeamWorkspace: 2,
+  createOrganizationMembership: 2,
+  previewAccess: 3,
+  createUser: 2,
+  lockWorkspace: 2,
+  unlockWorkspace: 2,
+  createStateVersion: 3,
+  assignSshKey: 2,
+  createRun: 6,
+  applyRun: 3,
+  discardRun: 2,
+  cancelRun: 2,
+  forceExecuteRun: 3,
+  deleteWorkspaceByName: 0.3,
+  safeDeleteWorkspaceByName: 0.3,
+  safeDeleteWorkspace: 0.3,
+};
+
+const sent = routes.filter(({ id, operation }) => writes(operation) && !left.has(id));
+const deck = sent.flatMap((route) => Array<Route>(Math.ceil(10 * (weights[route.id] ?? 1))).fill(route));
+
+const paramsIn = (path: string): string[] => [...path.matchAll(/:([a-z_]+)/g)].map(([, param]) => param as string);
+
+/** The type that a request takes something away of; undefined when it does not. */
+function removedBy({ operation }: Route): string | undefined {
+  const param = paramsIn(operation.path).at(-1);
+  if (param === undefined) return undefined;
+  const removes =
+    operation.path.endsWith("safe-delete") || (operation.method === "DELETE" && operation.path.endsWith(param));
+  return removes ? typeOfParam(param) : undefined;
+}
+
+const isCreation = ({ operation }: Route): boolean => operation.answer === "created" || operation.answer === "granted";
+
+/** Whom and what a request is about: the last named thing first, because others follow from it. */
+function paramsFor(world: World, route: Route): Params {
+  let params: Params = {};
+  for (const param of paramsIn(route.operation.path).toReversed()) {
+    if (params[param] !== undefined) continue;
+    const isPassing = removedBy(route) === "organizations" || world.happens(0.1);
+    const thing =
+      param === "organization_name" && !isPassing
+        ? { id: world.organizationName, params: {} }
+        : world.thing(typeOfParam(param));
+    params = { ...thing.params, ...params, [param]: thing.id };
+  }
+  return params;
+}
+
+interface Told {
+  readonly id: string;
+  readonly answer: Answer;
+}
+
+export interface Outcome {
+  requests: number;
+  /** How often each operation was answered with each status. */
+  readonly statuses: Map<string, number>;
+  /** What nobody should be told. */
+  readonly failures: string[];
+}
+
+export class StressRun {
+  readonly world: World;
+  readonly #servers: readonly Api[];
+  readonly outcome: Outcome = { requests: 0, statuses: new Map(), failures: [] };
+
+  constructor(servers: readonly Api[], world: World) {
+    this.#servers = servers;
+    this.world = world;
+  }
+
+  /** So many callers at once, who send so many requests between them; beside them the servers do what they do by themselves. */
+  async run(callers: number, requests: number): Promise<void> {
+    const end = this.outcome.requests + requests;
+    const keepers = this.#servers.map(async (server) => {
+      for (; this.outcome.requests < end; await sleep(20)) await this.#keepUp(server);
+    });
+    const writers = Array.from({ length: callers }, async (_, index) => {
+      const server = this.#servers[index % this.#servers.length] as Api;
+      while (this.outcome.requests < end) await this.#write(server, this.world.one(deck));
+    });
+    await Promise.all([...keepers, ...writers]);
+  }
+
+  /** Makes some of everything that can be made. */
+  async prepare(): Promise<void> {
+    const creations = sent.filter(isCreation);
+    for (let round = 0; round < 3; round += 1)
+      for (const route of creations) await this.#write(this.#servers[0] as Api, route);
+  }
+
+  async #keepUp(server: Api): Promise<void> {
+    try {
+      await keepUp(server, this.world);
+    } catch (error) {
+      this.outcome.failures.push(`upkeep: ${error}`);
+    }
+  }
+
+  async #write(server: Api, route: Route): Promise<void> {
+    const { world } = this;
+    const removed = removedBy(route);
+    if (removed !== undefined && !world.mayRemove(removed)) return sleep(0);
+    if (isCreation(route) && !world.mayMake(route.type)) return sleep(0);
+    const params = paramsFor(world, route);
+    const body = bodies[route.id]?.(world) ?? varied(world, route.operation.example);
+    const answer = await server.admin.send(route.operation.method, pathOf(route.operation, params), body);
+    this.#note({ id: route.id, answer });
+    if (answer.status < 300 && removed !== undefined)
+      world.drop(removed, params[paramsIn(route.operation.path).at(-1) ?? ""] ?? "");
+    if (answer.status < 300 && isCreation(route)) this.#made(answer.body?.data, params);
+    const link = answer.body?.data?.attributes?.["invitation-url"];
+    if (link !== undefined) world.add("invitation secrets", { id: secretIn(link), params: {} });
+    // Something to run.
+    if (answer.status === 201 && route.id === "createWorkspace")
+      await makeConfiguration(server, answer.body.data.id).catch(() => {});
+    if (answer.status === 404) await this.#lookAgain(server, route, params);
+  }
+
+  #note({ id, answer }: Told): void {
+    const { statuses, failures } = this.outcome;
+    this.outcome.requests += 1;
+    const key = `${id} ${answer.status}`;
+    statuses.set(key, (statuses.get(key) ?? 0) + 1);
+    const detail: string | undefined = answer.body?.errors?.[0]?.detail;
+    // What the specification answers while a state's content has not arrived, which nobody here brings.
+    if (answer.status === 503 && detail?.includes("latest state version is still pending")) return;
+    if (answer.status >= 500) failures.push(`${key}: ${JSON.stringify(detail)}`);
+  }
+
+  #made(thing: Json, params: Params): void {
+    if (typeof thing?.id !== "string") return;
+    const { world } = this;
+    const type = thing.type === "vars" && params["varset_id"] !== undefined ? "varset vars" : thing.type;
+    world.add(type, { id: thing.id, params });
+    if (type === "workspaces") world.add("workspace names", { id: thing.attributes.name, params: {} });
+    for (const token of thing.relationships?.["oauth-tokens"]?.data ?? [])
+      world.add("oauth-tokens", { id: token.id, params: {} });
+  }
+
+  /** What is not there any more is no longer named; and tags come and go by themselves. */
+  async #lookAgain(server: Api, { operation }: Route, params: Params): Promise<void> {
+    for (const param of paramsIn(operation.path)) {
+      const type = typeOfParam(param);
+      const id = params[param] ?? "";
+      if (param === "invitation_secret") this.world.drop(type, id);
+      if (type.includes(" ")) continue;
+      const shown = await server.admin.get(`/${type}/${id}`);
+      if (shown.status === 404 && type !== "tags") this.world.drop(type, id);
+    }
+    const tags = await server.admin.get(`/organizations/${this.world.organizationName}/tags`);
+    this.world.replace(
+      "tags",
+      (tags.body?.data ?? []).map(({ id }: Json) => id),
+    );
+  }
+}
