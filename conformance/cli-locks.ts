@@ -15,7 +15,7 @@ const untilLocked = (site: Site, name: string) =>
 const waiting: Scenario = {
   name: "two CLIs apply to one workspace at once",
   checks:
-    "Linus is told that the workspace is locked, and the register names Grace as the one who holds it; with `-lock-timeout` he waits, and then works on what she wrote",
+    "Linus gets an error that the workspace is locked, and Cadastre names Grace as the lock holder; with `-lock-timeout` he waits, then works on what she wrote",
   run: async (site) => {
     const first = await prepared(site, "lock", slowly(4));
     const second = await prepared(site, "lock", slowly(4) + greeting("second"), "linus");
@@ -51,7 +51,7 @@ const atOnce: Scenario = {
 const killed: Scenario = {
   name: "`force-unlock` after a CLI was killed",
   checks:
-    "the lock stays and is told; the wrong lock ID, a `no`, and Linus, who is no admin of the workspace, change nothing; the right ID, `ORGANIZATION/WORKSPACE`, frees the workspace; a second time it is not locked",
+    "the lock stays and is reported; a wrong lock ID, a `no`, and Linus, who is not an admin of the workspace, change nothing; the right ID, `ORGANIZATION/WORKSPACE`, frees the workspace; a second time it is not locked",
   run: async (site) => {
     const folder = await prepared(site, "killed", slowly(100));
     const running = folder.start(applied);

@@ -100,7 +100,7 @@ const locked: Scenario = {
 
 const queued: Scenario = {
   name: "two people apply to one workspace at once",
-  checks: "the second is told that it waits for the first, and then finds the work done",
+  checks: "the second CLI reports that it waits for the first, then has nothing left to do",
   run: async (site) => {
     const name = "run-queued";
     // Long enough for the second run to start, even on a busy machine.

@@ -8,20 +8,20 @@ import { functionsOf, type Node, parsed, readSource, type SourceFile, sourcePath
 /** What reads them whether or not they have ended, and why that is right. */
 const reasons: Readonly<Record<string, readonly string[]>> = {
   "it is about what ends, or has ended": [
-    "resources/identity/teams/writes.ts tidySeats",
-    "resources/shared/grants/in-force.ts endedInTeam",
-    "resources/shared/grants/in-force.ts endedOfMembership",
-    "resources/shared/grants/in-force.ts endedOnProject",
-    "resources/shared/grants/in-force.ts nextEnd",
-    "resources/shared/grants/expiry.ts holdFirstEnded",
-    "resources/sharing/team-access/writes.ts tidyRecords",
+    "resources/identity/teams/writes.ts removeEndedTeamMembers",
+    "resources/shared/grants/in-force.ts expiredCountInTeam",
+    "resources/shared/grants/in-force.ts expiredCountOfMembership",
+    "resources/shared/grants/in-force.ts expiredCountOnProject",
+    "resources/shared/grants/in-force.ts nextExpiry",
+    "resources/shared/grants/expiry.ts lockFirstExpired",
+    "resources/sharing/team-access/writes.ts removeExpiredRecords",
   ],
   "rows that go, or are counted until they do, with something else": [
     "resources/identity/organization-memberships/writes.ts raiseMembershipsInTeam",
-    "resources/identity/teams/store.ts teamsOfGroups",
-    "resources/identity/teams/writes.ts discount",
-    "resources/identity/teams/writes.ts holdSeatsOfProvider",
-    "resources/register/projects/writes.ts discountTeam",
+    "resources/identity/teams/store.ts teamIdsOfGroups",
+    "resources/identity/teams/writes.ts decrementCounts",
+    "resources/identity/teams/writes.ts lockTeamsOfProvider",
+    "resources/register/projects/writes.ts uncountTeam",
   ],
   "it asks for what has no end at all": [
     "resources/identity/teams/reads.ts refuseLastOwner",
@@ -58,15 +58,15 @@ function readIn(node: Node, path: string): string[] {
     if (first === undefined) return [];
     const raw = rawOf(first);
     if (raw === undefined || raw.startsWith("\u0000 as "))
-      return choosing.test(path) && !namesPlaces(first) ? [chosen.exec(raw ?? "")?.[1] ?? "a table of its choice"] : [];
+      return choosing.test(path) && !namesTargets(first) ? [chosen.exec(raw ?? "")?.[1] ?? "a table of its choice"] : [];
     const [, table, alias] = inBuilder.exec(raw) ?? [];
     return table === undefined ? [] : [alias ?? table];
   });
 }
 
-/** `${places as "projects"} as x` chooses between projects and workspaces. */
-const namesPlaces = (node: Node): boolean =>
-  within(node).some((part) => part.type === "Identifier" && part["name"] === "places");
+/** `${targets as "projects"} as x` chooses between projects and workspaces. */
+const namesTargets = (node: Node): boolean =>
+  within(node).some((part) => part.type === "Identifier" && part["name"] === "targets");
 
 const askedIn = (node: Node): string[] =>
   within(node).flatMap((part) => {

@@ -126,7 +126,7 @@ describe("the owners of tables", () => {
 
   it("leave the check of the audit events alone, but for what changes no meaning", () => {
     const naming = sourcePaths.filter(
-      (path) => /\bnewCheck\b/.test(readSource(path).text) && !/^database\/(database\.ts|engines\/)/.test(path),
+      (path) => /\bcommitCheck\b/.test(readSource(path).text) && !/^database\/(database\.ts|engines\/)/.test(path),
     );
     expect(naming).toEqual(["database/resealing.ts", "resources/shared/audit-events/required.ts"]);
   });

@@ -19,18 +19,18 @@ import {
 const reasons: Readonly<Record<string, readonly string[]>> = {
   "counters and versions that follow from a change which was granted, in its transaction": [
     "resources/identity/organization-memberships/writes.ts raiseMemberships",
-    "resources/identity/organizations/writes.ts noteOperations",
-    "resources/register/projects/writes.ts countTeams",
-    "resources/register/tags/store.ts countTagsUp",
+    "resources/identity/organizations/writes.ts markOperationsAvailable",
+    "resources/register/projects/writes.ts adjustTeamCount",
+    "resources/register/tags/store.ts incrementTagCounts",
     "resources/register/tags/store.ts recountTags",
   ],
   "what else goes, or changes, with a thing whose removal or change was granted, in its transaction": [
-    "resources/connections/notification-configurations/writes.ts renameInvited",
+    "resources/connections/notification-configurations/writes.ts mergeInvitedRecipients",
     "resources/identity/organization-memberships/writes.ts activateInvitations",
-    "resources/identity/organization-memberships/writes.ts moveMemberships",
-    "resources/identity/teams/writes.ts activateSeats",
-    "resources/identity/teams/writes.ts endSeatsOf",
-    "resources/identity/teams/writes.ts inheritSeats",
+    "resources/identity/organization-memberships/writes.ts moveMembershipsToAddress",
+    "resources/identity/teams/writes.ts activateTeamMemberships",
+    "resources/identity/teams/writes.ts removeEndedMembershipsOf",
+    "resources/identity/teams/writes.ts transferTeamMemberships",
     "resources/register/workspaces/writes.ts rewriteTagNames",
   ],
   "a state's content, which comes by a signed URL of a version whose creation was granted": [
@@ -42,23 +42,23 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   ],
   "what an agent reports of a phase that it holds, whose run was granted": [
     "resources/runs/phases/store.ts insertChunks",
-    "resources/runs/phases/store.ts insertPieces",
+    "resources/runs/phases/store.ts insertLogChunks",
   ],
   "the keys of the service itself, in which no caller has a part": [
     "resources/runs/identity-keys/store.ts deleteKeys",
     "resources/runs/identity-keys/store.ts insertKey",
   ],
   "what is remembered of somebody who is nobody yet, so that it can't be used again": [
-    "resources/identity/sso-providers/store.ts noteReply",
+    "resources/identity/sso-providers/store.ts recordCallback",
   ],
   "background work, which nobody asked for": [
-    "resources/identity/authentication-tokens/writes.ts noteUses",
-    "resources/connections/agent-tokens/writes.ts noteAgentTokenUses",
+    "resources/identity/authentication-tokens/writes.ts recordTokenUses",
+    "resources/connections/agent-tokens/writes.ts recordAgentTokenUses",
     "resources/shared/contents/store.ts abandonContents",
   ],
   "what somebody is told of a change which was granted, in its transaction": [
     "resources/shared/outbox/store.ts insertForSubscribers",
-    "resources/shared/outbox/store.ts insertNotices",
+    "resources/shared/outbox/store.ts insertNotifications",
   ],
   "the helper by which others write, who are looked at themselves": [
     "resources/shared/versions.ts updateRow",

@@ -272,8 +272,8 @@ async function apply(tx: Tx, migration: Migration): Promise<void> {
   for (const table of migration.appendOnly ?? []) {
     for (const statement of tx.dialect.appendOnly(table)) await run(tx, statement);
   }
-  for (const statement of tx.dialect.accessVersionTriggers(migration.accessColumns ?? {})) await run(tx, statement);
-  for (const statement of tx.dialect.accessVersionColumnTriggers(migration.addedAccessColumns ?? {}))
+  for (const statement of tx.dialect.accessVersionTriggers(migration.raisesAccess ?? {})) await run(tx, statement);
+  for (const statement of tx.dialect.accessVersionColumnTriggers(migration.raisesAccessToo ?? {}))
     await run(tx, statement);
   await tx.db.insertInto("migrations").values({ name: migration.name, appliedAt: now() }).execute();
 }

@@ -146,7 +146,7 @@ describe("an actor's standing in an organization", () => {
   const stranger = {
     member: false,
     owner: false,
-    ownerInPerson: false,
+    managesOwnersTeam: false,
     seesSecretTeams: false,
     organization: 0,
     everywhere: 0,
@@ -155,7 +155,7 @@ describe("an actor's standing in an organization", () => {
   const owner = {
     member: true,
     owner: true,
-    ownerInPerson: true,
+    managesOwnersTeam: true,
     seesSecretTeams: true,
     organization: ownersAccess,
     everywhere: allPermissions,
@@ -208,7 +208,7 @@ describe("an actor's standing in an organization", () => {
 
   it("an organization token owns its organization, but can't manage the owners team", () => {
     const standing = standingOf(organization, row(null, 0));
-    expect(standing).toMatchObject({ member: true, owner: true, ownerInPerson: false, seesSecretTeams: true });
+    expect(standing).toMatchObject({ member: true, owner: true, managesOwnersTeam: false, seesSecretTeams: true });
     expect(standing.organization).toBe(ownersAccess);
   });
 

@@ -8,8 +8,8 @@ import { useApi } from "../support/api.ts";
 import { type Org } from "../support/builders.ts";
 
 const api = useApi();
-const watched: Record<string, readonly string[]> = { ...accessVersions.accessColumns };
-for (const [table, columns] of Object.entries(grantsThatEnd.addedAccessColumns ?? {}))
+const watched: Record<string, readonly string[]> = { ...accessVersions.raisesAccess };
+for (const [table, columns] of Object.entries(grantsThatEnd.raisesAccessToo ?? {}))
   watched[table] = [...(watched[table] ?? []), ...columns];
 let org: Org;
 let other: Org;

@@ -18,7 +18,7 @@ export const accessVersions: Migration = {
     // For the next age at which a user token becomes too old for some organization.
     `CREATE INDEX organization_token_ttl_policies_ages ON organization_token_ttl_policies (token_type, max_ttl_ms)`,
   ],
-  accessColumns: {
+  raisesAccess: {
     organizations: ["user_tokens_enabled", "allow_force_delete_workspaces", "is_disabled", "max_ttl_enabled"],
     organization_token_ttl_policies: ["max_ttl_ms"],
     organization_memberships: ["user_id", "status"],

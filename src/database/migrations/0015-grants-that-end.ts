@@ -23,5 +23,5 @@ export const grantsThatEnd: Migration = {
     `DROP INDEX team_workspaces_team`,
     `CREATE INDEX team_workspaces_team ON team_workspaces (organization_id, team_id, workspace_id, permissions, expires_at)`,
   ],
-  addedAccessColumns: Object.fromEntries(given.map((table) => [table, ["expires_at"]])),
+  raisesAccessToo: Object.fromEntries(given.map((table) => [table, ["expires_at"]])),
 };

@@ -24,6 +24,6 @@ export interface Migration {
   readonly only?: Readonly<Record<"sqlite" | "postgres", readonly string[]>>;
   readonly appendOnly?: readonly string[];
   /** Tables and columns that decide access: a change raises the organization's access version. */
-  readonly accessColumns?: Readonly<Record<string, readonly string[]>>;
-  readonly addedAccessColumns?: Readonly<Record<string, readonly string[]>>;
+  readonly raisesAccess?: Readonly<Record<string, readonly string[]>>;
+  readonly raisesAccessToo?: Readonly<Record<string, readonly string[]>>;
 }
