@@ -1,4 +1,4 @@
-/** Changes of access as the API takes them: to be asked about first, and made as they were asked about. */
+/** Changes of access as the API takes them: first for a preview, then to be applied. */
 import type { ThingKind } from "./words.ts";
 
 export interface Change {
@@ -12,7 +12,7 @@ const placesOf = { project: "projects", workspace: "workspaces" } as const;
 
 const named = (type: string, id: string) => ({ data: { type, id } });
 
-/** A new grant, or, where the team has a record there already, another one in its place. */
+/** A new grant; replaces the team's existing grant on the same project or workspace, if any. */
 export function giving(
   kind: ThingKind,
   place: string,
@@ -29,7 +29,7 @@ export function giving(
 
 export const takingAway = (type: string, record: string): Change => ({ method: "DELETE", path: `/${type}/${record}` });
 
-/** A team's people are named by their user names. */
+/** Members of a team are identified by their user names. */
 export const leavingTeam = (team: string, username: string): Change => ({
   method: "DELETE",
   path: `/teams/${team}/relationships/users`,

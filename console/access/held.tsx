@@ -71,7 +71,7 @@ export function Locks({ organization, user }: OffboardingProps) {
   );
 }
 
-/** A person's tokens are shown to the person and to site admins. */
+/** Only the person and site admins can see a person's tokens. */
 export function Tokens({ organization, user }: OffboardingProps) {
   const me = useQuery(account()).data?.data;
   const mayAsk = me !== undefined && (me.id === user.id || me.attributes["is-site-admin"]);

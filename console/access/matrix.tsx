@@ -98,7 +98,7 @@ export function Matrix({ organization, thing }: MatrixProps) {
   );
 }
 
-/** Held by a record of the thing itself, and not only by what its project or the organization gives to all like it. */
+/** Granted on the project or workspace itself, and not only inherited from its project or the organization. */
 function isDifferent({ sources }: Row, { kind }: Thing): boolean {
   const own = kind === "workspace" ? ["team-workspace"] : ["team-project", "team-workspace"];
   return sources.some((source) => own.includes(source.kind));
@@ -110,7 +110,7 @@ interface DrawnProps extends MatrixProps {
   readonly shown: Rows;
   readonly mayManage: boolean;
   readonly isPeople: boolean;
-  /** The cell that is asked about: `team-1:apply`. */
+  /** The cell whose explanation is open, such as `team-1:apply`. */
   readonly open: string | undefined;
   readonly onOpen: (cell: string | undefined) => void;
 }
@@ -219,7 +219,7 @@ const steps: Readonly<Record<string, readonly [number, number]>> = {
   ArrowRight: [0, 1],
 };
 
-/** From value to value, like in a sheet. */
+/** Arrow keys move between values, as in a spreadsheet. */
 function moveByArrows(event: KeyboardEvent<HTMLTableElement>) {
   const step = steps[event.key];
   const row = (event.target as HTMLElement).closest("tr[data-row]");

@@ -57,7 +57,7 @@ export function Reason({ organization, source, subject, thing }: ReasonProps) {
   }
 }
 
-/** Who granted it, and when, from the audit log: for those who can read that. */
+/** Who granted it and when, for callers who can read the audit log. */
 export function Granted({ organization, record }: { readonly organization: string; readonly record: string }) {
   const rights = useRights(organization);
   const trail = useQuery({

@@ -19,13 +19,12 @@ export interface Rows {
   readonly query: UseQueryResult<unknown, unknown>;
   readonly rows: readonly Row[];
   readonly pagination: Pagination | undefined;
-  /** Set where only oneself is shown, because the caller may not know of others. */
+  /** Set if the caller can't see the access of others. */
   readonly isOnlyOneself?: boolean;
 }
 
 const size = 100;
 
-/** Every record that gives any of it, once. */
 function sourcesIn(explanation: Resource<"access-explanations">): Source[] {
   const all = Object.values(explanation.attributes.permissions).flatMap(
     (each) => each["given-by"] as readonly Source[],
@@ -99,7 +98,7 @@ export function usePeopleRows({ organization, thing, page, permission, enabled }
   };
 }
 
-/** What oneself may do there, and whether that is to manage access. */
+/** The caller's own permissions, and whether they can manage access. */
 export function useOwnAccess(thing: Thing | undefined) {
   const query = useQuery({ ...ownAccess(thing ?? { kind: "project", id: "" }), enabled: thing !== undefined });
   const explanation = query.data?.data;

@@ -1,4 +1,4 @@
-/** Explains a permission: the grants it comes from, who made them and when they expire; and what removing one would change. */
+/** Explains a permission: its grants, who created them, when they expire, and what removing one would change. */
 import { Button, Group, List, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -20,15 +20,14 @@ export interface WhyProps {
   readonly subject: Subject;
   readonly column: MatrixColumn;
   readonly values: Values;
-  /** Where the row brought its own explanation. */
+  /** Set if the row already has its explanation. */
   readonly explanation?: Resource<"access-explanations">;
   /** All sources of the row, for callers who can't read the explanation. */
   readonly sources: readonly Source[];
-  /** Whether the caller manages the access here, and may be offered to change it. */
   readonly mayManage: boolean;
 }
 
-/** The explanation of another person or team. The caller may know the records and yet not be the one to ask for this. */
+/** The explanation for another person or team. The caller may see the records and still not be allowed to read it. */
 function useExplanation({ thing, subject, explanation }: WhyProps) {
   const query = { [subject.type === "teams" ? "filter[team][id]" : "filter[user][id]"]: subject.id };
   const enabled = explanation === undefined;
@@ -80,8 +79,6 @@ export function Why(props: WhyProps) {
     </Stack>
   );
 }
-
-// ---- one of the reasons ----
 
 interface Removal {
   readonly label: string;
@@ -170,7 +167,7 @@ function Given({ organization, thing, subject, mayManage, source }: WhyProps & {
   );
 }
 
-/** Where the grant is on the project of a workspace, the grant page opens for that project. */
+/** A grant on a workspace's project opens the grant page of that project. */
 const placeOf = ({ kind, team }: Source, thing: Thing): { team?: string; project?: string; workspace?: string } => ({
   ...(team && { team: team.id }),
   ...(kind === "team-project"

@@ -1,4 +1,4 @@
-/** The settings of one thing: a form that is bound to the version that it was filled from, and below it the thing's end. */
+/** A settings form bound to the version that it was filled from, and the deletion of the resource. */
 import { Box, Fieldset, Stack } from "@mantine/core";
 import { useQueryClient, type FetchQueryOptions } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -14,11 +14,11 @@ interface SettingsFormProps<Values extends object, O extends Operation> {
   readonly about?: ReactNode;
   readonly draft: Draft<Values>;
   readonly operation: O;
-  /** How the thing is read, for when somebody else was faster. */
+  /** Refetches the resource after somebody else has changed it. */
   readonly query: FetchQueryOptions<any, any, any, any>;
   readonly etag: string | undefined;
   readonly mayUpdate?: boolean;
-  /** What is said to those who may only read. */
+  /** Shown to callers who can only read. */
   readonly readOnly?: string;
   readonly verb?: string;
   readonly done: string;
@@ -27,7 +27,6 @@ interface SettingsFormProps<Values extends object, O extends Operation> {
   readonly children: ReactNode;
 }
 
-/** The settings of one thing, bound to the version that the form was filled from. */
 export function SettingsForm<Values extends object, O extends Operation>(props: SettingsFormProps<Values, O>) {
   const { title = "Settings", about, draft, operation, query, etag, mayUpdate = true, input, children } = props;
   const client = useQueryClient();
@@ -64,20 +63,19 @@ export function SettingsForm<Values extends object, O extends Operation>(props: 
 }
 
 interface EndProps<O extends Operation> {
-  /** "team": what it is. */
   readonly one: string;
   readonly name: string;
   readonly title?: string;
   readonly about?: ReactNode;
   readonly operation: O;
   readonly input: Input<O>;
-  /** Where one is afterwards. */
+  /** The page after the deletion. */
   readonly to: string;
-  /** What goes with it. */
+  /** What is deleted with it. */
   readonly children: ReactNode;
 }
 
-/** Its end, by typing its name. */
+/** Deletion, confirmed by typing the name. */
 export function End<O extends Operation>(props: EndProps<O>) {
   const { one, name, title = "Delete", about, operation, input, to, children } = props;
   const go = useGo();

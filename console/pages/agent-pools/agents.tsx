@@ -1,4 +1,4 @@
-/** The agents of a pool as they are now, and the tokens by which they come in; of a pool of an organization or of the site. */
+/** The agents of a pool and their tokens, for pools of an organization and of the site. */
 import { Badge, Button } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -79,7 +79,6 @@ function Forget({ agent: { id, attributes } }: { readonly agent: Resource<"agent
 
 interface PoolTokensProps {
   readonly query: UseQueryResult<{ readonly data: readonly Token[] }>;
-  /** By which one is made. */
   readonly children: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** A pool: its agents as they are now, its tokens, whom it serves, and how to start an agent. */
+/** An agent pool: its agents, tokens and scope, and how to start an agent. */
 import { TextInput, Radio, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";

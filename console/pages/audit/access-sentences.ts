@@ -1,4 +1,4 @@
-/** Sentences of events about access: grants of teams, and who is in a team, with levels and expiry. */
+/** Sentences of events about access: team grants and memberships, with levels and expiry. */
 import {
   type EventParts,
   expires,
@@ -15,7 +15,7 @@ function grantOf(event: EventParts): { team: Part; place: Part; level: string } 
   return { team: event.thing(team), place: event.thing(project ?? workspace), level: levelOf(event.facts) };
 }
 
-/** Permission by permission, as a grant on a project or on a workspace has them. The second name of one that has two is left out. */
+/** Permissions of a custom grant. Of a permission with two names, the second is omitted. */
 function permissionsOf(facts: Facts): [name: string, value: string | boolean][] {
   const { "project-access": onProject, "workspace-access": onWorkspaces, ...own } = facts;
   const all = onProject === undefined ? own : { ...onProject, ...onWorkspaces };
@@ -23,7 +23,6 @@ function permissionsOf(facts: Facts): [name: string, value: string | boolean][] 
   return Object.entries<string | boolean>(all).filter(([name]) => !others.includes(name));
 }
 
-/** "runs: apply", "locking", "no locking". */
 const permissionText = ([name, value]: [string, string | boolean]): string =>
   typeof value === "string" ? `${name}: ${value}` : value ? name : `no ${name}`;
 
@@ -77,7 +76,7 @@ const nameOf = (event: EventParts, { username, membership }: Member): Part =>
   username === null ? event.thing(membership) : { name: username };
 const membersOf = (event: EventParts): Part[] => listOf(membersIn(event).map((member) => nameOf(event, member)));
 
-/** "bo and kim to on-call until 19:00"; "bo until 19:00 and kim until 22:00 to on-call" where each has an end of its own. */
+/** "bo and kim to on-call until 19:00"; "bo until 19:00 and kim until 22:00 to on-call" if the expiries differ. */
 function withEnds(event: EventParts, joint: string, ended: typeof until): Part[] {
   const members = membersIn(event);
   const ends = new Set(members.map((member) => member["expires-at"] ?? null));
@@ -86,7 +85,7 @@ function withEnds(event: EventParts, joint: string, ended: typeof until): Part[]
   return [...listOf(each), joint, event.subject];
 }
 
-/** With the access that ended with it: ", which had write on Payments and members bo and kim". */
+/** Names the access that ended with it: ", which had write on Payments and members bo and kim". */
 const deletedTeam: Sentence = (event) => {
   const { grants = [], members = [] } = event.before;
   const held = (grants as Facts[]).map(({ access, project, workspace }) => [

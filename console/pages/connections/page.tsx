@@ -1,4 +1,4 @@
-/** Connections to version control: where repositories are, and the token with which they are read. */
+/** Connections to version control providers. */
 import { Button, Group, PasswordInput, Select, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";

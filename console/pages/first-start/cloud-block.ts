@@ -1,4 +1,4 @@
-/** What to paste, so that Terraform or OpenTofu keeps its state here: by the address at which this page was reached. */
+/** Builds the `cloud` block and CLI configuration for the address at which this page was opened. */
 
 export interface Place {
   readonly origin: string;
@@ -6,7 +6,7 @@ export interface Place {
   readonly workspace: string;
 }
 
-/** A name of one's own choice stands for a service that is reached without TLS: the CLI looks hosts up by HTTPS alone. */
+/** The CLI discovers hosts only over HTTPS, so a server without TLS is configured under a made-up name. */
 export const nameOverHttp = "cadastre.internal";
 
 export const isOverHttps = ({ origin }: Pick<Place, "origin">): boolean => origin.startsWith("https:");
@@ -29,7 +29,7 @@ export const firstResource = `resource "terraform_data" "first" {
 
 const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
 
-/** The CLI's own configuration: the token, and over HTTP also where the services are. */
+/** The CLI configuration file: the token and, over HTTP, also the service URLs. */
 export function cliConfiguration(place: Place, token: string): string {
   const credentials = `credentials "${hostnameOf(place)}" {\n  token = "${token}"\n}`;
   if (isOverHttps(place)) return credentials;

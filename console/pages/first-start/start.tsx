@@ -1,4 +1,4 @@
-/** The last step: the `cloud` block of a workspace, a token for it, and waiting for its first state. */
+/** The last step of the first start: the `cloud` block, a token, and waiting for the first state. */
 import { Alert, Button, Group, Loader, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-/** Grants access to a team, with a preview of what that would change. Existing grants are changed and removed here too. */
+/** Grants a team access, with a preview of the effects; also changes and removes existing grants. */
 import { Alert, Button, Group, Input, SegmentedControl, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -83,7 +83,7 @@ interface ChosenProps {
   readonly placeId: string;
 }
 
-/** The grant that the team already has there, if any. */
+/** The team's existing grant, if any. */
 function useRecord({ kind, teamId, placeId }: ChosenProps) {
   const onProject = useQuery({
     ...askingWhole("GET /team-projects", { query: { "filter[project][id]": placeId } }),

@@ -1,4 +1,4 @@
-/** What stands around every page of a person, in an organization. */
+/** The frame of every page of a person in an organization. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
@@ -43,7 +43,6 @@ export function PersonFrame({ actions, children }: PersonFrameProps) {
   );
 }
 
-/** The person, for the parts that show their memberships and access. */
 export const personOf = ({ organization, user }: PersonPlace) => ({
   organization,
   user: { id: user.id, name: user.attributes.username, email: user.attributes.email },

@@ -1,4 +1,4 @@
-/** The people of an organization: members and invited ones, with their teams. */
+/** The people of an organization, members and invited, with their teams. */
 import { Badge, Button, Group, MultiSelect, Select, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";

@@ -73,7 +73,7 @@ function Settings({ organization, project, etag }: ProjectPlace) {
   );
 }
 
-/** What was changed, as the API takes it: empty is none; a mode is the project's own, or the organization's. */
+/** The changed values as the API takes them: an empty value is null. */
 function sentOf(changes: Record<string, string | undefined>) {
   const { "default-execution-mode": mode, "default-agent-pool": pool, ...rest } = changes;
   const attributes: Record<string, unknown> = Object.fromEntries(
@@ -86,7 +86,7 @@ function sentOf(changes: Record<string, string | undefined>) {
         ? { "setting-overwrites": { "default-execution-mode": false, "default-agent-pool": false } }
         : { "default-execution-mode": mode },
     );
-  // A project takes the id as an attribute, and shows it as a relationship.
+  // A project takes the id as an attribute, and returns it as a relationship.
   if (pool) attributes["default-agent-pool-id"] = pool;
   return { attributes };
 }

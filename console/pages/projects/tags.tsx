@@ -1,4 +1,4 @@
-/** Key-value tags of a project, with a way to add and to remove one. */
+/** The key-value tags of a project, with actions to add and remove them. */
 import { ActionIcon, Badge, Button, Group, TextInput } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useState } from "react";
@@ -13,7 +13,6 @@ interface BindingsProps {
   readonly mayUpdate: boolean;
   readonly isBusy: boolean;
   readonly onAdd: (binding: Binding) => void;
-  /** Without the one that was taken away. */
   readonly onKeep: (bindings: readonly Binding[]) => void;
 }
 

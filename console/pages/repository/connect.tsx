@@ -1,4 +1,4 @@
-/** Which repository a workspace follows: by which connection, which branch or tags. */
+/** Connects a workspace to a repository: connection, repository, and branch or tags. */
 import { Checkbox, Select, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { workspaceNamed, askingWhole } from "../../api/queries.ts";

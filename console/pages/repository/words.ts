@@ -1,7 +1,7 @@
-/** A workspace's repository as its document shows it. */
+/** A workspace's repository as its document has it. */
 import type { Resource } from "../../api/client.ts";
 
-/** More is shown than can be sent, and the interface describes what can be sent. */
+/** The response has more attributes than the OpenAPI document's input describes. */
 export interface Repository {
   readonly identifier: string;
   readonly branch: string;
@@ -14,9 +14,9 @@ export interface Repository {
 }
 
 interface HookWords {
-  /** Where webhooks are created. */
+  /** Where in the provider's settings webhooks are created. */
   readonly place: string;
-  /** Where the secret goes. */
+  /** The provider's field for the secret. */
   readonly secret: string;
   readonly events: string;
 }
@@ -37,7 +37,7 @@ const azure: HookWords = {
   events: "code pushed, pull request created and pull request updated",
 };
 
-/** How to create a webhook by hand at a provider. */
+/** How to create a webhook by hand at each provider. */
 export function hookWordsOf(provider: string): HookWords {
   if (provider.startsWith("gitlab")) return gitlab;
   return provider.startsWith("ado") ? azure : alike;

@@ -1,4 +1,4 @@
-/** A workspace's repository: which one it is, what came from there, and why a push did or did not start a run. */
+/** A workspace's repository, its events, and why a push did or did not start a run. */
 import { Alert, Button, Group, List } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";

@@ -1,4 +1,4 @@
-/** A log: live, in colours, searched, and with an address for each line. Only the lines in view are on the page. */
+/** A log: live, coloured, searchable, with a link for each line. Only the lines in view are rendered. */
 import { ActionIcon, Box, Button, Group, Text, VisuallyHidden } from "@mantine/core";
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -15,12 +15,10 @@ import { type LogSource, useLog } from "./use-log.ts";
 interface LogViewProps {
   readonly label: string;
   readonly source: LogSource;
-  /** The page's address with this line. */
   readonly linkTo: (line: number) => string;
 }
 
 const rowHeight = 20;
-/** The keys that scroll towards the beginning. */
 const keysUp = new Set(["ArrowUp", "PageUp", "Home"]);
 
 export function LogView({ label, source, linkTo }: LogViewProps) {
@@ -40,7 +38,7 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
   const show = (number: number) => rows.scrollToIndex(number - firstNumber, { align: "center" });
   useEffect(() => {
     if (isFollowing && lines.length > 0) rows.scrollToIndex(lines.length - 1, { align: "end" });
-    // Not by their number, which stays the same once the oldest are dropped.
+    // Not by their count, which stays the same once the oldest are dropped.
   }, [isFollowing, lines, rows]);
   const isThere = named !== undefined && named >= firstNumber && named < firstNumber + lines.length;
   useEffect(() => {
@@ -103,7 +101,7 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
 interface HeadProps {
   readonly found: Finding;
   readonly said: string;
-  /** Undefined where nothing more comes. */
+  /** Undefined once the log has ended. */
   readonly isFollowing: boolean | undefined;
   readonly onFollow: (isFollowing: boolean) => void;
 }

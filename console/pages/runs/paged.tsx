@@ -1,4 +1,4 @@
-/** A page of runs as the address says, or what to do where there are none. */
+/** A page of runs, selected by the address, or its empty state. */
 import { Button, Group, Text } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -51,12 +51,11 @@ interface Uncounted {
 }
 
 interface UncountedPagerProps extends Uncounted {
-  /** How many runs are on the page. */
   readonly count: number;
   readonly onPage: (page: number) => void;
 }
 
-/** The API does not count the runs of an organization: the total is known on the last page only. */
+/** The API does not count an organization's runs: the total is known on the last page only. */
 function UncountedPager({
   "current-page": page,
   "page-size": size,

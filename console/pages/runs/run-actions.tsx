@@ -1,4 +1,4 @@
-/** The actions on a run, each with an optional comment: confirm, discard, cancel, force-cancel, and run before others. */
+/** The actions on a run, each with an optional comment: confirm, discard, cancel, force-cancel, and execute next. */
 import { Button, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { FormDialog } from "../../ui/dialog.tsx";

@@ -1,4 +1,4 @@
-/** A run: what it is waiting for and who can act, its plan drawn by resource, its logs as they grow, and its timeline. */
+/** A run: its status and who can act, its plan by resource, its live logs, and its timeline. */
 import { Box, Grid, SegmentedControl, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -77,7 +77,7 @@ interface RunViewProps {
   readonly stream: RunStream | undefined;
 }
 
-/** The view that the address names, else what is going on. */
+/** The view in the address, else the current phase. */
 function RunView({ place: { organization, name, run, plan, apply }, stream }: RunViewProps) {
   const { search, set } = useAddress();
   const isDrawable = plan?.attributes.status === "finished";

@@ -1,4 +1,4 @@
-/** Starting a run: its type, its message, and options that are seldom needed. */
+/** Starts a run: type, message, and advanced options. */
 import { Alert, Button, Checkbox, Collapse, Select, TagsInput, Textarea } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlayerPlay } from "@tabler/icons-react";
@@ -13,7 +13,7 @@ import type { Place } from "../workspace/place.ts";
 export function StartRun({ place }: { readonly place: Place }) {
   const [opened, { open, close }] = useOpened("start-run");
   const { permissions: may, "execution-mode": mode, name } = place.workspace.attributes;
-  // In local mode, runs start where Terraform is used.
+  // In local mode, runs start on the user's machine.
   const isOffered = may["can-queue-run"] && mode !== "local";
   useForgotten("start-run", !isOffered);
   if (!isOffered) return null;

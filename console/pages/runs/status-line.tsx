@@ -1,4 +1,4 @@
-/** A run's status line and facts, and what its parts are shown with. */
+/** A run's status line and facts, and the props that its parts share. */
 import { Paper, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { asking } from "../../api/queries.ts";
@@ -58,7 +58,7 @@ function onAgent(phase: RunPlace["plan"] | RunPlace["apply"]): string {
 
 const namedMax = 8;
 
-/** The teams that have the permission, as far as the caller can see them: every reader of the workspace can ask for these. */
+/** The teams with the permission; every reader of the workspace can request these. */
 function WhoCan({ place: { run } }: { readonly place: RunPlace }) {
   const mine = run.attributes.permissions["can-apply"];
   const query = useQuery({

@@ -1,4 +1,4 @@
-/** The timeline of a run with its comments, and a field to add one. */
+/** The timeline of a run, with its comments and a field to add one. */
 import { Box, Button, Text, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** The stream of a run and its logs, as the page follows them. */
+/** Hooks for a run's stream and logs. */
 import { useEffect, useEffectEvent, useState, useSyncExternalStore, useRef } from "react";
 import type { LogLine } from "./log-lines.ts";
 import { type LogKind, LogReading, RunStream } from "./run-stream.ts";
@@ -12,7 +12,7 @@ export interface Log {
   readonly lines: readonly LogLine[];
   readonly dropped: number;
   readonly hasEnded: boolean;
-  /** Reading on would drop the line that was asked for. */
+  /** Reading on would drop the requested line. */
   readonly isPaused: boolean;
   readonly readOn: () => void;
   readonly error: unknown;
@@ -20,10 +20,10 @@ export interface Log {
 
 export interface LogSource {
   readonly kind: LogKind;
-  /** Signed anew with each document. */
+  /** Newly signed in each document. */
   readonly address: string;
   readonly stream: RunStream | undefined;
-  /** Whether the run has ended: nothing more comes by the stream. */
+  /** Whether the run has ended: the stream sends nothing more. */
   readonly isOver: boolean;
 }
 
@@ -34,7 +34,7 @@ export function useLog({ kind, address, stream, isOver }: LogSource, line: numbe
   const [isGoingOn, setGoingOn] = useState(line === undefined);
   useSyncExternalStore(stream?.subscribe ?? never, stream?.turn ?? noTurn);
   const streamed = stream?.logs[kind];
-  // A run may end before the last lines were polled: then the log is read from its beginning.
+  // A run may end before the last lines were polled: then the log is read from its start.
   const isStreamed = streamed !== undefined && (!isOver || streamed.lines.hasEnded);
   const keptLine = isGoingOn ? undefined : line;
   const read = useReading(address, { isNeeded: !isStreamed, keptLine });
@@ -58,7 +58,7 @@ interface ReadingOptions {
   readonly keptLine: number | undefined;
 }
 
-/** A log that has ended, or that no stream has, to its end. */
+/** Reads a log that has ended, or has no stream, to its end. */
 function useReading(address: string, { isNeeded, keptLine }: ReadingOptions) {
   const [log] = useState(() => new LogReading());
   const newestAddress = useEffectEvent(() => address);
@@ -92,7 +92,7 @@ function useReading(address: string, { isNeeded, keptLine }: ReadingOptions) {
 const changing = new Set<unknown>(["GET /runs/{run_id}", "GET /runs/{run_id}/run-events"]);
 const finalPhases = ["finished", "errored", "canceled", "unreachable"];
 
-/** What was read so shortly before its stream began is what the stream begins with. */
+/** A document this recent is what the stream starts with. */
 const freshMs = 1_000;
 
 export function useRunStream(place: RunPlace | undefined, readAt: number): RunStream | undefined {

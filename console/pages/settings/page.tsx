@@ -1,4 +1,4 @@
-/** The organization's own settings: what workspaces follow, sessions and tokens, retention, reserved keys, and its end. */
+/** The organization's settings: defaults, sessions and tokens, retention, reserved tag keys, and deletion. */
 import { Stack, Switch, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-/** Tag keys that the organization keeps for itself. */
+/** The organization's reserved tag keys. */
 import { Button, Checkbox, Switch, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";

@@ -1,4 +1,4 @@
-/** How long old states and configurations are kept. */
+/** The retention of old states and configurations. */
 import { Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
@@ -18,13 +18,13 @@ interface RetentionProps {
 export function Retention({ organization, mayUpdate }: RetentionProps) {
   const path = { organization_name: organization };
   const known = useQuery(organizationQuery(organization)).data?.data;
-  // Asked for where there is one: that there is none would be a refusal, which browsers log.
+  // Only requested if it exists: otherwise the server responds 404, which browsers log.
   const isNone = known !== undefined && !known.relationships["data-retention-policy"]?.data;
   const query = useQuery({
     ...asking("GET /organizations/{organization_name}/relationships/data-retention-policy", { path }),
     enabled: known !== undefined && !isNone,
   });
-  // What was answered before stays beside a refusal.
+  // Earlier data stays beside an error.
   const policy = (isNone ? undefined : query.data?.data) as
     | { attributes?: { "delete-older-than-n-days"?: number } }
     | null
@@ -65,7 +65,7 @@ function Change({ organization, days }: { readonly organization: string; readonl
         done="Saved the retention policy."
         verb="Save"
         isReady={draft.isDirty()}
-        // What is no number is refused by the server.
+        // The server refuses what is not a number.
         input={(attributes) => ({
           path,
           body: {

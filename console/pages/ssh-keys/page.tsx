@@ -1,4 +1,4 @@
-/** SSH keys with which runs fetch modules. A key goes in and never comes out again. */
+/** SSH keys with which runs fetch modules. Keys are write-only. */
 import { Button, Group, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";

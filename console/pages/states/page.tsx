@@ -1,4 +1,4 @@
-/** The state versions of a workspace, the newest first. */
+/** The state versions of a workspace, newest first. */
 import { Badge } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../../api/client.ts";
@@ -84,7 +84,6 @@ interface StateBadgeProps {
   readonly workspace: Resource<"workspaces">;
 }
 
-/** Whether it is the one in force; and what is out of the ordinary about it. */
 export function StateBadge({ state, workspace }: StateBadgeProps) {
   const { status, intermediate } = state.attributes;
   if (state.id === workspace.relationships["current-state-version"]?.data?.id) return <Badge tt="none">current</Badge>;

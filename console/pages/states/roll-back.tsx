@@ -1,4 +1,4 @@
-/** Rolling back to an earlier state version: its contents become a new version, under the workspace's lock, which is taken for that time. */
+/** Rolls back to an earlier state version: locks the workspace meanwhile and saves the contents as a new version. */
 import { Anchor, Button, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconHistory } from "@tabler/icons-react";
@@ -42,7 +42,7 @@ export function RollBack({ place, state }: RollBackProps) {
     },
   });
   const current = currentOf(place);
-  // The page below the dialog is the whole list.
+  // The page below the dialog has the whole list.
   const showAll = () => {
     close();
     set({ since: "current", change: undefined, page: undefined });

@@ -1,4 +1,4 @@
-/** What stands around every page of a team. */
+/** The frame of every page of a team. */
 import { Badge } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";

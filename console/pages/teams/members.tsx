@@ -1,4 +1,4 @@
-/** The members of a team, with their expiry and reason; adds, changes and removes them. */
+/** The members of a team, with expiry and reason; adds, changes and removes them. */
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useAction } from "../../api/actions.ts";

@@ -1,4 +1,4 @@
-/** A variable set: its variables, where it applies, its settings and its end. */
+/** A variable set: its variables, scope, settings and deletion. */
 import { Checkbox, Stack, TextInput, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -118,7 +118,7 @@ interface ChosenProps {
 function Chosen({ place: { organization, answer }, kind }: ChosenProps) {
   const { data: set } = answer;
   const path = { varset_id: set.id };
-  // One is like the other but for the word.
+  // The operations differ only in the noun.
   const add = useAction(
     `POST /varsets/{varset_id}/relationships/${kind}` as "POST /varsets/{varset_id}/relationships/projects",
     { done: "Added. The next runs there get these variables." },

@@ -1,4 +1,4 @@
-/** The variables of a set. A sensitive value goes in and never comes out again. */
+/** The variables of a set. Sensitive values are write-only. */
 import { Badge, Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** The variables passed to runs of a workspace: each with its source, by precedence. */
+/** The variables passed to a workspace's runs, each with its source, by precedence. */
 import { Badge, Button, Group, List, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -196,9 +196,9 @@ function Order({
 
 export interface Given {
   readonly variable: Resource<"vars">;
-  /** The set that it comes from; the workspace itself where there is none. */
+  /** Undefined for the workspace's own variables. */
   readonly varset: Resource<"varsets"> | undefined;
-  /** What wins over it, by name; undefined where it is in force. */
+  /** The name of what overrides it; undefined if it is in effect. */
   readonly overriddenBy: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The facts of a workspace: its current state, its lock, where and with what it runs, its tags. */
+/** The facts of a workspace: state, lock, execution and tags. */
 import { Badge, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -69,7 +69,6 @@ function Lock({ place: { organization, workspace, included } }: { readonly place
   );
 }
 
-/** The current state, for those who can read more of it than that there is one. */
 function stateFact({ organization, workspace, included }: Place): ReactNode {
   const id = workspace.relationships["current-state-version"]?.data?.id;
   const { name, "latest-change-at": changed } = workspace.attributes;

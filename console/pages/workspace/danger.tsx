@@ -1,4 +1,4 @@
-/** Deleting a workspace: safely, if it manages nothing; by force, whatever it manages. */
+/** Deletes a workspace: safely, if it manages no resources, or by force. */
 import { Button, List, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useAction } from "../../api/actions.ts";

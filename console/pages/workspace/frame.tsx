@@ -11,7 +11,6 @@ import { StartRun } from "../runs/start.tsx";
 import { LockActions } from "./lock-actions.tsx";
 import type { Place } from "./place.ts";
 
-/** The tabs that the caller can see. */
 const tabsOf = (
   organization: string,
   name: string,
@@ -35,7 +34,6 @@ export function useWorkspaceNames(): { readonly organization: string; readonly n
 }
 
 interface FrameProps {
-  /** What of it is shown, where that is more than one of its places. */
   readonly part?: string;
   readonly actions?: (place: Place) => ReactNode;
   readonly children: (place: Place) => ReactNode;

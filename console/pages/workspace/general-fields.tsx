@@ -1,4 +1,4 @@
-/** The fields of the settings, each with the rule that applies to it. */
+/** The fields of the general settings. */
 import { Checkbox, Fieldset, Group, Radio, Select, Stack, TagsInput, Text, Textarea, TextInput } from "@mantine/core";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
@@ -11,7 +11,7 @@ import type { Place } from "./place.ts";
 export interface Settings {
   readonly name: string;
   readonly description: string;
-  /** Empty where the default of the project or organization is followed. */
+  /** Empty to follow the default of the project or organization. */
   readonly "execution-mode": string;
   readonly "agent-pool-id": string;
   readonly engine: string;
@@ -28,7 +28,6 @@ export interface Settings {
   readonly "trigger-patterns": string[];
   readonly "inherits-project-auto-destroy": boolean;
   readonly "auto-destroy-activity-duration": string;
-  /** An instant; empty where there is none. */
   readonly "auto-destroy-at": string;
 }
 

@@ -1,4 +1,4 @@
-/** The SSH key that runs use, and the retention of old state versions. */
+/** The SSH key of a workspace's runs, and the retention of old state versions. */
 import { Button, Group, Radio, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -68,7 +68,7 @@ function SshKey({ place: { organization, workspace } }: { readonly place: Place 
 function Retention({ place: { organization, workspace } }: { readonly place: Place }) {
   const path = { workspace_id: workspace.id };
   const known = useQuery(organizationQuery(organization)).data?.data;
-  // Asked for where there is one, of the workspace or of its organization: that there is none would be a refusal, which browsers log.
+  // Only requested if the workspace or its organization has one: otherwise the server responds 404, which browsers log.
   const isWithout =
     known !== undefined && ![workspace, known].some((each) => each.relationships["data-retention-policy"]?.data);
   const query = useQuery({

@@ -1,4 +1,4 @@
-/** Locks a workspace with a reason and an expiry, renews the lock, and unlocks; another's lock by force. */
+/** Locks a workspace with a reason and an expiry, renews the lock, unlocks it, or force-unlocks another's. */
 import { Button, Text, Textarea } from "@mantine/core";
 import { IconLock, IconLockOpen } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -25,7 +25,7 @@ export function LockActions({ place }: { readonly place: Place }) {
   const isOfRun = place.workspace.relationships["locked-by"]?.data?.type === "runs";
   const mayLock = !locked && may["can-lock"];
   const mayForce = locked && !isMine && !isOfRun && may["can-force-unlock"];
-  // What is being read anew may be another's lock, or none, in a moment.
+  // While the workspace is refetched, the lock shown may be outdated.
   const { isFetching } = useQuery(workspaceNamed(place.organization, name));
   useForgotten("lock", !mayLock && !isFetching);
   useForgotten("force-unlock", !mayForce && !isFetching);
@@ -34,7 +34,7 @@ export function LockActions({ place }: { readonly place: Place }) {
   return mayForce ? <ForceUnlock place={place} /> : null;
 }
 
-/** A time is counted by the server's clock; a moment is sent as it is. */
+/** Durations are counted by the server's clock; an instant is sent as it is. */
 const leaseOf = (expiry: Expiry) => {
   if (expiry === null) return {};
   return "at" in expiry ? { "expires-at": expiry.at } : { "lease-seconds": expiry.seconds };

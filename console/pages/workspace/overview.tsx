@@ -1,4 +1,4 @@
-/** The overview of a workspace: its runs, resources, outputs and facts, or how to create its first state. */
+/** The overview of a workspace: runs, resources, outputs and facts, or how to create its first state. */
 import { Box, Grid, Text, Paper } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { asking, workspaceNamed, askingOn } from "../../api/queries.ts";
@@ -58,7 +58,7 @@ function Main({ place }: { readonly place: Place }) {
 
 function FirstState({ place: { organization, workspace } }: { readonly place: Place }) {
   const { name } = workspace.attributes;
-  // Reads the workspace again until its first state is there.
+  // Polls until the first state exists.
   useQuery({
     ...workspaceNamed(organization, name),
     refetchInterval: 3_000,

@@ -1,4 +1,4 @@
-/** The settings of a workspace, part by part; which part is in the address. */
+/** The settings of a workspace by section; the section is in the address. */
 import { Box, Grid } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useAddress } from "../../ui/address.ts";

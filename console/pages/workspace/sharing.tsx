@@ -1,4 +1,4 @@
-/** Which workspaces can read the state, and whose applies start runs here. */
+/** State sharing and run triggers of a workspace. */
 import { Radio, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";

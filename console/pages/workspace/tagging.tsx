@@ -1,4 +1,4 @@
-/** Tags of a workspace: plain ones and key-value ones, its own and those inherited from its project. */
+/** The tags of a workspace: flat ones and key-value ones, its own and inherited ones. */
 import { ActionIcon, Badge, Button, Group, Text, TextInput } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -185,7 +185,7 @@ interface RemoveBindingProps {
   readonly all: readonly Binding[];
 }
 
-/** Sends the workspace's own tags without this one; inherited ones are not among them. */
+/** Sends the workspace's own tags without this one; inherited ones are not included. */
 function RemoveBinding({ workspaceId, binding, all }: RemoveBindingProps) {
   const { key } = binding.attributes;
   const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Removed tag ${key}.` });
@@ -200,7 +200,7 @@ function RemoveBinding({ workspaceId, binding, all }: RemoveBindingProps) {
       onClick={() =>
         action.mutate({
           path: { workspace_id: workspaceId },
-          // They are sent whole, which the description of the API does not tell of a relationship.
+          // The tag bindings are sent with their attributes, which the OpenAPI document's relationship type doesn't describe.
           body: { data: { type: "workspaces", relationships: { "tag-bindings": { data } } } },
         })
       }
