@@ -106,8 +106,8 @@ export const organizationPages = inOrganization.addChildren([
     () => import("./pages/who-can/page.tsx"),
     async ({ client, params, search }) => {
       const { permissions: may } = (await client.ensureQueryData(organization(params.organization))).data.attributes;
-      const mayRead = may["can-create-team"] || may["can-manage-memberships"];
-      return mayRead ? [lists.accessHolders(params.organization, search)] : [];
+      const canRead = may["can-create-team"] || may["can-manage-memberships"];
+      return canRead ? [lists.accessHolders(params.organization, search)] : [];
     },
   ),
   page(inOrganization, "move", () => import("./pages/move/page.tsx"), here(lists.movableWorkspaces)),

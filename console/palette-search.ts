@@ -180,26 +180,26 @@ function useNames(organization: string, text: string): Search {
   if (!enabled) return { groups: [], isSearching: false };
   const named = (included: readonly any[] | undefined, type: string, id: string | undefined) =>
     included?.find((one) => one.type === type && one.id === id)?.attributes;
-  const place = (id: string, label: string, to: string): Item => ({ id, label, action: { label, to } });
+  const itemOf = (id: string, label: string, to: string): Item => ({ id, label, action: { label, to } });
   const groups: ItemGroup[] = [
     {
       group: "Workspaces",
       items: (workspaces.data?.data ?? []).map((workspace) => {
         const { id, attributes, relationships } = workspace;
         const about = named(workspaces.data?.included, "projects", relationships.project?.data?.id)?.name;
-        return { ...place(id, attributes.name, paths.workspace(organization, attributes.name)), about, workspace };
+        return { ...itemOf(id, attributes.name, paths.workspace(organization, attributes.name)), about, workspace };
       }),
     },
     {
       group: "Projects",
       items: (projects.data?.data ?? []).map(({ id, attributes: { name } }) =>
-        place(id, name, paths.project(organization, id)),
+        itemOf(id, name, paths.project(organization, id)),
       ),
     },
     {
       group: "Teams",
       items: (teams.data?.data ?? []).map(({ id, attributes: { name } }) =>
-        place(id, name, paths.team(organization, id)),
+        itemOf(id, name, paths.team(organization, id)),
       ),
     },
     {
@@ -208,7 +208,7 @@ function useNames(organization: string, text: string): Search {
         const id = relationships.user?.data?.id;
         if (id === undefined) return [];
         const label = named(people.data?.included, "users", id)?.username || email;
-        return [{ ...place(id, label, paths.person(organization, id)), about: email }];
+        return [{ ...itemOf(id, label, paths.person(organization, id)), about: email }];
       }),
     },
   ];

@@ -15,7 +15,7 @@ const named = (type: string, id: string) => ({ data: { type, id } });
 /** A new grant; replaces the team's existing grant on the same project or workspace, if any. */
 export function giving(
   kind: ThingKind,
-  place: string,
+  target: string,
   team: string,
   attributes: object,
   record: string | undefined,
@@ -23,7 +23,7 @@ export function giving(
   const type = recordsOf[kind];
   if (record !== undefined)
     return { method: "PATCH", path: `/${type}/${record}`, body: { data: { type, id: record, attributes } } };
-  const relationships = { team: named("teams", team), [kind]: named(placesOf[kind], place) };
+  const relationships = { team: named("teams", team), [kind]: named(placesOf[kind], target) };
   return { method: "POST", path: `/${type}`, body: { data: { type, attributes, relationships } } };
 }
 

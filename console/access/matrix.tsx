@@ -38,7 +38,7 @@ export function Matrix({ organization, thing }: MatrixProps) {
   const asked = { organization, thing, page: Number(search["page"] ?? 1), permission };
   const teams = useTeamRows({ ...asked, enabled: !isPeople });
   const people = usePeopleRows({ ...asked, enabled: isPeople });
-  const { mayManage } = useOwnAccess(thing);
+  const { canManage } = useOwnAccess(thing);
   const shown = isPeople ? people : teams;
   const rows = shown.rows
     .filter(({ values }) => permission === undefined || permission.value(values) !== false)
@@ -81,7 +81,7 @@ export function Matrix({ organization, thing }: MatrixProps) {
       <Asked query={shown.query}>
         {() => (
           <Drawn
-            {...{ organization, thing, columns, rows, shown, mayManage, isPeople }}
+            {...{ organization, thing, columns, rows, shown, canManage, isPeople }}
             open={search["why"]}
             onOpen={(why) => set({ why })}
           />
@@ -108,14 +108,14 @@ interface DrawnProps extends MatrixProps {
   readonly columns: readonly MatrixColumn[];
   readonly rows: readonly Row[];
   readonly shown: Rows;
-  readonly mayManage: boolean;
+  readonly canManage: boolean;
   readonly isPeople: boolean;
   /** The cell whose explanation is open, such as `team-1:apply`. */
   readonly open: string | undefined;
   readonly onOpen: (cell: string | undefined) => void;
 }
 
-function Drawn({ organization, thing, columns, rows, shown, mayManage, isPeople, open, onOpen }: DrawnProps) {
+function Drawn({ organization, thing, columns, rows, shown, canManage, isPeople, open, onOpen }: DrawnProps) {
   if (rows.length === 0)
     return (
       <Empty title={isPeople ? "No matching people" : "No matching teams"}>
@@ -149,7 +149,7 @@ function Drawn({ organization, thing, columns, rows, shown, mayManage, isPeople,
             {rows.map((row) => (
               <MatrixRow
                 key={row.subject.id}
-                {...{ organization, thing, columns, row, mayManage, isPeople, onOpen }}
+                {...{ organization, thing, columns, row, canManage, isPeople, onOpen }}
                 open={open?.startsWith(`${row.subject.id}:`) ? open.slice(row.subject.id.length + 1) : undefined}
               />
             ))}
@@ -162,7 +162,7 @@ function Drawn({ organization, thing, columns, rows, shown, mayManage, isPeople,
 
 type MatrixRowProps = Omit<DrawnProps, "rows" | "shown"> & { readonly row: Row };
 
-function MatrixRow({ organization, thing, columns, row, mayManage, isPeople, open, onOpen }: MatrixRowProps) {
+function MatrixRow({ organization, thing, columns, row, canManage, isPeople, open, onOpen }: MatrixRowProps) {
   const { subject, values, sources, hiddenSources, explanation } = row;
   const now = useNow();
   const asked = columns.find(({ key }) => key === open);
@@ -200,7 +200,7 @@ function MatrixRow({ organization, thing, columns, row, mayManage, isPeople, ope
           <Table.Td colSpan={columns.length + 2} className={classes["why"]} p="sm">
             <div className={classes["whyInner"]} role="region" aria-label={`Why ${subject.name}, ${asked.label}`}>
               <Why
-                {...{ organization, thing, subject, values, sources, mayManage }}
+                {...{ organization, thing, subject, values, sources, canManage }}
                 column={asked}
                 {...(explanation && { explanation })}
               />

@@ -97,7 +97,7 @@ export function Preview(props: PreviewProps) {
           role="alert"
           styles={{ label: { color: "var(--mantine-color-text)" } }}
         >
-          Nothing was saved. Someone changed access after this preview was made. Review it again, then confirm.
+          Nothing was saved. Someone changed access after this preview was created. Review it again, then confirm.
         </Alert>
       )}
       <Effects preview={preview} />

@@ -24,7 +24,7 @@ export interface WhyProps {
   readonly explanation?: Resource<"access-explanations">;
   /** All sources of the row, for callers who can't read the explanation. */
   readonly sources: readonly Source[];
-  readonly mayManage: boolean;
+  readonly canManage: boolean;
 }
 
 /** The explanation for another person or team. The caller may see the records and still not be allowed to read it. */
@@ -36,7 +36,7 @@ function useExplanation({ thing, subject, explanation }: WhyProps) {
 }
 
 export function Why(props: WhyProps) {
-  const { organization, thing, subject, column, values, sources, mayManage } = props;
+  const { organization, thing, subject, column, values, sources, canManage } = props;
   const { isLoading, found } = useExplanation(props);
   if (isLoading) return <LoadingRows rows={2} />;
   const value = column.value(values);
@@ -51,7 +51,7 @@ export function Why(props: WhyProps) {
     return (
       <Text fz="sm">
         <b>{subject.name}</b> can’t {column.about} here.
-        {mayManage && subject.type === "teams" && (
+        {canManage && subject.type === "teams" && (
           <>
             {" "}
             <Link to={paths.grant(organization, { team: subject.id, [thing.kind]: thing.id })}>
@@ -114,9 +114,9 @@ function removalsOf(source: Source, subject: Subject): Removal[] {
   ];
 }
 
-function Given({ organization, thing, subject, mayManage, source }: WhyProps & { readonly source: Source }) {
+function Given({ organization, thing, subject, canManage, source }: WhyProps & { readonly source: Source }) {
   const [open, setOpen] = useState<string>();
-  const removals = mayManage ? removalsOf(source, subject) : [];
+  const removals = canManage ? removalsOf(source, subject) : [];
   const chosen = removals.find(({ label }) => label === open);
   const isRecord = source.kind === "team-project" || source.kind === "team-workspace";
   return (

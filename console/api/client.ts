@@ -1,11 +1,11 @@
 /** All requests of the console to the public API, with the session cookie, typed by the OpenAPI document. */
 import { ApiError, problemsIn, SessionEnded, unreachable } from "./errors.ts";
-import type { Operations, Resources, Thing } from "./schema.gen.ts";
+import type { Operations, Resources, ResourceObject } from "./schema.gen.ts";
 import { noteServerTime } from "../now.ts";
 
-export type { Operations, Resources, Thing };
+export type { Operations, Resources, ResourceObject };
 export type Operation = keyof Operations;
-export type Resource<T extends keyof Resources> = Thing<T>;
+export type Resource<T extends keyof Resources> = ResourceObject<T>;
 export type Attributes<T extends keyof Resources> = Resources[T]["attributes"];
 
 export type Input<O extends Operation> = (Operations[O]["path"] extends undefined

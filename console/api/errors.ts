@@ -45,7 +45,7 @@ export const unreachable = (): ApiError =>
   new ApiError(0, [
     {
       title: "can't reach the server",
-      detail: "The server did not answer. Check your network connection and try again. Your input is kept.",
+      detail: "The server did not respond. Check your network connection and try again. Your input is kept.",
       pointer: undefined,
     },
   ]);
@@ -69,7 +69,7 @@ export function problemsIn(response: Response, text: string): Problem[] {
     return [
       {
         title: response.statusText,
-        detail: `The server answered with status ${response.status} and no reason. Try again in a moment.`,
+        detail: `The server responded with status ${response.status} and no reason. Try again in a moment.`,
         pointer: undefined,
       },
     ];

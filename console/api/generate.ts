@@ -61,8 +61,8 @@ function resourceOf(schema: Schema): string {
 const contentOf = (holder: Schema | undefined): Schema | undefined =>
   Object.values<Schema>(holder?.["content"] ?? {})[0]?.["schema"];
 
-function parametersOf(operation: Schema, place: string): string {
-  const some = (operation["parameters"] ?? []).filter((parameter: Schema) => parameter["in"] === place);
+function parametersOf(operation: Schema, location: string): string {
+  const some = (operation["parameters"] ?? []).filter((parameter: Schema) => parameter["in"] === location);
   if (some.length === 0) return "undefined";
   const members = some.map(
     ({ name, required, schema }: Schema) =>

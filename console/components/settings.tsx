@@ -17,7 +17,7 @@ interface SettingsFormProps<Values extends object, O extends Operation> {
   /** Refetches the resource after somebody else has changed it. */
   readonly query: FetchQueryOptions<any, any, any, any>;
   readonly etag: string | undefined;
-  readonly mayUpdate?: boolean;
+  readonly canUpdate?: boolean;
   /** Shown to callers who can only read. */
   readonly readOnly?: string;
   readonly verb?: string;
@@ -28,7 +28,7 @@ interface SettingsFormProps<Values extends object, O extends Operation> {
 }
 
 export function SettingsForm<Values extends object, O extends Operation>(props: SettingsFormProps<Values, O>) {
-  const { title = "Settings", about, draft, operation, query, etag, mayUpdate = true, input, children } = props;
+  const { title = "Settings", about, draft, operation, query, etag, canUpdate = true, input, children } = props;
   const client = useQueryClient();
   const save = useAction(operation, {
     done: props.done,
@@ -41,7 +41,7 @@ export function SettingsForm<Values extends object, O extends Operation>(props: 
   return (
     <Section
       title={title}
-      about={mayUpdate ? about : (props.readOnly ?? "You can view these settings but not change them.")}
+      about={canUpdate ? about : (props.readOnly ?? "You can view these settings but not change them.")}
     >
       <Box maw="34rem">
         <ActionForm
@@ -50,10 +50,10 @@ export function SettingsForm<Values extends object, O extends Operation>(props: 
           verb={props.verb ?? "Save"}
           etag={etag}
           reload={async () => ((await client.fetchQuery({ ...query, staleTime: 0 })) as { etag?: string }).etag}
-          isReady={mayUpdate && draft.isDirty()}
+          isReady={canUpdate && draft.isDirty()}
           input={(_, version) => input(version)}
         >
-          <Fieldset disabled={!mayUpdate} variant="unstyled" p={0}>
+          <Fieldset disabled={!canUpdate} variant="unstyled" p={0}>
             <Stack gap="sm">{children}</Stack>
           </Fieldset>
         </ActionForm>

@@ -136,10 +136,10 @@ const newToken = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export function SigningToken({ value, error, onChange, isKnown }: SigningTokenProps) {
-  const [made, setMade] = useState<string>();
+  const [created, setCreated] = useState<string>();
   const make = () => {
     const token = newToken();
-    setMade(token);
+    setCreated(token);
     onChange(token);
   };
   return (
@@ -152,8 +152,8 @@ export function SigningToken({ value, error, onChange, isKnown }: SigningTokenPr
         error={error}
         onChange={({ currentTarget }) => onChange(currentTarget.value)}
       />
-      {made !== undefined && made === value ? (
-        <CodeToCopy label="New token" text={made} />
+      {created !== undefined && created === value ? (
+        <CodeToCopy label="New token" text={created} />
       ) : (
         <Button variant="default" mr="auto" onClick={make}>
           Generate token

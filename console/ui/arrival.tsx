@@ -79,11 +79,11 @@ function useKeptFocus(): void {
 function useToldTitle(): string {
   const { pathname } = useLocation();
   const first = useRef(pathname);
-  const [told, setTold] = useState("");
+  const [announced, setAnnounced] = useState("");
   useEffect(() => {
     if (first.current === pathname) return;
     first.current = "";
-    const tell = () => setTold(document.title);
+    const tell = () => setAnnounced(document.title);
     let timer = setTimeout(tell, 2 * soonMs);
     const observer = new MutationObserver(() => {
       clearTimeout(timer);
@@ -96,7 +96,7 @@ function useToldTitle(): string {
       observer.disconnect();
     };
   }, [pathname]);
-  return told;
+  return announced;
 }
 
 export function Arrival() {

@@ -16,10 +16,10 @@ const colours: Readonly<Record<string, string>> = { idle: "teal", busy: "blue", 
 
 interface PoolAgentsProps {
   readonly query: UseQueryResult<{ readonly data: readonly Resource<"agents">[] }>;
-  readonly mayUpdate: boolean;
+  readonly canUpdate: boolean;
 }
 
-export function PoolAgents({ query, mayUpdate }: PoolAgentsProps) {
+export function PoolAgents({ query, canUpdate }: PoolAgentsProps) {
   return (
     <Section title="Agents" about="Updates live.">
       <Asked query={query} loading={<LoadingRows rows={4} />}>
@@ -46,7 +46,7 @@ export function PoolAgents({ query, mayUpdate }: PoolAgentsProps) {
                 { title: "IP address", isExtra: true, cell: ({ attributes }) => attributes["ip-address"] },
                 { title: "Installed versions", isExtra: true, cell: ({ attributes }) => enginesOf(attributes.engines) },
                 { title: "Agent version", isExtra: true, cell: ({ attributes }) => attributes.version },
-                { title: "Actions", width: 1, cell: (agent) => mayUpdate && <Forget agent={agent} /> },
+                { title: "Actions", width: 1, cell: (agent) => canUpdate && <Forget agent={agent} /> },
               ]}
             />
           )

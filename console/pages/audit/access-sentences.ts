@@ -10,9 +10,9 @@ import {
   type Sentence,
 } from "./event-parts.ts";
 
-function grantOf(event: EventParts): { team: Part; place: Part; level: string } {
+function grantOf(event: EventParts): { team: Part; target: Part; level: string } {
   const { team, project, workspace } = event.facts;
-  return { team: event.thing(team), place: event.thing(project ?? workspace), level: levelOf(event.facts) };
+  return { team: event.thing(team), target: event.thing(project ?? workspace), level: levelOf(event.facts) };
 }
 
 /** Permissions of a custom grant. Of a permission with two names, the second is omitted. */
@@ -34,35 +34,35 @@ function levelOf(facts: Facts): string {
 }
 
 const granted: Sentence = (event) => {
-  const { team, place, level } = grantOf(event);
-  return ["granted ", team, ` ${level} on `, place, until(event.after["expires-at"]), quoted(event.after["reason"])];
+  const { team, target, level } = grantOf(event);
+  return ["granted ", team, ` ${level} on `, target, until(event.after["expires-at"]), quoted(event.after["reason"])];
 };
 
 const regranted: Sentence = (event) => {
-  const { team, place, level } = grantOf(event);
+  const { team, target, level } = grantOf(event);
   const { before, after } = event;
   const [end, reason] = [after["expires-at"], quoted(after["reason"])];
   if (before["access"] !== after["access"])
-    return ["changed ", team, ` from ${levelOf(before)} to ${level} on `, place, until(end), reason];
+    return ["changed ", team, ` from ${levelOf(before)} to ${level} on `, target, until(end), reason];
   const old = new Map(permissionsOf(before));
   const changed = permissionsOf(after).filter(([name, value]) => old.get(name) !== value);
   if (changed.length > 0) {
     const permissions = changed.map(permissionText).join(", ");
-    return ["changed the access of ", team, " on ", place, ` to ${permissions}`, until(end), reason];
+    return ["changed the access of ", team, " on ", target, ` to ${permissions}`, until(end), reason];
   }
   if (before["expires-at"] !== end)
-    return ["changed the expiry of ", team, `: ${after["access"]} on `, place, expires(end), reason];
-  return ["changed the reason for the access of ", team, `: ${after["access"]} on `, place, until(end), reason];
+    return ["changed the expiry of ", team, `: ${after["access"]} on `, target, expires(end), reason];
+  return ["changed the reason for the access of ", team, `: ${after["access"]} on `, target, until(end), reason];
 };
 
 const revoked: Sentence = (event) => {
-  const { team, place, level } = grantOf(event);
-  return [`revoked ${level} on `, place, " from ", team];
+  const { team, target, level } = grantOf(event);
+  return [`revoked ${level} on `, target, " from ", team];
 };
 
 const expired: Sentence = (event) => {
-  const { team, place, level } = grantOf(event);
-  return ["removed expired access of ", team, `: ${level} on `, place];
+  const { team, target, level } = grantOf(event);
+  return ["removed expired access of ", team, `: ${level} on `, target];
 };
 
 interface Member {

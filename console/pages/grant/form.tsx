@@ -20,8 +20,8 @@ interface GrantFormProps {
   readonly organization: string;
   readonly kind: ThingKind;
   readonly teamId: string;
-  readonly placeId: string;
-  readonly names: { readonly team: string; readonly place: string };
+  readonly targetId: string;
+  readonly names: { readonly team: string; readonly target: string };
   readonly record: RecordDocument | undefined;
   readonly after: () => void;
 }
@@ -46,10 +46,10 @@ function draftOf(kind: ThingKind, record: RecordDocument | undefined): Draft {
 }
 
 /** A relative expiry is counted from the time of this call. */
-const changeOf = ({ kind, placeId, teamId, record }: GrantFormProps, { level, chosen, expiry, reason }: Draft) =>
+const changeOf = ({ kind, targetId, teamId, record }: GrantFormProps, { level, chosen, expiry, reason }: Draft) =>
   giving(
     kind,
-    placeId,
+    targetId,
     teamId,
     {
       access: level,
@@ -94,7 +94,7 @@ export function GrantForm(props: GrantFormProps) {
       {record && draft.expiry !== null && (
         <Alert color="yellow" variant="light" p="xs" role="note">
           This replaces the {record.attributes.access} that {names.team} has now. When it expires, nothing is restored:{" "}
-          {names.team} then has no access to {names.place} from this grant.
+          {names.team} then has no access to {names.target} from this grant.
         </Alert>
       )}
       <Preview
@@ -105,7 +105,7 @@ export function GrantForm(props: GrantFormProps) {
         onFaults={setFaults}
         isSettling={draft !== asked.draft || expiryFault(draft.expiry) !== undefined}
         verb={record ? "Change grant" : "Grant access"}
-        done={`${names.team} now has ${draft.level} on ${names.place}.`}
+        done={`${names.team} now has ${draft.level} on ${names.target}.`}
         after={after}
         onCancel={after}
       />

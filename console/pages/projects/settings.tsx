@@ -17,11 +17,11 @@ import { projectTags } from "../../api/detail-queries.ts";
 export default function ProjectSettingsPage() {
   return (
     <ProjectFrame>
-      {(place) => (
+      {(details) => (
         <Stack gap={0} maw="44rem">
-          <Settings key={place.project.id} {...place} />
-          <Tags {...place} />
-          {place.project.attributes.permissions["can-destroy"] && <Danger {...place} />}
+          <Settings key={details.project.id} {...details} />
+          <Tags {...details} />
+          {details.project.attributes.permissions["can-destroy"] && <Danger {...details} />}
         </Stack>
       )}
     </ProjectFrame>
@@ -38,14 +38,14 @@ function Settings({ organization, project, etag }: ProjectPlace) {
     "default-agent-pool": relationships["default-agent-pool"]?.data?.id ?? "",
     "auto-destroy-activity-duration": attributes["auto-destroy-activity-duration"] ?? "",
   });
-  const mayUpdate = attributes.permissions["can-update"] === true;
+  const canUpdate = attributes.permissions["can-update"] === true;
   return (
     <SettingsForm
       draft={draft}
       operation="PATCH /projects/{project_id}"
       query={projectQuery(project.id)}
       etag={etag}
-      mayUpdate={mayUpdate}
+      canUpdate={canUpdate}
       done="Saved the project."
       input={(ifMatch) => ({
         path: { project_id: project.id },
@@ -61,7 +61,7 @@ function Settings({ organization, project, etag }: ProjectPlace) {
         label="Default execution mode"
         description="For workspaces that use the project default."
         follows="Organization default"
-        disabled={!mayUpdate}
+        disabled={!canUpdate}
       />
       <TextInput
         label="Auto-destroy after inactivity of"
@@ -105,7 +105,7 @@ function Tags({ project }: ProjectPlace) {
         {({ data }) => (
           <Bindings
             bindings={data.map(({ attributes }) => ({ key: attributes.key, value: attributes.value ?? "" }))}
-            mayUpdate={project.attributes.permissions["can-update"] === true}
+            canUpdate={project.attributes.permissions["can-update"] === true}
             isBusy={add.isPending || replace.isPending}
             onAdd={(binding) => add.mutate({ path, body: { data: [{ type: "tag-bindings", attributes: binding }] } })}
             onKeep={(kept) =>

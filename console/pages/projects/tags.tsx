@@ -10,13 +10,13 @@ export interface Binding {
 
 interface BindingsProps {
   readonly bindings: readonly Binding[];
-  readonly mayUpdate: boolean;
+  readonly canUpdate: boolean;
   readonly isBusy: boolean;
   readonly onAdd: (binding: Binding) => void;
   readonly onKeep: (bindings: readonly Binding[]) => void;
 }
 
-export function Bindings({ bindings, mayUpdate, isBusy, onAdd, onKeep }: BindingsProps) {
+export function Bindings({ bindings, canUpdate, isBusy, onAdd, onKeep }: BindingsProps) {
   const [draft, setDraft] = useState({ key: "", value: "" });
   return (
     <>
@@ -30,7 +30,7 @@ export function Bindings({ bindings, mayUpdate, isBusy, onAdd, onKeep }: Binding
             size="lg"
             variant="default"
             rightSection={
-              mayUpdate && (
+              canUpdate && (
                 <ActionIcon
                   size="xs"
                   variant="subtle"
@@ -49,7 +49,7 @@ export function Bindings({ bindings, mayUpdate, isBusy, onAdd, onKeep }: Binding
           </Badge>
         ))}
       </Group>
-      {mayUpdate && (
+      {canUpdate && (
         <form
           onSubmit={(event) => {
             event.preventDefault();

@@ -11,12 +11,12 @@ import { BranchInput, RepositoryInput } from "./picker.tsx";
 import { repositoryOf } from "./words.ts";
 
 interface ConnectFormProps {
-  readonly place: Place;
+  readonly details: Place;
   readonly onClose: () => void;
 }
 
 export function ConnectForm(props: ConnectFormProps) {
-  const { organization } = props.place;
+  const { organization } = props.details;
   const connections = useQuery(
     askingWhole("GET /organizations/{organization_name}/oauth-clients", { path: { organization_name: organization } }),
   );
@@ -48,7 +48,7 @@ interface FieldsProps extends ConnectFormProps {
   readonly choices: readonly { readonly value: string; readonly label: string }[];
 }
 
-function Fields({ place: { organization, workspace, etag }, onClose, choices }: FieldsProps) {
+function Fields({ details: { organization, workspace, etag }, onClose, choices }: FieldsProps) {
   const client = useQueryClient();
   const { name } = workspace.attributes;
   const known = repositoryOf(workspace);

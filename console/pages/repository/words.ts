@@ -15,14 +15,14 @@ export interface Repository {
 
 interface HookWords {
   /** Where in the provider's settings webhooks are created. */
-  readonly place: string;
+  readonly location: string;
   /** The provider's field for the secret. */
   readonly secret: string;
   readonly events: string;
 }
 
 const alike: HookWords = {
-  place: "In the repository's settings, under Webhooks",
+  location: "In the repository's settings, under Webhooks",
   secret: "goes into “Secret”",
   events: "pushes and pull requests",
 };
@@ -32,7 +32,7 @@ const gitlab: HookWords = {
   events: "pushes, tag pushes and merge requests",
 };
 const azure: HookWords = {
-  place: "In the project's settings, under Service hooks, as “Web Hooks”",
+  location: "In the project's settings, under Service hooks, as “Web Hooks”",
   secret: "is the password of basic authentication; the user name is cadastre",
   events: "code pushed, pull request created and pull request updated",
 };

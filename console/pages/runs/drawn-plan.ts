@@ -158,9 +158,9 @@ type Tell = (path: string, before: Side, after: Side, isSame: boolean) => void;
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isNothing = (value: unknown) => value === null || value === undefined;
-const at = (value: unknown, place: string | number): unknown =>
-  (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, place)
-    ? (value as Record<string | number, unknown>)[place]
+const at = (value: unknown, step: string | number): unknown =>
+  (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, step)
+    ? (value as Record<string | number, unknown>)[step]
     : undefined;
 
 function walk(path: string, sides: Sides, tell: Tell): void {
@@ -170,14 +170,14 @@ function walk(path: string, sides: Sides, tell: Tell): void {
   const places = placesIn(before, after, unknown);
   if (unknown === true || hidden.includes(true) || places === undefined)
     return leaf(path, { ...sides, before, after }, tell);
-  for (const place of places)
+  for (const step of places)
     walk(
-      typeof place === "number" ? `${path}[${place}]` : path === "" ? place : `${path}.${place}`,
+      typeof step === "number" ? `${path}[${step}]` : path === "" ? step : `${path}.${step}`,
       {
-        before: at(before, place),
-        after: at(after, place),
-        unknown: at(unknown, place),
-        hidden: hidden.map((each) => at(each, place)),
+        before: at(before, step),
+        after: at(after, step),
+        unknown: at(unknown, step),
+        hidden: hidden.map((each) => at(each, step)),
       },
       tell,
     );
@@ -224,6 +224,6 @@ function parsedJson(value: unknown): unknown {
 
 const pathOf = (places: readonly (string | number)[]): string =>
   places.reduce<string>(
-    (path, place) => (typeof place === "number" ? `${path}[${place}]` : path === "" ? place : `${path}.${place}`),
+    (path, step) => (typeof step === "number" ? `${path}[${step}]` : path === "" ? step : `${path}.${step}`),
     "",
   );

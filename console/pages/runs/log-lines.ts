@@ -123,10 +123,10 @@ function spoken(line: string): string[] {
   const { "@message": said = "", "@level": level = "", diagnostic } = message;
   const color = colorOf[diagnostic?.severity === "warning" ? "warn" : (diagnostic?.severity ?? level)];
   const painted = color === undefined ? said : `${escape}[1;${color}m${said}${escape}[0m`;
-  const place = diagnostic?.range?.filename;
+  const file = diagnostic?.range?.filename;
   return [
     ...painted.split("\n"),
-    ...(place === undefined ? [] : [`  on ${place} line ${diagnostic?.range?.start?.line ?? "?"}`]),
+    ...(file === undefined ? [] : [`  on ${file} line ${diagnostic?.range?.start?.line ?? "?"}`]),
     ...(diagnostic?.detail ? diagnostic.detail.split("\n").map((each) => `  ${each}`) : []),
   ];
 }

@@ -138,13 +138,13 @@ function Head({ found, said, isFollowing, onFollow }: HeadProps) {
 
 interface Finding {
   readonly count: number;
-  readonly place: number;
+  readonly matchIndex: number;
   readonly current: number | undefined;
   readonly go: (by: 1 | -1) => void;
 }
 
 function useFound(lines: readonly LogLine[], find: string | undefined, show: (number: number) => void): Finding {
-  const [place, setPlace] = useState(0);
+  const [step, setStep] = useState(0);
   const matches = useMemo(() => {
     const wanted = find?.toLowerCase() ?? "";
     if (wanted === "") return [];
@@ -155,18 +155,18 @@ function useFound(lines: readonly LogLine[], find: string | undefined, show: (nu
     const [first] = matches;
     if (shown.current === find || first === undefined) return;
     shown.current = find;
-    setPlace(0);
+    setStep(0);
     show(lines[first]!.number);
   }, [find, matches, lines, show]);
-  const at = matches.length === 0 ? 0 : ((place % matches.length) + matches.length) % matches.length;
+  const at = matches.length === 0 ? 0 : ((step % matches.length) + matches.length) % matches.length;
   return {
     count: matches.length,
-    place: at,
+    matchIndex: at,
     current: matches[at],
     go: (by) => {
       if (matches.length === 0) return;
       const next = (at + by + matches.length) % matches.length;
-      setPlace(next);
+      setStep(next);
       show(lines[matches[next]!]!.number);
     },
   };
@@ -176,7 +176,7 @@ function Found({ found }: { readonly found: Finding }) {
   return (
     <Group gap={4} wrap="nowrap">
       <Text fz="sm" c="dimmed" aria-live="polite">
-        {found.count === 0 ? "No matches" : `${figure(found.place + 1)} of ${figure(found.count)}`}
+        {found.count === 0 ? "No matches" : `${figure(found.matchIndex + 1)} of ${figure(found.count)}`}
       </Text>
       <ActionIcon
         variant="default"

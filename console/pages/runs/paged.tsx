@@ -20,7 +20,7 @@ interface PagedRunsProps extends Pick<RunsProps, "organization" | "workspace"> {
   readonly empty: ReactNode;
 }
 
-export function PagedRuns({ query, empty, ...place }: PagedRunsProps) {
+export function PagedRuns({ query, empty, ...props }: PagedRunsProps) {
   const { set } = useAddress();
   const onPage = (page: number) => set({ page: page === 1 ? undefined : String(page) });
   return (
@@ -31,7 +31,7 @@ export function PagedRuns({ query, empty, ...place }: PagedRunsProps) {
         const isCounted = pagination?.["total-count"] !== undefined;
         return (
           <>
-            <Runs {...place} runs={data} included={included} />
+            <Runs {...props} runs={data} included={included} />
             {isCounted ? (
               <Pager pagination={pagination} one="run" onPage={onPage} />
             ) : (

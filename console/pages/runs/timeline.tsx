@@ -11,7 +11,7 @@ import type { RunPlace } from "./status-line.tsx";
 import classes from "./timeline.module.css";
 import { runEvents } from "../../api/detail-queries.ts";
 
-export function Timeline({ place: { run } }: { readonly place: RunPlace }) {
+export function Timeline({ details: { run } }: { readonly details: RunPlace }) {
   const query = useQuery(runEvents(run.id));
   return (
     <Section title="Timeline">

@@ -95,22 +95,22 @@ const finalPhases = ["finished", "errored", "canceled", "unreachable"];
 /** A document this recent is what the stream starts with. */
 const freshMs = 1_000;
 
-export function useRunStream(place: RunPlace | undefined, readAt: number): RunStream | undefined {
+export function useRunStream(details: RunPlace | undefined, readAt: number): RunStream | undefined {
   const client = useQueryClient();
   const [stream, setStream] = useState<RunStream>();
-  const isLive = place !== undefined && !isFinal(place.run.attributes.status);
+  const isLive = details !== undefined && !isFinal(details.run.attributes.status);
   const hasEnded = (phase: RunPlace["plan"] | RunPlace["apply"]) =>
     phase !== undefined && finalPhases.includes(phase.attributes.status);
-  if (isLive && stream?.runId !== place.run.id)
-    setStream(new RunStream(place.run.id, { plan: hasEnded(place.plan), apply: hasEnded(place.apply) }));
-  const told = useRef<RunStream>(undefined);
+  if (isLive && stream?.runId !== details.run.id)
+    setStream(new RunStream(details.run.id, { plan: hasEnded(details.plan), apply: hasEnded(details.apply) }));
+  const startedStream = useRef<RunStream>(undefined);
   const changed = useEffectEvent((status?: string) => {
-    const isFirst = told.current !== stream;
-    told.current = stream;
-    const isKnown = isFirst && status === place?.run.attributes.status && Date.now() - readAt < freshMs;
+    const isFirst = startedStream.current !== stream;
+    startedStream.current = stream;
+    const isKnown = isFirst && status === details?.run.attributes.status && Date.now() - readAt < freshMs;
     if (!isKnown) void client.invalidateQueries({ predicate: ({ queryKey: [operation] }) => changing.has(operation) });
   });
-  const [planLog, applyLog] = [place?.plan, place?.apply].map((phase) => phase?.attributes["log-read-url"]);
+  const [planLog, applyLog] = [details?.plan, details?.apply].map((phase) => phase?.attributes["log-read-url"]);
   useEffect(() => {
     if (!isLive || stream === undefined) return;
     stream.start((status) => changed(status));
@@ -119,5 +119,5 @@ export function useRunStream(place: RunPlace | undefined, readAt: number): RunSt
   useEffect(() => {
     stream?.setAddresses({ plan: planLog, apply: applyLog });
   }, [stream, planLog, applyLog]);
-  return stream?.runId === place?.run.id ? stream : undefined;
+  return stream?.runId === details?.run.id ? stream : undefined;
 }

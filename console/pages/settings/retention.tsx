@@ -12,10 +12,10 @@ import { WholeNumberInput } from "../../ui/inputs.tsx";
 
 interface RetentionProps {
   readonly organization: string;
-  readonly mayUpdate: boolean;
+  readonly canUpdate: boolean;
 }
 
-export function Retention({ organization, mayUpdate }: RetentionProps) {
+export function Retention({ organization, canUpdate }: RetentionProps) {
   const path = { organization_name: organization };
   const known = useQuery(organizationQuery(organization)).data?.data;
   // Only requested if it exists: otherwise the server responds 404, which browsers log.
@@ -44,7 +44,7 @@ export function Retention({ organization, mayUpdate }: RetentionProps) {
               ? "Old states are never deleted."
               : `Old states are deleted after ${counted(days, "day")}.`}
           </Text>
-          {mayUpdate && <Change key={days} organization={organization} days={days} />}
+          {canUpdate && <Change key={days} organization={organization} days={days} />}
         </>
       )}
     </Section>

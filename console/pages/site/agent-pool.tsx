@@ -47,7 +47,7 @@ function Agents({ id }: { readonly id: string }) {
     ...siteAgents(id),
     refetchInterval: liveMs,
   });
-  return <PoolAgents query={query} mayUpdate />;
+  return <PoolAgents query={query} canUpdate />;
 }
 
 function Tokens({ id, name }: { readonly id: string; readonly name: string }) {

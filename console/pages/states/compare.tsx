@@ -9,7 +9,7 @@ import { Changes } from "./changes.tsx";
 import { finalizedStateVersions } from "../../api/detail-queries.ts";
 
 export interface StateProps {
-  readonly place: Place;
+  readonly details: Place;
   readonly state: Resource<"state-versions">;
 }
 
@@ -23,10 +23,10 @@ function sentenceOf(since: string, serial: number, isFirst: boolean): string {
   return isFirst ? `Serial ${serial} is the first version: everything was added.` : `What serial ${serial} changed.`;
 }
 
-export function Compare({ place, state }: StateProps) {
+export function Compare({ details, state }: StateProps) {
   const { search, set } = useAddress();
-  const current = currentOf(place);
-  const others = useQuery(finalizedStateVersions(place.workspace.id));
+  const current = currentOf(details);
+  const others = useQuery(finalizedStateVersions(details.workspace.id));
   const versions = others.data?.data ?? [];
   const serial = versions.find(({ id }) => id === current)?.attributes.serial;
   const isCurrent = current === undefined || state.id === current;

@@ -15,13 +15,13 @@ import { currentOf } from "./compare.tsx";
 import { useHoldsLock } from "../workspace/lock-actions.tsx";
 
 interface RollBackProps {
-  readonly place: Place;
+  readonly details: Place;
   readonly state: Resource<"state-versions">;
 }
 
-export function RollBack({ place, state }: RollBackProps) {
+export function RollBack({ details, state }: RollBackProps) {
   const [opened, { open, close }] = useDisclosure();
-  const { organization, workspace } = place;
+  const { organization, workspace } = details;
   const { name, locked, permissions: may } = workspace.attributes;
   const { serial, status } = state.attributes;
   const isMine = useHoldsLock(workspace);
@@ -30,18 +30,18 @@ export function RollBack({ place, state }: RollBackProps) {
   const client = useQueryClient();
   const action = useMutation({
     mutationFn: () => rollBack(workspace.id, state.id, isMine),
-    onSuccess: async (made) => {
+    onSuccess: async (created) => {
       close();
-      tell(`Rolled back ${name} to serial ${serial}. The new version is serial ${made.attributes.serial}.`);
+      tell(`Rolled back ${name} to serial ${serial}. The new version is serial ${created.attributes.serial}.`);
       await client.invalidateQueries();
-      go(paths.state(organization, name, made.id));
+      go(paths.state(organization, name, created.id));
     },
     onError: async (error) => {
       tellRefusal(error);
       await client.invalidateQueries();
     },
   });
-  const current = currentOf(place);
+  const current = currentOf(details);
   // The page below the dialog has the whole list.
   const showAll = () => {
     close();

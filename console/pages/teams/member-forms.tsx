@@ -71,25 +71,25 @@ export function AddMember({ organization, team, onClose }: TeamPlace & { readonl
 }
 
 export interface MemberProps {
-  readonly place: TeamPlace;
+  readonly details: TeamPlace;
   readonly member: Membership;
 }
 
-export function ChangeMember({ place, member }: MemberProps) {
+export function ChangeMember({ details, member }: MemberProps) {
   const [opened, { open, close }] = useDisclosure();
   return (
     <>
       <Button variant="subtle" size="compact-xs" aria-label={`Change expiry of ${member.name}`} onClick={open}>
         Change expiry
       </Button>
-      <FormDialog opened={opened} onClose={close} title={`${member.name} in ${place.team.attributes.name}`}>
-        <ChangeMemberForm place={place} member={member} onClose={close} />
+      <FormDialog opened={opened} onClose={close} title={`${member.name} in ${details.team.attributes.name}`}>
+        <ChangeMemberForm details={details} member={member} onClose={close} />
       </FormDialog>
     </>
   );
 }
 
-function ChangeMemberForm({ place: { team }, member, onClose }: MemberProps & { readonly onClose: () => void }) {
+function ChangeMemberForm({ details: { team }, member, onClose }: MemberProps & { readonly onClose: () => void }) {
   const { until, reason } = member;
   const draft = useDraft<SeatDraft>({
     person: idOf(member),

@@ -27,12 +27,12 @@ export function useTokens(organization: string): Tokens {
   const path = { organization_name: organization };
   const me = useQuery(account()).data?.data;
   const rights = useRights(organization);
-  const mayManageOwn = rights?.["can-update-api-token"] === true;
+  const canManageOwn = rights?.["can-update-api-token"] === true;
   // Lists are empty if there is no such token; a request for one that doesn't exist would be a 404, which browsers log.
   const ofOrganization = "GET /organizations/{organization_name}/authentication-tokens";
   const trail = { token: "audit-trails" };
-  const own = useQuery({ ...asking(ofOrganization, { path }), enabled: mayManageOwn });
-  const audit = useQuery({ ...asking(ofOrganization, { path, query: trail }), enabled: mayManageOwn });
+  const own = useQuery({ ...asking(ofOrganization, { path }), enabled: canManageOwn });
+  const audit = useQuery({ ...asking(ofOrganization, { path, query: trail }), enabled: canManageOwn });
   const teamTokens = useQuery({
     ...askingWhole("GET /organizations/{organization_name}/team-tokens", { path, query: { sort: "expired-at" } }),
     enabled: rights?.["can-create-team"] === true,

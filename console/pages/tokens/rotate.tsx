@@ -100,7 +100,7 @@ function Rotation({ token, holder, onClose }: RotateProps & { readonly onClose: 
         <Text>
           Creates a new token with the same access.{" "}
           {isReplaced
-            ? "An organization has one token: the old one stops working at once."
+            ? "An organization has one token: the old one stops working immediately."
             : "The old token keeps working until you revoke it."}
         </Text>
         <ExpiryInput choices={longExpiries} never="The token has no expiry." {...draft.getInputProps("expired-at")} />

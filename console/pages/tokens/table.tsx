@@ -87,7 +87,7 @@ function Revoke({ token }: { readonly token: Token }) {
       isBusy={revoke.isPending}
       onConfirm={() => revoke.mutate({ path: { token_id: token.id } })}
     >
-      Everything that uses this token stops working at once. You can't undo this.
+      Everything that uses this token stops working immediately. You can't undo this.
     </DangerButton>
   );
 }

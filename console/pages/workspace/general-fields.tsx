@@ -32,7 +32,7 @@ export interface Settings {
 }
 
 type Fields = { readonly draft: Draft<Settings> };
-type Placed = Fields & { readonly place: Place };
+type Placed = Fields & { readonly details: Place };
 
 export function NameFields({ draft }: Fields) {
   return (
@@ -48,7 +48,7 @@ export function NameFields({ draft }: Fields) {
   );
 }
 
-export function ExecutionFields({ draft, place: { organization, workspace, included } }: Placed) {
+export function ExecutionFields({ draft, details: { organization, workspace, included } }: Placed) {
   const { "execution-mode": mode, "agent-pool-id": pool } = draft.values;
   const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
   return (
@@ -176,7 +176,7 @@ export function PushFields({ draft }: Fields) {
   );
 }
 
-export function AutoDestroyFields({ draft, place: { organization, workspace } }: Placed) {
+export function AutoDestroyFields({ draft, details: { organization, workspace } }: Placed) {
   const { "inherits-project-auto-destroy": isInherited } = draft.values;
   const project = workspace.relationships.project?.data?.id;
   const { "auto-destroy-activity-duration": duration, "auto-destroy-status": status } = workspace.attributes;

@@ -16,17 +16,17 @@ import {
 } from "./general-fields.tsx";
 import type { Resource } from "../../api/client.ts";
 
-export function GeneralSettings({ place }: { readonly place: Place }) {
-  const { organization, workspace, etag } = place;
+export function GeneralSettings({ details }: { readonly details: Place }) {
+  const { organization, workspace, etag } = details;
   const { name, permissions: may } = workspace.attributes;
   const go = useGo();
   const client = useQueryClient();
   const draft = useDraft<Settings>(settingsOf(workspace));
   const reload = async () => (await client.fetchQuery({ ...workspaceNamed(organization, name), staleTime: 0 })).etag;
-  const mayChange = may["can-update"] === true;
+  const canChange = may["can-update"] === true;
   return (
     <Stack maw="44rem">
-      {!mayChange && (
+      {!canChange && (
         <Alert color="gray" role="note">
           You need admin access to the workspace to change these settings.
         </Alert>
@@ -55,15 +55,15 @@ export function GeneralSettings({ place }: { readonly place: Place }) {
           },
         })}
         verb="Save settings"
-        isReady={mayChange && draft.isDirty()}
+        isReady={canChange && draft.isDirty()}
       >
-        <Fieldset disabled={!mayChange} variant="unstyled">
+        <Fieldset disabled={!canChange} variant="unstyled">
           <Stack gap="lg">
             <NameFields draft={draft} />
-            <ExecutionFields draft={draft} place={place} />
+            <ExecutionFields draft={draft} details={details} />
             <RunFields draft={draft} />
             <PushFields draft={draft} />
-            <AutoDestroyFields draft={draft} place={place} />
+            <AutoDestroyFields draft={draft} details={details} />
           </Stack>
         </Fieldset>
       </OperationForm>

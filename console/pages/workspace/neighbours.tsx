@@ -58,12 +58,17 @@ export function useNeighbours({ organization, workspace, included }: Place) {
   };
 }
 
-export function Neighbours({ place }: { readonly place: Place }) {
-  const { before, after } = useNeighbours(place);
+export function Neighbours({ details }: { readonly details: Place }) {
+  const { before, after } = useNeighbours(details);
   if (before.length === 0 && after.length === 0) return null;
   return (
     <Section title="Connected workspaces">
-      <FlowGraph label="Connected workspaces" middle={place.workspace.attributes.name} before={before} after={after} />
+      <FlowGraph
+        label="Connected workspaces"
+        middle={details.workspace.attributes.name}
+        before={before}
+        after={after}
+      />
       <Text c="dimmed" fz="xs">
         Solid line: can read this state. Dashed line: an apply starts a run.
       </Text>
