@@ -4,7 +4,6 @@ import { useSyncExternalStore } from "react";
 const everyMs = 15_000;
 const listeners = new Set<() => void>();
 let turns = 0;
-/** How far the server's clock is ahead of the browser's. */
 let aheadMs = 0;
 
 /** The header has whole seconds, and responses take time: smaller differences mean nothing. */

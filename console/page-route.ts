@@ -23,9 +23,7 @@ interface Context {
 
 export const root = createRootRouteWithContext<Context>()({ notFoundComponent: NotFound });
 
-// ---- without a session ----
 export const outside = createRoute({ getParentRoute: () => root, id: "outside" });
-// ---- with a session ----
 export const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",
@@ -95,7 +93,6 @@ export const notFound = <Parent extends AnyRoute, const Path extends string>(
   path: Path,
 ): Route<unknown, Parent, Path> => createRoute({ getParentRoute: () => parent, path, component: NotFound });
 
-/** Queries by one parameter of the address. */
 export const of =
   <const Name extends string>(name: Name, ...queries: readonly QueryOf[]): Queries<Readonly<Record<Name, string>>> =>
   ({ params, search }) =>

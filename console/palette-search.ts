@@ -40,7 +40,6 @@ const toPlace = ([label, to]: readonly [string, string]): Item => ({
   action: { label, to },
 });
 
-/** With a `workspace`, only that workspace's actions. */
 export function useSearch(organization: string, text: string, scope: Workspace | undefined): Search {
   const userId = useQuery(account()).data?.data.id;
   const actions = useActions(organization, userId);

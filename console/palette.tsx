@@ -165,7 +165,6 @@ function Field({ list, scope, typed, chosen, onKeyDown, onType, onLeave }: Field
 }
 
 interface OptionsProps {
-  /** The id of the list; its items' ids start with it. */
   readonly list: string;
   readonly groups: readonly ItemGroup[];
   readonly chosen: Item | undefined;

@@ -4,7 +4,6 @@ import { paths } from "./paths.ts";
 
 export type Rights = Attributes<"organizations">["permissions"] | undefined;
 
-/** Only the pages that the caller has access to. */
 export const placesOf = (organization: string, rights: Rights): [string, [string, string][]][] => [
   [
     "Infrastructure",

@@ -29,7 +29,6 @@ export function giving(
 
 export const takingAway = (type: string, record: string): Change => ({ method: "DELETE", path: `/${type}/${record}` });
 
-/** Members of a team are identified by their user names. */
 export const leavingTeam = (team: string, username: string): Change => ({
   method: "DELETE",
   path: `/teams/${team}/relationships/users`,

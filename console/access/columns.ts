@@ -5,7 +5,6 @@ export interface MatrixColumn {
   readonly key: string;
   readonly label: string;
   readonly about: string;
-  /** The permission to request an explanation of. */
   readonly permission: (values: Values) => string;
   readonly value: (values: Values) => string | boolean;
   /** The API's name of the permission, for "who has it"; some have none. */
@@ -206,7 +205,6 @@ export function attributesOf(chosen: Chosen): Record<string, unknown> {
   return attributes;
 }
 
-/** The inverse of `attributesOf`, from a record. */
 export function chosenIn(kind: ThingKind, attributes: Readonly<Record<string, any>>): Chosen {
   return Object.fromEntries(
     choicesOn[kind].map(({ attribute }) => {

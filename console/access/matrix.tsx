@@ -110,7 +110,6 @@ interface DrawnProps extends MatrixProps {
   readonly shown: Rows;
   readonly canManage: boolean;
   readonly isPeople: boolean;
-  /** The cell whose explanation is open, such as `team-1:apply`. */
   readonly open: string | undefined;
   readonly onOpen: (cell: string | undefined) => void;
 }
@@ -219,7 +218,6 @@ const steps: Readonly<Record<string, readonly [number, number]>> = {
   ArrowRight: [0, 1],
 };
 
-/** Arrow keys move between values, as in a spreadsheet. */
 function moveByArrows(event: KeyboardEvent<HTMLTableElement>) {
   const step = steps[event.key];
   const row = (event.target as HTMLElement).closest("tr[data-row]");

@@ -59,7 +59,6 @@ export interface PreviewProps {
   readonly onCancel?: () => void;
   /** True while the user is still typing and the preview is about to change. */
   readonly isSettling?: boolean;
-  /** Shown between the preview and the buttons. */
   readonly children?: ReactNode;
   /** An element for the buttons elsewhere on the page, such as a bar that stays in view. */
   readonly buttonsWithin?: HTMLElement | null;

@@ -57,7 +57,6 @@ export function Reason({ organization, source, subject, thing }: ReasonProps) {
   }
 }
 
-/** Who granted it and when, for callers who can read the audit log. */
 export function Granted({ organization, record }: { readonly organization: string; readonly record: string }) {
   const rights = useRights(organization);
   const trail = useQuery({

@@ -98,7 +98,6 @@ export function usePeopleRows({ organization, thing, page, permission, enabled }
   };
 }
 
-/** The caller's own permissions, and whether they can manage access. */
 export function useOwnAccess(thing: Thing | undefined) {
   const query = useQuery({ ...ownAccess(thing ?? { kind: "project", id: "" }), enabled: thing !== undefined });
   const explanation = query.data?.data;

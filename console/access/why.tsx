@@ -20,7 +20,6 @@ export interface WhyProps {
   readonly subject: Subject;
   readonly column: MatrixColumn;
   readonly values: Values;
-  /** Set if the row already has its explanation. */
   readonly explanation?: Resource<"access-explanations">;
   /** All sources of the row, for callers who can't read the explanation. */
   readonly sources: readonly Source[];

@@ -11,12 +11,10 @@ export type Source = Partial<
 
 export type ThingKind = "project" | "workspace";
 
-/** The project or workspace whose access is shown. */
 export interface Thing {
   readonly kind: ThingKind;
   readonly id: string;
   readonly name: string;
-  /** The project of a workspace. */
   readonly project?: { readonly id: string; readonly name: string } | undefined;
 }
 
@@ -46,7 +44,6 @@ const words: readonly (readonly [word: string, ...names: string[]])[] = [
   ["manage access", "can-manage-team-access"],
   ["see access", "can-read-team-access"],
 ];
-/** Permissions that projects and workspaces share. */
 const shared: Readonly<Record<string, Readonly<Record<ThingKind, string>>>> = {
   "can-update": { project: "change the project", workspace: "change settings" },
   "can-destroy": { project: "delete the project", workspace: "delete" },

@@ -7,7 +7,6 @@ import { addNotice, isNoAnswer } from "./connection.ts";
 import type { ApiError } from "./errors.ts";
 
 export interface ActionOptions<O extends Operation> {
-  /** The success message: "Unlocked network-production." */
   readonly done: string | ((answer: Answer<O>, input: Input<O>) => string);
   readonly after?: (answer: Answer<O>, input: Input<O>) => void | Promise<void>;
   /** Where errors are shown: by the form beside its fields, or as a message. */

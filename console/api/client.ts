@@ -132,7 +132,6 @@ export function sameOrigin(address: string): string {
   return `${pathname}${search}`;
 }
 
-/** The `included` resource that a relationship refers to. */
 export function includedIn<T extends keyof Resources>(
   document: { readonly included?: readonly any[] | undefined } | undefined,
   type: T,

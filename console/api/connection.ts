@@ -22,7 +22,6 @@ const subscribe = (listener: () => void): (() => void) => {
 
 export const useIsLost = (): boolean => useSyncExternalStore(subscribe, () => isLost);
 
-/** Adds a part that shows it; returns the function that removes it. */
 export function addNotice(notice: object): () => void {
   if (!notices.includes(notice)) notices.push(notice);
   notify();

@@ -24,7 +24,6 @@ export class ApiError extends Error {
     return this.status === 404;
   }
 
-  /** Somebody else has changed it since it was read. */
   get isStale(): boolean {
     return this.status === 412;
   }

@@ -41,7 +41,6 @@ export const projectsInShort = (organization: string, search: Search) =>
 const list = "GET /organizations/{organization_name}/workspaces";
 type Filters = Readonly<Record<string, string | undefined>>;
 
-/** The filters in the page's address as parameters of the API. */
 export function workspaceFilters(search: Search): Filters {
   const all = {
     "search[name]": search["q"],
@@ -167,7 +166,6 @@ export const runOperations = [
   "empty_apply",
 ] as const;
 
-/** Plan-only runs are excluded unless the address asks for them. */
 export const runFilters = (search: Search) => ({
   "search[basic]": search["q"],
   "filter[status]": search["status"],

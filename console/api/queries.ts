@@ -43,7 +43,6 @@ export interface Whole<R> {
   readonly count: number;
 }
 
-/** Reads a whole list page by page, up to a limit. */
 export function askingWhole<O extends Listing>(operation: O, input: Input<O>, pagesMax = 20) {
   return queryOptions<Whole<Row<O>>, ApiError>({
     queryKey: [operation, input, "whole"],
@@ -103,7 +102,6 @@ export const organization = (name: string) =>
 export const workspaceNamed = (organization: string, name: string) =>
   asking("GET /organizations/{organization_name}/workspaces/{workspace_name}", {
     path: { organization_name: organization, workspace_name: name },
-    // Everything that a workspace's pages show, in one request.
     query: { include: "project,current_run,locked_by,current_state_version,effective_tag_bindings" },
   });
 export const project = (id: string) => asking("GET /projects/{project_id}", { path: { project_id: id } });
@@ -137,7 +135,6 @@ function itemOf<R, A>(row: R & object, page: A): { readonly row: R; readonly pag
 const pageOf = <O extends Listing>(operation: O, input: Input<O>, number: number) =>
   asking(operation, { ...input, query: { ...input.query, "page[size]": size, "page[number]": number } } as Input<O>);
 
-/** The first page of a list, for its page's loader. */
 export const firstPage = <O extends Listing>(operation: O, input: Input<O>) => pageOf(operation, input, 1);
 
 export function useRows<O extends Listing>(operation: O, input: Input<O>): Rows<Row<O>, Answer<O>> {

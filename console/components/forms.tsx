@@ -126,7 +126,6 @@ interface MakeOrSaveProps<Values extends { readonly name: string }, Make extends
   readonly draft: Draft<Values>;
   readonly noun: string;
   readonly make: Sending<Make>;
-  /** Undefined for a new resource. */
   readonly save: Sending<Save> | undefined;
   readonly onClose: () => void;
   readonly children: ReactNode;

@@ -65,9 +65,7 @@ interface PickerProps extends Pick<
   readonly organization: string;
   readonly value: string | undefined;
   readonly onChange: (id: string | undefined) => void;
-  /** Ids that can't be chosen. */
   readonly without?: readonly string[];
-  /** The label of the empty choice, if there is one. */
   readonly clearLabel?: string;
 }
 
@@ -106,7 +104,6 @@ export function Picker({ kind, organization, value, onChange, without = [], clea
 
 export interface ChosenThing {
   readonly id: string;
-  /** Undefined if the caller can't see it. */
   readonly name: string | undefined;
 }
 
@@ -115,7 +112,6 @@ interface ChosenThingsProps {
   readonly kind: "projects" | "workspaces";
   readonly label: string;
   readonly chosen: readonly ChosenThing[];
-  /** Undefined if the caller can only read. */
   readonly change?: { readonly onAdd: (id: string) => void; readonly onRemove: (id: string) => void } | undefined;
 }
 

@@ -14,11 +14,9 @@ interface SettingsFormProps<Values extends object, O extends Operation> {
   readonly about?: ReactNode;
   readonly draft: Draft<Values>;
   readonly operation: O;
-  /** Refetches the resource after somebody else has changed it. */
   readonly query: FetchQueryOptions<any, any, any, any>;
   readonly etag: string | undefined;
   readonly canUpdate?: boolean;
-  /** Shown to callers who can only read. */
   readonly readOnly?: string;
   readonly verb?: string;
   readonly done: string;
@@ -69,13 +67,10 @@ interface EndProps<O extends Operation> {
   readonly about?: ReactNode;
   readonly operation: O;
   readonly input: Input<O>;
-  /** The page after the deletion. */
   readonly to: string;
-  /** What is deleted with it. */
   readonly children: ReactNode;
 }
 
-/** Deletion, confirmed by typing the name. */
 export function End<O extends Operation>(props: EndProps<O>) {
   const { one, name, title = "Delete", about, operation, input, to, children } = props;
   const go = useGo();

@@ -55,7 +55,6 @@ function sentencesOf(error: unknown): readonly string[] {
 
 interface RefusalProps {
   readonly error: unknown;
-  /** Replaces the default title, which is about loading the page. */
   readonly title?: string;
   readonly onRetry?: () => void;
 }
@@ -152,7 +151,6 @@ export const LoadingPage = () => (
   </Stack>
 );
 
-/** The console itself, before the shell is loaded. */
 export const Opening = () => (
   <Center mih="60vh" role="status" aria-label="Loading">
     <Loader color="gray" type="dots" aria-hidden />
@@ -187,7 +185,6 @@ export function Empty({
 
 interface NoMatchesProps {
   readonly many: string;
-  /** Empty if only filters were set. */
   readonly search?: string | undefined;
   readonly action?: ReactNode;
 }

@@ -22,7 +22,6 @@ interface ToldListProps<R extends Row> {
   readonly query: UseQueryResult<{ readonly data: readonly R[] }, unknown>;
   readonly empty: ReactNode;
   readonly columns: readonly Column<R>[];
-  /** Replaces the default message after a successful test. */
   readonly triedOf?: (row: R) => string | undefined;
   readonly edited: R | "new" | undefined;
   readonly onEdit: (row: R | undefined) => void;

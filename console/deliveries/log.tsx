@@ -15,7 +15,6 @@ type Delivery = Resource<"deliveries">;
 
 export type Teller = "audit-webhooks" | "notification-configurations";
 
-/** Both lists have the same rows. */
 const deliveriesOf = {
   "audit-webhooks": (id: string, query: object) =>
     askingOn("GET /audit-webhooks/{audit_webhook_id}/deliveries", { path: { audit_webhook_id: id }, query }),
@@ -28,7 +27,6 @@ const deliveriesOf = {
 
 const liveMs = 5_000;
 
-/** Opens the delivery log; which one is open is in the address. */
 export function DeliveriesButton({ id, name }: { readonly id: string; readonly name: string }) {
   const { set } = useAddress();
   return (

@@ -103,7 +103,6 @@ interface Response {
   readonly successful: string;
 }
 
-/** The last attempt, of a test or a delivery. */
 export function LastAttempt({ responses }: { readonly responses: readonly object[] }) {
   const last = responses[0] as Response | undefined;
   if (last === undefined) return <Dimmed>No deliveries yet</Dimmed>;

@@ -6,7 +6,6 @@ import type { Search } from "../paths.ts";
 
 export interface Address {
   readonly search: Search;
-  /** An empty value removes the parameter. */
   set(changes: Search, options?: { replace?: boolean }): void;
 }
 

@@ -17,9 +17,7 @@ const focusable = "a[href], button:not(:disabled), input:not(:disabled), select,
 interface Held {
   /** The page that was shown, not one that is still loading. */
   readonly page: string | undefined;
-  /** The element and its ancestors, innermost first. */
   readonly path: readonly Element[];
-  /** Its index among the focusable elements of each ancestor. */
   readonly places: readonly number[];
 }
 
@@ -75,7 +73,6 @@ function useKeptFocus(): void {
   }, [router]);
 }
 
-/** The title to announce, whenever it changes. */
 function useToldTitle(): string {
   const { pathname } = useLocation();
   const first = useRef(pathname);

@@ -6,10 +6,8 @@ import { useState, type ReactNode } from "react";
 export interface DangerProps {
   readonly opened: boolean;
   readonly title: string;
-  /** What else is affected. */
   readonly children: ReactNode;
   readonly verb: string;
-  /** The text to type as a confirmation, if any. */
   readonly typed?: string;
   readonly isBusy?: boolean;
   readonly size?: string;
@@ -82,7 +80,6 @@ export interface DangerButtonProps extends Pick<DangerProps, "title" | "children
   readonly onConfirm: () => void;
   /** The label of the button that opens it, if it differs from the verb. */
   readonly label?: string;
-  /** As plain text, for a row of a table. */
   readonly isQuiet?: boolean;
 }
 

@@ -4,13 +4,11 @@ import { serverNow } from "../now.ts";
 /** Seconds from when it is sent; an instant, empty until one is chosen; or null for never. */
 export type Expiry = { readonly seconds: number } | { readonly at: string } | null;
 
-/** The instant, computed when it is sent. */
 export function momentOf(expiry: Expiry, now = serverNow()): string | null {
   if (expiry === null) return null;
   return "at" in expiry ? expiry.at : new Date(now + expiry.seconds * 1000).toISOString();
 }
 
-/** The validation error, if any. */
 export function expiryFault(expiry: Expiry, now = serverNow()): string | undefined {
   if (expiry === null || !("at" in expiry)) return undefined;
   if (expiry.at === "") return "Choose a date and time.";

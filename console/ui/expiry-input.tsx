@@ -33,7 +33,6 @@ interface ExpiryInputProps {
   readonly error?: ReactNode;
   readonly choices?: readonly Choice[];
   readonly hasNever?: boolean;
-  /** The explanation of "never". */
   readonly never?: string;
 }
 

@@ -34,7 +34,6 @@ export function SearchInput({ value = "", onChange, ...rest }: SearchInputProps)
   );
 }
 
-/** The server's rule. */
 export const isEmail = (text: string): boolean => /^[^\s@]+@[^\s@]+$/.test(text);
 
 export const EmailInput = ({ error, ...props }: TextInputProps) => (

@@ -51,13 +51,11 @@ export interface Tab {
   readonly label: string;
 }
 
-/** The current tab; the longest address if one contains another. */
 function useTabHere(tabs: readonly Tab[]): Tab | undefined {
   const { pathname } = useLocation();
   return tabs.filter(({ to }) => isWithin(pathname, to)).sort((a, b) => b.to.length - a.to.length)[0];
 }
 
-/** The current tab's label; undefined for the first tab. */
 export function usePartHere(tabs: readonly Tab[] = []): string | undefined {
   const here = useTabHere(tabs);
   return here === tabs[0] ? undefined : here?.label;

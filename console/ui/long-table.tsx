@@ -9,9 +9,7 @@ import classes from "./long-table.module.css";
 export interface LongTableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
-  /** The total on the server. */
   readonly count: number;
-  /** Undefined while it loads. */
   readonly rowAt: (index: number) => Row | undefined;
   readonly onRange: (first: number, last: number) => void;
   readonly sort?: string | undefined;

@@ -18,7 +18,6 @@ export interface PageProps {
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
   readonly tabs?: readonly Tab[];
-  /** The section for the window title; the current tab by default. */
   readonly part?: string | undefined;
   readonly children: ReactNode;
 }
@@ -86,7 +85,7 @@ export function Section({
   );
 }
 
-/** As an object, falsy facts are omitted. */
+/** As an object, empty facts are omitted. */
 export type FactList = Readonly<Record<string, ReactNode>> | readonly (readonly [string, ReactNode])[];
 
 const isSo = (value: ReactNode) => value !== undefined && value !== null && value !== false && value !== "";

@@ -9,7 +9,6 @@ interface SecretOnceProps {
   readonly secret: string;
   readonly label: string;
   readonly children?: ReactNode;
-  /** Closes it, if nothing else does. */
   readonly onDone?: () => void;
 }
 

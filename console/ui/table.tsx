@@ -9,7 +9,6 @@ export interface Column<Row> {
   readonly sort?: string;
   readonly isFigure?: boolean;
   readonly width?: string | number;
-  /** Hidden on narrow screens. */
   readonly isExtra?: boolean;
 }
 
@@ -107,7 +106,6 @@ interface PagerProps {
   readonly many?: string;
 }
 
-/** "41 teams", and the pages where there is more than one. */
 export function Pager({ pagination, onPage, one, many }: PagerProps) {
   if (!pagination) return null;
   return (

@@ -14,7 +14,6 @@ interface WebhookFormProps {
 interface Values {
   readonly name: string;
   readonly url: string;
-  /** Empty to leave it unchanged. */
   readonly token: string;
   readonly events: readonly string[];
   readonly "lock-held-longer-than": string;

@@ -1,7 +1,6 @@
 /** The parts of an event that its sentence is built from: subject, related resources and attributes. */
 import { changesOf, kindOf, pageOf, timeOf, type Event, type Thing } from "./words.ts";
 
-/** Plain text, or a name with an optional link. */
 export type Part = string | { readonly name: string; readonly to?: string | undefined };
 
 export type Sentence = (event: EventParts) => readonly Part[];
@@ -50,7 +49,6 @@ export class EventParts {
     this.facts = after ?? before ?? {};
   }
 
-  /** A related resource by id. */
   thing(id: string | null | undefined): Part {
     const found = this.#event.attributes.related.find((each) => each.id === id);
     return found === undefined ? { name: id ?? "–" } : this.#linked(found);
@@ -69,7 +67,6 @@ export class EventParts {
     return this.#linked({ type: this.type, id, name, deleted: isGone || this.verb === "delete" });
   }
 
-  /** Deleted resources have no page. */
   #linked(thing: Thing): Part {
     return thing.deleted ? { name: thing.name } : { name: thing.name, to: pageOf(this.#organization, thing) };
   }

@@ -11,7 +11,6 @@ import { SearchInput } from "../../ui/inputs.tsx";
 import classes from "./timeline.module.css";
 import { kindOf } from "./words.ts";
 
-/** In days. */
 const ranges: Readonly<Record<string, number>> = { "1h": 1 / 24, "24h": 1, "7d": 7 };
 const rangeLabels = [
   { value: "", label: "All time" },

@@ -3,8 +3,6 @@ import { EventParts, expires, type Facts, listOf, quoted, until, type Part, type
 import { accessSentences, deletedProject, memberSentences } from "./access-sentences.ts";
 import { type Event, spanOf } from "./words.ts";
 
-// --- Tags, variable sets, moves
-
 const tagsOf = ({ facts }: EventParts): Part[] => listOf((facts["tags"] ?? []).map((name: string) => ({ name })));
 
 const boundTags: Sentence = ({ before, after, subject }) => {
@@ -48,8 +46,6 @@ const consumers: Sentence = (event) => {
     event.subject,
   ];
 };
-
-// --- Workspaces, runs and states
 
 const lockSentences: Record<string, Sentence> = {
   lock: ({ subject, after }) => ["locked ", subject, until(after["lock-expires-at"]), quoted(after["reason"])],
@@ -109,8 +105,6 @@ const stateSentences: Record<string, Sentence> = {
   delete: (event) => ["deleted state version ", { name: String(event.before["serial"] ?? "") }, ...event.in("of")],
 };
 
-// --- Tokens and people
-
 const holderOf = (event: EventParts): Part[] =>
   event.facts["holder"] ? [" of ", event.thing(event.facts["holder"])] : [];
 const token = (event: EventParts): Part[] => (event.facts["description"] ? [`token `, event.subject] : ["the token"]);
@@ -131,7 +125,6 @@ const retention: Sentence = (event) => {
   return ["set the retention policy", ...ofOwner(event), days ? ` to ${days} days` : " to keep everything"];
 };
 
-/** Sentences of actions that need more than a verb, by action. */
 const sentences: Readonly<Record<string, Sentence>> = {
   ...under("team-projects", accessSentences),
   ...under("team-workspaces", accessSentences),

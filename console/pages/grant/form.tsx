@@ -9,7 +9,6 @@ import type { ThingKind } from "../../access/words.ts";
 import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
 
-/** A team access record of either kind. */
 export interface RecordDocument {
   readonly id: string;
   readonly attributes: Readonly<Record<string, any>> & { readonly access: string };

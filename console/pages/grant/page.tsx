@@ -83,7 +83,6 @@ interface ChosenProps {
   readonly targetId: string;
 }
 
-/** The team's existing grant, if any. */
 function useRecord({ kind, teamId, targetId }: ChosenProps) {
   const onProject = useQuery({
     ...askingWhole("GET /team-projects", { query: { "filter[project][id]": targetId } }),

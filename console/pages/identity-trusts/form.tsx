@@ -17,7 +17,6 @@ interface Values {
   readonly name: string;
   readonly issuer: string;
   readonly audience: string;
-  /** Claim and pattern, in the order of entry. */
   readonly claims: readonly (readonly [string, string])[];
   /** An empty field yields a string, which the server refuses. */
   readonly "token-seconds": number;
@@ -75,7 +74,6 @@ export function TrustForm({ organization, known, onClose }: TrustFormProps) {
   );
 }
 
-/** Ignores rows without a claim. */
 const claimsOf = (claims: Values["claims"]) =>
   Object.fromEntries(claims.map(([claim, pattern]) => [claim.trim(), pattern]).filter(([claim]) => claim !== ""));
 

@@ -127,7 +127,6 @@ export interface Tag {
   readonly value: string;
 }
 
-/** A workspace to move, with its effective tags. */
 export interface Moved {
   readonly id: string;
   readonly name: string;

@@ -14,7 +14,6 @@ function chunksOf(ids: readonly string[]): (readonly string[])[] {
   );
 }
 
-/** Undefined until all are loaded. */
 export function useMoved(
   organization: string,
   ids: readonly string[],

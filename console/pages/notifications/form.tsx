@@ -23,7 +23,6 @@ interface Values {
   readonly name: string;
   readonly "destination-type": Destination;
   readonly url: string;
-  /** Empty to leave it unchanged. */
   readonly token: string;
   readonly "email-addresses": string[];
   readonly triggers: Trigger[];
@@ -83,7 +82,6 @@ function creationOf({ kind, id }: Subject, body: () => Input<Creation>["body"]) 
   } as const;
 }
 
-/** Only the attributes of the chosen destination. */
 function sentOf({ url, token, "email-addresses": addresses, ...rest }: Values) {
   if (rest["destination-type"] === "email") return { ...rest, "email-addresses": addresses };
   return { ...rest, url, ...(rest["destination-type"] === "generic" && token !== "" && { token }) };

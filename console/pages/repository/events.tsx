@@ -33,7 +33,6 @@ const nameIn = (included: readonly any[] | undefined, { relationships }: Reposit
 interface EventsProps {
   readonly organization: string;
   readonly answer: Answer<"GET /workspaces/{workspace_id}/vcs-events">;
-  /** Set for the events of one workspace. */
   readonly workspace?: string;
 }
 

@@ -14,7 +14,6 @@ interface Field extends Pick<AutocompleteProps, "label" | "placeholder" | "descr
   readonly "data-autofocus"?: boolean;
 }
 
-/** The debounced text that was typed since the last selection. */
 function useSearched(value: string): { readonly text: string; readonly onChosen: (value: string) => void } {
   const [chosen, setChosen] = useState(value);
   const [text] = useDebouncedValue(value === chosen ? "" : value.trim(), soonMs);
@@ -100,7 +99,6 @@ interface FoundProps {
   readonly isCutShort: boolean | undefined;
 }
 
-/** Why an expected name may be missing from the list. */
 function Found({ many, text, count, isCutShort }: FoundProps) {
   if (isCutShort)
     return (

@@ -14,9 +14,7 @@ export interface Repository {
 }
 
 interface HookWords {
-  /** Where in the provider's settings webhooks are created. */
   readonly location: string;
-  /** The provider's field for the secret. */
   readonly secret: string;
   readonly events: string;
 }
@@ -37,7 +35,6 @@ const azure: HookWords = {
   events: "code pushed, pull request created and pull request updated",
 };
 
-/** How to create a webhook by hand at each provider. */
 export function hookWordsOf(provider: string): HookWords {
   if (provider.startsWith("gitlab")) return gitlab;
   return provider.startsWith("ado") ? azure : alike;

@@ -51,7 +51,6 @@ export function triggerOf({ lifecycle_action_trigger: trigger }: ActionInvocatio
   return `${event === "" ? "with" : `${event} of`} ${trigger.triggering_resource_address}`;
 }
 
-/** An action's configuration, shown as an addition. */
 export const configurationOf = (action: ActionInvocation): Change => ({
   before: null,
   after: action.config_values,
@@ -61,12 +60,10 @@ export const configurationOf = (action: ActionInvocation): Change => ({
 
 export interface Drawn extends ResourceChange {
   readonly deed: Deed;
-  /** The address within its module. */
   readonly label: string;
 }
 
 export interface Module {
-  /** Empty for the root module. */
   readonly address: string;
   readonly resources: readonly Drawn[];
   readonly counts: Readonly<Partial<Record<Deed, number>>>;
@@ -83,7 +80,6 @@ export function deedOf({
   return moved === undefined ? undefined : "move";
 }
 
-/** Unchanged resources are omitted. */
 export const drawnOf = (changes: readonly ResourceChange[] = []): Drawn[] =>
   changes.flatMap((resource) => {
     const deed = deedOf(resource);
@@ -104,8 +100,6 @@ export function countsOf(resources: readonly Drawn[]): Partial<Record<Deed, numb
   for (const { deed } of resources) counts[deed] = (counts[deed] ?? 0) + 1;
   return counts;
 }
-
-// --- Attributes
 
 export interface Difference {
   readonly path: string;

@@ -13,12 +13,10 @@ import classes from "./list.module.css";
 import { RunStatus, runStatusChoices } from "./status.tsx";
 import { runOperations } from "../../api/list-queries.ts";
 
-/** The polling interval of visible run lists. */
 export const liveMs = 10_000;
 
 export interface RunsProps {
   readonly organization: string;
-  /** Set for the runs of one workspace. */
   readonly workspace?: string;
   readonly runs: readonly Resource<"runs">[];
   readonly included: readonly any[] | undefined;

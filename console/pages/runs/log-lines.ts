@@ -34,7 +34,6 @@ export class LogLines {
     this.#max = max;
   }
 
-  /** The lines in memory, oldest first. */
   get lines(): readonly LogLine[] {
     return this.#lines;
   }

@@ -101,7 +101,6 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
 interface HeadProps {
   readonly found: Finding;
   readonly said: string;
-  /** Undefined once the log has ended. */
   readonly isFollowing: boolean | undefined;
   readonly onFollow: (isFollowing: boolean) => void;
 }

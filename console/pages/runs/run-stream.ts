@@ -57,7 +57,6 @@ type TimerName = "first" | "retry" | "poll" | "hidden";
 
 export class RunStream {
   readonly runId: string;
-  /** Undefined for a log that had already ended. */
   readonly logs: Readonly<Record<LogKind, LogReading | undefined>>;
   #addresses: Partial<Record<LogKind, string | undefined>> = {};
   readonly #listeners = new Set<() => void>();
@@ -102,7 +101,6 @@ export class RunStream {
     this.#addresses = addresses;
   }
 
-  /** Allows lines to be dropped, to read on to the end. */
   readOn(kind: LogKind): void {
     const log = this.logs[kind];
     if (log === undefined) return;

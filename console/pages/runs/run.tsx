@@ -77,7 +77,6 @@ interface RunViewProps {
   readonly stream: RunStream | undefined;
 }
 
-/** The view in the address, else the current phase. */
 function RunView({ details: { organization, name, run, plan, apply }, stream }: RunViewProps) {
   const { search, set } = useAddress();
   const isDrawable = plan?.attributes.status === "finished";

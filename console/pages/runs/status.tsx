@@ -46,7 +46,6 @@ export function RunStatus({ status }: { readonly status: string | undefined }) {
   );
 }
 
-/** Filter choices: groups of statuses. */
 export const runStatusChoices: { readonly value: string; readonly label: string }[] = [
   { value: needsConfirmation, label: "Needs confirmation" },
   { value: "pending,fetching,queuing,plan_queued,planning,apply_queued,applying", label: "In progress" },

@@ -20,10 +20,8 @@ export interface Log {
 
 export interface LogSource {
   readonly kind: LogKind;
-  /** Newly signed in each document. */
   readonly address: string;
   readonly stream: RunStream | undefined;
-  /** Whether the run has ended: the stream sends nothing more. */
   readonly isOver: boolean;
 }
 
@@ -58,7 +56,6 @@ interface ReadingOptions {
   readonly keptLine: number | undefined;
 }
 
-/** Reads a log that has ended, or has no stream, to its end. */
 function useReading(address: string, { isNeeded, keptLine }: ReadingOptions) {
   const [log] = useState(() => new LogReading());
   const newestAddress = useEffectEvent(() => address);

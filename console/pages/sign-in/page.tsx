@@ -59,7 +59,6 @@ export default function SignInPage() {
   );
 }
 
-/** The return path, which must be a page of the console. */
 const ownPath = (path: string | undefined) => (path?.startsWith("/") && !path.startsWith("//") ? path : paths.home());
 
 interface ProvidersProps {

@@ -23,7 +23,6 @@ const choices = [
 
 interface ComparedProps {
   readonly stateId: string;
-  /** The version to compare with; the previous one if undefined. */
   readonly since: string | undefined;
 }
 
@@ -70,7 +69,6 @@ export function Changes(compared: ComparedProps) {
 
 const shortMax = 10;
 
-/** The first few changes, with a link to the whole list. */
 export function FirstChanges({ more, ...compared }: ComparedProps & { readonly more: ReactNode }) {
   const query = useQuery(changesOf(compared, { "page[size]": shortMax }));
   return (

@@ -42,7 +42,6 @@ export function RollBack({ details, state }: RollBackProps) {
     },
   });
   const current = currentOf(details);
-  // The page below the dialog has the whole list.
   const showAll = () => {
     close();
     set({ since: "current", change: undefined, page: undefined });

@@ -17,7 +17,6 @@ export interface Held {
 
 export interface Tokens {
   readonly held: readonly Held[];
-  /** The number of tokens beyond the page's limit. */
   readonly leftOut: number;
   readonly isLoading: boolean;
   readonly errors: readonly unknown[];

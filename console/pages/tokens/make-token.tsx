@@ -23,7 +23,6 @@ export interface MakeTokenProps<O extends Making> {
   readonly query?: Record<string, string>;
   readonly verb: string;
   readonly holder: string;
-  /** Names the token that it replaces, if any. */
   readonly warning?: string;
   readonly isEndless?: boolean;
   readonly isQuiet?: boolean;

@@ -23,7 +23,6 @@ const hourMs = 3_600_000;
 /** The lifetime compares two clocks. */
 const roundingMs = 300_000;
 
-/** The same lifetime as the old token had. */
 function lifetimeOf({ attributes }: Token): Expiry {
   const { "created-at": created, "expired-at": ends } = attributes;
   if (ends === null) return null;

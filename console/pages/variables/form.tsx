@@ -6,7 +6,6 @@ import type { Resource } from "../../api/client.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
 import { ActionForm, changesIn, useDraft, type Draft } from "../../components/forms.tsx";
 
-/** The form values of a variable, of a workspace or of a set. */
 export interface VariableValues {
   readonly key: string;
   readonly value: string;

@@ -196,7 +196,6 @@ function Order({
 
 export interface Given {
   readonly variable: Resource<"vars">;
-  /** Undefined for the workspace's own variables. */
   readonly varset: Resource<"varsets"> | undefined;
   /** The name of what overrides it; undefined if it is in effect. */
   readonly overriddenBy: string | undefined;

@@ -11,7 +11,6 @@ import type { Place } from "./place.ts";
 export interface Settings {
   readonly name: string;
   readonly description: string;
-  /** Empty to follow the default of the project or organization. */
   readonly "execution-mode": string;
   readonly "agent-pool-id": string;
   readonly engine: string;

@@ -98,7 +98,6 @@ export function settingsOf({ attributes, relationships }: Resource<"workspaces">
   };
 }
 
-/** Attributes whose empty value is sent as null. */
 const nullable = ["description", "engine", "working-directory", "auto-destroy-activity-duration"] as const;
 
 /** Only the changed attributes; those that depend on each other are sent together. */

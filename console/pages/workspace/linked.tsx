@@ -7,7 +7,6 @@ import { WorkspaceLink } from "../../components/list.tsx";
 
 interface Linked {
   readonly key: string;
-  /** Null if the caller can't see it. */
   readonly name: string | null;
 }
 
@@ -17,10 +16,8 @@ interface LinkedWorkspacesProps {
   readonly label: string;
   readonly organization: string;
   readonly rows: readonly Linked[];
-  /** Undefined if the caller can only read. */
   readonly change?:
     | {
-        /** Ids that can't be chosen. */
         readonly without: readonly string[];
         readonly verb: string;
         readonly isBusy: boolean;

@@ -58,7 +58,6 @@ function Main({ details }: { readonly details: Place }) {
 
 function FirstState({ details: { organization, workspace } }: { readonly details: Place }) {
   const { name } = workspace.attributes;
-  // Polls until the first state exists.
   useQuery({
     ...workspaceNamed(organization, name),
     refetchInterval: 3_000,
