@@ -1,4 +1,4 @@
-/** A server that can't be reached: what is shown stays, a line says so unless the page does, and everything is read again when it answers. */
+/** Shows a line while the server can't be reached, unless the page says so, and refetches everything when it responds. */
 import { Button, Group, Loader, Paper, Text } from "@mantine/core";
 import { useEffect, useEffectEvent, useRef } from "react";
 import { isAnswering, useHasNotice, useIsLost } from "./api/connection.ts";

@@ -15,35 +15,35 @@ import { paths } from "./paths.ts";
 import { newRouter } from "./routes.ts";
 import { theme } from "./theme.ts";
 
-/** Styles that are made while the page runs carry the mark that the policy asks for. */
+/** Styles that are created at run time need the nonce of the content security policy. */
 const nonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce;
-// What holds the page still behind a dialog looks for it under this name.
+// The scroll lock behind dialogs looks for it under this name.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
 const client = newQueryClient(() => {
   const { pathname, searchStr } = router.state.location;
   if (pathname.startsWith(paths.signIn())) return;
-  // Providers send those whom they signed out to this address, which is also the home of an organization of that name.
+  // Identity providers redirect to this address after sign-out; it is also the home of an organization with that name.
   const isWayOut = pathname.replace(/\/$/, "") === "/sign-in";
-  // People who were signed in a moment ago are told why they have to sign in again.
+  // Users whose session has just ended see why they have to sign in again.
   const ended = client.getQueryData(account().queryKey) === undefined ? undefined : "yes";
   const href = isWayOut ? `${paths.signIn()}${searchStr}` : paths.signIn(`${pathname}${searchStr}`, ended);
   void router.navigate({ href, replace: isWayOut });
 });
 const router = newRouter(client);
 
-/** An error of the API is shown in place of the page; any other is a bug, and the browser logs it. */
+/** The page shows errors of the API; any other error is a bug, and the browser logs it. */
 const onCaughtError = (error: unknown) => {
   if (!(error instanceof ApiError)) reportError(error);
 };
 
-/** When the server answers again, everything on the page is read again, and a page that could not be loaded is tried again. */
+/** When the server responds again, everything is refetched, and a page that failed to load is retried. */
 const onFound = () => {
   void client.invalidateQueries();
   void router.invalidate();
 };
 
-/** The server learns of the choice by a cookie, so that the frame in its HTML has the right colours. */
+/** The server reads the choice from a cookie, so that the shell in its HTML has the right colours. */
 const stored = localStorageColorSchemeManager();
 const tellScheme = (scheme: MantineColorScheme): void => {
   document.cookie = `cadastre_scheme=${scheme}; Path=/app; Max-Age=31536000; SameSite=Lax`;
@@ -55,11 +55,11 @@ const colorSchemeManager: typeof stored = {
     tellScheme(scheme);
   },
 };
-// A choice may be older than the cookie, or have outlived it.
+// The choice may be older than the cookie, or have outlived it.
 const chosenScheme = stored.get("auto");
 if (chosenScheme !== "auto") tellScheme(chosenScheme);
 
-/** Takes the place of the frame in the HTML, in the same step in which the page is drawn. */
+/** Removes the shell in the HTML in the same step in which the page is rendered. */
 function Frameless() {
   useLayoutEffect(() => document.getElementById("frame")?.remove(), []);
   return null;
@@ -84,7 +84,7 @@ const render = () =>
     </StrictMode>,
   );
 
-// Until the first page is loaded, the frame in the HTML stays. No top-level `await`: the code of pages imports this file's.
+// Until the first page is loaded, the shell in the HTML stays. No top-level `await`: the code of pages imports this file's.
 void router
   .load()
   .catch(() => undefined)

@@ -1,26 +1,21 @@
-/**
- * One clock for every relative time on the page, so that they all turn at once: the server's. A browser whose clock is behind would show
- * what just happened as still to come.
- */
+/** One clock for every relative time on the page: the server's. A browser whose clock is behind would show past events as future ones. */
 import { useSyncExternalStore } from "react";
 
 const everyMs = 15_000;
 const listeners = new Set<() => void>();
 let turns = 0;
-/** How far the server's clock is ahead of the browser's. */
 let aheadMs = 0;
 
-/** The header has whole seconds, and answers take a while to arrive: less than this says nothing. */
+/** The header has whole seconds, and responses take time: smaller differences mean nothing. */
 const skewMinMs = 5_000;
 
-/** Told of every answer, by its `Date` header. */
 export function noteServerTime(date: string | null): void {
   const difference = Date.parse(date ?? "") - Date.now();
   if (Number.isNaN(difference)) return;
   aheadMs = Math.abs(difference) < skewMinMs ? 0 : difference;
 }
 
-/** Also for what is sent: a browser whose clock is behind would ask for an end that has passed. */
+/** Also for values that are sent: a browser whose clock is behind would send an expiry in the past. */
 export const serverNow = (): number => Date.now() + aheadMs;
 
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -39,7 +34,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** What is drawn between two turns of the clock may be younger than the last of them, so it is read again. */
+/** What renders between two ticks may be newer than the last tick, so the clock is read again. */
 export function useNow(): number {
   useSyncExternalStore(subscribe, () => turns);
   return serverNow();

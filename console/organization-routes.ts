@@ -1,4 +1,4 @@
-/** Every page of an organization: its address, the queries that start with its code, and its file. */
+/** Every page of an organization: its address, its initial queries, and its file. */
 import { createRoute, redirect } from "@tanstack/react-router";
 import * as details from "./api/detail-queries.ts";
 import * as lists from "./api/list-queries.ts";
@@ -18,7 +18,7 @@ const inWorkspace = createRoute({
     context.client.ensureQueryData(workspaceNamed(params.organization, params.workspace)),
 });
 
-// What is shown of a project, a team and a person on each of their pages; an error is shown by the page.
+// What every page of a project, team or person shows; the page itself shows the error.
 const inProject = createRoute({
   getParentRoute: () => inOrganization,
   path: "projects/$project",
@@ -35,7 +35,7 @@ const inPerson = createRoute({
   loader: ({ context, params }) => start(context.client, [details.user(params.user)]),
 });
 
-/** The CLI prints this address of a run; any workspace may be called `workspaces` or `runs`. */
+/** The CLI prints this address of a run; a workspace may itself be called `workspaces` or `runs`. */
 const runOfCli = createRoute({
   getParentRoute: () => inOrganization,
   path: "$workspace/runs/$run",
@@ -106,8 +106,8 @@ export const organizationPages = inOrganization.addChildren([
     () => import("./pages/who-can/page.tsx"),
     async ({ client, params, search }) => {
       const { permissions: may } = (await client.ensureQueryData(organization(params.organization))).data.attributes;
-      const mayRead = may["can-create-team"] || may["can-manage-memberships"];
-      return mayRead ? [lists.accessHolders(params.organization, search)] : [];
+      const canRead = may["can-create-team"] || may["can-manage-memberships"];
+      return canRead ? [lists.accessHolders(params.organization, search)] : [];
     },
   ),
   page(inOrganization, "move", () => import("./pages/move/page.tsx"), here(lists.movableWorkspaces)),
@@ -218,6 +218,6 @@ export const organizationPages = inOrganization.addChildren([
     ),
     page(inWorkspace, "settings", () => import("./pages/workspace/settings.tsx")),
   ]),
-  // Not under a workspace as well: it would take the address of a run of a workspace that is called `workspaces`.
+  // Not below a workspace: it would match the run addresses of a workspace called `workspaces`.
   notFound(inOrganization, "$"),
 ]);

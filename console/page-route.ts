@@ -1,4 +1,4 @@
-/** How a page becomes a route: its code and the queries that it begins with load at the same time. */
+/** Turns a page into a route: its code and its initial queries load in parallel. */
 import type { EnsureQueryDataOptions, QueryClient } from "@tanstack/react-query";
 import {
   createRootRouteWithContext,
@@ -23,9 +23,7 @@ interface Context {
 
 export const root = createRootRouteWithContext<Context>()({ notFoundComponent: NotFound });
 
-// ---- without a session ----
 export const outside = createRoute({ getParentRoute: () => root, id: "outside" });
-// ---- with one ----
 export const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",
@@ -56,12 +54,11 @@ interface LoaderInput<Params> {
   readonly deps: Search;
 }
 
-/** Sends the queries that have no answer yet. Their errors are the page's, which reads the same ones. */
+/** Starts the queries that have no data yet. The page reads the same ones and shows their errors. */
 export function start(client: QueryClient, queries: readonly AnyQuery[]): void {
   for (const query of queries) client.ensureQueryData(query).catch(() => undefined);
 }
 
-/** `queries` are sent while the page's code loads. */
 export const page = <Parent extends AnyRoute, const Path extends string>(
   parent: Parent,
   path: Path,
@@ -76,11 +73,11 @@ export const page = <Parent extends AnyRoute, const Path extends string>(
         throw new CodeMissing();
       }),
     ),
-    // Not part of the route's type: what a loader takes and gives is the same for all pages.
+    // Not part of the route's type: loaders are the same for all pages.
     ...({
       loaderDeps: ({ search }: { search: Search }) => search,
       loader: ({ context, cause, params, deps: search }: LoaderInput<ParamsOf<Parent, Path>>) => {
-        // Pointing at a link loads the page's code only: a whole list is up to 20 requests.
+        // Hovering over a link preloads code only: a whole list is up to 20 requests.
         if (cause === "preload") return;
         const { client } = context;
         Promise.resolve(queries({ client, params, search })).then(
@@ -91,22 +88,19 @@ export const page = <Parent extends AnyRoute, const Path extends string>(
     } as object),
   });
 
-/** Inside the shell, with the way to everything else around it. */
 export const notFound = <Parent extends AnyRoute, const Path extends string>(
   parent: Parent,
   path: Path,
 ): Route<unknown, Parent, Path> => createRoute({ getParentRoute: () => parent, path, component: NotFound });
 
-/** Queries of what one part of the address names. */
 export const of =
   <const Name extends string>(name: Name, ...queries: readonly QueryOf[]): Queries<Readonly<Record<Name, string>>> =>
   ({ params, search }) =>
     queries.flatMap((query) => query(params[name], search));
 
-/** Lists of the organization. */
 export const ofOrganization = (...queries: readonly QueryOf[]) => of("organization", ...queries);
 
-/** Queries of a workspace, by its id, which comes with its name. */
+/** Queries by a workspace's id, which is only known once the workspace is loaded. */
 export const ofWorkspace =
   (...queries: readonly QueryOfWorkspace[]): Queries<{ readonly organization: string; readonly workspace: string }> =>
   async ({ client, params, search }) => {
@@ -114,7 +108,7 @@ export const ofWorkspace =
     return queries.flatMap((query) => query(data.id, search, data.attributes.permissions));
   };
 
-/** Others see that the page is not for them, and nothing is asked that would be refused. */
+/** Other users see that the page is not for them, and no request is sent that would be refused. */
 export const forSiteAdmin =
   <Params>(
     query: (search: Search, params: Params) => AnyQuery | readonly AnyQuery[],

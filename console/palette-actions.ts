@@ -1,11 +1,11 @@
-/** What Ctrl-K can do: actions of the organization and of a workspace, as far as the caller's permissions allow them. */
+/** The actions in the Ctrl-K palette, as far as the caller's permissions allow them. */
 import type { Resource } from "./api/client.ts";
 import { paths } from "./paths.ts";
 import type { Rights } from "./places.ts";
 
 export type Workspace = Resource<"workspaces">;
 
-/** An action leads to an address, which may open a dialog, or is done at once. */
+/** An action opens an address, which may open a dialog, or runs immediately. */
 export type Action = { readonly label: string } & ({ readonly to: string } | { readonly run: "unlock" });
 
 /** `managesProject`: whether the caller can manage at least one project, and so grant access to it and move workspaces. */
@@ -22,7 +22,7 @@ export function organizationActions(organization: string, rights: Rights, manage
   return offered.flatMap(([may, label, to]) => (may ? [{ label, to }] : []));
 }
 
-/** `userId`: the caller's, who unlocks their own lock at once and another's by force. */
+/** `userId` is the caller's: they can unlock their own lock, and only force-unlock another's. */
 export function workspaceActions(organization: string, workspace: Workspace, userId: string | undefined): Action[] {
   const { name, permissions: may, locked, "execution-mode": mode } = workspace.attributes;
   const overview = paths.workspace(organization, name);
@@ -42,11 +42,11 @@ export function workspaceActions(organization: string, workspace: Workspace, use
   return actions.flatMap(([may, action]) => (may ? [action] : []));
 }
 
-/** The words that begin the label of some action of a workspace: "lock", "unl", "acc". */
+/** The words that the labels of workspace actions start with. */
 const vocabulary = "start run lock unlock force-unlock grant access who has variables settings".split(" ");
 const verbLengthMin = 3;
 
-/** "lock payments" is an action and the name of what it is done to. Undefined where either is missing. */
+/** Splits "lock payments" into a verb and a name; undefined if either is missing. */
 export function verbIn(text: string): { readonly verb: string; readonly rest: string } | undefined {
   const words = text.toLowerCase().split(/\s+/);
   const isVerb = (word: string) => word.length >= verbLengthMin && vocabulary.some((known) => known.startsWith(word));

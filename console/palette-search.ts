@@ -1,4 +1,4 @@
-/** What Ctrl-K finds: the server searches names, places and actions are known here. */
+/** The search of the Ctrl-K palette: the server searches names; pages and actions are known here. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { account, askingOn, workspaceNamed, useRights } from "./api/queries.ts";
@@ -7,14 +7,14 @@ import { paths } from "./paths.ts";
 import { placesOf } from "./places.ts";
 import { hasWords } from "./ui/text.tsx";
 
-/** Of each kind; and how many actions a search by a verb and a name offers. */
+/** The limit for each kind of result, and for the actions that a verb and a name find. */
 const each = 6;
 const actionsMax = 8;
 
 export interface Item {
   readonly id: string;
   readonly label: string;
-  /** Beside it: a project, an email address, the workspace that an action is for. */
+  /** Secondary text: a project, an email address, an action's workspace. */
   readonly about?: string | undefined;
   readonly action: Action;
   readonly workspace?: Workspace;
@@ -22,7 +22,7 @@ export interface Item {
 
 export interface ItemGroup {
   readonly group: string;
-  /** Named after a workspace, which can be called like any other group. */
+  /** The group's title is a workspace's name, which may equal another group's title. */
   readonly isOfWorkspace?: boolean;
   readonly items: readonly Item[];
 }
@@ -40,7 +40,6 @@ const toPlace = ([label, to]: readonly [string, string]): Item => ({
   action: { label, to },
 });
 
-/** Only the actions of this workspace, where one was chosen. */
 export function useSearch(organization: string, text: string, scope: Workspace | undefined): Search {
   const userId = useQuery(account()).data?.data.id;
   const actions = useActions(organization, userId);
@@ -73,13 +72,13 @@ export function useSearch(organization: string, text: string, scope: Workspace |
   return filled([...groups, ...onFound.groups, goTo], found.isSearching || onFound.isSearching);
 }
 
-/** 0 for the very name, 1 for its beginning, 2 for a part of it. */
+/** 0 for an exact match, 1 for a prefix, 2 for a substring. */
 const distanceOf = (label: string, text: string): number => {
   const [name, wanted] = [label.toLowerCase(), text.toLowerCase()];
   return name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2;
 };
 
-/** So that Enter after a person's name does not open a workspace that has it somewhere inside. */
+/** So that Enter after a person's name does not open a workspace that contains it. */
 function closestFirst(groups: readonly ItemGroup[], text: string): ItemGroup[] {
   const nearest = ({ items }: ItemGroup) => Math.min(...items.map(({ label }) => distanceOf(label, text)));
   return groups
@@ -95,7 +94,7 @@ const filled = (groups: readonly ItemGroup[], isSearching: boolean): Search => (
   isSearching,
 });
 
-/** Those of the workspace whose page this is, and those of the organization. */
+/** The actions of the current page's workspace and of the organization. */
 function useActions(organization: string, userId: string | undefined): ItemGroup[] {
   const name = useParams({ from: "/inside/$organization/workspaces/$workspace", shouldThrow: false })?.workspace;
   const here = useQuery({ ...workspaceNamed(organization, name ?? ""), enabled: name !== undefined }).data?.data;
@@ -120,7 +119,7 @@ function useActions(organization: string, userId: string | undefined): ItemGroup
   ];
 }
 
-/** "lock payments": actions by their verb, of the workspaces that the other words find. */
+/** "lock payments": actions by verb, on the workspaces that the other words match. */
 function useVerbs(organization: string, text: string, userId: string | undefined): Search {
   const meant = verbIn(text);
   const query = useQuery({
@@ -145,7 +144,7 @@ function useVerbs(organization: string, text: string, userId: string | undefined
   };
 }
 
-/** "lock" begins a word of "Lock" and of "Force-unlock" none. */
+/** Whether a word of the label starts with the verb: "lock" matches "Lock" but not "Force-unlock". */
 const isBegun = (label: string, verb: string): boolean => {
   const words = label.toLowerCase().split(/[\s-]+/);
   return verb.split(/[\s-]+/).every((part) => words.some((word) => word.startsWith(part)));
@@ -180,26 +179,26 @@ function useNames(organization: string, text: string): Search {
   if (!enabled) return { groups: [], isSearching: false };
   const named = (included: readonly any[] | undefined, type: string, id: string | undefined) =>
     included?.find((one) => one.type === type && one.id === id)?.attributes;
-  const place = (id: string, label: string, to: string): Item => ({ id, label, action: { label, to } });
+  const itemOf = (id: string, label: string, to: string): Item => ({ id, label, action: { label, to } });
   const groups: ItemGroup[] = [
     {
       group: "Workspaces",
       items: (workspaces.data?.data ?? []).map((workspace) => {
         const { id, attributes, relationships } = workspace;
         const about = named(workspaces.data?.included, "projects", relationships.project?.data?.id)?.name;
-        return { ...place(id, attributes.name, paths.workspace(organization, attributes.name)), about, workspace };
+        return { ...itemOf(id, attributes.name, paths.workspace(organization, attributes.name)), about, workspace };
       }),
     },
     {
       group: "Projects",
       items: (projects.data?.data ?? []).map(({ id, attributes: { name } }) =>
-        place(id, name, paths.project(organization, id)),
+        itemOf(id, name, paths.project(organization, id)),
       ),
     },
     {
       group: "Teams",
       items: (teams.data?.data ?? []).map(({ id, attributes: { name } }) =>
-        place(id, name, paths.team(organization, id)),
+        itemOf(id, name, paths.team(organization, id)),
       ),
     },
     {
@@ -208,7 +207,7 @@ function useNames(organization: string, text: string): Search {
         const id = relationships.user?.data?.id;
         if (id === undefined) return [];
         const label = named(people.data?.included, "users", id)?.username || email;
-        return [{ ...place(id, label, paths.person(organization, id)), about: email }];
+        return [{ ...itemOf(id, label, paths.person(organization, id)), about: email }];
       }),
     },
   ];

@@ -1,4 +1,4 @@
-/** Ctrl-K: any project, workspace, team or person of the organization, its places, and what can be done. */
+/** The Ctrl-K palette: finds projects, workspaces, teams, people, pages and actions. */
 import { Box, Modal, Text, TextInput, VisuallyHidden } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
@@ -18,7 +18,7 @@ interface PaletteProps {
 
 export function Palette({ organization, opened, onClose }: PaletteProps) {
   return (
-    // Without a transition: one that fades would still have the old text when it is opened again.
+    // Without a transition: a fading palette would still show the old text when it is reopened.
     <Modal.Root opened={opened} onClose={onClose} size={600} yOffset={80} transitionProps={{ duration: 0 }}>
       <Modal.Overlay />
       <Modal.Content aria-label="Find anything" className={classes["content"] ?? ""}>
@@ -30,7 +30,6 @@ export function Palette({ organization, opened, onClose }: PaletteProps) {
   );
 }
 
-/** What a chosen item does: it leads somewhere, or does something at once. */
 function useOpen(onClose: () => void): (item: Item) => void {
   const go = useGo();
   const unlock = useAction("POST /workspaces/{workspace_id}/actions/unlock", {
@@ -43,11 +42,11 @@ function useOpen(onClose: () => void): (item: Item) => void {
   };
 }
 
-/** Whether a workspace itself was found, whose actions are a step away, and not one of its actions. */
+/** Whether the item is a workspace, whose actions are one step away. */
 const hasActions = (item: Item | undefined): item is Item & { readonly workspace: Workspace } =>
   item?.workspace !== undefined && item.id === item.workspace.id;
 
-/** A field and the results, of which one is chosen: always the first, until the arrows choose another. */
+/** The first result is selected until the arrow keys select another. */
 function Finder({ organization, onClose }: Omit<PaletteProps, "opened">) {
   const [typed, setTyped] = useState("");
   const [text] = useDebouncedValue(typed.trim(), 120);
@@ -70,7 +69,7 @@ function Finder({ organization, onClose }: Omit<PaletteProps, "opened">) {
     setScope(workspace);
     type("");
   };
-  // Enter right after typing means what the text finds, not what was listed before.
+  // Enter right after typing applies to the results of the new text, not to the old ones.
   const isEager = useRef(false);
   useEffect(() => {
     if (!isEager.current || isSearching) return;
@@ -133,7 +132,6 @@ interface FieldProps {
   readonly onLeave: () => void;
 }
 
-/** What is searched for, with the workspace whose actions are listed before it. */
 function Field({ list, scope, typed, chosen, onKeyDown, onType, onLeave }: FieldProps) {
   return (
     <Box className={classes["field"] ?? ""}>
@@ -167,7 +165,6 @@ function Field({ list, scope, typed, chosen, onKeyDown, onType, onLeave }: Field
 }
 
 interface OptionsProps {
-  /** The id that the field knows the list by; those of its items begin with it. */
   readonly list: string;
   readonly groups: readonly ItemGroup[];
   readonly chosen: Item | undefined;
@@ -212,7 +209,7 @@ function Beside({ item, onEnter }: { readonly item: Item; readonly onEnter: Opti
           <Name isPlain>{item.about}</Name>
         </span>
       )}
-      {/* For the mouse and for fingers; the keyboard has Tab. */}
+      {/* For mouse and touch; the keyboard has Tab. */}
       {hasActions(item) && (
         <span
           aria-hidden

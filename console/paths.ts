@@ -1,12 +1,12 @@
 /**
- * Every address of the console, built in one place, without the prefix that the server gives it (`/app`). What is not an organization's
- * stands under `~`, which no organization can be called; a link by which somebody comes in is told by its secret.
+ * Builds every address of the console, without the server's prefix (`/app`). Pages outside organizations are under `~`, which is not a valid
+ * organization name; invitation links are recognised by their secret.
  */
 const part = encodeURIComponent;
 
 export type Search = Readonly<Record<string, string | undefined>>;
 
-/** Plain words in the address, as people would write them: `?project=prj-1&sort=-name`. */
+/** Readable parameters: `?project=prj-1&sort=-name`. */
 export const parseSearch = (text: string): Search => Object.fromEntries(new URLSearchParams(text));
 export function stringifySearch(search: Search): string {
   const text = new URLSearchParams(
@@ -23,15 +23,13 @@ const team = (organization: string, id: string) => `${inOrganization(organizatio
 const person = (organization: string, id: string) => `${inOrganization(organization)}/people/${part(id)}`;
 
 export const paths = {
-  /** A page with one of its dialogs open, see `useOpened`. */
   opening: (path: string, dialog: string) => withSearch(path, { open: dialog }),
 
   home: () => "/",
-  /** `ended` where a session has. */
+  /** `ended`: the previous session has expired. */
   signIn: (to?: string, ended?: "yes") => withSearch("/~/sign-in", { return: to, ended }),
-  /** The address that the server sends a browser to that came from `terraform login`. */
+  /** The server redirects `terraform login` to this address. */
   authorize: () => "/~/authorize",
-  /** The address that invitations have. */
   invitation: (secret: string) => `/invitations/${part(secret)}`,
   newOrganization: () => "/~/new-organization",
   account: () => "/~/account",
@@ -46,7 +44,7 @@ export const paths = {
   organization: inOrganization,
   workspaces: (organization: string, search: Record<string, string | undefined> = {}) =>
     withSearch(`${inOrganization(organization)}/workspaces`, search),
-  /** `first` where it is a step of a first start. */
+  /** `first`: as a step of the first start. */
   newWorkspace: (organization: string, project?: string, first?: string) =>
     withSearch(`${inOrganization(organization)}/new-workspace`, { project, first }),
 

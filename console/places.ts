@@ -1,10 +1,9 @@
-/** The navigation of an organization, by topic: at the side of every page, and in the Ctrl-K search. */
+/** The navigation of an organization, by topic: in the sidebar and in the Ctrl-K palette. */
 import type { Attributes } from "./api/client.ts";
 import { paths } from "./paths.ts";
 
 export type Rights = Attributes<"organizations">["permissions"] | undefined;
 
-/** Without the pages that the caller has no access to. */
 export const placesOf = (organization: string, rights: Rights): [string, [string, string][]][] => [
   [
     "Infrastructure",

@@ -1,4 +1,4 @@
-/** Every page, once: its address, the queries that start with its code, and its file, which is loaded when it is first needed. */
+/** All routes: each page's address, initial queries and lazily loaded file. */
 import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import * as details from "./api/detail-queries.ts";
@@ -19,7 +19,7 @@ const pages = root.addChildren([
       () => import("./pages/sign-in/page.tsx"),
       ({ search }) => [details.signInOptions(search["organization"])],
     ),
-    // An organization may be called `invitations`; none of its places begins like a secret.
+    // An organization may be called `invitations`; none of its pages has an address that starts like a secret.
     page(
       outside,
       "invitations/cadastre-{$secret}",
@@ -88,7 +88,7 @@ export function newRouter(client: QueryClient) {
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
     defaultErrorComponent: PageFailed,
-    // Until then the page before stays: what comes quickly shows no other one in between.
+    // Until then the previous page stays, so that fast pages show no loading state.
     defaultPendingMs: 300,
     defaultPendingMinMs: 200,
     defaultPendingComponent: LoadingPage,

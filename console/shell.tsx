@@ -1,4 +1,4 @@
-/** The frame around every page: navigation at the side; search, theme and account at the top. `index.html` draws its outline until it is here. */
+/** The shell around every page: navigation, search, theme and account. `index.html` draws its outline until it is loaded. */
 import {
   ActionIcon,
   AppShell,
@@ -36,7 +36,7 @@ export const Shell = () => (
   </Frame>
 );
 
-/** The frame stays where nothing could be loaded. */
+/** The shell stays if nothing could be loaded. */
 export const ShellFailed = (props: ErrorComponentProps) => (
   <Frame>
     <PageFailed {...props} />
@@ -49,7 +49,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
   const [isFinding, finding] = useDisclosure();
   const { pathname } = useLocation();
   useEffect(close, [pathname, close]);
-  // Also while one types in a field.
+  // Also while the focus is in a field.
   useHotkeys([["mod+K", finding.open]], []);
   return (
     <AppShell
@@ -101,7 +101,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** The organization that the page is in; none where it doesn't exist, or the caller has no access to it. */
+/** The current organization; undefined if it doesn't exist or the caller has no access to it. */
 function useOrganizationHere(): string | undefined {
   const organization = useParams({ from: "/inside/$organization", shouldThrow: false })?.organization;
   const { error } = useQuery({ ...organizationQuery(organization ?? ""), enabled: organization !== undefined });

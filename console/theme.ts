@@ -1,7 +1,6 @@
-/** Colours, spacing and type; light and dark from the same names. One accent; other colours mean something. */
+/** The theme: colours, spacing and type, for light and dark. One accent; every other colour has a meaning. */
 import { createTheme, defaultVariantColorsResolver, parseThemeColor, type MantineColorsTuple } from "@mantine/core";
 
-/** The green of a surveyor's map. */
 const accent: MantineColorsTuple = [
   "#e9f7f1",
   "#d5ece2",
@@ -20,14 +19,14 @@ export const theme = createTheme({
   primaryColor: "accent",
   primaryShade: { light: 8, dark: 7 },
   autoContrast: true,
-  // Text on its own pale ground has to be read as easily as any other.
+  // Text on its own pale background needs the same contrast as any other.
   variantColorResolver: (input) => {
     const colours = defaultVariantColorsResolver(input);
     const { color, isThemeColor } = parseThemeColor({
       color: input.color ?? input.theme.primaryColor,
       theme: input.theme,
     });
-    // White on the red that is usual for it is hard to read in dark.
+    // White on the default red has too little contrast in dark mode.
     if (input.variant === "filled" && color === "red")
       return {
         ...colours,
@@ -56,7 +55,7 @@ export const theme = createTheme({
   cursorType: "pointer",
   focusRing: "auto",
   components: {
-    // A label with somebody's name in it is cut, rather than wider than the page.
+    // Labels with long names are truncated instead of widening the page.
     Button: { defaultProps: { size: "xs" }, styles: { root: { maxWidth: "100%" } } },
     TextInput: { defaultProps: { size: "sm" } },
     Select: { defaultProps: { size: "sm", allowDeselect: false } },

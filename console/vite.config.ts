@@ -1,4 +1,4 @@
-/** How the console is built: `npm run build:console`, and by the server at its start when the sources are newer than the files. */
+/** The console's build: `npm run build:console`, and by the server at startup if the sources are newer. */
 import react from "@vitejs/plugin-react";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
@@ -6,8 +6,8 @@ import { defineConfig, type Plugin } from "vite";
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
- * Puts the stylesheet behind the frame: browsers draw nothing until a stylesheet in the head has come, and this one is large. The frame has
- * its own small style in the page. Scripts wait for the stylesheet wherever it is; the theme's variables, in the root, have to come after it.
+ * Moves the stylesheet after the shell's markup: browsers render nothing until a stylesheet in the head is loaded, and this one is large. The
+ * shell has its own small style. Scripts wait for the stylesheet anyway; the theme's variables in the root must come after it.
  */
 const stylesheetBehindFrame: Plugin = {
   name: "stylesheet-behind-frame",
@@ -21,9 +21,7 @@ const stylesheetBehindFrame: Plugin = {
   },
 };
 
-/**
- * A first visit takes few requests: each area's pages are one file, with what only they use; everything else, also the libraries, is another.
- */
+/** Few requests on a first visit: one file for each area's pages, and one for everything else, including libraries. */
 const areas: [name: string, pages: RegExp][] = [
   ["sign-in", /\/pages\/(sign-in|first-start)\//],
   ["site", /\/pages\/(site|account)\//],
@@ -60,19 +58,19 @@ export default defineConfig({
   build: {
     outDir: here("../dist/console"),
     emptyOutDir: true,
-    // Beside the organizations, of which one may be called `assets`.
+    // Separate from organizations, one of which may be called `assets`.
     assetsDir: "~/assets",
     target: "es2023",
-    // The policy allows no data: addresses, but for pictures; every file is loaded from where it lies.
+    // The content security policy allows data: URLs only for images.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1_000,
-    // One file: each page's own is smaller than a request.
+    // Each page's styles are smaller than a request.
     cssCodeSplit: false,
     rolldownOptions: {
       output: {
         codeSplitting: {
-          // A module is where `chunkOf` says, also when another file needs it.
+          // `chunkOf` decides the file, also for modules that other files import.
           includeDependenciesRecursively: false,
           groups: [{ name: chunkOf, debugName: "areas" }],
         },

@@ -1,4 +1,4 @@
-/** Changes of access as the API takes them: to be asked about first, and made as they were asked about. */
+/** Changes of access as the API takes them: first for a preview, then to be applied. */
 import type { ThingKind } from "./words.ts";
 
 export interface Change {
@@ -12,10 +12,10 @@ const placesOf = { project: "projects", workspace: "workspaces" } as const;
 
 const named = (type: string, id: string) => ({ data: { type, id } });
 
-/** A new grant, or, where the team has a record there already, another one in its place. */
+/** A new grant; replaces the team's existing grant on the same project or workspace, if any. */
 export function giving(
   kind: ThingKind,
-  place: string,
+  target: string,
   team: string,
   attributes: object,
   record: string | undefined,
@@ -23,13 +23,12 @@ export function giving(
   const type = recordsOf[kind];
   if (record !== undefined)
     return { method: "PATCH", path: `/${type}/${record}`, body: { data: { type, id: record, attributes } } };
-  const relationships = { team: named("teams", team), [kind]: named(placesOf[kind], place) };
+  const relationships = { team: named("teams", team), [kind]: named(placesOf[kind], target) };
   return { method: "POST", path: `/${type}`, body: { data: { type, attributes, relationships } } };
 }
 
 export const takingAway = (type: string, record: string): Change => ({ method: "DELETE", path: `/${type}/${record}` });
 
-/** A team's people are named by their user names. */
 export const leavingTeam = (team: string, username: string): Change => ({
   method: "DELETE",
   path: `/teams/${team}/relationships/users`,

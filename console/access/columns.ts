@@ -1,15 +1,13 @@
-/** The columns of the matrix: what can be done to a workspace, or to a project and its workspaces. */
+/** The columns of the access matrix: the permissions on a workspace, or on a project and its workspaces. */
 import type { ThingKind, Values } from "./words.ts";
 
 export interface MatrixColumn {
   readonly key: string;
   readonly label: string;
   readonly about: string;
-  /** The permission that explanations explain it by. */
   readonly permission: (values: Values) => string;
-  /** The value in a word; true and false where there is nothing between. */
   readonly value: (values: Values) => string | boolean;
-  /** What the API calls it, where one asks who holds it; some have no name of their own. */
+  /** The API's name of the permission, for "who has it"; some have none. */
   readonly can?: string;
 }
 
@@ -155,9 +153,9 @@ export const levelsOn: Readonly<Record<ThingKind, readonly Level[]>> = {
   ],
 };
 
-/** A permission that is chosen by itself. Without options it is given or not. */
+/** A permission of a custom grant. Without options it is on or off. */
 export interface Choice {
-  /** `workspace-access.runs`: an attribute within an attribute. */
+  /** A dotted path such as `workspace-access.runs` is an attribute within an attribute. */
   readonly attribute: string;
   readonly label: string;
   readonly options?: readonly string[];
@@ -192,7 +190,7 @@ export const choicesOn: Readonly<Record<ThingKind, readonly Choice[]>> = {
 
 export type Chosen = Readonly<Record<string, string | boolean>>;
 
-/** What a custom grant begins with: the lowest of each. */
+/** The defaults of a custom grant: the lowest value of each permission. */
 export const lowest = (kind: ThingKind): Chosen =>
   Object.fromEntries(choicesOn[kind].map(({ attribute, options }) => [attribute, options?.[0] ?? false]));
 
@@ -207,7 +205,6 @@ export function attributesOf(chosen: Chosen): Record<string, unknown> {
   return attributes;
 }
 
-/** The other way round, from a record. */
 export function chosenIn(kind: ThingKind, attributes: Readonly<Record<string, any>>): Chosen {
   return Object.fromEntries(
     choicesOn[kind].map(({ attribute }) => {

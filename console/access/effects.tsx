@@ -1,4 +1,4 @@
-/** Who gains and loses what: a sentence, and a line for all who are affected in the same way. */
+/** Who gains and loses access: a summary, and one line for all subjects with the same difference. */
 import { Button, Group, List, Stack, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { IconUser, IconUsers } from "@tabler/icons-react";
 import { useState } from "react";
@@ -45,7 +45,7 @@ export function Effects({ preview }: { readonly preview: AccessPreview }) {
   );
 }
 
-/** Of a long list the teams stay: they say more than the names of their members. */
+/** Teams stay in a shortened list: they say more than the names of their members. */
 function firstOf(subjects: readonly Affected[]): readonly Affected[] {
   if (subjects.length <= subjectsAtFirst) return subjects;
   const teams = subjects.filter(({ type }) => type === "teams").slice(0, subjectsAtFirst - 1);
@@ -53,7 +53,6 @@ function firstOf(subjects: readonly Affected[]): readonly Affected[] {
   return [...people.slice(0, subjectsAtFirst - teams.length), ...teams];
 }
 
-/** "+ plan, apply on 36 workspaces: bo, kim, network-ops", and below it the first of the workspaces. */
 function GroupLine({ group: { isGain, what, where, names, subjects } }: { readonly group: EffectGroup }) {
   const [all, setAll] = useState(false);
   const shown = all ? subjects : firstOf(subjects);
@@ -101,13 +100,9 @@ export type Affected = Difference["subject"];
 export interface EffectGroup {
   readonly key: string;
   readonly isGain: boolean;
-  /** "plan, apply" */
   readonly what: string;
-  /** "on 36 workspaces" */
   readonly where: string;
-  /** The first of them by name; empty where there is nothing to name. */
   readonly names: string;
-  /** People first, then teams. */
   readonly subjects: readonly Affected[];
 }
 
@@ -129,7 +124,7 @@ function effectsOf({ organization, projects, workspaces }: Difference, isGain: b
   ];
 }
 
-/** Losses first: they are what somebody looks for. */
+/** Losses come first: they are what the reader looks for. */
 export function groupsOf({ losses, gains }: Pick<AccessPreview, "losses" | "gains">): EffectGroup[] {
   const all = [
     ...losses.flatMap((each) => effectsOf(each, false).map((effect) => ({ effect, subject: each.subject }))),
@@ -146,7 +141,7 @@ export function groupsOf({ losses, gains }: Pick<AccessPreview, "losses" | "gain
   });
 }
 
-/** "36 workspaces", "up to 36 workspaces" where it is not as many for everybody. */
+/** "36 workspaces"; "up to 36 workspaces" if the number differs between subjects. */
 function extentOf(differences: readonly Difference[]): string | undefined {
   for (const kind of ["workspace", "project"] as const) {
     const counts = differences.map((each) => each[`${kind}-count`]);
@@ -156,7 +151,7 @@ function extentOf(differences: readonly Difference[]): string | undefined {
   return undefined;
 }
 
-/** Whether somebody comes to see something, or no longer sees it; else only what they can do there changes. */
+/** Whether the subject gains or loses read access; otherwise only other permissions change. */
 const isAboutReading = ({ projects, workspaces }: Difference): boolean =>
   [...projects, ...workspaces].some(({ permissions }) =>
     permissions.some((name) => name === "can-read" || name === "can-read-settings"),

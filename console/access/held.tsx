@@ -71,24 +71,24 @@ export function Locks({ organization, user }: OffboardingProps) {
   );
 }
 
-/** A person's tokens are shown to the person and to site admins. */
+/** Only the person and site admins can see a person's tokens. */
 export function Tokens({ organization, user }: OffboardingProps) {
   const me = useQuery(account()).data?.data;
-  const mayAsk = me !== undefined && (me.id === user.id || me.attributes["is-site-admin"]);
+  const canAsk = me !== undefined && (me.id === user.id || me.attributes["is-site-admin"]);
   const query = useQuery({
     ...tokensOfUser(user.id),
-    enabled: mayAsk,
+    enabled: canAsk,
   });
   const revoke = useAction("DELETE /authentication-tokens/{token_id}", { done: "Revoked the token." });
   return (
     <Section title="Tokens">
-      {!mayAsk && (
+      {!canAsk && (
         <Text c="dimmed">
           Only {user.name} and site admins can see these tokens. They stop working here when {user.name} is removed from
           the organization. Team tokens that {user.name} knows keep working: rotate them.
         </Text>
       )}
-      {mayAsk && (
+      {canAsk && (
         <Asked query={query} loading={<LoadingRows rows={2} />}>
           {({ data }) =>
             data.length === 0 ? (
@@ -125,7 +125,7 @@ export function Tokens({ organization, user }: OffboardingProps) {
                         title={`Revoke ${attributes.description || id}?`}
                         onConfirm={() => revoke.mutate({ path: { token_id: id } })}
                       >
-                        Everything that uses this token stops working at once. You can't undo this.
+                        Everything that uses this token stops working immediately. You can't undo this.
                       </DangerButton>
                     ),
                   },

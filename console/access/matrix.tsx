@@ -38,7 +38,7 @@ export function Matrix({ organization, thing }: MatrixProps) {
   const asked = { organization, thing, page: Number(search["page"] ?? 1), permission };
   const teams = useTeamRows({ ...asked, enabled: !isPeople });
   const people = usePeopleRows({ ...asked, enabled: isPeople });
-  const { mayManage } = useOwnAccess(thing);
+  const { canManage } = useOwnAccess(thing);
   const shown = isPeople ? people : teams;
   const rows = shown.rows
     .filter(({ values }) => permission === undefined || permission.value(values) !== false)
@@ -81,7 +81,7 @@ export function Matrix({ organization, thing }: MatrixProps) {
       <Asked query={shown.query}>
         {() => (
           <Drawn
-            {...{ organization, thing, columns, rows, shown, mayManage, isPeople }}
+            {...{ organization, thing, columns, rows, shown, canManage, isPeople }}
             open={search["why"]}
             onOpen={(why) => set({ why })}
           />
@@ -98,7 +98,7 @@ export function Matrix({ organization, thing }: MatrixProps) {
   );
 }
 
-/** Held by a record of the thing itself, and not only by what its project or the organization gives to all like it. */
+/** Granted on the project or workspace itself, and not only inherited from its project or the organization. */
 function isDifferent({ sources }: Row, { kind }: Thing): boolean {
   const own = kind === "workspace" ? ["team-workspace"] : ["team-project", "team-workspace"];
   return sources.some((source) => own.includes(source.kind));
@@ -108,14 +108,13 @@ interface DrawnProps extends MatrixProps {
   readonly columns: readonly MatrixColumn[];
   readonly rows: readonly Row[];
   readonly shown: Rows;
-  readonly mayManage: boolean;
+  readonly canManage: boolean;
   readonly isPeople: boolean;
-  /** The cell that is asked about: `team-1:apply`. */
   readonly open: string | undefined;
   readonly onOpen: (cell: string | undefined) => void;
 }
 
-function Drawn({ organization, thing, columns, rows, shown, mayManage, isPeople, open, onOpen }: DrawnProps) {
+function Drawn({ organization, thing, columns, rows, shown, canManage, isPeople, open, onOpen }: DrawnProps) {
   if (rows.length === 0)
     return (
       <Empty title={isPeople ? "No matching people" : "No matching teams"}>
@@ -149,7 +148,7 @@ function Drawn({ organization, thing, columns, rows, shown, mayManage, isPeople,
             {rows.map((row) => (
               <MatrixRow
                 key={row.subject.id}
-                {...{ organization, thing, columns, row, mayManage, isPeople, onOpen }}
+                {...{ organization, thing, columns, row, canManage, isPeople, onOpen }}
                 open={open?.startsWith(`${row.subject.id}:`) ? open.slice(row.subject.id.length + 1) : undefined}
               />
             ))}
@@ -162,7 +161,7 @@ function Drawn({ organization, thing, columns, rows, shown, mayManage, isPeople,
 
 type MatrixRowProps = Omit<DrawnProps, "rows" | "shown"> & { readonly row: Row };
 
-function MatrixRow({ organization, thing, columns, row, mayManage, isPeople, open, onOpen }: MatrixRowProps) {
+function MatrixRow({ organization, thing, columns, row, canManage, isPeople, open, onOpen }: MatrixRowProps) {
   const { subject, values, sources, hiddenSources, explanation } = row;
   const now = useNow();
   const asked = columns.find(({ key }) => key === open);
@@ -200,7 +199,7 @@ function MatrixRow({ organization, thing, columns, row, mayManage, isPeople, ope
           <Table.Td colSpan={columns.length + 2} className={classes["why"]} p="sm">
             <div className={classes["whyInner"]} role="region" aria-label={`Why ${subject.name}, ${asked.label}`}>
               <Why
-                {...{ organization, thing, subject, values, sources, mayManage }}
+                {...{ organization, thing, subject, values, sources, canManage }}
                 column={asked}
                 {...(explanation && { explanation })}
               />
@@ -219,7 +218,6 @@ const steps: Readonly<Record<string, readonly [number, number]>> = {
   ArrowRight: [0, 1],
 };
 
-/** From value to value, like in a sheet. */
 function moveByArrows(event: KeyboardEvent<HTMLTableElement>) {
   const step = steps[event.key];
   const row = (event.target as HTMLElement).closest("tr[data-row]");

@@ -15,7 +15,7 @@ import { type Change, leavingOrganization, leavingTeam } from "./changes.ts";
 import { Preview } from "./preview.tsx";
 
 export function Offboarding(props: OffboardingProps) {
-  // The actions come with the membership, and would push the rest down.
+  // The actions load with the membership; without this they would shift the layout.
   if (useMembership(props).query.isLoading) return <LoadingRows rows={10} />;
   return (
     <Stack gap={0}>
@@ -26,8 +26,6 @@ export function Offboarding(props: OffboardingProps) {
   );
 }
 
-// ---- teams, and the organization ----
-
 interface Leaving {
   readonly key: string;
   readonly verb: string;
@@ -35,7 +33,6 @@ interface Leaving {
   readonly changes: readonly Change[];
 }
 
-/** A person's membership of an organization, with the names of its teams. */
 export function useMembership({ organization, user }: OffboardingProps) {
   const query = useQuery(membershipsLike(organization, user));
   const membership = query.data?.data.find(({ relationships }) => relationships.user?.data?.id === user.id);
@@ -52,7 +49,7 @@ type Team = ReturnType<typeof useMembership>["teams"][number];
 
 const organizationKey = "organization";
 
-/** Everything that can be asked for: out of a team, out of all of them, out of the organization. */
+/** All removals that can be previewed: from one team, from all teams, from the organization. */
 function leavingsOf({ organization, user }: OffboardingProps, teams: readonly Team[], membership: string | undefined) {
   const outOf = ({ id, name }: Team): Leaving => ({
     key: id,

@@ -1,4 +1,4 @@
-/** Shows what changes of access would do before they are made, and makes them only if access is still as it was shown. */
+/** Previews changes of access, and applies them only if access is still as the preview showed it. */
 import { Alert, Button, Stack, Text } from "@mantine/core";
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useState, type ReactNode } from "react";
@@ -17,7 +17,7 @@ const bodyOf = (changes: readonly Change[], more: object = {}) => ({
   data: { type: "access-previews" as const, attributes: { changes, ...more } },
 });
 
-/** A query, though it is sent as a POST: the server keeps nothing of a preview. */
+/** A query although it is a POST: a preview changes nothing on the server. */
 const previewOf = (organization: string, changes: readonly Change[]) =>
   queryOptions<Answer<typeof operation>, ApiError>({
     queryKey: ["what would change", organization, changes],
@@ -27,13 +27,12 @@ const previewOf = (organization: string, changes: readonly Change[]) =>
     placeholderData: keepPreviousData,
   });
 
-/** The server's refusals by attribute. */
 export type FieldFaults = Readonly<Record<string, string>>;
 
 const noFaults: FieldFaults = {};
 const noFields: readonly string[] = [];
 
-/** Refusals of fields are shown there; the others come back, as one error. */
+/** Reports errors of known fields to the form, and returns the others as one error. */
 function useOtherProblems(error: ApiError | null, { fields = noFields, onFaults }: PreviewProps): ApiError | undefined {
   useEffect(
     () => onFaults?.(error === null ? noFaults : sortProblems(error, fields).byField),
@@ -48,23 +47,20 @@ function useOtherProblems(error: ApiError | null, { fields = noFields, onFaults 
 export interface PreviewProps {
   readonly organization: string;
   readonly changes: readonly Change[];
-  /** The same as they are when they are sent, where they depend on that moment. */
+  /** The changes at the time of sending, if they depend on it (an expiry "in 1 hour"). */
   readonly changesNow?: () => readonly Change[];
-  /** Attributes that the form above has fields for, and where their refusals go. */
+  /** Attributes that the form has fields for; their errors are shown there. */
   readonly fields?: readonly string[];
   readonly onFaults?: (faults: FieldFaults) => void;
-  /** On the button: "Grant access". */
   readonly verb: string;
   readonly color?: string;
-  /** What was done, in a sentence. */
   readonly done: string;
   readonly after?: () => void;
   readonly onCancel?: () => void;
-  /** While somebody is still typing: what is shown is about to change. */
+  /** True while the user is still typing and the preview is about to change. */
   readonly isSettling?: boolean;
-  /** What else would change, between the preview and the buttons. */
   readonly children?: ReactNode;
-  /** Where the buttons are instead, such as a bar that stays in view. */
+  /** An element for the buttons elsewhere on the page, such as a bar that stays in view. */
   readonly buttonsWithin?: HTMLElement | null;
 }
 
@@ -100,7 +96,7 @@ export function Preview(props: PreviewProps) {
           role="alert"
           styles={{ label: { color: "var(--mantine-color-text)" } }}
         >
-          Nothing was saved. Someone changed access after this preview was made. Review it again, then confirm.
+          Nothing was saved. Someone changed access after this preview was created. Review it again, then confirm.
         </Alert>
       )}
       <Effects preview={preview} />

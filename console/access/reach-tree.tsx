@@ -1,4 +1,4 @@
-/** Projects and their workspaces in reach: each with its level and the source of the access. */
+/** The projects and workspaces in reach, each with its level and the source of the access. */
 import { ActionIcon, Badge, Group, Table, Text } from "@mantine/core";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { Fragment, useState } from "react";
@@ -14,7 +14,7 @@ type Item = Resource<"reaches">;
 interface Branch {
   readonly id: string;
   readonly name: string;
-  /** Undefined where only workspaces below are reached. */
+  /** Undefined if only some of the project's workspaces are in reach. */
   readonly project: Item | undefined;
   readonly workspaces: readonly Item[];
 }
@@ -31,7 +31,6 @@ function branchesOf(rows: readonly Item[]): Branch[] {
     .toSorted((one, other) => one.name.localeCompare(other.name));
 }
 
-/** Few enough are shown at once. */
 const openAtFirst = 40;
 
 export function ReachTree({ organization, rows }: { readonly organization: string; readonly rows: readonly Item[] }) {

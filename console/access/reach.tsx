@@ -72,7 +72,6 @@ export function Reach({ organization, of }: ReachProps) {
 
 const order = ["admin", "maintain", "write", "plan", "read", "custom"];
 
-/** How many workspaces of each level, as a bar; and the same in words. */
 function Totals({ list }: { readonly list: List }) {
   const { workspaces, projects } = list.meta?.totals ?? { workspaces: {}, projects: {} };
   const hidden = list.meta?.hidden ?? { projects: 0, workspaces: 0 };

@@ -57,7 +57,6 @@ export function Reason({ organization, source, subject, thing }: ReasonProps) {
   }
 }
 
-/** Who granted it, and when, from the audit log: for those who can read that. */
 export function Granted({ organization, record }: { readonly organization: string; readonly record: string }) {
   const rights = useRights(organization);
   const trail = useQuery({

@@ -19,13 +19,12 @@ export interface Rows {
   readonly query: UseQueryResult<unknown, unknown>;
   readonly rows: readonly Row[];
   readonly pagination: Pagination | undefined;
-  /** Set where only oneself is shown, because the caller may not know of others. */
+  /** Set if the caller can't see the access of others. */
   readonly isOnlyOneself?: boolean;
 }
 
 const size = 100;
 
-/** Every record that gives any of it, once. */
 function sourcesIn(explanation: Resource<"access-explanations">): Source[] {
   const all = Object.values(explanation.attributes.permissions).flatMap(
     (each) => each["given-by"] as readonly Source[],
@@ -64,7 +63,7 @@ export function useTeamRows({ thing, page, enabled }: Asked): Rows {
 export function usePeopleRows({ organization, thing, page, permission, enabled }: Asked): Rows {
   const mine = useOwnAccess(thing);
   const rights = useRights(organization);
-  const mayAsk = mine.mayManage || rights?.["can-manage-memberships"] === true || rights?.["can-create-team"] === true;
+  const canAsk = mine.canManage || rights?.["can-manage-memberships"] === true || rights?.["can-create-team"] === true;
   const holders = useQuery({
     ...askingOn("GET /organizations/{organization_name}/access-holders", {
       path: { organization_name: organization },
@@ -76,10 +75,10 @@ export function usePeopleRows({ organization, thing, page, permission, enabled }
         "page[number]": page,
       },
     }),
-    enabled: enabled && mayAsk,
+    enabled: enabled && canAsk,
   });
   const me = useQuery(account()).data?.data;
-  if (!mayAsk)
+  if (!canAsk)
     return {
       query: mine.query,
       rows: mine.explanation && me ? [rowOf(mine.explanation, "users")] : [],
@@ -99,9 +98,8 @@ export function usePeopleRows({ organization, thing, page, permission, enabled }
   };
 }
 
-/** What oneself may do there, and whether that is to manage access. */
 export function useOwnAccess(thing: Thing | undefined) {
   const query = useQuery({ ...ownAccess(thing ?? { kind: "project", id: "" }), enabled: thing !== undefined });
   const explanation = query.data?.data;
-  return { query, explanation, mayManage: explanation?.attributes.can["can-manage-team-access"] === true };
+  return { query, explanation, canManage: explanation?.attributes.can["can-manage-team-access"] === true };
 }

@@ -1,4 +1,4 @@
-/** Explains a permission: the grants it comes from, who made them and when they expire; and what removing one would change. */
+/** Explains a permission: its grants, who created them, when they expire, and what removing one would change. */
 import { Button, Group, List, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -20,15 +20,13 @@ export interface WhyProps {
   readonly subject: Subject;
   readonly column: MatrixColumn;
   readonly values: Values;
-  /** Where the row brought its own explanation. */
   readonly explanation?: Resource<"access-explanations">;
   /** All sources of the row, for callers who can't read the explanation. */
   readonly sources: readonly Source[];
-  /** Whether the caller manages the access here, and may be offered to change it. */
-  readonly mayManage: boolean;
+  readonly canManage: boolean;
 }
 
-/** The explanation of another person or team. The caller may know the records and yet not be the one to ask for this. */
+/** The explanation for another person or team. The caller may see the records and still not be allowed to read it. */
 function useExplanation({ thing, subject, explanation }: WhyProps) {
   const query = { [subject.type === "teams" ? "filter[team][id]" : "filter[user][id]"]: subject.id };
   const enabled = explanation === undefined;
@@ -37,7 +35,7 @@ function useExplanation({ thing, subject, explanation }: WhyProps) {
 }
 
 export function Why(props: WhyProps) {
-  const { organization, thing, subject, column, values, sources, mayManage } = props;
+  const { organization, thing, subject, column, values, sources, canManage } = props;
   const { isLoading, found } = useExplanation(props);
   if (isLoading) return <LoadingRows rows={2} />;
   const value = column.value(values);
@@ -52,7 +50,7 @@ export function Why(props: WhyProps) {
     return (
       <Text fz="sm">
         <b>{subject.name}</b> can’t {column.about} here.
-        {mayManage && subject.type === "teams" && (
+        {canManage && subject.type === "teams" && (
           <>
             {" "}
             <Link to={paths.grant(organization, { team: subject.id, [thing.kind]: thing.id })}>
@@ -80,8 +78,6 @@ export function Why(props: WhyProps) {
     </Stack>
   );
 }
-
-// ---- one of the reasons ----
 
 interface Removal {
   readonly label: string;
@@ -117,9 +113,9 @@ function removalsOf(source: Source, subject: Subject): Removal[] {
   ];
 }
 
-function Given({ organization, thing, subject, mayManage, source }: WhyProps & { readonly source: Source }) {
+function Given({ organization, thing, subject, canManage, source }: WhyProps & { readonly source: Source }) {
   const [open, setOpen] = useState<string>();
-  const removals = mayManage ? removalsOf(source, subject) : [];
+  const removals = canManage ? removalsOf(source, subject) : [];
   const chosen = removals.find(({ label }) => label === open);
   const isRecord = source.kind === "team-project" || source.kind === "team-workspace";
   return (
@@ -170,7 +166,7 @@ function Given({ organization, thing, subject, mayManage, source }: WhyProps & {
   );
 }
 
-/** Where the grant is on the project of a workspace, the grant page opens for that project. */
+/** A grant on a workspace's project opens the grant page of that project. */
 const placeOf = ({ kind, team }: Source, thing: Thing): { team?: string; project?: string; workspace?: string } => ({
   ...(team && { team: team.id }),
   ...(kind === "team-project"

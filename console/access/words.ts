@@ -1,9 +1,9 @@
-/** Names permissions, levels and their sources in words. The server decides what they allow. */
+/** Names permissions, levels and their sources in words. What they allow is decided by the server. */
 import type { Resources } from "../api/client.ts";
 import { expiryText } from "../ui/ends.ts";
 import { counted } from "../ui/text.tsx";
 
-/** The value of each permission that somebody holds on a thing: `runs: "apply"`, `locking: true`. */
+/** The value of each permission: `runs: "apply"`, `locking: true`. */
 export type Values = Readonly<Record<string, string | boolean>>;
 export type Source = Partial<
   Resources["access-explanations"]["attributes"]["permissions"]["settings"]["given-by"][number]
@@ -11,25 +11,20 @@ export type Source = Partial<
 
 export type ThingKind = "project" | "workspace";
 
-/** A project or a workspace whose access is looked at. */
 export interface Thing {
   readonly kind: ThingKind;
   readonly id: string;
   readonly name: string;
-  /** The one that holds a workspace. */
   readonly project?: { readonly id: string; readonly name: string } | undefined;
 }
 
-/** A team or a person. */
 export interface Subject {
   readonly type: "teams" | "users";
   readonly id: string;
   readonly name: string;
 }
 
-// ---- permissions as documents and previews spell them ----
-
-/** In the order in which they are listed; several that always go together have one word, and the first of a ladder's names is its highest. */
+/** In display order. Permissions that always go together share a word; the first name is the highest. */
 const words: readonly (readonly [word: string, ...names: string[]])[] = [
   ["read", "can-read-settings", "can-read-run", "can-read-assessment-results"],
   ["plan", "can-queue-run"],
@@ -49,13 +44,12 @@ const words: readonly (readonly [word: string, ...names: string[]])[] = [
   ["manage access", "can-manage-team-access"],
   ["see access", "can-read-team-access"],
 ];
-/** What a project and a workspace both have, and mean by it. */
 const shared: Readonly<Record<string, Readonly<Record<ThingKind, string>>>> = {
   "can-update": { project: "change the project", workspace: "change settings" },
   "can-destroy": { project: "delete the project", workspace: "delete" },
   "can-read": { project: "see the project", workspace: "read" },
 };
-/** Left out where the higher one is listed too. */
+/** Omitted if the higher permission is listed too. */
 const lower: Readonly<Record<string, readonly string[]>> = {
   "read variables": ["write variables"],
   "read states": ["write states"],
@@ -79,7 +73,6 @@ export function inWords(permissions: readonly string[], kind: ThingKind): string
 export const plain = (name: string): string =>
   name === "can-traverse" ? "be a member" : name.replace(/^can-/, "").replaceAll("-", " ");
 
-/** Every permission that can be asked for, in words. */
 export const askable: readonly { readonly value: string; readonly label: string }[] = [
   "can-read-run",
   "can-queue-run",
@@ -106,9 +99,7 @@ export const askable: readonly { readonly value: string; readonly label: string 
         : inWords([value], "workspace"),
 }));
 
-// ---- what gives it ----
-
-/** In a few words, beside a row: "project: write". */
+/** Short form for a row: "project: write". */
 export function sourceInShort({ kind, permission, level }: Source): string {
   switch (kind) {
     case "site-admin":
@@ -129,12 +120,11 @@ export function sourceInShort({ kind, permission, level }: Source): string {
 interface SourcesShown {
   readonly sources: readonly Source[];
   readonly hidden: number;
-  /** Whether it says which team each comes from. */
   readonly hasTeams: boolean;
   readonly now: number;
 }
 
-/** All of them beside a row: "network-ops, project: write, expires in 5 hours, today 19:00; 1 hidden". */
+/** Short form of all sources: "network-ops, project: write, expires in 5 hours, today 19:00; 1 hidden". */
 export function sourcesInShort({ sources, hidden, hasTeams, now }: SourcesShown): string {
   const all = sources.map((source) => {
     const team = hasTeams && source.team && source.kind !== "ownership" ? `${source.team.name}, ` : "";

@@ -1,4 +1,4 @@
-/** Changes: sends one, says in a sentence what it did, and reads everything on the page again. */
+/** Sends changes, shows what they did, and refetches everything on the page. */
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 import { useRouter, type AnyRouter } from "@tanstack/react-router";
@@ -7,10 +7,9 @@ import { addNotice, isNoAnswer } from "./connection.ts";
 import type { ApiError } from "./errors.ts";
 
 export interface ActionOptions<O extends Operation> {
-  /** What was done, in a sentence: "Unlocked network-production." */
   readonly done: string | ((answer: Answer<O>, input: Input<O>) => string);
   readonly after?: (answer: Answer<O>, input: Input<O>) => void | Promise<void>;
-  /** Where an error is shown, once: by the form itself, beside its fields, or as a message, because a button has no place for it. */
+  /** Where errors are shown: by the form beside its fields, or as a message. */
   readonly refusal?: "message" | "form";
 }
 
@@ -38,7 +37,7 @@ export function useAction<O extends Operation>(
 
 const arrivesMs = 3_000;
 
-/** Where an action leads to another page, that one comes first: what is left behind may be there no more, and is not read anew. */
+/** If an action navigates, the new page comes first: the old page's resource may no longer exist and must not be refetched. */
 const arrived = (router: AnyRouter): Promise<void> | undefined =>
   router.latestLocation.href === router.state.resolvedLocation?.href
     ? undefined
@@ -52,19 +51,18 @@ const arrived = (router: AnyRouter): Promise<void> | undefined =>
         const timer = setTimeout(settle, arrivesMs);
       });
 
-/** Long enough to be read by somebody who looks elsewhere. */
 const toldMs = 6_000;
 
 export const tell = (message: string): void =>
   void notifications.show({ message, color: "teal", withBorder: true, autoClose: toldMs });
 
-/** The message that the server can't be reached, of which there is one at a time. */
+/** Identifies the one message that the server can't be reached. */
 const lostMessage = {};
 
 export function tellRefusal(error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
   const removeNotice = isNoAnswer(error) ? addNotice(lostMessage) : undefined;
-  // By its message: the same one is not shown twice at the same time.
+  // Keyed by its text, so that the same message is not shown twice at the same time.
   notifications.show({
     id: message,
     title: "Request failed",

@@ -1,12 +1,11 @@
-/** All requests of the console to the server: the public API, with the session's cookie, typed by its own description. */
+/** All requests of the console to the public API, with the session cookie, typed by the OpenAPI document. */
 import { ApiError, problemsIn, SessionEnded, unreachable } from "./errors.ts";
-import type { Operations, Resources, Thing } from "./schema.gen.ts";
+import type { Operations, Resources, ResourceObject } from "./schema.gen.ts";
 import { noteServerTime } from "../now.ts";
 
-export type { Operations, Resources, Thing };
+export type { Operations, Resources, ResourceObject };
 export type Operation = keyof Operations;
-/** A resource as documents show it: `Resource<"workspaces">`. */
-export type Resource<T extends keyof Resources> = Thing<T>;
+export type Resource<T extends keyof Resources> = ResourceObject<T>;
 export type Attributes<T extends keyof Resources> = Resources[T]["attributes"];
 
 export type Input<O extends Operation> = (Operations[O]["path"] extends undefined
@@ -16,11 +15,11 @@ export type Input<O extends Operation> = (Operations[O]["path"] extends undefine
     ? { readonly body?: undefined }
     : { readonly body: Operations[O]["body"] }) & {
     readonly query?: Operations[O]["query"] | Readonly<Record<string, string | number | undefined>>;
-    /** The version that was seen: refused with 412 when it is another one now. */
+    /** The version that was read; the server responds 412 if it has changed. */
     readonly ifMatch?: string | undefined;
   };
 
-/** The document, the version that a later change can be bound to, and the edition of the server. */
+/** The document, its version for a later conditional change, and the server's edition. */
 export type Answer<O extends Operation> = Operations[O]["answer"] & {
   readonly etag?: string | undefined;
   readonly isHosted?: boolean;
@@ -36,7 +35,6 @@ type Loose = {
   ifMatch?: string | undefined;
 };
 
-/** `GET /workspaces/{workspace_id}` and its parameters as an address on this server. */
 export function addressOf<O extends Operation>(operation: O, input: Input<O>): string {
   const { path = {}, query = {} } = input as Loose;
   const template = operation.slice(operation.indexOf(" ") + 1);
@@ -69,13 +67,13 @@ export async function call<O extends Operation>(
     if (signal?.aborted) throw error;
     throw unreachable();
   });
-  // Before the body is read: one that takes long would count as a difference of the clocks.
+  // Before the body is read: a slow body would count as clock skew.
   noteServerTime(response.headers.get("date"));
   const text = await response.text();
   if (response.status === 401 && (await isAboutSession(operation))) throw new SessionEnded();
   if (!response.ok) throw new ApiError(response.status, problemsIn(response, text), operation);
   const etag = response.headers.get("etag") ?? undefined;
-  // Clients of the hosted service know it by this header, and so do we.
+  // Clients of HCP Terraform recognise it by this header, and so does the console.
   const isHosted = response.headers.has("tfp-appname");
   return { ...(text === "" ? {} : JSON.parse(text)), etag, isHosted };
 }
@@ -85,8 +83,8 @@ const forEverybody = /^GET \/(sign-in-options|invitations\/|oauth\/)/;
 let looking: Promise<boolean> | undefined;
 
 /**
- * Whether the browser brought no session when it loaded this page, and nothing was sent since that could have begun one. All but what is
- * for everybody would only be refused, and browsers log every refusal.
+ * Whether the browser had no session when it loaded the page and nothing was sent since that could have created one. Requests that need a
+ * session would only be refused, and browsers log every refusal.
  */
 function isKnownSignedOut(operation: Operation): boolean {
   const page = document.documentElement.dataset;
@@ -94,15 +92,15 @@ function isKnownSignedOut(operation: Operation): boolean {
   return page["session"] === "none" && !forEverybody.test(operation);
 }
 
-// Somebody may have signed in in another tab meanwhile.
+// The user may have signed in in another tab.
 document.addEventListener("visibilitychange", () => {
   const page = document.documentElement.dataset;
   if (!document.hidden && page["session"] === "none") page["session"] = "maybe";
 });
 
 /**
- * Whether a 401 means that there is no session any more. An organization also refuses those who have signed in by a token that it does not
- * take, and signing in has errors of its own: these have sentences of their own. However many requests ask, one looks.
+ * Whether a 401 means that the session has ended. An organization also answers 401 to a session that it does not accept, and sign-in has its
+ * own 401s. Concurrent callers share one check.
  */
 export async function isAboutSession(operation?: Operation): Promise<boolean> {
   if (operation === "POST /sessions") return false;
@@ -113,12 +111,12 @@ export async function isAboutSession(operation?: Operation): Promise<boolean> {
 
 async function isRefused(): Promise<boolean> {
   const answer = await fetch(addressOf(ofAccount, {}), { headers: { accept: mediaType } }).catch(() => undefined);
-  // Read to its end: until then the browser holds the connection.
+  // Until the body is read, the browser keeps the connection open.
   await answer?.text().catch(() => undefined);
   return answer?.status === 401;
 }
 
-/** What is not JSON:API: logs, states, plans. Addresses are those that documents name. */
+/** Fetches what is not JSON:API (logs, states, plans) from a URL that a document names. */
 export async function bytesAt(address: string, signal?: AbortSignal): Promise<Uint8Array> {
   const response = await fetch(sameOrigin(address), signal ? { signal } : {}).catch((error: unknown) => {
     if (signal?.aborted) throw error;
@@ -128,13 +126,12 @@ export async function bytesAt(address: string, signal?: AbortSignal): Promise<Ui
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** Documents name the service by its public address; the page may have been reached by another. */
+/** Documents use the server's public URL; the page may have been opened by another. */
 export function sameOrigin(address: string): string {
   const { pathname, search } = new URL(address, location.origin);
   return `${pathname}${search}`;
 }
 
-/** One of the `included` resources of a document, by what a relationship names. */
 export function includedIn<T extends keyof Resources>(
   document: { readonly included?: readonly any[] | undefined } | undefined,
   type: T,

@@ -1,10 +1,10 @@
-/** Whether the server answers, as far as requests have shown: lost by one that got no answer, found again by one that did. */
+/** Whether the server is reachable: lost when a request gets no response, found again when one does. */
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { ApiError } from "./errors.ts";
 
 const listeners = new Set<() => void>();
 let isLost = false;
-/** The places on the page that say that the server can't be reached, in the order in which they came. */
+/** The parts of the page that show that the server can't be reached, in order of appearance. */
 const notices: object[] = [];
 
 const notify = (): void => listeners.forEach((listener) => listener());
@@ -22,7 +22,6 @@ const subscribe = (listener: () => void): (() => void) => {
 
 export const useIsLost = (): boolean => useSyncExternalStore(subscribe, () => isLost);
 
-/** Adds a place that says that the server can't be reached, and gives the way to remove it. */
 export function addNotice(notice: object): () => void {
   if (!notices.includes(notice)) notices.push(notice);
   notify();
@@ -33,7 +32,7 @@ export function addNotice(notice: object): () => void {
   };
 }
 
-/** Whether this place is the one that says it: several parts of a page may fail at once, and it is said once. */
+/** Whether this part is the one that shows it: several parts may fail together, but only one reports it. */
 export function useNotice(): boolean {
   const [notice] = useState(() => ({}));
   useEffect(() => addNotice(notice), [notice]);
@@ -42,16 +41,15 @@ export function useNotice(): boolean {
 
 export const useHasNotice = (): boolean => useSyncExternalStore(subscribe, () => notices.length > 0);
 
-/** Any answer counts, also a refusal; but not that of a proxy that can't reach the server either. */
+/** Any response counts, also an error, except a proxy's that can't reach the server. */
 const noAnswers = [0, 502, 503, 504];
 export const isNoAnswer = (error: unknown): boolean => error instanceof ApiError && noAnswers.includes(error.status);
 
 export const heard = (error?: unknown): void => set(isNoAnswer(error));
 
-/** Asks the server whether it is ready. */
 export async function isAnswering(): Promise<boolean> {
   const answer = await fetch("/readyz", { cache: "no-store" }).catch(() => undefined);
-  // Read to its end: until then the browser holds the connection.
+  // Until the body is read, the browser keeps the connection open.
   await answer?.text().catch(() => undefined);
   set(answer?.ok !== true);
   return answer?.ok === true;

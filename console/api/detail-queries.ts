@@ -1,4 +1,4 @@
-/** The queries of one thing that pages begin with: the routes start them while a page's code loads, and the page reads the same ones. */
+/** Queries of single resources. Routes start them while a page's code loads, and the page reads the same ones. */
 import type { Search } from "../paths.ts";
 import { addressOf, type Input } from "./client.ts";
 import { at, outcomes, paged, runFilters, runIncludes } from "./list-queries.ts";
@@ -39,7 +39,7 @@ export interface Person {
   readonly email?: string | null;
 }
 
-/** Found by email or name. The search also returns people who share a part of it. */
+/** By email or name. The search also returns people who match only a part of it. */
 export const membershipsLike = (organization: string, { email, name }: Pick<Person, "email" | "name">) =>
   asking("GET /organizations/{organization_name}/organization-memberships", {
     path: at(organization),
@@ -124,7 +124,7 @@ export function teamAccess({ kind, id }: Thing, page: number): TeamAccess {
     : askingOn("GET /projects/{project_id}/team-access", { path: { project_id: id }, query });
 }
 
-/** What the page about access to one thing begins with; its list of people needs to know first what the caller may see. */
+/** The initial queries of an access page; its list of people needs to know first what the caller can see. */
 const accessTo = (thing: Thing, search: Search) =>
   search["who"] === "people" ? [ownAccess(thing)] : [ownAccess(thing), teamAccess(thing, Number(search["page"] ?? 1))];
 export const accessToWorkspace = (id: string, search: Search) => accessTo({ kind: "workspace", id }, search);
@@ -135,7 +135,7 @@ export type Reaching =
   | { readonly user: string; readonly team?: undefined; readonly token?: undefined }
   | { readonly token: string; readonly team?: undefined; readonly user?: undefined };
 
-/** Beyond this many pages of a hundred, the table is the better way to look at it all. */
+/** Beyond this many pages of a hundred, the table is more useful. */
 const reachPagesMax = 20;
 const reach = <O extends Listing>(operation: O, input: Input<O>) => ({
   query: askingWhole(operation, input, reachPagesMax),
@@ -143,7 +143,7 @@ const reach = <O extends Listing>(operation: O, input: Input<O>) => ({
 });
 
 type Reach = ReturnType<typeof reach<"GET /teams/{team_id}/reach">>;
-/** Everything that a team, person or token can access, and the address of the same as a table. */
+/** The reach of a team, person or token, and the URL of the same as a table. */
 export function reachOf(organization: string, of: Reaching, search: Search): Reach {
   const query = { "filter[permission]": search["permission"] };
   const inOrganization = { ...query, "filter[organization][name]": organization };

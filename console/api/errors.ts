@@ -1,16 +1,15 @@
-/** Refusals, as the server words them. */
+/** Errors of the API, with the server's own text. */
 
 export interface Problem {
   readonly title: string;
   readonly detail: string;
-  /** Where in the body: `/data/attributes/name`. */
   readonly pointer: string | undefined;
 }
 
 export class ApiError extends Error {
   readonly status: number;
   readonly problems: readonly Problem[];
-  /** What was asked for, as in `GET /workspaces/{workspace_id}`; for a sentence about what was not found. */
+  /** Such as `GET /workspaces/{workspace_id}`, to name what was not found. */
   readonly operation: string | undefined;
 
   constructor(status: number, problems: readonly Problem[], operation?: string) {
@@ -20,12 +19,11 @@ export class ApiError extends Error {
     this.operation = operation;
   }
 
-  /** Not `isNotFound`: the router takes an error with that name for its own. */
+  /** Not `isNotFound`: the router treats errors with that property as its own. */
   get isMissing(): boolean {
     return this.status === 404;
   }
 
-  /** Somebody else changed it since it was read. */
   get isStale(): boolean {
     return this.status === 412;
   }
@@ -33,7 +31,7 @@ export class ApiError extends Error {
 
 const subjects: Record<string, string> = { varset: "variable set", site_agent_pool: "agent pool" };
 
-/** "Workspace not found": by the last thing that the operation names. */
+/** "Workspace not found": from the last resource that the operation's path names. */
 export function notFoundTitle(error: ApiError): string {
   const name = [...(error.operation ?? "").matchAll(/\{(\w+?)(_id|_name)?\}/g)].at(-1)?.[1] ?? "";
   const subject = (subjects[name] ?? name).replaceAll("_", " ");
@@ -46,14 +44,14 @@ export const unreachable = (): ApiError =>
   new ApiError(0, [
     {
       title: "can't reach the server",
-      detail: "The server did not answer. Check your network connection and try again. Your input is kept.",
+      detail: "The server did not respond. Check your network connection and try again. Your input is kept.",
       pointer: undefined,
     },
   ]);
 
 const ended = "Your session has ended. Sign in again in another tab, then try again here. Your input is kept.";
 
-/** For people who were signed in: the server's own sentence is for programs, which have no session. */
+/** For users who were signed in: the server's own text addresses API clients. */
 export class SessionEnded extends ApiError {
   constructor() {
     super(401, [{ title: "signed out", detail: ended, pointer: undefined }]);
@@ -70,14 +68,14 @@ export function problemsIn(response: Response, text: string): Problem[] {
     return [
       {
         title: response.statusText,
-        detail: `The server answered with status ${response.status} and no reason. Try again in a moment.`,
+        detail: `The server responded with status ${response.status} and no reason. Try again in a moment.`,
         pointer: undefined,
       },
     ];
   }
 }
 
-/** The problems that belong to fields of a form, by attribute, and the sentence for all the others. */
+/** Separates the problems of form fields, by attribute, from all others, as one message. */
 export function sortProblems(
   error: unknown,
   fields: readonly string[],
@@ -91,10 +89,9 @@ export function sortProblems(
       (name) =>
         pointer === `/data/attributes/${name}` ||
         pointer?.startsWith(`/data/attributes/${name}/`) ||
-        // Of an attribute that is an object, each part may be a field.
+        // An attribute that is an object may have a field for each member.
         (pointer?.startsWith("/data/attributes/") && pointer.endsWith(`/${name}`)) ||
         pointer?.startsWith(`/data/relationships/${name}`) ||
-        // What is said of one of a list of things.
         pointer?.endsWith(`/meta/${name}`),
     );
     if (field === undefined) rest.push(detail);

@@ -1,4 +1,4 @@
-/** The lists that pages begin with: the routes start them while a page's code loads, and the page reads the same ones. */
+/** Queries of lists. Routes start them while a page's code loads, and the page reads the same ones. */
 import type { Search } from "../paths.ts";
 import { firstPage, asking, askingOn, askingWhole } from "./queries.ts";
 
@@ -41,7 +41,6 @@ export const projectsInShort = (organization: string, search: Search) =>
 const list = "GET /organizations/{organization_name}/workspaces";
 type Filters = Readonly<Record<string, string | undefined>>;
 
-/** What the address of the list of workspaces says, as the API asks for it. */
 export function workspaceFilters(search: Search): Filters {
   const all = {
     "search[name]": search["q"],
@@ -167,7 +166,6 @@ export const runOperations = [
   "empty_apply",
 ] as const;
 
-/** What the address of a list of runs says. Plans that can't be applied are left out unless they are asked for. */
 export const runFilters = (search: Search) => ({
   "search[basic]": search["q"],
   "filter[status]": search["status"],

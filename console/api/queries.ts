@@ -1,4 +1,4 @@
-/** The queries of pages. The key of a query is its operation with its parameters, so that "Show as API" can show the request. */
+/** Query helpers. A query's key is its operation and parameters, so that "Show as API" can show the request. */
 import {
   useQuery,
   queryOptions,
@@ -23,7 +23,7 @@ export function asking<O extends Reading>(operation: O, input: Input<O>) {
   });
 }
 
-/** The same, showing the previous page until the new one is there: for lists with search, order and pages. */
+/** Keeps the previous page's data until the new one arrives: for lists with search, sort and pages. */
 export const askingOn = <O extends Reading>(operation: O, input: Input<O>) => ({
   ...asking(operation, input),
   placeholderData: keepPreviousData,
@@ -39,11 +39,10 @@ export interface Whole<R> {
   readonly data: readonly R[];
   readonly included: readonly any[];
   readonly meta: any;
-  /** How many there are; more than `data` where the bound was reached. */
+  /** The total; more than `data` has if the limit was reached. */
   readonly count: number;
 }
 
-/** A list that is needed as a whole: read page after page, up to a bound. */
 export function askingWhole<O extends Listing>(operation: O, input: Input<O>, pagesMax = 20) {
   return queryOptions<Whole<Row<O>>, ApiError>({
     queryKey: [operation, input, "whole"],
@@ -69,7 +68,7 @@ export function askingWhole<O extends Listing>(operation: O, input: Input<O>, pa
   });
 }
 
-/** Only what may go better next time: not what the caller has no access to, or did wrong. */
+/** Only errors that a retry may fix: not missing permissions or invalid input. */
 const isWorthRetrying = (error: unknown) => !(error instanceof ApiError) || isNoAnswer(error);
 
 export function newQueryClient(onSignedOut: () => void): QueryClient {
@@ -87,15 +86,13 @@ export function newQueryClient(onSignedOut: () => void): QueryClient {
         staleTime: 5_000,
         retry: (count, error) => count < 2 && isWorthRetrying(error),
         throwOnError: false,
-        // A browser that says it is offline may still reach the server, and the other way round.
+        // Browsers are wrong about being offline in both directions.
         networkMode: "always",
       },
       mutations: { retry: false, networkMode: "always" },
     },
   });
 }
-
-// ---- queries of several pages ----
 
 export const account = () => asking("GET /account/details", {});
 export const organizations = (page: string | undefined) =>
@@ -105,14 +102,13 @@ export const organization = (name: string) =>
 export const workspaceNamed = (organization: string, name: string) =>
   asking("GET /organizations/{organization_name}/workspaces/{workspace_name}", {
     path: { organization_name: organization, workspace_name: name },
-    // What any of a workspace's pages shows of it, in one request.
     query: { include: "project,current_run,locked_by,current_state_version,effective_tag_bindings" },
   });
 export const project = (id: string) => asking("GET /projects/{project_id}", { path: { project_id: id } });
 export const team = (id: string) =>
   asking("GET /teams/{team_id}", { path: { team_id: id }, query: { include: "users" } });
 
-/** What the caller may do in an organization; undefined until that is known. */
+/** The caller's permissions in an organization; undefined while they load. */
 export const useRights = (name: string) => useQuery(organization(name)).data?.data.attributes.permissions;
 
 const size = 100;
@@ -127,7 +123,7 @@ export interface Rows<R, A> {
 
 const items = new WeakMap<object, { readonly row: any; readonly page: any }>();
 
-/** The same object for the same row of the same page, so that what draws it knows that nothing changed. */
+/** The same object for the same row of the same page, so that memoized rows are not rendered again. */
 function itemOf<R, A>(row: R & object, page: A): { readonly row: R; readonly page: A } {
   const known = items.get(row);
   if (known?.page === page) return known;
@@ -139,12 +135,11 @@ function itemOf<R, A>(row: R & object, page: A): { readonly row: R; readonly pag
 const pageOf = <O extends Listing>(operation: O, input: Input<O>, number: number) =>
   asking(operation, { ...input, query: { ...input.query, "page[size]": size, "page[number]": number } } as Input<O>);
 
-/** The page that a list begins with, for the loader of its page. */
 export const firstPage = <O extends Listing>(operation: O, input: Input<O>) => pageOf(operation, input, 1);
 
 export function useRows<O extends Listing>(operation: O, input: Input<O>): Rows<Row<O>, Answer<O>> {
   const [range, setRange] = useState<readonly [number, number]>([1, 1]);
-  // The first page tells how many there are; what was there before stays until it comes.
+  // The first page has the total; the previous data stays until it arrives.
   const first = useQuery({ ...firstPage(operation, input), placeholderData: keepPreviousData });
   const numbers = Array.from({ length: range[1] - range[0] + 1 }, (_, index) => range[0] + index).filter(
     (number) => number > 1,

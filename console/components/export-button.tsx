@@ -1,4 +1,4 @@
-/** Saves a list as CSV: all of it, whatever its length, not only what the page has loaded. */
+/** Exports a list as CSV: the whole list, not only the loaded rows. */
 import { Button } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
@@ -21,7 +21,7 @@ export function ExportButton({ address, name }: { readonly address: string; read
   );
 }
 
-/** A link can't ask for another media type, so the answer is fetched and then saved. */
+/** A link can't request another media type, so the response is fetched and then saved. */
 async function downloadTable(address: string, name: string): Promise<void> {
   const failed = () => {
     throw unreachable();
@@ -33,6 +33,6 @@ async function downloadTable(address: string, name: string): Promise<void> {
   link.href = URL.createObjectURL(await response.blob().catch(failed));
   link.download = name;
   link.click();
-  // The browser has taken it by then.
+  // By then the browser has saved the file.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -1,4 +1,4 @@
-/** Forms that send an operation: each refusal beside its field, and a way on when somebody else was faster. */
+/** Forms that send an operation: errors beside their fields, and a retry when somebody else changed the resource first. */
 import { Alert, Button, Group, Stack } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
 import { useState, type ReactNode } from "react";
@@ -10,11 +10,10 @@ import { Refusal } from "./states.tsx";
 
 export type Draft<Values extends object> = UseFormReturnType<Values>;
 
-/** What was typed, by the names of the attributes that are sent. */
 export const useDraft = <Values extends object>(initialValues: Values): Draft<Values> =>
   useForm<Values>({ initialValues });
 
-/** Only what was changed: a PATCH leaves the rest as it is, also where somebody else has changed it meanwhile. */
+/** Only the changed values: a PATCH must not overwrite what others have changed meanwhile. */
 export function changesIn<Values extends object>(draft: Draft<Values>): Partial<Values> {
   const all = Object.entries(draft.getValues()) as [string, unknown][];
   return Object.fromEntries(all.filter(([name]) => draft.isDirty(name))) as Partial<Values>;
@@ -23,16 +22,15 @@ export function changesIn<Values extends object>(draft: Draft<Values>): Partial<
 export interface ActionFormProps<Values extends object, O extends Operation> {
   readonly draft: Draft<Values>;
   readonly action: Action<O>;
-  /** What is sent; `etag` is the version that the form was filled from. */
+  /** The request; `etag` is the version that the form was filled from. */
   readonly input: (values: Values, etag: string | undefined) => Input<O>;
   readonly etag?: string | undefined;
-  /** Reads the thing anew and gives its version: what was typed is then sent again on top of it. */
+  /** Refetches the resource and returns its version; the values are then sent again on top of it. */
   readonly reload?: () => Promise<string | undefined>;
   readonly verb: string;
   readonly color?: string;
   readonly isReady?: boolean;
   readonly onCancel?: () => void;
-  /** What the button beside it says, where that is not "Cancel". */
   readonly cancelVerb?: string;
   readonly children: ReactNode;
 }
@@ -111,7 +109,6 @@ interface OperationFormProps<Values extends object, O extends Operation>
   readonly operation: O;
 }
 
-/** A form of an operation that nothing else sends. */
 export function OperationForm<Values extends object, O extends Operation>(props: OperationFormProps<Values, O>) {
   const { operation, done, after, ...rest } = props;
   const action = useAction(operation, { done, refusal: "form", ...(after && { after }) });
@@ -120,7 +117,6 @@ export function OperationForm<Values extends object, O extends Operation>(props:
 
 const focusFirstFault = () => setTimeout(() => document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus(), 0);
 
-/** An operation, and what it is sent. */
 export interface Sending<O extends Operation> {
   readonly operation: O;
   readonly input: () => Input<O>;
@@ -128,16 +124,14 @@ export interface Sending<O extends Operation> {
 
 interface MakeOrSaveProps<Values extends { readonly name: string }, Make extends Operation, Save extends Operation> {
   readonly draft: Draft<Values>;
-  /** As buttons call it: `webhook`. */
   readonly noun: string;
   readonly make: Sending<Make>;
-  /** Undefined for what is not there yet. */
   readonly save: Sending<Save> | undefined;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
-/** One form for both: a new thing, or an existing one, of which only what was changed is sent. */
+/** One form to create a resource, or to update one by sending only what was changed. */
 export function MakeOrSave<Values extends { readonly name: string }, Make extends Operation, Save extends Operation>({
   draft,
   noun,

@@ -1,4 +1,4 @@
-/** A list that is searched and turned over by the address: the search, the rows, the pages, or what to do first. */
+/** A list with search and pages in the address, and an empty state. */
 import { Group } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { IconSearch } from "@tabler/icons-react";
@@ -20,9 +20,7 @@ type PaginationOf = { readonly "current-page": number; readonly "total-pages": n
 type RowOf<A extends Listed> = A["data"][number];
 
 export interface ListProps<A extends Listed> {
-  /** "team": what one of them is. */
   readonly one: string;
-  /** Where it is not the word with an s. */
   readonly many?: string;
   readonly label: string;
   readonly query: UseQueryResult<A, unknown>;
@@ -31,7 +29,6 @@ export interface ListProps<A extends Listed> {
   readonly isSearched?: boolean;
   readonly filters?: ReactNode;
   readonly sort?: string;
-  /** Shown where there are none at all. */
   readonly empty: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** Choosing teams, projects and workspaces by searching for them; what is chosen is known by its id, and shown by its name. */
+/** Pickers that search teams, projects and workspaces. Selected items are stored by id and shown by name. */
 import { ActionIcon, Badge, Group, Select, Text, type SelectProps } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconX } from "@tabler/icons-react";
@@ -19,7 +19,6 @@ interface Found {
 
 const size = 30;
 
-/** Each kind is listed, searched and shown in the same way, but for the words. */
 const ways = {
   teams: {
     one: "team",
@@ -50,7 +49,6 @@ const ways = {
   },
 };
 
-/** One of them by its id; undefined until it is known. */
 export function useThing<K extends Kind>(kind: K, id: string | undefined): Resource<K> | undefined {
   return useQuery<{ readonly data: any }, ApiError>({ ...ways[kind].show(id ?? ""), enabled: !!id }).data?.data;
 }
@@ -67,9 +65,7 @@ interface PickerProps extends Pick<
   readonly organization: string;
   readonly value: string | undefined;
   readonly onChange: (id: string | undefined) => void;
-  /** Those that can't be chosen. */
   readonly without?: readonly string[];
-  /** What choosing none is called, where one can. */
   readonly clearLabel?: string;
 }
 
@@ -77,7 +73,7 @@ export function Picker({ kind, organization, value, onChange, without = [], clea
   const chosen = useThing(kind, value);
   const [typed, setTyped] = useState("");
   const [text] = useDebouncedValue(typed.trim(), 150);
-  // What stands in the field may only be the name of what is chosen.
+  // The text in the field may only be the name of the selected item.
   const [isUsed, setUsed] = useState(false);
   const found = useFound(kind, organization, text === chosen?.attributes.name ? "" : text, isUsed);
   const all = chosen && !found.some(({ id }) => id === chosen.id) ? [chosen, ...found] : found;
@@ -97,10 +93,10 @@ export function Picker({ kind, organization, value, onChange, without = [], clea
       }}
       searchValue={typed}
       onSearchChange={setTyped}
-      // Not before somebody comes to choose: most visits to a page don't.
+      // Load on focus: most visits don't use the picker.
       onFocus={() => setUsed(true)}
       nothingFoundMessage={typed.trim() === "" ? `No ${kind} yet` : `No ${kind} match "${typed.trim()}".`}
-      // The server has searched.
+      // The server has already filtered.
       filter={({ options }) => options}
     />
   );
@@ -108,7 +104,6 @@ export function Picker({ kind, organization, value, onChange, without = [], clea
 
 export interface ChosenThing {
   readonly id: string;
-  /** Undefined where the caller may not see it. */
   readonly name: string | undefined;
 }
 
@@ -117,11 +112,9 @@ interface ChosenThingsProps {
   readonly kind: "projects" | "workspaces";
   readonly label: string;
   readonly chosen: readonly ChosenThing[];
-  /** Undefined where the caller may only look. */
   readonly change?: { readonly onAdd: (id: string) => void; readonly onRemove: (id: string) => void } | undefined;
 }
 
-/** Several of them, each with the way to take it away, and a field for one more. */
 export function ChosenThings({ organization, kind, label, chosen, change }: ChosenThingsProps) {
   const { one } = ways[kind];
   return (

@@ -1,4 +1,4 @@
-/** The settings of one thing: a form that is bound to the version that it was filled from, and below it the thing's end. */
+/** A settings form bound to the version that it was filled from, and the deletion of the resource. */
 import { Box, Fieldset, Stack } from "@mantine/core";
 import { useQueryClient, type FetchQueryOptions } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -14,11 +14,9 @@ interface SettingsFormProps<Values extends object, O extends Operation> {
   readonly about?: ReactNode;
   readonly draft: Draft<Values>;
   readonly operation: O;
-  /** How the thing is read, for when somebody else was faster. */
   readonly query: FetchQueryOptions<any, any, any, any>;
   readonly etag: string | undefined;
-  readonly mayUpdate?: boolean;
-  /** What is said to those who may only read. */
+  readonly canUpdate?: boolean;
   readonly readOnly?: string;
   readonly verb?: string;
   readonly done: string;
@@ -27,9 +25,8 @@ interface SettingsFormProps<Values extends object, O extends Operation> {
   readonly children: ReactNode;
 }
 
-/** The settings of one thing, bound to the version that the form was filled from. */
 export function SettingsForm<Values extends object, O extends Operation>(props: SettingsFormProps<Values, O>) {
-  const { title = "Settings", about, draft, operation, query, etag, mayUpdate = true, input, children } = props;
+  const { title = "Settings", about, draft, operation, query, etag, canUpdate = true, input, children } = props;
   const client = useQueryClient();
   const save = useAction(operation, {
     done: props.done,
@@ -42,7 +39,7 @@ export function SettingsForm<Values extends object, O extends Operation>(props: 
   return (
     <Section
       title={title}
-      about={mayUpdate ? about : (props.readOnly ?? "You can view these settings but not change them.")}
+      about={canUpdate ? about : (props.readOnly ?? "You can view these settings but not change them.")}
     >
       <Box maw="34rem">
         <ActionForm
@@ -51,10 +48,10 @@ export function SettingsForm<Values extends object, O extends Operation>(props: 
           verb={props.verb ?? "Save"}
           etag={etag}
           reload={async () => ((await client.fetchQuery({ ...query, staleTime: 0 })) as { etag?: string }).etag}
-          isReady={mayUpdate && draft.isDirty()}
+          isReady={canUpdate && draft.isDirty()}
           input={(_, version) => input(version)}
         >
-          <Fieldset disabled={!mayUpdate} variant="unstyled" p={0}>
+          <Fieldset disabled={!canUpdate} variant="unstyled" p={0}>
             <Stack gap="sm">{children}</Stack>
           </Fieldset>
         </ActionForm>
@@ -64,20 +61,16 @@ export function SettingsForm<Values extends object, O extends Operation>(props: 
 }
 
 interface EndProps<O extends Operation> {
-  /** "team": what it is. */
   readonly one: string;
   readonly name: string;
   readonly title?: string;
   readonly about?: ReactNode;
   readonly operation: O;
   readonly input: Input<O>;
-  /** Where one is afterwards. */
   readonly to: string;
-  /** What goes with it. */
   readonly children: ReactNode;
 }
 
-/** Its end, by typing its name. */
 export function End<O extends Operation>(props: EndProps<O>) {
   const { one, name, title = "Delete", about, operation, input, to, children } = props;
   const go = useGo();

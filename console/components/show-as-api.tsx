@@ -6,7 +6,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { CodeToCopy } from "../ui/text.tsx";
 import { addressOf, type Input, type Operation } from "../api/client.ts";
 
-/** Requests of the frame, which every page has. */
+/** Requests of the shell, which every page makes. */
 const around = ["GET /account/details", "GET /sessions", "GET /organizations"];
 
 const isOperation = (key: readonly unknown[]): key is [Operation, Input<Operation>] =>

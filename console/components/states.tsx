@@ -1,4 +1,4 @@
-/** What a part of a page shows: a query's answer, or what stands in its place while it loads, is empty, or could not be had. */
+/** The states of a part of a page: a query's data, or loading, empty, not found and failed. */
 import { Alert, Button, Group, List, Loader, Paper, Stack, Text, Center, Skeleton } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -11,16 +11,15 @@ export const unreachableTitle = "Can't reach the server";
 
 interface UnreachableProps {
   readonly error: unknown;
-  /** A page has it as its title. */
   readonly isPage?: boolean;
-  /** Shown by the parts of a page that failed after the first, which says it for all. */
+  /** Shown by the other failed parts of the page; the first one shows the message for all. */
   readonly loading?: ReactNode;
 }
 
-/** Shown while the server can't be reached. It goes away when the server answers: everything is then asked again. */
+/** Shown while the server can't be reached; everything is refetched when it responds. */
 export function Unreachable({ error, isPage = false, loading = null }: UnreachableProps) {
   if (!useNotice()) return loading;
-  // A server that is up and can't work says why.
+  // A server that is up but not ready gives the reason.
   const reason = error instanceof ApiError && error.status === 503 ? error.message : undefined;
   return (
     <Paper withBorder p="xl" role="alert">
@@ -48,7 +47,7 @@ function titleOf(error: unknown): string {
   return error instanceof ApiError && error.isMissing ? notFoundTitle(error) : "Couldn't load this page";
 }
 
-/** The server's own; but what it says of something that is not found is for those who call the API by hand. */
+/** The server's own text, except for "not found", which addresses API clients. */
 function sentencesOf(error: unknown): readonly string[] {
   if (!(error instanceof ApiError)) return [String(error)];
   return error.isMissing ? [notFoundDetail] : error.problems.map(({ detail }) => detail);
@@ -56,7 +55,6 @@ function sentencesOf(error: unknown): readonly string[] {
 
 interface RefusalProps {
   readonly error: unknown;
-  /** What could not be done, where it is not the page that could not be loaded. */
   readonly title?: string;
   readonly onRetry?: () => void;
 }
@@ -92,17 +90,17 @@ export function Refusal({ error, title = titleOf(error), onRetry }: RefusalProps
   );
 }
 
-/** While this is on the page, nothing else says that the server can't be reached. */
+/** While this is mounted, no other part shows that the server can't be reached. */
 function Notice() {
   useNotice();
   return null;
 }
 
-/** It was there a moment ago, and when it was read anew it was not. */
+/** It existed, and a refetch no longer found it. */
 const isGone = ({ data, error }: Pick<UseQueryResult<unknown, unknown>, "data" | "error">): boolean =>
   data !== undefined && error instanceof ApiError && error.status === 404;
 
-/** What a query brought, unless it is gone meanwhile. */
+/** The query's data, unless the resource has been deleted meanwhile. */
 export const stillThere = <T,>(query: UseQueryResult<T, unknown>): T | undefined =>
   isGone(query) ? undefined : query.data;
 
@@ -119,7 +117,6 @@ function Gone({ onRetry }: { readonly onRetry: () => void }) {
   );
 }
 
-/** A query's answer, or what stands in its place. */
 export function Asked<T>({
   query,
   loading = <LoadingRows />,
@@ -136,7 +133,7 @@ export function Asked<T>({
   return loading;
 }
 
-/** Rows of the final size, so that nothing jumps when they come; seen only where they take a moment, so that nothing flashes. */
+/** Rows of the final size, so that nothing shifts; with a delay, so that nothing flashes. */
 export function LoadingRows({ rows = 8, height = 33 }: { readonly rows?: number; readonly height?: number }) {
   return (
     <Stack gap={1} role="group" aria-busy="true" aria-label="Loading" className="after-a-moment">
@@ -147,7 +144,6 @@ export function LoadingRows({ rows = 8, height = 33 }: { readonly rows?: number;
   );
 }
 
-/** A whole page that is on its way. */
 export const LoadingPage = () => (
   <Stack gap="md">
     <Skeleton height={28} width={240} radius={2} />
@@ -155,14 +151,12 @@ export const LoadingPage = () => (
   </Stack>
 );
 
-/** The console itself, before there is anything around a page. */
 export const Opening = () => (
   <Center mih="60vh" role="status" aria-label="Loading">
     <Loader color="gray" type="dots" aria-hidden />
   </Center>
 );
 
-/** An empty page says what to do first. */
 export function Empty({
   title,
   children,
@@ -190,14 +184,11 @@ export function Empty({
 }
 
 interface NoMatchesProps {
-  /** "workspaces": what was searched. */
   readonly many: string;
-  /** What was typed; empty where only filters were chosen. */
   readonly search?: string | undefined;
   readonly action?: ReactNode;
 }
 
-/** A list that has something, and nothing that matches. */
 export const NoMatches = ({ many, search, action }: NoMatchesProps) => (
   <Empty title={search ? `No ${many} match "${search}".` : `No matching ${many}`} action={action} />
 );

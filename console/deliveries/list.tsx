@@ -1,4 +1,4 @@
-/** Notifications or audit webhooks: the list, their last results, and the dialog in which one is created or edited. */
+/** Notifications or audit webhooks: the list with their last results, and the dialog to create or edit one. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { FormDialog } from "../ui/dialog.tsx";
@@ -21,11 +21,8 @@ interface ToldListProps<R extends Row> {
   readonly label: string;
   readonly query: UseQueryResult<{ readonly data: readonly R[] }, unknown>;
   readonly empty: ReactNode;
-  /** Between the name and the last result. */
   readonly columns: readonly Column<R>[];
-  /** What is shown after a successful test, where it is not that the receiver responded. */
   readonly triedOf?: (row: R) => string | undefined;
-  /** The one in the dialog. */
   readonly edited: R | "new" | undefined;
   readonly onEdit: (row: R | undefined) => void;
   readonly form: (known: R | undefined, close: () => void) => ReactNode;

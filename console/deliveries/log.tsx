@@ -1,4 +1,4 @@
-/** Deliveries of a notification or webhook: their attempts and results, with the response when a line is opened. */
+/** The deliveries of a notification or webhook: attempts and results, with the response when expanded. */
 import { Badge, Button, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -13,10 +13,8 @@ import { Dimmed, figure, Identifier, When, Value } from "../ui/text.tsx";
 
 type Delivery = Resource<"deliveries">;
 
-/** By what they are told. */
 export type Teller = "audit-webhooks" | "notification-configurations";
 
-/** Both lists are of the same things. */
 const deliveriesOf = {
   "audit-webhooks": (id: string, query: object) =>
     askingOn("GET /audit-webhooks/{audit_webhook_id}/deliveries", { path: { audit_webhook_id: id }, query }),
@@ -29,7 +27,6 @@ const deliveriesOf = {
 
 const liveMs = 5_000;
 
-/** The button of one that is told, by which its log is opened. Which one is open is in the address. */
 export function DeliveriesButton({ id, name }: { readonly id: string; readonly name: string }) {
   const { set } = useAddress();
   return (

@@ -1,4 +1,4 @@
-/** Actions on a notification or an audit webhook: turn it on and off, test it, delete it. */
+/** Actions on a notification or an audit webhook: enable, disable, test, delete. */
 import { Badge, Button, Group, Switch, Text, PasswordInput, type PasswordInputProps } from "@mantine/core";
 import { useAction } from "../api/actions.ts";
 import { DangerButton } from "../ui/dialog.tsx";
@@ -25,10 +25,9 @@ const ways = {
 
 type Way = (typeof ways)["notification-configurations"];
 
-/** The operations of both take and give the same, as far as it matters here. */
+/** The operations of both kinds have the same parameters and responses, as far as they are used here. */
 const wayOf = (by: Teller): Way => ways[by] as Way;
 
-/** What one of them is called. */
 export const oneOf = (by: Teller): string => ways[by].one;
 
 interface Told {
@@ -37,7 +36,7 @@ interface Told {
   readonly name: string;
 }
 
-/** What is enabled is asked first whether it listens; a refusal says what was wrong. */
+/** The server tests the receiver before enabling it; an error says what was wrong. */
 export function ToldSwitch({ by, id, name, enabled }: Told & { readonly enabled: boolean }) {
   const { update, parameter } = wayOf(by);
   const change = useAction(update, {
@@ -59,7 +58,6 @@ export function ToldSwitch({ by, id, name, enabled }: Told & { readonly enabled:
 }
 
 interface ToldActionsProps extends Told {
-  /** What is shown after a successful test. */
   readonly tried?: string;
   readonly onEdit: () => void;
 }
@@ -105,7 +103,6 @@ interface Response {
   readonly successful: string;
 }
 
-/** The last attempt, whether it was to ask or to tell. */
 export function LastAttempt({ responses }: { readonly responses: readonly object[] }) {
   const last = responses[0] as Response | undefined;
   if (last === undefined) return <Dimmed>No deliveries yet</Dimmed>;
@@ -123,25 +120,25 @@ export function LastAttempt({ responses }: { readonly responses: readonly object
   );
 }
 
-/** "hooks.example" of an address, which may have a secret in its path. */
+/** Only the host: the URL's path may contain a secret. */
 export const hostOf = (url: string | null): string =>
   url !== null && URL.canParse(url) ? new URL(url).host : (url ?? "");
 
 interface SigningTokenProps extends Pick<PasswordInputProps, "value" | "error"> {
   readonly onChange: (token: string) => void;
-  /** Whether one may be there already, which stays where nothing is typed. */
+  /** Whether a stored token may exist, which an empty field leaves as it is. */
   readonly isKnown: boolean;
 }
 
-/** 256 bits, as text that no shell and no form changes. */
+/** 256 bits, in characters that need no escaping. */
 const newToken = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export function SigningToken({ value, error, onChange, isKnown }: SigningTokenProps) {
-  const [made, setMade] = useState<string>();
+  const [created, setCreated] = useState<string>();
   const make = () => {
     const token = newToken();
-    setMade(token);
+    setCreated(token);
     onChange(token);
   };
   return (
@@ -154,8 +151,8 @@ export function SigningToken({ value, error, onChange, isKnown }: SigningTokenPr
         error={error}
         onChange={({ currentTarget }) => onChange(currentTarget.value)}
       />
-      {made !== undefined && made === value ? (
-        <CodeToCopy label="New token" text={made} />
+      {created !== undefined && created === value ? (
+        <CodeToCopy label="New token" text={created} />
       ) : (
         <Button variant="default" mr="auto" onClick={make}>
           Generate token

@@ -1,4 +1,4 @@
-/** A page that could not be loaded, and one that does not exist. */
+/** Error pages: a page that could not be loaded, and one that does not exist. */
 import { Button, Group } from "@mantine/core";
 import { useRouter, type ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
@@ -9,7 +9,7 @@ import { LinkButton } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 import { Empty, Refusal, Unreachable, unreachableTitle } from "../components/states.tsx";
 
-/** The code of a page could not be loaded: the server can't be reached, or another version of it has other files. */
+/** A page's code could not be loaded: the server can't be reached, or a new version has other files. */
 export class CodeMissing extends ApiError {
   constructor() {
     super(0, unreachable().problems);
@@ -19,7 +19,7 @@ export class CodeMissing extends ApiError {
 const reloadedAt = "cadastre-reloaded-at";
 const againMs = 30_000;
 
-/** Loads the whole console again, unless that was just tried and did not help. */
+/** Reloads the console, unless that was just tried and did not help. */
 function reloadOnce(): boolean {
   if (Date.now() - Number(sessionStorage.getItem(reloadedAt) ?? 0) < againMs) return false;
   sessionStorage.setItem(reloadedAt, String(Date.now()));
@@ -60,7 +60,7 @@ const Reload = () => (
 
 export function PageFailed({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
-  // On the way to the page of signing in.
+  // The redirect to the sign-in page is under way.
   if (error instanceof SessionEnded) return null;
   if (error instanceof CodeMissing) return <WithoutCode />;
   if (isNoAnswer(error)) return <UnreachablePage error={error} />;

@@ -1,4 +1,4 @@
-/** A bar at the bottom of the window for what is done to a selection: it stays in view, and the page ends above it. */
+/** A bar at the bottom of the window with the actions on a selection. */
 import { Button, Group, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import classes from "./action-bar.module.css";
@@ -7,7 +7,6 @@ import { figure } from "./text.tsx";
 interface ActionBarProps {
   readonly count: number;
   readonly onClear: () => void;
-  /** The actions, the primary one last. */
   readonly children: ReactNode;
 }
 

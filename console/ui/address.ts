@@ -1,4 +1,4 @@
-/** The state of a page is in its address: filters, sort, page, an open panel. Reloaded, shared and gone back to, it is the same page. */
+/** Keeps page state (filters, sort, page, open panel) in the address, so that reload, back and shared links restore it. */
 import { useDisclosure } from "@mantine/hooks";
 import { useLocation, useRouter } from "@tanstack/react-router";
 import { useEffect, useEffectEvent } from "react";
@@ -6,7 +6,6 @@ import type { Search } from "../paths.ts";
 
 export interface Address {
   readonly search: Search;
-  /** Absent and empty are the same: neither is in the address. */
   set(changes: Search, options?: { replace?: boolean }): void;
 }
 
@@ -29,7 +28,7 @@ export function useAddress(): Address {
   };
 }
 
-/** A dialog that a button of the page opens, or its address with `?open=NAME`, so that other pages can lead to it. */
+/** A dialog that a button opens, or an address with `?open=NAME`, so that other pages can link to it. */
 export function useOpened(name: string | undefined) {
   const { search, set } = useAddress();
   const { history } = useRouter();
@@ -39,13 +38,13 @@ export function useOpened(name: string | undefined) {
     close();
     if (!isInAddress) return;
     set({ open: undefined });
-    // Written at once: together with a visit to another page that follows, it would be left out, and going back would open it again.
+    // Written immediately: batched with a navigation that follows, it would be lost, and going back would reopen the dialog.
     history.flush();
   };
   return [isOpen || isInAddress, { open, close: closeBoth }] as const;
 }
 
-/** Takes `?open=NAME` out of the address where that dialog can't be shown, so that it doesn't open by itself once it can. */
+/** Removes `?open=NAME` if that dialog can't be shown, so that it doesn't open unexpectedly later. */
 export function useForgotten(name: string, isForgotten: boolean): void {
   const { search, set } = useAddress();
   const isStale = isForgotten && search["open"] === name;

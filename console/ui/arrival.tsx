@@ -1,26 +1,23 @@
 /**
- * What a browser does by itself when it loads a page, for pages that are turned without loading: the new one is told to those who can't see
- * it, and the focus is never lost. Where the thing that had it went away, it goes to what took its place; on a new page, to the content.
+ * Focus and announcements for client-side navigation: announces the new page to screen readers and keeps the focus. If the focused element
+ * disappears, its replacement gets the focus; on a new page, the content does.
  */
 import { VisuallyHidden } from "@mantine/core";
 import { useLocation, useRouter, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { useIsFetching } from "@tanstack/react-query";
 
-/** The element that holds the page's content. */
 export const contentId = "content";
 
-/** Long enough for a dialog to give the focus back, and for a page to get its name. */
+/** Long enough for a dialog to return the focus, and for a page to get its title. */
 const soonMs = 60;
 
 const focusable = "a[href], button:not(:disabled), input:not(:disabled), select, textarea, [tabindex='0']";
 
 interface Held {
-  /** The page that it was on: the one that is shown, not one that is still on its way. */
+  /** The page that was shown, not one that is still loading. */
   readonly page: string | undefined;
-  /** The thing, and what it is in, from the inside out. */
   readonly path: readonly Element[];
-  /** Its place among whatever else can be reached in what it is in. */
   readonly places: readonly number[];
 }
 
@@ -31,7 +28,7 @@ function heldBy(element: Element, page: Held["page"]): Held {
   return { page, path, places };
 }
 
-/** What is now where the thing was: the same place in the nearest thing around it that is still there. */
+/** The element at the same index in the nearest remaining ancestor. */
 function successorOf({ path, places }: Held): HTMLElement | undefined {
   for (const [level, each] of path.entries()) {
     if (!each.isConnected) continue;
@@ -41,7 +38,7 @@ function successorOf({ path, places }: Held): HTMLElement | undefined {
   return undefined;
 }
 
-/** Keeps the focus on the page. What opens over it gives it back by itself. */
+/** Keeps the focus on the page. Dialogs return the focus themselves. */
 function useKeptFocus(): void {
   const router = useRouter();
   useEffect(() => {
@@ -76,15 +73,14 @@ function useKeptFocus(): void {
   }, [router]);
 }
 
-/** The name of the page, once it has one, whenever it is another one. */
 function useToldTitle(): string {
   const { pathname } = useLocation();
   const first = useRef(pathname);
-  const [told, setTold] = useState("");
+  const [announced, setAnnounced] = useState("");
   useEffect(() => {
     if (first.current === pathname) return;
     first.current = "";
-    const tell = () => setTold(document.title);
+    const tell = () => setAnnounced(document.title);
     let timer = setTimeout(tell, 2 * soonMs);
     const observer = new MutationObserver(() => {
       clearTimeout(timer);
@@ -97,7 +93,7 @@ function useToldTitle(): string {
       observer.disconnect();
     };
   }, [pathname]);
-  return told;
+  return announced;
 }
 
 export function Arrival() {
@@ -113,13 +109,13 @@ const afterMs = 300;
 
 export function Progress() {
   const isTurning = useRouterState({ select: ({ isLoading }) => isLoading });
-  // What is read anew is on the page already.
+  // Refetched data is already on the page.
   const isNew = useIsFetching({ predicate: ({ state }) => state.data === undefined }) > 0;
   const isShown = useLasting(isTurning || isNew);
   return <div className="progress">{isShown && <div role="progressbar" aria-label="Loading" />}</div>;
 }
 
-/** True once it has been so for a moment; false at once. */
+/** Becomes true after a delay, and false immediately. */
 function useLasting(value: boolean): boolean {
   const [isLong, setLong] = useState(false);
   useEffect(() => {

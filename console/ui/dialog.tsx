@@ -1,4 +1,4 @@
-/** What opens over a page: asking before something is done that can't be taken back, which names the thing and what goes with it; and forms. */
+/** Dialogs: confirmation of what can't be undone, and forms. */
 import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useState, type ReactNode } from "react";
@@ -6,14 +6,10 @@ import { useState, type ReactNode } from "react";
 export interface DangerProps {
   readonly opened: boolean;
   readonly title: string;
-  /** What goes with it. */
   readonly children: ReactNode;
-  /** The verb on the button. */
   readonly verb: string;
-  /** To be typed first, where it is worth that. */
   readonly typed?: string;
   readonly isBusy?: boolean;
-  /** Wider, where it shows more than a few sentences. */
   readonly size?: string;
   readonly onClose: () => void;
   readonly onConfirm: () => void;
@@ -40,7 +36,7 @@ export function DangerDialog({ opened, title, size = "md", onClose, ...form }: D
   );
 }
 
-/** A part of its own, so that what was typed is forgotten when the dialog closes. */
+/** A separate component, so that the typed text is reset when the dialog closes. */
 function DangerForm({
   children,
   verb,
@@ -82,13 +78,12 @@ function DangerForm({
 
 export interface DangerButtonProps extends Pick<DangerProps, "title" | "children" | "verb" | "typed" | "isBusy"> {
   readonly onConfirm: () => void;
-  /** What the button that opens it says; its verb unless it must be told from its neighbours. */
+  /** The label of the button that opens it, if it differs from the verb. */
   readonly label?: string;
-  /** In a row of a table: a word, without a frame. */
   readonly isQuiet?: boolean;
 }
 
-/** The button and what it asks. It closes when it was confirmed: what became of it is told by a message. */
+/** Opens the confirmation. It closes on confirm; a message shows the result. */
 export function DangerButton({ onConfirm, label, isQuiet = false, verb, ...dialog }: DangerButtonProps) {
   const [opened, { open, close }] = useDisclosure();
   return (
@@ -123,7 +118,7 @@ export interface FormDialogProps {
   readonly children: ReactNode;
 }
 
-/** A form over the page that it is about. Its content is made anew whenever it opens, and stays as it is while it fades away. */
+/** A form in a dialog. Its content is created on each opening, and stays while it fades out. */
 export function FormDialog({ opened, title, onClose, children }: FormDialogProps) {
   const [shown, setShown] = useState({ title, children });
   if (opened && (shown.title !== title || shown.children !== children)) setShown({ title, children });
@@ -143,11 +138,10 @@ export function FormDialog({ opened, title, onClose, children }: FormDialogProps
 interface FormButtonsProps {
   readonly onCancel?: (() => void) | undefined;
   readonly cancelVerb?: string;
-  /** The button that does it, last. */
   readonly children: ReactNode;
 }
 
-/** The buttons below a form or in a dialog, in one order everywhere: what leaves first, what does it last. */
+/** The buttons of a form, in one order everywhere: cancel first, the primary action last. */
 export function FormButtons({ onCancel, cancelVerb = "Cancel", children }: FormButtonsProps) {
   return (
     <Group gap="xs" mt={4} justify={onCancel ? "flex-end" : "flex-start"}>

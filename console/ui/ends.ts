@@ -1,16 +1,14 @@
-/** Ends that are chosen, and ends in words: the day while they are far away, the hour and the time left once they are near. */
+/** Expiry values and their text: the date if far away, the time and what is left if near. */
 import { serverNow } from "../now.ts";
 
-/** So many seconds after it is sent; a moment, empty until one is chosen; or null for never. */
+/** Seconds from when it is sent; an instant, empty until one is chosen; or null for never. */
 export type Expiry = { readonly seconds: number } | { readonly at: string } | null;
 
-/** The moment itself, to be asked for when it is sent. */
 export function momentOf(expiry: Expiry, now = serverNow()): string | null {
   if (expiry === null) return null;
   return "at" in expiry ? expiry.at : new Date(now + expiry.seconds * 1000).toISOString();
 }
 
-/** Why it can't be sent; undefined where it can. */
 export function expiryFault(expiry: Expiry, now = serverNow()): string | undefined {
   if (expiry === null || !("at" in expiry)) return undefined;
   if (expiry.at === "") return "Choose a date and time.";
@@ -27,7 +25,6 @@ const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-dig
 
 const many = (count: number, one: string) => `${count} ${one}${count === 1 ? "" : "s"}`;
 
-/** "34 minutes", "5 hours", "3 days". */
 function spanText(ms: number): string {
   const minutes = Math.round(ms / minuteMs);
   if (minutes < 1) return "less than a minute";
@@ -39,13 +36,13 @@ function spanText(ms: number): string {
 export function dayText(time: string, now: number): string {
   const date = new Date(time);
   const midnight = (of: Date) => new Date(of.getFullYear(), of.getMonth(), of.getDate()).getTime();
-  // Days with a change of the clock are an hour longer or shorter.
+  // Days with a clock change are an hour longer or shorter.
   const days = Math.round((midnight(date) - midnight(new Date(now))) / dayMs);
   if (days < 0 || days > 6) return `${far.format(date)}, ${clock.format(date)}`;
   return `${["today", "tomorrow"][days] ?? weekday.format(date)} ${clock.format(date)}`;
 }
 
-/** "in 5 hours, today 19:00"; from two days on "31 Dec 2026"; "2 hours ago" of what has ended. */
+/** "in 5 hours, today 19:00"; from two days on "31 Dec 2026"; "2 hours ago" if it has passed. */
 export function endText(time: string, now: number): string {
   const left = Date.parse(time) - now;
   if (left <= 0) return `${spanText(-left)} ago`;

@@ -1,4 +1,4 @@
-/** Fields for a moment and for an expiry. */
+/** Fields for an instant and for an expiry. */
 import { Chip, Group, Input, TextInput, type TextInputProps } from "@mantine/core";
 import { useId, type ReactNode } from "react";
 import { dayText, type Expiry, expiryFault, momentOf } from "./ends.ts";
@@ -30,18 +30,15 @@ export const longExpiries: readonly Choice[] = [
 interface ExpiryInputProps {
   readonly value?: Expiry;
   readonly onChange?: (value: Expiry) => void;
-  /** What the server refused. */
   readonly error?: ReactNode;
   readonly choices?: readonly Choice[];
-  /** Left out where there has to be an end. */
   readonly hasNever?: boolean;
-  /** What never means here. */
   readonly never?: string;
 }
 
 const keyOf = (value: Expiry): string => (value === null ? "never" : "at" in value ? "custom" : String(value.seconds));
 
-/** A custom moment begins an hour from now, on a whole minute. */
+/** A custom instant starts an hour from now, on a whole minute. */
 const soon = (now: number) => new Date(Math.ceil((now + hour * 1000) / 60_000) * 60_000).toISOString();
 
 export function ExpiryInput({
@@ -99,11 +96,9 @@ export function ExpiryInput({
   );
 }
 
-/** "Europe/Berlin": the clock that the times are read by. */
 const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 interface MomentInputProps extends Omit<TextInputProps, "value" | "onChange" | "type"> {
-  /** An instant, or nothing. */
   readonly value?: string;
   readonly onChange?: (value: string) => void;
 }
@@ -119,7 +114,6 @@ export function MomentInput({ value = "", onChange, ...rest }: MomentInputProps)
   );
 }
 
-/** `2026-12-31T18:00`, as the browser's field writes it. */
 export function localOf(instant: string): string {
   const time = new Date(instant);
   if (Number.isNaN(time.getTime())) return "";

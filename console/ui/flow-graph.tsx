@@ -1,4 +1,4 @@
-/** A small graph: one thing in the middle, what leads to it on the left, what it leads to on the right. Lines are drawn, names are links. */
+/** A small graph: one node in the middle, its sources on the left, its targets on the right. */
 import { Link } from "./link.tsx";
 import classes from "./flow-graph.module.css";
 
@@ -34,7 +34,6 @@ export function FlowGraph({ label, middle, before, after }: FlowGraphProps) {
   );
 }
 
-/** Nodes stand evenly around the middle. */
 const placeOf = (index: number, count: number, height: number) =>
   (height - count * rowHeight) / 2 + (index + 0.5) * rowHeight;
 

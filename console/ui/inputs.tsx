@@ -1,4 +1,4 @@
-/** Fields of forms and lists: a search, an email address, a private key, a whole number. */
+/** Form and list inputs: search, email address, private key, whole number. */
 import { TextInput, type TextInputProps, Textarea, type TextareaProps } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
@@ -17,7 +17,7 @@ export function SearchInput({ value = "", onChange, ...rest }: SearchInputProps)
     setKnown(text);
     onChange(text);
   }, soonMs);
-  // Changed from elsewhere, as by going back; not by what was sent from here.
+  // Changed from elsewhere, as by going back; not by what was typed here.
   if (value !== known && typed.trim() === known) {
     setKnown(value);
     setTyped(value);
@@ -34,7 +34,6 @@ export function SearchInput({ value = "", onChange, ...rest }: SearchInputProps)
   );
 }
 
-/** As the server has it. */
 export const isEmail = (text: string): boolean => /^[^\s@]+@[^\s@]+$/.test(text);
 
 export const EmailInput = ({ error, ...props }: TextInputProps) => (

@@ -1,10 +1,10 @@
-/** Real links: they open in a new tab, are copied and shown on hover like any other, and turn the page without loading it anew. */
+/** Links that behave like real ones (new tab, copy, hover) and navigate without a reload. */
 import { Anchor, Box, Button, NavLink, type AnchorProps, type ButtonProps, type NavLinkProps } from "@mantine/core";
 import { useLocation, useRouter } from "@tanstack/react-router";
 import type { MouseEvent, ReactNode } from "react";
 import classes from "./link.module.css";
 
-/** Addresses are written by `paths.ts`, without the prefix that the server gives the console. */
+/** The server's prefix of the console, which `paths.ts` omits. */
 export const prefix = "/app";
 
 type Goes = { readonly to: string; readonly children?: ReactNode };
@@ -14,7 +14,6 @@ export function useGo(): (to: string, options?: { replace?: boolean }) => void {
   return (to, options) => void router.navigate({ href: to, ...options });
 }
 
-/** What an `<a>` needs to be a real link and yet stay on the page. */
 function useLink(to: string) {
   const go = useGo();
   return {
@@ -52,19 +51,16 @@ export interface Tab {
   readonly label: string;
 }
 
-/** The one that the page is on; the longest address where one is within another. */
 function useTabHere(tabs: readonly Tab[]): Tab | undefined {
   const { pathname } = useLocation();
   return tabs.filter(({ to }) => isWithin(pathname, to)).sort((a, b) => b.to.length - a.to.length)[0];
 }
 
-/** Its name; none for the first, which is the thing itself. */
 export function usePartHere(tabs: readonly Tab[] = []): string | undefined {
   const here = useTabHere(tabs);
   return here === tabs[0] ? undefined : here?.label;
 }
 
-/** Places of one thing, beside each other; each is an address. */
 export function PageTabs({ tabs }: { readonly tabs: readonly Tab[] }) {
   const here = useTabHere(tabs);
   return (

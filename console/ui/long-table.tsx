@@ -1,4 +1,4 @@
-/** A table of any length: only the rows in view are there, and pages are asked for as they come into view. */
+/** A virtual table: only the rows in view are rendered, and pages load as they come into view. */
 import { Box, Skeleton } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
@@ -9,11 +9,8 @@ import classes from "./long-table.module.css";
 export interface LongTableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
-  /** How many there are in all, on the server. */
   readonly count: number;
-  /** The row at this place; undefined while it is on its way. */
   readonly rowAt: (index: number) => Row | undefined;
-  /** The first and the last row in view. */
   readonly onRange: (first: number, last: number) => void;
   readonly sort?: string | undefined;
   readonly onSort?: (sort: string) => void;
@@ -69,7 +66,7 @@ export function LongTable<Row>({ label, columns: all, count, rowAt, onRange, sor
   );
 }
 
-/** Drawn again only when the row is another one, and not whenever the list is scrolled. */
+/** Memoized, so that scrolling does not render unchanged rows again. */
 const Cells = memo(function Cells({
   columns,
   row,

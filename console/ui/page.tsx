@@ -1,4 +1,4 @@
-/** The frame of every page: where it is, what it is called, what can be done here. */
+/** The frame of a page: breadcrumbs, title and actions. */
 import { Breadcrumbs, Group, Stack, Text, Title, Box } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { type ReactNode, Fragment } from "react";
@@ -14,12 +14,10 @@ export interface Crumb {
 export interface PageProps {
   readonly title: string;
   readonly crumbs?: readonly Crumb[];
-  /** Beside the title: a status, a badge. */
   readonly beside?: ReactNode;
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
   readonly tabs?: readonly Tab[];
-  /** What of it is shown, for the name of the window; else the tab that one is on. */
   readonly part?: string | undefined;
   readonly children: ReactNode;
 }
@@ -65,7 +63,6 @@ export function Page({ title, crumbs = [], beside, about, actions, tabs, part, c
   );
 }
 
-/** A part of a page under a heading of its own. */
 export function Section({
   title,
   about,
@@ -88,7 +85,7 @@ export function Section({
   );
 }
 
-/** By name, where what is not so is left out; or in a list. */
+/** As an object, empty facts are omitted. */
 export type FactList = Readonly<Record<string, ReactNode>> | readonly (readonly [string, ReactNode])[];
 
 const isSo = (value: ReactNode) => value !== undefined && value !== null && value !== false && value !== "";

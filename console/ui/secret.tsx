@@ -1,4 +1,4 @@
-/** A secret or a link that is shown once, with what to do now. It is gone when the page is left. */
+/** A secret or link that is shown once, with instructions. */
 import { Alert, Button, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { CodeToCopy } from "./text.tsx";
@@ -7,10 +7,8 @@ import { FormDialog } from "./dialog.tsx";
 interface SecretOnceProps {
   readonly title: string;
   readonly secret: string;
-  /** What it is, for the button that copies it. */
   readonly label: string;
   readonly children?: ReactNode;
-  /** Leaves it, where nothing else below does. */
   readonly onDone?: () => void;
 }
 
@@ -36,10 +34,9 @@ export function SecretOnce({ title, secret, label, children, onDone }: SecretOnc
 
 interface LinkOnceProps {
   readonly verb: string;
-  /** Whose, for those who can't see the row. */
+  /** For screen readers, which row it belongs to. */
   readonly label: string;
   readonly title: string;
-  /** What the link is, for the button that copies it. */
   readonly what: string;
   readonly link: string | undefined;
   readonly isBusy: boolean;

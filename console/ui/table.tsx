@@ -1,4 +1,4 @@
-/** Tables: columns once, rows as they come; sorted by the server, turned over by the address. */
+/** Tables: sorted by the server, with the page in the address. */
 import { Group, Pagination, ScrollArea, Table as Plain, Text, UnstyledButton } from "@mantine/core";
 import type { ReactNode } from "react";
 import { counted } from "./text.tsx";
@@ -6,11 +6,9 @@ import { counted } from "./text.tsx";
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ReactNode;
-  /** What the server sorts by. */
   readonly sort?: string;
   readonly isFigure?: boolean;
   readonly width?: string | number;
-  /** Left out where there is little room. */
   readonly isExtra?: boolean;
 }
 
@@ -74,14 +72,13 @@ function HeadCell({ column, sort, onSort }: HeadCellProps) {
   );
 }
 
-/** How a list stands by a column, as those who can't see it are told; undefined where it can't be sorted by it. */
+/** The `aria-sort` value; undefined if the column can't be sorted. */
 export function orderOf({ sort: by }: Column<any>, sort: string | undefined) {
   if (by === undefined) return undefined;
   if (sort === by) return "ascending";
   return sort === `-${by}` ? "descending" : "none";
 }
 
-/** The title of a column; a button where the list can be sorted by it. */
 export function ColumnTitle({ column, sort, onSort }: HeadCellProps) {
   const { title, sort: by } = column;
   const order = orderOf(column, sort);
@@ -106,11 +103,9 @@ interface PagerProps {
     | undefined;
   readonly onPage: (page: number) => void;
   readonly one: string;
-  /** Where it is not the word with an s. */
   readonly many?: string;
 }
 
-/** "41 teams", and the pages where there is more than one. */
 export function Pager({ pagination, onPage, one, many }: PagerProps) {
   if (!pagination) return null;
   return (

@@ -1,4 +1,4 @@
-/** Names, words, figures, times and values as every page shows them. */
+/** Names, numbers, times and values as every page shows them. */
 import { ActionIcon, Code, CopyButton, Group, Text, Tooltip, VisuallyHidden } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import type { ReactNode } from "react";
@@ -20,7 +20,6 @@ function CopyIcon({ value, what = "" }: { readonly value: string; readonly what?
   );
 }
 
-/** An id or a name: monospace, with copy on hover. */
 export function Identifier({ value, children }: { readonly value: string; readonly children?: ReactNode }) {
   return (
     <Group gap={2} wrap="nowrap" className="copy-on-hover" component="span" display="inline-flex" miw={0}>
@@ -30,14 +29,12 @@ export function Identifier({ value, children }: { readonly value: string; readon
   );
 }
 
-/** What matters less, of the size around it. */
 export const Dimmed = ({ children, nowrap }: { readonly children: ReactNode; readonly nowrap?: boolean }) => (
   <Text span inherit c="dimmed" style={nowrap ? { whiteSpace: "nowrap" } : undefined}>
     {children}
   </Text>
 );
 
-/** A command or a file to paste. */
 export function CodeToCopy({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <Group align="flex-start" wrap="nowrap" gap={4} role="group" aria-label={label}>
@@ -59,10 +56,10 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
-/** Less than this ahead of the clock is no future: two clocks are never quite the same. */
+/** Less than this in the future counts as now: clocks differ. */
 const skewSeconds = 10;
 
-/** What is to come within the minute says so; what has happened never does. */
+/** Future times within a minute say so; past ones never do. */
 export function fromNow(time: string, now: number): string {
   const seconds = (Date.parse(time) - now) / 1000;
   for (const [unit, size] of units)
@@ -70,7 +67,6 @@ export function fromNow(time: string, now: number): string {
   return seconds > skewSeconds ? "in less than a minute" : "just now";
 }
 
-/** Relative, with the exact time on hover. */
 export function When({ time, none = "–" }: { readonly time: string | null | undefined; readonly none?: string }) {
   const now = useNow();
   if (!time)
@@ -102,7 +98,7 @@ export function bytes(count: number): string {
   return `${step === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${sizes[step]}`;
 }
 
-/** As the server searches: every word, in any order. */
+/** The server's search rule: every word, in any order. */
 export const hasWords = (label: string, text: string): boolean =>
   text
     .toLowerCase()
@@ -115,11 +111,9 @@ const exactEnd = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeSty
 
 interface ExpiresProps {
   readonly time: string | null | undefined;
-  /** With its verb, in a sentence. */
   readonly isSentence?: boolean;
 }
 
-/** An end, with the exact moment on hover; "never" without one. */
 export function Expires({ time, isSentence = false }: ExpiresProps) {
   const now = useNow();
   if (!time) return <Dimmed>{isSentence ? "never expires" : "never"}</Dimmed>;
@@ -168,12 +162,12 @@ export function sentenceCase(name: string): string {
 export const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
-/** Shorter ones have room enough even on a phone, and stay one piece of text. */
+/** Shorter names fit on a phone and are not split. */
 const lengthMin = 18;
 const tailMax = 16;
 const tailUsual = 10;
 
-/** From the first separator on that leaves a tail of a few characters; else the last ones. */
+/** Splits at the first separator that leaves a short tail; else before the last characters. */
 export function halvesOf(name: string): readonly [string, string] {
   const at = name.slice(-tailMax).search(/[-_./ ]/);
   const tail = at < 0 || at > tailMax - 4 ? tailUsual : tailMax - at;
@@ -182,11 +176,10 @@ export function halvesOf(name: string): readonly [string, string] {
 
 interface NameProps {
   readonly children: string;
-  /** Not in monospace. */
   readonly isPlain?: boolean;
 }
 
-/** The whole name is on hover, in what is copied, and read to those who can't see it. */
+/** The whole name is in the tooltip, in what is copied, and read by screen readers. */
 export function Name({ children: name, isPlain = false }: NameProps) {
   const font = isPlain ? "" : "mono";
   if (name.length < lengthMin) return <span className={font}>{name}</span>;

@@ -34,7 +34,7 @@ test("a server that goes away: what is typed stays, what is shown stays, and all
   await dialog.getByLabel("Reason").fill("Incident 42");
   await vanish(page);
   await dialog.getByRole("button", { name: "Lock" }).click();
-  await dialog.getByRole("alert").getByText("The server did not answer.").waitFor();
+  await dialog.getByRole("alert").getByText("The server did not respond.").waitFor();
   await expectAccessible(page);
   expect(await dialog.getByLabel("Reason").inputValue()).toBe("Incident 42");
   await comeBack(page);

@@ -20,7 +20,7 @@ const answers = /\/(api\/|readyz)/;
 const vanish = (page: Page) => page.route(answers, (route) => route.abort("connectionrefused"));
 const comeBack = (page: Page) => page.unroute(answers);
 
-const said = (page: Page) => page.getByText(/can't reach the server|server did not answer/i);
+const said = (page: Page) => page.getByText(/can't reach the server|server did not respond/i);
 const notifications = (page: Page) => page.locator(".mantine-Notification-root");
 
 /** The frame: the brand, and the navigation where there is room for it. */

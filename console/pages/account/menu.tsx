@@ -1,4 +1,4 @@
-/** The menu of the signed-in person, and the way out. */
+/** The account menu, with sign-out. */
 import { Avatar, Menu, UnstyledButton } from "@mantine/core";
 import { IconUser } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";

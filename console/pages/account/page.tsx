@@ -1,4 +1,4 @@
-/** Oneself: name and address, password, tokens, and the browsers in which one is signed in. */
+/** The caller's account: name and email, password, tokens and sessions. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
@@ -136,7 +136,7 @@ export function Sessions() {
 const browsers = ["Edg", "OPR", "Firefox", "Chrome", "Safari"];
 const systems = ["Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux"];
 
-/** "Firefox on Linux", of what a browser calls itself; all of it where that is not known. */
+/** "Firefox on Linux", or the whole user agent if it is not recognised. */
 function browserIn(agent: string | null): string {
   if (agent === null) return "Unknown browser";
   const browser = browsers.find((name) => agent.includes(name));
@@ -176,7 +176,7 @@ export function Profile({ user }: { readonly user: Resource<"users"> }) {
   );
 }
 
-/** A new password ends every session, this one too. */
+/** A new password ends every session, also this one. */
 export function Password() {
   const username = useQuery(account()).data?.data.attributes.username ?? "";
   const go = useGo();
@@ -197,7 +197,7 @@ export function Password() {
           isReady={draft.isDirty()}
           input={(attributes) => ({ body: { data: { type: "users", attributes } } })}
         >
-          {/* Password managers store the new password under it, and browsers complain where it is missing. */}
+          {/* Password managers store the new password under this name, and browsers warn if it is missing. */}
           <input type="text" autoComplete="username" value={username} readOnly hidden />
           <PasswordInput
             label="Current password"

@@ -1,4 +1,4 @@
-/** The agents of a pool as they are now, and the tokens by which they come in; of a pool of an organization or of the site. */
+/** The agents of a pool and their tokens, for pools of an organization and of the site. */
 import { Badge, Button } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -16,10 +16,10 @@ const colours: Readonly<Record<string, string>> = { idle: "teal", busy: "blue", 
 
 interface PoolAgentsProps {
   readonly query: UseQueryResult<{ readonly data: readonly Resource<"agents">[] }>;
-  readonly mayUpdate: boolean;
+  readonly canUpdate: boolean;
 }
 
-export function PoolAgents({ query, mayUpdate }: PoolAgentsProps) {
+export function PoolAgents({ query, canUpdate }: PoolAgentsProps) {
   return (
     <Section title="Agents" about="Updates live.">
       <Asked query={query} loading={<LoadingRows rows={4} />}>
@@ -46,7 +46,7 @@ export function PoolAgents({ query, mayUpdate }: PoolAgentsProps) {
                 { title: "IP address", isExtra: true, cell: ({ attributes }) => attributes["ip-address"] },
                 { title: "Installed versions", isExtra: true, cell: ({ attributes }) => enginesOf(attributes.engines) },
                 { title: "Agent version", isExtra: true, cell: ({ attributes }) => attributes.version },
-                { title: "Actions", width: 1, cell: (agent) => mayUpdate && <Forget agent={agent} /> },
+                { title: "Actions", width: 1, cell: (agent) => canUpdate && <Forget agent={agent} /> },
               ]}
             />
           )
@@ -79,7 +79,6 @@ function Forget({ agent: { id, attributes } }: { readonly agent: Resource<"agent
 
 interface PoolTokensProps {
   readonly query: UseQueryResult<{ readonly data: readonly Token[] }>;
-  /** By which one is made. */
   readonly children: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** Where things run by default, and the pool where that is by agents: for an organization and a project alike. */
+/** The default execution mode, and its agent pool, of an organization or a project. */
 import { Select, type SelectProps } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { askingWhole } from "../../api/queries.ts";
@@ -8,7 +8,6 @@ interface PoolSelectProps extends Pick<SelectProps, "description" | "disabled" |
   readonly organization: string;
 }
 
-/** Every pool of the organization. */
 export function PoolSelect({ organization, ...field }: PoolSelectProps) {
   const pools = useQuery(
     askingWhole("GET /organizations/{organization_name}/agent-pools", { path: { organization_name: organization } }),
@@ -34,7 +33,7 @@ interface DefaultExecutionProps {
   readonly organization: string;
   readonly label: string;
   readonly description: string;
-  /** What following somebody else is called, where that can be chosen. */
+  /** The label for following the parent's default, if that can be chosen. */
   readonly follows?: string;
   readonly disabled?: boolean;
 }

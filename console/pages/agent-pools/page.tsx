@@ -1,4 +1,4 @@
-/** Pools of agents, with how many are there now. */
+/** The agent pools of an organization, with the number of connected agents. */
 import { Button, Checkbox, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";

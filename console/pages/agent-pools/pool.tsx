@@ -1,4 +1,4 @@
-/** A pool: its agents as they are now, its tokens, whom it serves, and how to start an agent. */
+/** An agent pool: its agents, tokens and scope, and how to start an agent. */
 import { TextInput, Radio, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -19,7 +19,7 @@ export default function AgentPoolPage() {
   const { organization, pool: id } = useParams({ from: "/inside/$organization/agent-pools/$pool" });
   const query = useQuery(agentPool(id));
   const rights = useRights(organization);
-  const mayUpdate = rights?.["can-update-agent-pools"] === true;
+  const canUpdate = rights?.["can-update-agent-pools"] === true;
   return (
     <Page
       title={query.data?.data.attributes.name ?? " "}
@@ -31,10 +31,10 @@ export default function AgentPoolPage() {
       <Asked query={query}>
         {(answer) => (
           <>
-            <Agents poolId={id} mayUpdate={mayUpdate} />
-            {mayUpdate && <Tokens pool={answer.data} />}
-            <Serves organization={organization} answer={answer} mayUpdate={mayUpdate} />
-            {mayUpdate && <Settings key={id} organization={organization} answer={answer} />}
+            <Agents poolId={id} canUpdate={canUpdate} />
+            {canUpdate && <Tokens pool={answer.data} />}
+            <Serves organization={organization} answer={answer} canUpdate={canUpdate} />
+            {canUpdate && <Settings key={id} organization={organization} answer={answer} />}
           </>
         )}
       </Asked>
@@ -42,12 +42,12 @@ export default function AgentPoolPage() {
   );
 }
 
-function Agents({ poolId, mayUpdate }: { readonly poolId: string; readonly mayUpdate: boolean }) {
+function Agents({ poolId, canUpdate }: { readonly poolId: string; readonly canUpdate: boolean }) {
   const query = useQuery({
     ...agents(poolId),
     refetchInterval: liveMs,
   });
-  return <PoolAgents query={query} mayUpdate={mayUpdate} />;
+  return <PoolAgents query={query} canUpdate={canUpdate} />;
 }
 
 function Tokens({ pool }: { readonly pool: PoolAnswer["data"] }) {
@@ -105,7 +105,7 @@ export type PoolAnswer = Answer<"GET /agent-pools/{agent_pool_id}">;
 interface ServesProps {
   readonly organization: string;
   readonly answer: PoolAnswer;
-  readonly mayUpdate: boolean;
+  readonly canUpdate: boolean;
 }
 
 const lists = {
@@ -114,7 +114,7 @@ const lists = {
   "excluded-workspaces": { kind: "workspaces", label: "Excluded workspaces" },
 } as const;
 
-export function Serves({ organization, answer, mayUpdate }: ServesProps) {
+export function Serves({ organization, answer, canUpdate }: ServesProps) {
   const { data: pool, etag } = answer;
   const isForAll = pool.attributes["organization-scoped"];
   const change = useAction("PATCH /agent-pools/{agent_pool_id}", { done: "Saved the scope." });
@@ -133,8 +133,8 @@ export function Serves({ organization, answer, mayUpdate }: ServesProps) {
         onChange={(value) => send({ attributes: { "organization-scoped": value === "all" } })}
       >
         <Stack gap={6}>
-          <Radio value="all" disabled={!mayUpdate} label="All workspaces, except the excluded ones" />
-          <Radio value="some" disabled={!mayUpdate} label="Selected projects and workspaces" />
+          <Radio value="all" disabled={!canUpdate} label="All workspaces, except the excluded ones" />
+          <Radio value="some" disabled={!canUpdate} label="Selected projects and workspaces" />
         </Stack>
       </Radio.Group>
       {shown.map((name) => {
@@ -153,7 +153,7 @@ export function Serves({ organization, answer, mayUpdate }: ServesProps) {
               label={label}
               chosen={ids.map((id) => ({ id, name: includedIn(answer, kind, id)?.attributes.name }))}
               change={
-                mayUpdate
+                canUpdate
                   ? { onAdd: (id) => keep([...ids, id]), onRemove: (id) => keep(ids.filter((one) => one !== id)) }
                   : undefined
               }

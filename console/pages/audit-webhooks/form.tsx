@@ -1,4 +1,4 @@
-/** One form for a new webhook of the audit log and for an existing one. The server tests a URL before it is enabled. */
+/** One form to create or edit an audit webhook. The server tests a URL before it is enabled. */
 import { Checkbox, Stack, Switch, TagsInput, TextInput } from "@mantine/core";
 import { changesIn, useDraft, type Draft, MakeOrSave } from "../../components/forms.tsx";
 import { SigningToken } from "../../deliveries/told.tsx";
@@ -14,7 +14,6 @@ interface WebhookFormProps {
 interface Values {
   readonly name: string;
   readonly url: string;
-  /** Empty where it stays as it is. */
   readonly token: string;
   readonly events: readonly string[];
   readonly "lock-held-longer-than": string;
@@ -113,7 +112,7 @@ export type Webhook = Resource<"audit-webhooks">;
 
 export const lockHeld = "lock.held";
 
-/** What most people want of them; the rest is chosen by the name of its action. */
+/** The common choices; all others are chosen by the name of the action. */
 export const usualEvents: readonly { readonly value: string; readonly label: string; readonly about: string }[] = [
   {
     value: "access.changed",
@@ -129,7 +128,6 @@ export const othersOf = (events: readonly string[]): string[] => events.filter((
 
 const kinds = [...new Set(auditActions.map((action) => action.slice(0, action.indexOf("."))))];
 
-/** All of a kind first, then each action. */
 export const otherChoices: readonly string[] = [...kinds.map((kind) => `${kind}.*`), ...auditActions];
 
 export function wordsOf(events: readonly string[]): string {

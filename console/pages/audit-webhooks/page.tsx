@@ -1,4 +1,4 @@
-/** Webhooks of the audit log: systems of the organization's own that receive its events as they happen. */
+/** Audit webhooks: external systems that receive the organization's audit events. */
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";

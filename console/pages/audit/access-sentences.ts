@@ -1,4 +1,4 @@
-/** Sentences of events about access: grants of teams, and who is in a team, with levels and expiry. */
+/** Sentences of events about access: team grants and memberships, with levels and expiry. */
 import {
   type EventParts,
   expires,
@@ -10,12 +10,12 @@ import {
   type Sentence,
 } from "./event-parts.ts";
 
-function grantOf(event: EventParts): { team: Part; place: Part; level: string } {
+function grantOf(event: EventParts): { team: Part; target: Part; level: string } {
   const { team, project, workspace } = event.facts;
-  return { team: event.thing(team), place: event.thing(project ?? workspace), level: levelOf(event.facts) };
+  return { team: event.thing(team), target: event.thing(project ?? workspace), level: levelOf(event.facts) };
 }
 
-/** Permission by permission, as a grant on a project or on a workspace has them. The second name of one that has two is left out. */
+/** Permissions of a custom grant. Of a permission with two names, the second is omitted. */
 function permissionsOf(facts: Facts): [name: string, value: string | boolean][] {
   const { "project-access": onProject, "workspace-access": onWorkspaces, ...own } = facts;
   const all = onProject === undefined ? own : { ...onProject, ...onWorkspaces };
@@ -23,7 +23,6 @@ function permissionsOf(facts: Facts): [name: string, value: string | boolean][] 
   return Object.entries<string | boolean>(all).filter(([name]) => !others.includes(name));
 }
 
-/** "runs: apply", "locking", "no locking". */
 const permissionText = ([name, value]: [string, string | boolean]): string =>
   typeof value === "string" ? `${name}: ${value}` : value ? name : `no ${name}`;
 
@@ -35,35 +34,35 @@ function levelOf(facts: Facts): string {
 }
 
 const granted: Sentence = (event) => {
-  const { team, place, level } = grantOf(event);
-  return ["granted ", team, ` ${level} on `, place, until(event.after["expires-at"]), quoted(event.after["reason"])];
+  const { team, target, level } = grantOf(event);
+  return ["granted ", team, ` ${level} on `, target, until(event.after["expires-at"]), quoted(event.after["reason"])];
 };
 
 const regranted: Sentence = (event) => {
-  const { team, place, level } = grantOf(event);
+  const { team, target, level } = grantOf(event);
   const { before, after } = event;
   const [end, reason] = [after["expires-at"], quoted(after["reason"])];
   if (before["access"] !== after["access"])
-    return ["changed ", team, ` from ${levelOf(before)} to ${level} on `, place, until(end), reason];
+    return ["changed ", team, ` from ${levelOf(before)} to ${level} on `, target, until(end), reason];
   const old = new Map(permissionsOf(before));
   const changed = permissionsOf(after).filter(([name, value]) => old.get(name) !== value);
   if (changed.length > 0) {
     const permissions = changed.map(permissionText).join(", ");
-    return ["changed the access of ", team, " on ", place, ` to ${permissions}`, until(end), reason];
+    return ["changed the access of ", team, " on ", target, ` to ${permissions}`, until(end), reason];
   }
   if (before["expires-at"] !== end)
-    return ["changed the expiry of ", team, `: ${after["access"]} on `, place, expires(end), reason];
-  return ["changed the reason for the access of ", team, `: ${after["access"]} on `, place, until(end), reason];
+    return ["changed the expiry of ", team, `: ${after["access"]} on `, target, expires(end), reason];
+  return ["changed the reason for the access of ", team, `: ${after["access"]} on `, target, until(end), reason];
 };
 
 const revoked: Sentence = (event) => {
-  const { team, place, level } = grantOf(event);
-  return [`revoked ${level} on `, place, " from ", team];
+  const { team, target, level } = grantOf(event);
+  return [`revoked ${level} on `, target, " from ", team];
 };
 
 const expired: Sentence = (event) => {
-  const { team, place, level } = grantOf(event);
-  return ["removed expired access of ", team, `: ${level} on `, place];
+  const { team, target, level } = grantOf(event);
+  return ["removed expired access of ", team, `: ${level} on `, target];
 };
 
 interface Member {
@@ -77,7 +76,7 @@ const nameOf = (event: EventParts, { username, membership }: Member): Part =>
   username === null ? event.thing(membership) : { name: username };
 const membersOf = (event: EventParts): Part[] => listOf(membersIn(event).map((member) => nameOf(event, member)));
 
-/** "bo and kim to on-call until 19:00"; "bo until 19:00 and kim until 22:00 to on-call" where each has an end of its own. */
+/** "bo and kim to on-call until 19:00"; "bo until 19:00 and kim until 22:00 to on-call" if the expiries differ. */
 function withEnds(event: EventParts, joint: string, ended: typeof until): Part[] {
   const members = membersIn(event);
   const ends = new Set(members.map((member) => member["expires-at"] ?? null));
@@ -86,7 +85,7 @@ function withEnds(event: EventParts, joint: string, ended: typeof until): Part[]
   return [...listOf(each), joint, event.subject];
 }
 
-/** With the access that ended with it: ", which had write on Payments and members bo and kim". */
+/** Names the access that ended with it: ", which had write on Payments and members bo and kim". */
 const deletedTeam: Sentence = (event) => {
   const { grants = [], members = [] } = event.before;
   const held = (grants as Facts[]).map(({ access, project, workspace }) => [

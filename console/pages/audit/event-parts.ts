@@ -1,14 +1,13 @@
-/** The parts of an event from which its sentence is made: its subject, the things that it mentions, its facts. */
+/** The parts of an event that its sentence is built from: subject, related resources and attributes. */
 import { changesOf, kindOf, pageOf, timeOf, type Event, type Thing } from "./words.ts";
 
-/** Plain text, or the name of a thing, with its page where it has one. */
 export type Part = string | { readonly name: string; readonly to?: string | undefined };
 
 export type Sentence = (event: EventParts) => readonly Part[];
 
 export type Facts = Readonly<Record<string, any>>;
 
-/** What things of a type belong to, by types; the server names a subject's owner before all else that an event mentions. */
+/** The types of a resource's owner; the server lists the owner first among the related resources. */
 const ownerTypes: Readonly<Record<string, readonly string[]>> = {
   vars: ["workspaces", "varsets"],
   agents: ["agent-pools"],
@@ -34,7 +33,7 @@ export class EventParts {
   readonly verb: string;
   readonly before: Facts;
   readonly after: Facts;
-  /** Those after the event; of a deletion, those before. */
+  /** The attributes after the event; of a deletion, those before. */
   readonly facts: Facts;
   readonly #organization: string;
   readonly #event: Event;
@@ -50,7 +49,6 @@ export class EventParts {
     this.facts = after ?? before ?? {};
   }
 
-  /** A thing that the event mentions, by its id. */
   thing(id: string | null | undefined): Part {
     const found = this.#event.attributes.related.find((each) => each.id === id);
     return found === undefined ? { name: id ?? "–" } : this.#linked(found);
@@ -60,22 +58,20 @@ export class EventParts {
     return listOf((ids ?? []).map((id) => this.thing(id)));
   }
 
-  /** The subject's name; its id where it has none. */
   get subject(): Part {
     const { "subject-id": id, "subject-name": fullName } = this.#event.attributes;
     if (fullName === null) return { name: id };
-    // A run is known by its message, which may be a whole commit message.
+    // A run is named by its message, which may be a whole commit message.
     const name = fullName.split("\n", 1)[0]!;
     const isGone = this.#event.attributes.related.some((each) => each.id === id && each.deleted);
     return this.#linked({ type: this.type, id, name, deleted: isGone || this.verb === "delete" });
   }
 
-  /** What was deleted has no page any more. */
   #linked(thing: Thing): Part {
     return thing.deleted ? { name: thing.name } : { name: thing.name, to: pageOf(this.#organization, thing) };
   }
 
-  /** "variable region", "run Open the peering"; "the plan of run …", "a configuration version" of what has no name but an owner. */
+  /** "variable region", "run Open the peering"; "the plan of run …" for resources without a name. */
   get named(): Part[] {
     const { serial } = this.facts;
     if (this.type === "state-versions" && serial !== undefined) return [`${this.kind} `, { name: String(serial) }];
@@ -91,12 +87,11 @@ export class EventParts {
     return kindOf(this.type);
   }
 
-  /** What the subject belongs to, such as the workspace of a run. */
   get owner(): Part | undefined {
     return this.#first(ownerTypes[this.type] ?? []);
   }
 
-  /** " in billing-eu", of what belongs to something; " for on-call" where that is a team. */
+  /** " in billing-eu", or " for on-call" if the owner is a team. */
   in(preposition?: string): Part[] {
     const owner = this.#firstOf(ownerTypes[this.type] ?? []);
     if (owner === undefined) return [];
@@ -114,7 +109,6 @@ export class EventParts {
     return found && this.#linked({ ...found, name: found.name.split("\n", 1)[0]! });
   }
 
-  /** Attributes that are other than before. */
   get changed(): string[] {
     return changesOf(this.#event).map(({ name }) => name);
   }

@@ -1,4 +1,4 @@
-/** The filters of an audit log: labelled fields and quick time ranges, all of them in the address. */
+/** The filters of an audit log: fields and quick time ranges, all of them in the address. */
 import { Autocomplete, Button, Group, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState, type ReactNode } from "react";
@@ -11,7 +11,6 @@ import { SearchInput } from "../../ui/inputs.tsx";
 import classes from "./timeline.module.css";
 import { kindOf } from "./words.ts";
 
-/** In days. */
 const ranges: Readonly<Record<string, number>> = { "1h": 1 / 24, "24h": 1, "7d": 7 };
 const rangeLabels = [
   { value: "", label: "All time" },
@@ -32,7 +31,7 @@ export const noFilters: Search = {
   until: undefined,
 };
 
-/** An address that only has times is a custom range, too. */
+/** An address with times but no range is a custom range. */
 const rangeOf = ({ range, since, until }: Search): string => range ?? (since || until ? "custom" : "");
 
 export interface Subject {
@@ -40,7 +39,7 @@ export interface Subject {
   readonly id: string;
 }
 
-/** The filters in the address, as parameters of the API. A quick range begins where it did when it was chosen, so that pages fit together. */
+/** The filters as parameters of the API. A quick range keeps its start, so that pages stay consistent. */
 export function useFilters(search: Search, subject?: Subject): Record<string, string> {
   const range = rangeOf(search);
   const begin = useMemo(() => {
@@ -63,9 +62,8 @@ interface FiltersProps {
   readonly organization: string;
   readonly search: Search;
   readonly set: (changes: Search) => void;
-  /** Where the log of one thing is shown, that thing is not a filter. */
+  /** True in the log of one resource, which can't be filtered by resource. */
   readonly isOfOne: boolean;
-  /** Names of actors that the log has shown. */
   readonly known: ReadonlyMap<string, string>;
   readonly actions: ReactNode;
 }
@@ -146,7 +144,7 @@ interface ActorSelectProps extends Pick<FiltersProps, "organization" | "known" |
   readonly value: string | undefined;
 }
 
-/** People and teams are only asked for when somebody opens the list; the name of the chosen one is in the log. */
+/** People and teams are loaded when the list is opened; the name of the selected one is in the log. */
 function ActorSelect({ organization, known, value, set }: ActorSelectProps) {
   const [isOpened, setOpened] = useState(false);
   const actors = useActors(organization, isOpened);

@@ -1,9 +1,7 @@
-/** An event as a sentence: what its actor did, with the names of the things that it is about. */
+/** The sentence of an event: what its actor did, with the names of the resources. */
 import { EventParts, expires, type Facts, listOf, quoted, until, type Part, type Sentence } from "./event-parts.ts";
 import { accessSentences, deletedProject, memberSentences } from "./access-sentences.ts";
 import { type Event, spanOf } from "./words.ts";
-
-// --- tags, sets, moves
 
 const tagsOf = ({ facts }: EventParts): Part[] => listOf((facts["tags"] ?? []).map((name: string) => ({ name })));
 
@@ -27,7 +25,6 @@ const moved: Sentence = (event) => {
   return ["moved ", ...listOf(workspaces.map(({ name }) => ({ name }))), ...origin, " to ", event.subject];
 };
 
-/** Sets of projects or workspaces that something is added to or taken from. */
 const linked =
   (verb: string, preposition: string): Sentence =>
   (event) => {
@@ -49,8 +46,6 @@ const consumers: Sentence = (event) => {
     event.subject,
   ];
 };
-
-// --- workspaces, runs and states
 
 const lockSentences: Record<string, Sentence> = {
   lock: ({ subject, after }) => ["locked ", subject, until(after["lock-expires-at"]), quoted(after["reason"])],
@@ -110,8 +105,6 @@ const stateSentences: Record<string, Sentence> = {
   delete: (event) => ["deleted state version ", { name: String(event.before["serial"] ?? "") }, ...event.in("of")],
 };
 
-// --- tokens and people
-
 const holderOf = (event: EventParts): Part[] =>
   event.facts["holder"] ? [" of ", event.thing(event.facts["holder"])] : [];
 const token = (event: EventParts): Part[] => (event.facts["description"] ? [`token `, event.subject] : ["the token"]);
@@ -132,7 +125,6 @@ const retention: Sentence = (event) => {
   return ["set the retention policy", ...ofOwner(event), days ? ` to ${days} days` : " to keep everything"];
 };
 
-/** Sentences of actions whose verb alone does not say enough; by action. */
 const sentences: Readonly<Record<string, Sentence>> = {
   ...under("team-projects", accessSentences),
   ...under("team-workspaces", accessSentences),

@@ -1,4 +1,4 @@
-/** The log as a timeline, newest first, day by day: a sentence for each event, and what changed when it is opened. */
+/** The audit log as a timeline, newest first, by day: a sentence for each event, and its changes when expanded. */
 import { Anchor, Box, Button, Stack, Table, Text, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";

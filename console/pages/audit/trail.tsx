@@ -1,4 +1,4 @@
-/** The audit log of an organization, of a project or of a workspace, with its filters in the address. */
+/** The audit log of an organization, project or workspace, with its filters in the address. */
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { addressOf, call, type Answer } from "../../api/client.ts";
@@ -15,7 +15,6 @@ import { ProjectFrame } from "../projects/frame.tsx";
 
 export interface AuditTrailProps {
   readonly organization: string;
-  /** Only of this thing. */
   readonly subject?: Subject;
 }
 

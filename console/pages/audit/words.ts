@@ -1,11 +1,11 @@
-/** The words of an event's parts: kinds of things, names, times, and what changed. */
+/** Words for the parts of an event: types, names, times and changed attributes. */
 import type { Resources } from "../../api/schema.gen.ts";
 import { paths } from "../../paths.ts";
 import { serverNow } from "../../now.ts";
 
 export type Event = { readonly id: string; readonly attributes: Resources["audit-events"]["attributes"] };
 
-/** Where people say another word than the API. */
+/** Where the common word differs from the API's. */
 const kinds: Readonly<Record<string, string>> = {
   vars: "variable",
   varsets: "variable set",
@@ -24,7 +24,6 @@ const kinds: Readonly<Record<string, string>> = {
   "assessment-results": "health assessment",
 };
 
-/** "workspace", of `workspaces`. */
 export const kindOf = (type: string): string =>
   kinds[type] ??
   type
@@ -32,7 +31,7 @@ export const kindOf = (type: string): string =>
     .replace(/(?<!s)s$/, "")
     .replaceAll("-", " ");
 
-/** Background jobs and the command line act as the operator. */
+/** Background jobs and the CLI act as the operator. */
 export const actorOf = ({ attributes }: Event): string =>
   attributes["actor-kind"] === "operator" ? "System" : attributes["actor-name"];
 
@@ -60,13 +59,11 @@ export function timeOf(instant: string, now = serverNow()): string {
 
 const dayMs = 86_400_000;
 const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
-/** "90 days"; of less than a day, in minutes. */
 export const spanOf = (ms: number): string =>
   ms < dayMs ? countOf(Math.round(ms / 60_000), "minute") : countOf(Math.round(ms / dayMs), "day");
 
 export type Thing = Resources["audit-events"]["attributes"]["related"][number];
 
-/** Where a thing is shown, if it has a page. */
 export function pageOf(organization: string, { type, id, name }: Thing): string | undefined {
   const pages: Record<string, string | undefined> = {
     workspaces: paths.workspace(organization, name),
@@ -87,7 +84,7 @@ export interface Change {
 const textOf = (value: unknown): string | undefined =>
   value === undefined || value === null ? undefined : typeof value === "string" ? value : JSON.stringify(value);
 
-/** Attribute by attribute; of what was created or deleted, everything it had. Ids have their names beside them. */
+/** The changed attributes; of a created or deleted resource, all of them. Ids are shown with their names. */
 export function changesOf({ attributes: { before, after, related } }: Event): Change[] {
   const [old, now] = [before, after] as (Record<string, unknown> | null)[];
   const byId = new Map(related.map((thing) => [thing.id, thing.name]));

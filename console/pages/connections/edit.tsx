@@ -1,4 +1,4 @@
-/** A connection as it is: its name, another token of the provider, which projects may use it, and a new secret for its webhooks. */
+/** Edits a connection: its name, token, projects, and webhook secret. */
 import { Button, Checkbox, PasswordInput, Stack, TextInput, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -79,7 +79,7 @@ function Settings({
   );
 }
 
-/** Each choice is saved at once, on the version that was seen. */
+/** Each choice is saved immediately, conditional on the version that was read. */
 function Scope({ organization, answer }: { readonly organization: string; readonly answer: ClientAnswer }) {
   const { data, etag } = answer;
   const isForAll = data.attributes["organization-scoped"];

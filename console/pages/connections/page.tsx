@@ -1,4 +1,4 @@
-/** Connections to version control: where repositories are, and the token with which they are read. */
+/** Connections to version control providers. */
 import { Button, Group, PasswordInput, Select, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
@@ -26,14 +26,14 @@ export default function ConnectionsPage() {
   const { search, set } = useAddress();
   const leave = () => set({ edit: undefined });
   const rights = useRights(organization);
-  const mayUpdate = rights?.["can-update-oauth"];
+  const canUpdate = rights?.["can-update-oauth"];
   const query = useQuery(connections(organization, search));
   return (
     <Page
       title="Version control"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
       about="Connections to your Git providers. Workspaces use them to follow a repository."
-      actions={mayUpdate && <Button onClick={open}>New connection</Button>}
+      actions={canUpdate && <Button onClick={open}>New connection</Button>}
     >
       <List
         one="connection"
@@ -59,10 +59,10 @@ export default function ConnectionsPage() {
             },
           },
           { title: "Created", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
-          { title: "Actions", width: 1, cell: (client) => mayUpdate && <Actions client={client} /> },
+          { title: "Actions", width: 1, cell: (client) => canUpdate && <Actions client={client} /> },
         ]}
       />
-      <FormDialog opened={mayUpdate === true && search["edit"] !== undefined} onClose={leave} title="Edit connection">
+      <FormDialog opened={canUpdate === true && search["edit"] !== undefined} onClose={leave} title="Edit connection">
         <EditConnection organization={organization} id={search["edit"] ?? ""} onClose={leave} />
       </FormDialog>
       <FormDialog opened={opened} onClose={close} title="New connection">

@@ -1,4 +1,4 @@
-/** The providers that can be connected, each with the addresses of its public service where it has one. */
+/** The supported providers, with the URLs of their public services. */
 
 import type { Attributes } from "../../api/client.ts";
 
@@ -7,7 +7,6 @@ export interface ProviderChoice {
   readonly label: string;
   readonly api: string;
   readonly http: string;
-  /** What is to be known of its addresses. */
   readonly about?: string;
 }
 

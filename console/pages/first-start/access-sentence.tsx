@@ -1,4 +1,4 @@
-/** Says which teams will have access to a new workspace: those that have access to its project. */
+/** Shows which teams will have access to a new workspace: those with access to its project. */
 import { Anchor, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../../api/client.ts";
@@ -11,7 +11,7 @@ type Explanation = Resource<"access-explanations">;
 
 const namedMax = 2;
 
-/** "network-ops (write)"; teams whose access is not a level on the project stand without one. */
+/** "network-ops (write)"; without a level for teams that have none on the project. */
 function teamOf({ attributes }: Explanation): string {
   const sources = Object.values(attributes.permissions).flatMap((each) => each["given-by"]);
   const level = sources.find(({ kind }) => kind === "team-project")?.level;
@@ -20,7 +20,6 @@ function teamOf({ attributes }: Explanation): string {
 
 const isOwners = ({ attributes }: Explanation) => attributes["subject-name"] === "owners";
 
-/** "owners, network-ops (write) and 3 more teams" */
 function teamsText(teams: readonly Explanation[], total: number): string {
   const ordered = [...teams.filter(isOwners), ...teams.filter((team) => !isOwners(team))].map(teamOf);
   const shown = total <= namedMax + 1 ? ordered : ordered.slice(0, namedMax);
@@ -41,7 +40,7 @@ export function AccessSentence({ organization, project }: AccessSentenceProps) {
       query: { "page[size]": 20 },
     }),
   );
-  // In a tab of its own: the form beside it may be half filled.
+  // In a new tab: the form may be half filled.
   const link = (
     <Anchor inherit href={`${prefix}${paths.projectAccess(organization, project.id)}`} target="_blank">
       See who has access

@@ -1,4 +1,4 @@
-/** What to paste, so that Terraform or OpenTofu keeps its state here: by the address at which this page was reached. */
+/** Builds the `cloud` block and CLI configuration for the address at which this page was opened. */
 
 export interface Place {
   readonly origin: string;
@@ -6,19 +6,19 @@ export interface Place {
   readonly workspace: string;
 }
 
-/** A name of one's own choice stands for a service that is reached without TLS: the CLI looks hosts up by HTTPS alone. */
+/** The CLI discovers hosts only over HTTPS, so a server without TLS is configured under a made-up name. */
 export const nameOverHttp = "cadastre.internal";
 
 export const isOverHttps = ({ origin }: Pick<Place, "origin">): boolean => origin.startsWith("https:");
-export const hostnameOf = (place: Pick<Place, "origin">): string =>
-  isOverHttps(place) ? new URL(place.origin).host : nameOverHttp;
+export const hostnameOf = (values: Pick<Place, "origin">): string =>
+  isOverHttps(values) ? new URL(values.origin).host : nameOverHttp;
 
-export const cloudBlock = (place: Place): string => `terraform {
+export const cloudBlock = (values: Place): string => `terraform {
   cloud {
-    hostname     = "${hostnameOf(place)}"
-    organization = "${place.organization}"
+    hostname     = "${hostnameOf(values)}"
+    organization = "${values.organization}"
     workspaces {
-      name = "${place.workspace}"
+      name = "${values.workspace}"
     }
   }
 }`;
@@ -29,11 +29,11 @@ export const firstResource = `resource "terraform_data" "first" {
 
 const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
 
-/** The CLI's own configuration: the token, and over HTTP also where the services are. */
-export function cliConfiguration(place: Place, token: string): string {
-  const credentials = `credentials "${hostnameOf(place)}" {\n  token = "${token}"\n}`;
-  if (isOverHttps(place)) return credentials;
-  const lines = services.map((name) => `    ${`"${name}"`.padEnd(10)} = "${place.origin}/api/v2/"`);
+/** The CLI configuration file: the token and, over HTTP, also the service URLs. */
+export function cliConfiguration(values: Place, token: string): string {
+  const credentials = `credentials "${hostnameOf(values)}" {\n  token = "${token}"\n}`;
+  if (isOverHttps(values)) return credentials;
+  const lines = services.map((name) => `    ${`"${name}"`.padEnd(10)} = "${values.origin}/api/v2/"`);
   return `host "${nameOverHttp}" {\n  services = {\n${lines.join("\n")}\n  }\n}\n${credentials}`;
 }
 

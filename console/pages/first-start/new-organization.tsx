@@ -1,4 +1,4 @@
-/** Creates an organization: the first step of a first start, and any further one. */
+/** Creates an organization; also the first step of the first start. */
 import { Box, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { account } from "../../api/queries.ts";

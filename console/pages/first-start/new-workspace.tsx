@@ -1,4 +1,4 @@
-/** Creates a workspace in a project; on a first start the project comes first. The choice of the project is in the address. */
+/** Creates a workspace in a project, whose id is in the address; on the first start it creates the project first. */
 import { Box, Select, Stack, Text, Textarea, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
@@ -79,8 +79,8 @@ const canCreateIn = (project: Resource<"projects"> | undefined): boolean =>
   project?.attributes.permissions["can-create-workspace"] === true;
 
 /**
- * The project in the address; else the organization's default one; else the first in which a workspace can be created. While another
- * one is read, it is still the previous one, so that the form stays and keeps what was typed.
+ * The project in the address; else the organization's default project; else the first in which the caller can create a workspace. While
+ * another one loads, the previous one stays, so that the form keeps its values.
  */
 function useChosenProject(organization: string, first: Resource<"projects"> | undefined) {
   const { search } = useAddress();
@@ -147,7 +147,7 @@ function ProjectSelect({ organization, chosen }: ProjectSelectProps) {
       searchValue={typed}
       onSearchChange={setTyped}
       nothingFoundMessage={`No projects match “${typed}”`}
-      // The server has searched.
+      // The server has already filtered.
       filter={({ options }) => options}
     />
   );
@@ -160,7 +160,7 @@ const modes = [
 ];
 
 interface WorkspaceFormProps extends ProjectSelectProps {
-  /** Another project is being read; nothing can be sent until it is there. */
+  /** True while another project loads; the form can't be sent until then. */
   readonly isChanging: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The last step: the `cloud` block of a workspace, a token for it, and waiting for its first state. */
+/** The last step of the first start: the `cloud` block, a token, and waiting for the first state. */
 import { Alert, Button, Group, Loader, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -21,7 +21,7 @@ export default function StartPage() {
   const { organization, workspace } = useParams({ from: "/inside/$organization/workspaces/$workspace" });
   const { search } = useAddress();
   const [token, setToken] = useState<string>();
-  const place = { origin: location.origin, organization, workspace };
+  const values = { origin: location.origin, organization, workspace };
   const query = useQuery({
     ...workspaceNamed(organization, workspace),
     refetchInterval: ({ state }) => (state.data?.data.relationships["current-state-version"]?.data ? false : everyMs),
@@ -50,20 +50,20 @@ export default function StartPage() {
         <Section
           title="2. Configure the CLI"
           about={
-            isOverHttps(place) ? (
+            isOverHttps(values) ? (
               <>
                 Save this as <code>cadastre.tfrc</code> next to your configuration. Don't commit it.
               </>
             ) : (
               <>
                 Save this as <code>cadastre.tfrc</code>. This server has no TLS and the CLI discovers hosts over HTTPS
-                only, so the file also lists the services of <code>{hostnameOf(place)}</code>. Without TLS, tokens and
+                only, so the file also lists the services of <code>{hostnameOf(values)}</code>. Without TLS, tokens and
                 states can be read on the network: use this on one machine only.
               </>
             )
           }
         >
-          <CodeToCopy label="cadastre.tfrc" text={cliConfiguration(place, token ?? "YOUR TOKEN")} />
+          <CodeToCopy label="cadastre.tfrc" text={cliConfiguration(values, token ?? "YOUR TOKEN")} />
         </Section>
         <Section
           title="3. Add the cloud block"
@@ -73,7 +73,7 @@ export default function StartPage() {
             </>
           }
         >
-          <CodeToCopy label="Cloud block" text={cloudBlock(place)} />
+          <CodeToCopy label="Cloud block" text={cloudBlock(values)} />
           <CodeToCopy label="Example resource" text={firstResource} />
         </Section>
         <Section title="4. Apply" about="With OpenTofu, use tofu instead of terraform.">

@@ -1,4 +1,4 @@
-/** From nothing to the first state in four steps: where one is, and what is still to come. */
+/** Progress through the four steps of the first start. */
 import { Group, Text, ThemeIcon } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
 

@@ -1,4 +1,4 @@
-/** The level, expiry and reason of a grant; and below them what it would change. */
+/** The level, expiry and reason of a grant, with a preview of its effects. */
 import { Alert, Checkbox, Group, Input, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useId, useState } from "react";
@@ -9,7 +9,6 @@ import type { ThingKind } from "../../access/words.ts";
 import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
 
-/** A record of team access, of either kind. */
 export interface RecordDocument {
   readonly id: string;
   readonly attributes: Readonly<Record<string, any>> & { readonly access: string };
@@ -20,8 +19,8 @@ interface GrantFormProps {
   readonly organization: string;
   readonly kind: ThingKind;
   readonly teamId: string;
-  readonly placeId: string;
-  readonly names: { readonly team: string; readonly place: string };
+  readonly targetId: string;
+  readonly names: { readonly team: string; readonly target: string };
   readonly record: RecordDocument | undefined;
   readonly after: () => void;
 }
@@ -45,11 +44,11 @@ function draftOf(kind: ThingKind, record: RecordDocument | undefined): Draft {
   };
 }
 
-/** An end after a time is counted from the moment of this call. */
-const changeOf = ({ kind, placeId, teamId, record }: GrantFormProps, { level, chosen, expiry, reason }: Draft) =>
+/** A relative expiry is counted from the time of this call. */
+const changeOf = ({ kind, targetId, teamId, record }: GrantFormProps, { level, chosen, expiry, reason }: Draft) =>
   giving(
     kind,
-    placeId,
+    targetId,
     teamId,
     {
       access: level,
@@ -66,7 +65,7 @@ export function GrantForm(props: GrantFormProps) {
   const [faults, setFaults] = useState<FieldFaults>({});
   const [settled] = useDebouncedValue(draft, soonMs);
   const [asked, setAsked] = useState(() => ({ draft, change: changeOf(props, draft) }));
-  // Asked once for each draft: the moment of "in 1 hour" is another one at every look.
+  // Computed once for each draft: "in 1 hour" would differ on every render.
   if (asked.draft !== settled && expiryFault(settled.expiry) === undefined)
     setAsked({ draft: settled, change: changeOf(props, settled) });
   const set = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes });
@@ -94,7 +93,7 @@ export function GrantForm(props: GrantFormProps) {
       {record && draft.expiry !== null && (
         <Alert color="yellow" variant="light" p="xs" role="note">
           This replaces the {record.attributes.access} that {names.team} has now. When it expires, nothing is restored:{" "}
-          {names.team} then has no access to {names.place} from this grant.
+          {names.team} then has no access to {names.target} from this grant.
         </Alert>
       )}
       <Preview
@@ -105,7 +104,7 @@ export function GrantForm(props: GrantFormProps) {
         onFaults={setFaults}
         isSettling={draft !== asked.draft || expiryFault(draft.expiry) !== undefined}
         verb={record ? "Change grant" : "Grant access"}
-        done={`${names.team} now has ${draft.level} on ${names.place}.`}
+        done={`${names.team} now has ${draft.level} on ${names.target}.`}
         after={after}
         onCancel={after}
       />
@@ -121,7 +120,7 @@ interface LevelInputProps {
   readonly onChange: (level: string) => void;
 }
 
-/** All levels side by side, so that each is one click away; what the chosen one allows stands below. */
+/** All levels side by side, one click each, with a description of the selected one. */
 function LevelInput({ kind, value, onChange }: LevelInputProps) {
   const id = useId();
   const levels = levelsOn[kind];

@@ -1,4 +1,4 @@
-/** Grants access to a team, with a preview of what that would change. Existing grants are changed and removed here too. */
+/** Grants a team access, with a preview of the effects; also changes and removes existing grants. */
 import { Alert, Button, Group, Input, SegmentedControl, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -20,7 +20,7 @@ export default function GrantPage() {
   const { search, set } = useAddress();
   const kind: ThingKind = search["workspace"] !== undefined || search["on"] === "workspace" ? "workspace" : "project";
   const teamId = search["team"];
-  const placeId = search[kind];
+  const targetId = search[kind];
   const chooseKind = (on: string) =>
     set({ on: on === "workspace" ? on : undefined, project: undefined, workspace: undefined, mode: undefined });
   return (
@@ -57,15 +57,15 @@ export default function GrantPage() {
             kind={`${kind}s`}
             label={kind === "project" ? "Project" : "Workspace"}
             placeholder={`Search ${kind}s…`}
-            autoFocus={teamId !== undefined && placeId === undefined}
+            autoFocus={teamId !== undefined && targetId === undefined}
             w={{ base: "100%", xs: 280 }}
             organization={organization}
-            value={placeId}
+            value={targetId}
             onChange={(id) => set({ [kind]: id, mode: undefined })}
           />
         </Group>
-        {teamId && placeId ? (
-          <Chosen key={`${teamId} ${placeId}`} {...{ organization, kind, teamId, placeId }} />
+        {teamId && targetId ? (
+          <Chosen key={`${teamId} ${targetId}`} {...{ organization, kind, teamId, targetId }} />
         ) : (
           <Empty title={teamId ? `Choose a ${kind}` : "Choose a team"}>
             Before anything is saved, you see who would gain access, and to how many workspaces.
@@ -80,17 +80,16 @@ interface ChosenProps {
   readonly organization: string;
   readonly kind: ThingKind;
   readonly teamId: string;
-  readonly placeId: string;
+  readonly targetId: string;
 }
 
-/** The grant that the team already has there, if any. */
-function useRecord({ kind, teamId, placeId }: ChosenProps) {
+function useRecord({ kind, teamId, targetId }: ChosenProps) {
   const onProject = useQuery({
-    ...askingWhole("GET /team-projects", { query: { "filter[project][id]": placeId } }),
+    ...askingWhole("GET /team-projects", { query: { "filter[project][id]": targetId } }),
     enabled: kind === "project",
   });
   const onWorkspace = useQuery({
-    ...askingWhole("GET /team-workspaces", { query: { "filter[workspace][id]": placeId } }),
+    ...askingWhole("GET /team-workspaces", { query: { "filter[workspace][id]": targetId } }),
     enabled: kind === "workspace",
   });
   const query = kind === "project" ? onProject : onWorkspace;
@@ -99,20 +98,20 @@ function useRecord({ kind, teamId, placeId }: ChosenProps) {
 }
 
 function Chosen(props: ChosenProps) {
-  const { organization, kind, teamId, placeId } = props;
+  const { organization, kind, teamId, targetId } = props;
   const { search, set } = useAddress();
   const { query, record } = useRecord(props);
   const team = useThing("teams", teamId);
-  const place = useThing(`${kind}s`, placeId);
+  const target = useThing(`${kind}s`, targetId);
   const go = useGo();
   if (query.isError) return <Refusal error={query.error} />;
-  if (!query.data || !team || !place) return <LoadingRows rows={5} />;
-  const names = { team: team.attributes.name, place: place.attributes.name };
+  if (!query.data || !team || !target) return <LoadingRows rows={5} />;
+  const names = { team: team.attributes.name, target: target.attributes.name };
   const back = () =>
     go(
       kind === "project"
-        ? paths.projectAccess(organization, placeId)
-        : paths.workspaceAccess(organization, place.attributes.name),
+        ? paths.projectAccess(organization, targetId)
+        : paths.workspaceAccess(organization, target.attributes.name),
     );
   if (record && search["mode"] === "remove")
     return (
@@ -121,7 +120,7 @@ function Chosen(props: ChosenProps) {
         changes={[takingAway(recordsOf[kind], record.id)]}
         verb="Remove grant"
         color="red"
-        done={`Removed the grant of ${names.team} on ${names.place}.`}
+        done={`Removed the grant of ${names.team} on ${names.target}.`}
         after={back}
         onCancel={() => set({ mode: undefined })}
       />
@@ -132,7 +131,7 @@ function Chosen(props: ChosenProps) {
         <Alert color="blue" variant="light" p="xs" role="note">
           <Group justify="space-between" gap="sm">
             <span>
-              {names.team} already has <b>{record.attributes.access}</b> on {names.place},{" "}
+              {names.team} already has <b>{record.attributes.access}</b> on {names.target},{" "}
               <Expires time={record.attributes["expires-at"]} isSentence />. Saving replaces this grant.
             </span>
             <Button variant="default" onClick={() => set({ mode: "remove" })}>
@@ -141,7 +140,7 @@ function Chosen(props: ChosenProps) {
           </Group>
         </Alert>
       )}
-      <GrantForm key={record?.id ?? "new"} {...{ organization, kind, teamId, placeId, names, record }} after={back} />
+      <GrantForm key={record?.id ?? "new"} {...{ organization, kind, teamId, targetId, names, record }} after={back} />
     </>
   );
 }

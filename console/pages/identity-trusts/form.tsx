@@ -1,4 +1,4 @@
-/** A trust: who signs, for whom, what must be said, and the team that follows from it. */
+/** The form of an identity trust: issuer, audience, claims, and the team that they map to. */
 import { Button, Group, Input, Stack, TextInput } from "@mantine/core";
 import type { Resource } from "../../api/client.ts";
 import { Picker } from "../../components/pickers.tsx";
@@ -17,9 +17,8 @@ interface Values {
   readonly name: string;
   readonly issuer: string;
   readonly audience: string;
-  /** Claim and pattern, in the order in which they were typed. */
   readonly claims: readonly (readonly [string, string])[];
-  /** The field gives a text where it is empty, which the server refuses. */
+  /** An empty field yields a string, which the server refuses. */
   readonly "token-seconds": number;
   readonly team: string;
 }
@@ -49,7 +48,7 @@ export function TrustForm({ organization, known, onClose }: TrustFormProps) {
               data: {
                 type: "identity-trusts",
                 attributes: { ...rest, claims: claimsOf(claims) },
-                // Without a team it is refused by the server.
+                // The server refuses a trust without a team.
                 relationships: team === "" ? undefined! : { team: { data: { type: "teams", id: team } } },
               },
             },
@@ -75,7 +74,6 @@ export function TrustForm({ organization, known, onClose }: TrustFormProps) {
   );
 }
 
-/** Lines without a claim are as if they were not there. */
 const claimsOf = (claims: Values["claims"]) =>
   Object.fromEntries(claims.map(([claim, pattern]) => [claim.trim(), pattern]).filter(([claim]) => claim !== ""));
 

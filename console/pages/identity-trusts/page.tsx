@@ -1,4 +1,4 @@
-/** Pipelines that are let in by their own tokens: whom the organization trusts, and which team they are then. */
+/** Identity trusts: pipelines that sign in with their own OIDC tokens, and the teams that they map to. */
 import { Badge, Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";

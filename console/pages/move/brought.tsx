@@ -1,4 +1,4 @@
-/** What workspaces would lose and gain with their projects beside access: tags and variable sets. Those with the same effects share a row. */
+/** The tags and variable sets that workspaces gain or lose by a move. Workspaces with the same effects share a row. */
 import { Table, Text } from "@mantine/core";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { asking, askingWhole } from "../../api/queries.ts";
@@ -127,7 +127,6 @@ export interface Tag {
   readonly value: string;
 }
 
-/** A workspace that may be moved, with the tags that are in effect on it. */
 export interface Moved {
   readonly id: string;
   readonly name: string;
@@ -142,7 +141,7 @@ interface Change {
 
 const written = ({ key, value }: Tag) => (value === "" ? key : `${key}: ${value}`);
 
-/** A workspace's own tag wins over its project's of the same key, before and after. */
+/** A workspace's own tag wins over its project's tag with the same key, before and after the move. */
 export function tagsBrought({ tags }: Moved, there: readonly Tag[]): Change {
   const own = new Set(tags.filter(({ isInherited }) => !isInherited).map(({ key }) => key));
   const before = tags.filter(({ isInherited }) => isInherited).map(written);
@@ -157,11 +156,11 @@ type Varset = Resource<"varsets">;
 
 const names = (set: Varset, kind: "projects" | "workspaces", id: string) =>
   (set.relationships[kind]?.data ?? []).some((one) => one.id === id);
-/** A set that a project owns applies within it alone. */
+/** A set that a project owns applies only to that project. */
 const isOwned = (set: Varset) => (set.relationships.parent?.data as { type?: string } | undefined)?.type === "projects";
 const isKept = (set: Varset, workspace: string) => !isOwned(set) && names(set, "workspaces", workspace);
 
-/** What applies to all stays; and so does what applies to the workspace by itself. */
+/** Global sets and sets applied directly to the workspace stay. */
 export function setsBrought(
   { id, project }: Moved,
   here: readonly Varset[],

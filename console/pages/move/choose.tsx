@@ -1,4 +1,4 @@
-/** The workspaces to select from: searched, of one project or of all. */
+/** The workspaces to select from, with search and a project filter. */
 import { Group, Text } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useMemo } from "react";

@@ -1,4 +1,4 @@
-/** The selected workspaces with their projects and tags, a hundred in each request. */
+/** Loads the selected workspaces with their projects and tags, a hundred in each request. */
 import { useQueries } from "@tanstack/react-query";
 import { includedIn, type Answer } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
@@ -14,7 +14,6 @@ function chunksOf(ids: readonly string[]): (readonly string[])[] {
   );
 }
 
-/** Undefined until all are known. */
 export function useMoved(
   organization: string,
   ids: readonly string[],

@@ -1,4 +1,4 @@
-/** The move board: select workspaces and a project, see what each workspace would lose and gain, then move all of them or none. */
+/** The move page: select workspaces and a project, preview the effects, then move all of them or none. */
 import { Box, Button, Grid, Group, Text, Title } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useParams } from "@tanstack/react-router";
@@ -25,7 +25,7 @@ export default function MovePage() {
   const selection = useSelection();
   const target = useThing("projects", search["to"]);
   const [buttons, setButtons] = useState<HTMLElement | null>(null);
-  // Where there is room for one column, a step shows the list and the other one what would change.
+  // With room for only one column, the list and the preview are separate steps.
   const isNarrow = useMediaQuery("(max-width: 62em)", false, { getInitialValueInEffect: false });
   const isReviewing = search["step"] === "review" && selection.ids.length > 0 && target !== undefined;
   return (

@@ -1,4 +1,4 @@
-/** A selection of workspaces, carried from the list of them to a move: ticked one by one, as a range, or all that match. */
+/** A selection of workspaces, kept between the workspace list and the move page: one by one, as a range, or all that match. */
 import { Button, Checkbox, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useLocation, useRouter } from "@tanstack/react-router";
@@ -11,9 +11,9 @@ import type { Search } from "../../paths.ts";
 import type { Column } from "../../ui/table.tsx";
 import { figure } from "../../ui/text.tsx";
 
-/** The server moves no more in one request. */
+/** The server's limit for one request. */
 export const movedMax = 1000;
-/** More are not in the address, which servers and chats would cut off. */
+/** A longer list is not in the address, which servers and chats would cut off. */
 const addressedMax = 20;
 
 export interface Selection {
@@ -27,7 +27,7 @@ declare module "@tanstack/react-router" {
   }
 }
 
-/** Held by the entry in the browser's history: reloading and going back keep it, and a new visit starts without one. */
+/** Stored in the history entry: reload and back keep it, and a new visit starts without one. */
 export function useSelection(): Selection {
   const router = useRouter();
   const { pathname, state } = useLocation();
@@ -54,10 +54,9 @@ export function useSelection(): Selection {
 
 const none: readonly string[] = [];
 
-/** A move can be shared as a link; a list with ticks is nothing to share. */
+/** A move can be shared as a link; a selection in the list can't. */
 const isAddressed = (pathname: string) => pathname.endsWith("/move");
 
-/** To another page with the selection. */
 export function useCarry(): (to: string, selected: readonly string[]) => void {
   const router = useRouter();
   return (to, selected) => void router.navigate({ href: to, state: { selected } });
@@ -68,7 +67,7 @@ type RowAt = (index: number) => Row | undefined;
 
 export const tickId = (workspaceId: string) => `select-${workspaceId}`;
 
-/** With Shift, all rows from the last one that was ticked to this one become what this one becomes. */
+/** With Shift, all rows from the last one that was ticked get the same value. */
 export function useTickColumn({ ids, set }: Selection, rowAt: RowAt): Column<Row> {
   const last = useRef<number>(undefined);
   const latest = useRef({ ids, set, rowAt });
@@ -110,7 +109,7 @@ export function useTickColumn({ ids, set }: Selection, rowAt: RowAt): Column<Row
   }, [ids]);
 }
 
-/** The table says which row it is, for screen readers; the first one is the head. */
+/** The index that the table gives each row for screen readers; the header is row 1. */
 const rowIndexOf = (element: Element) => Number(element.closest("[aria-rowindex]")?.getAttribute("aria-rowindex")) - 2;
 
 const list = "GET /organizations/{organization_name}/workspaces";
@@ -118,13 +117,12 @@ const pageSize = 100;
 
 interface SelectMatchingProps {
   readonly organization: string;
-  /** The filters of the list, as the API takes them. */
   readonly query: Record<string, string | undefined>;
   readonly count: number | undefined;
   readonly selection: Selection;
 }
 
-/** "Select all 214 matching": also those that were never scrolled to. */
+/** "Select all 214 matching", also those that were never scrolled to. */
 export function SelectMatching({ organization, query, count, selection }: SelectMatchingProps) {
   const client = useQueryClient();
   const key = JSON.stringify(query);
@@ -149,7 +147,7 @@ export function SelectMatching({ organization, query, count, selection }: Select
     },
     onError: tellRefusal,
   });
-  // Offered again once something was taken out of what it selected.
+  // Offered again after the user deselects one.
   if (!count || (gathered === key && selection.ids.length >= Math.min(count, movedMax))) return null;
   return (
     <Button variant="subtle" onClick={() => gather.mutate()} loading={gather.isPending}>
@@ -160,7 +158,6 @@ export function SelectMatching({ organization, query, count, selection }: Select
   );
 }
 
-/** Said where more are selected than one move can take. */
 export const TooMany = () => (
   <Text c="var(--sign-red)" fz="sm" role="alert">
     You can move at most {figure(movedMax)} workspaces at once.

@@ -1,4 +1,4 @@
-/** One form for a new notification and for an existing one. The server tests a URL before it is enabled. */
+/** One form to create or edit a notification. The server tests a URL before it is enabled. */
 import { Checkbox, Select, SimpleGrid, Switch, TagsInput, TextInput } from "@mantine/core";
 import type { Input } from "../../api/client.ts";
 import { changesIn, useDraft, type Draft, MakeOrSave } from "../../components/forms.tsx";
@@ -23,7 +23,6 @@ interface Values {
   readonly name: string;
   readonly "destination-type": Destination;
   readonly url: string;
-  /** Empty where it stays as it is. */
   readonly token: string;
   readonly "email-addresses": string[];
   readonly triggers: Trigger[];
@@ -83,13 +82,12 @@ function creationOf({ kind, id }: Subject, body: () => Input<Creation>["body"]) 
   } as const;
 }
 
-/** Only what goes with the destination. */
 function sentOf({ url, token, "email-addresses": addresses, ...rest }: Values) {
   if (rest["destination-type"] === "email") return { ...rest, "email-addresses": addresses };
   return { ...rest, url, ...(rest["destination-type"] === "generic" && token !== "" && { token }) };
 }
 
-/** A change of one for mail names its people again: left out, nobody would be named any more. */
+/** A change of an email notification repeats its recipients: omitted, they would be removed. */
 function changed(draft: Draft<Values>, { attributes, relationships }: Notification) {
   const changes = changesIn(draft);
   const users = relationships.users?.data ?? [];

@@ -1,4 +1,4 @@
-/** Notifications of a workspace, of a project's workspaces, or of those that a team can read, with their last results. */
+/** Notifications of a workspace, project or team, with their last results. */
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";

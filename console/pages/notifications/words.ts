@@ -2,9 +2,7 @@
 import type { Resource } from "../../api/client.ts";
 import { notificationsOfProject, notificationsOfTeam, notificationsOfWorkspace } from "../../api/detail-queries.ts";
 
-/** What a notification is about. */
 export type Subject = { readonly kind: keyof typeof notificationsOf; readonly id: string };
-/** The list of each kind of subject. */
 export const notificationsOf = {
   workspace: notificationsOfWorkspace,
   project: notificationsOfProject,
@@ -13,7 +11,7 @@ export const notificationsOf = {
 export type Notification = Resource<"notification-configurations">;
 export type Trigger = Notification["attributes"]["triggers"][number];
 
-/** What never happens here is not offered; what a configuration has of it stays. */
+/** Events that never occur here are not offered; a configuration that has some keeps them. */
 export const triggers: readonly { readonly value: Trigger; readonly label: string }[] = [
   { value: "run:created", label: "Run created" },
   { value: "run:planning", label: "Plan started" },

@@ -1,4 +1,4 @@
-/** An organization at a glance: its projects with their counts, and the runs that need confirmation. */
+/** The home of an organization: its projects with counts, and the runs that need confirmation. */
 import { Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -37,7 +37,7 @@ export default function OrganizationPage() {
   );
 }
 
-/** Both at once, so that one does not push the other down when it comes. */
+/** Rendered together, so that one does not shift the other. */
 function Parts({ organization }: { readonly organization: string }) {
   const { search } = useAddress();
   const waiting = useQuery(waitingWorkspaces(organization));

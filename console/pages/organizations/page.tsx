@@ -1,4 +1,4 @@
-/** All organizations that the caller is a member of; the first page that a new user sees. */
+/** The caller's organizations; the first page that a new user sees. */
 import { Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { organizations } from "../../api/queries.ts";

@@ -1,4 +1,4 @@
-/** The organization that the page is in, and a menu of the others that the caller is a member of. */
+/** The current organization, and a menu of the caller's others. */
 import { Button, Menu } from "@mantine/core";
 import { IconSelector } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";

@@ -1,4 +1,4 @@
-/** What stands around every page of a person, in an organization. */
+/** The frame of every page of a person in an organization. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
@@ -14,15 +14,15 @@ export interface PersonPlace {
 }
 
 interface PersonFrameProps {
-  readonly actions?: (place: PersonPlace) => ReactNode;
-  readonly children: (place: PersonPlace) => ReactNode;
+  readonly actions?: (details: PersonPlace) => ReactNode;
+  readonly children: (details: PersonPlace) => ReactNode;
 }
 
 export function PersonFrame({ actions, children }: PersonFrameProps) {
   const { organization, user: id } = useParams({ from: "/inside/$organization/people/$user" });
   const query = useQuery(userQuery(id));
   const answer = stillThere(query);
-  const place = answer && { organization, user: answer.data };
+  const details = answer && { organization, user: answer.data };
   return (
     <Page
       title={query.data ? query.data.data.attributes.username || "Invited" : " "}
@@ -30,20 +30,19 @@ export function PersonFrame({ actions, children }: PersonFrameProps) {
         { label: organization, to: paths.organization(organization) },
         { label: "People", to: paths.people(organization) },
       ]}
-      about={place?.user.attributes.email}
-      actions={place && actions?.(place)}
+      about={details?.user.attributes.email}
+      actions={details && actions?.(details)}
       tabs={[
         { label: "Overview", to: paths.person(organization, id) },
         { label: "Reach", to: paths.personReach(organization, id) },
         { label: "Offboarding", to: paths.personLeaving(organization, id) },
       ]}
     >
-      <Asked query={query}>{() => place && children(place)}</Asked>
+      <Asked query={query}>{() => details && children(details)}</Asked>
     </Page>
   );
 }
 
-/** The person, for the parts that show their memberships and access. */
 export const personOf = ({ organization, user }: PersonPlace) => ({
   organization,
   user: { id: user.id, name: user.attributes.username, email: user.attributes.email },

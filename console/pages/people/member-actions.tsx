@@ -1,4 +1,4 @@
-/** Removes a member of an organization, or gives an invited one a new link. */
+/** Removes a member from an organization, or creates a new link for an invited one. */
 import { useAction } from "../../api/actions.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** The people of an organization: members and invited ones, with their teams. */
+/** The people of an organization, members and invited, with their teams. */
 import { Badge, Button, Group, MultiSelect, Select, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -25,13 +25,13 @@ export default function PeoplePage() {
   const [opened, { open, close }] = useOpened("invite");
   const { search, set } = useAddress();
   const rights = useRights(organization);
-  const mayManage = rights?.["can-manage-memberships"] === true;
+  const canManage = rights?.["can-manage-memberships"] === true;
   const query = useQuery(people(organization, search));
   return (
     <Page
       title="People"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      actions={mayManage && <Button onClick={open}>Invite member</Button>}
+      actions={canManage && <Button onClick={open}>Invite member</Button>}
     >
       <List
         one="person"
@@ -55,7 +55,7 @@ export default function PeoplePage() {
           />
         }
         empty={<Empty title="No people yet">Invite people by email.</Empty>}
-        columns={(answer) => columnsOf(answer, organization, mayManage)}
+        columns={(answer) => columnsOf(answer, organization, canManage)}
       />
       <FormDialog opened={opened} onClose={close} title={`Invite a member to ${organization}`}>
         <Invite organization={organization} onClose={close} />
@@ -66,7 +66,7 @@ export default function PeoplePage() {
 
 type Listed = Answer<"GET /organizations/{organization_name}/organization-memberships">;
 
-const columnsOf = (answer: Listed, organization: string, mayManage: boolean): Column<Listed["data"][number]>[] => [
+const columnsOf = (answer: Listed, organization: string, canManage: boolean): Column<Listed["data"][number]>[] => [
   {
     title: "Person",
     cell: ({ attributes, relationships }) => {
@@ -101,7 +101,7 @@ const columnsOf = (answer: Listed, organization: string, mayManage: boolean): Co
     title: "Actions",
     width: 1,
     cell: ({ id, attributes }) =>
-      mayManage && (
+      canManage && (
         <Group gap={4} wrap="nowrap" justify="flex-end">
           {attributes.status === "invited" && <RenewLink membershipId={id} email={attributes.email} />}
           <RemoveMember organization={organization} membershipId={id} name={attributes.email} isQuiet />
@@ -156,7 +156,7 @@ function Invite({ organization, onClose }: { readonly organization: string; read
       })}
     >
       <EmailInput
-        description="People with an account become members at once. Others get an invitation link."
+        description="People with an account become members immediately. Others get an invitation link."
         {...draft.getInputProps("email")}
         onBlur={check}
         onKeyDown={(event) => event.key === "Enter" && check()}

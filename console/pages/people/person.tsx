@@ -14,35 +14,35 @@ import { RemoveMember } from "./member-actions.tsx";
 
 export default function PersonPage() {
   return (
-    <PersonFrame actions={(place) => <Remove {...place} />}>
-      {(place) => (
+    <PersonFrame actions={(details) => <Remove {...details} />}>
+      {(details) => (
         <>
-          <Teams {...place} />
-          <About {...place} />
+          <Teams {...details} />
+          <About {...details} />
         </>
       )}
     </PersonFrame>
   );
 }
 
-function Remove(place: PersonPlace) {
+function Remove(details: PersonPlace) {
   const go = useGo();
-  const { membership } = useMembership(personOf(place));
-  const rights = useRights(place.organization);
+  const { membership } = useMembership(personOf(details));
+  const rights = useRights(details.organization);
   if (!membership || !rights?.["can-manage-memberships"]) return null;
   return (
     <RemoveMember
-      organization={place.organization}
+      organization={details.organization}
       membershipId={membership.id}
-      name={place.user.attributes.username || membership.attributes.email}
-      after={() => go(paths.people(place.organization), { replace: true })}
+      name={details.user.attributes.username || membership.attributes.email}
+      after={() => go(paths.people(details.organization), { replace: true })}
     />
   );
 }
 
-function Teams(place: PersonPlace) {
-  const { organization, user } = place;
-  const { query, membership } = useMembership(personOf(place));
+function Teams(details: PersonPlace) {
+  const { organization, user } = details;
+  const { query, membership } = useMembership(personOf(details));
   return (
     <Section title="Teams" about="All access comes from teams.">
       <Asked query={query} loading={<LoadingRows rows={3} />}>

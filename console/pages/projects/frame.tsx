@@ -15,16 +15,16 @@ export interface ProjectPlace {
 }
 
 interface ProjectFrameProps {
-  readonly actions?: (place: ProjectPlace) => ReactNode;
-  readonly children: (place: ProjectPlace) => ReactNode;
+  readonly actions?: (details: ProjectPlace) => ReactNode;
+  readonly children: (details: ProjectPlace) => ReactNode;
 }
 
 export function ProjectFrame({ actions, children }: ProjectFrameProps) {
   const { organization, project: id } = useParams({ from: "/inside/$organization/projects/$project" });
   const query = useQuery(projectQuery(id));
-  const mayReadTrail = useRights(organization)?.["can-manage-auditing"];
+  const canReadAuditLog = useRights(organization)?.["can-manage-auditing"];
   const answer = stillThere(query);
-  const place = answer && { organization, project: answer.data, etag: answer.etag };
+  const details = answer && { organization, project: answer.data, etag: answer.etag };
   return (
     <Page
       title={query.data?.data.attributes.name ?? " "}
@@ -32,19 +32,19 @@ export function ProjectFrame({ actions, children }: ProjectFrameProps) {
         { label: organization, to: paths.organization(organization) },
         { label: "Projects", to: paths.projects(organization) },
       ]}
-      about={place?.project.attributes.description}
-      actions={place && actions?.(place)}
+      about={details?.project.attributes.description}
+      actions={details && actions?.(details)}
       tabs={[
         { label: "Workspaces", to: paths.project(organization, id) },
         { label: "Access", to: paths.projectAccess(organization, id) },
-        ...(place?.project.attributes.permissions["can-update"]
+        ...(details?.project.attributes.permissions["can-update"]
           ? [{ label: "Notifications", to: paths.projectNotifications(organization, id) }]
           : []),
-        ...(mayReadTrail ? [{ label: "Audit log", to: paths.projectAudit(organization, id) }] : []),
+        ...(canReadAuditLog ? [{ label: "Audit log", to: paths.projectAudit(organization, id) }] : []),
         { label: "Settings", to: paths.projectSettings(organization, id) },
       ]}
     >
-      <Asked query={query}>{() => place && children(place)}</Asked>
+      <Asked query={query}>{() => details && children(details)}</Asked>
     </Page>
   );
 }

@@ -27,7 +27,7 @@ export default function ProjectPage() {
         </>
       )}
     >
-      {(place) => <Workspaces {...place} />}
+      {(details) => <Workspaces {...details} />}
     </ProjectFrame>
   );
 }

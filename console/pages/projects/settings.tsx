@@ -17,11 +17,11 @@ import { projectTags } from "../../api/detail-queries.ts";
 export default function ProjectSettingsPage() {
   return (
     <ProjectFrame>
-      {(place) => (
+      {(details) => (
         <Stack gap={0} maw="44rem">
-          <Settings key={place.project.id} {...place} />
-          <Tags {...place} />
-          {place.project.attributes.permissions["can-destroy"] && <Danger {...place} />}
+          <Settings key={details.project.id} {...details} />
+          <Tags {...details} />
+          {details.project.attributes.permissions["can-destroy"] && <Danger {...details} />}
         </Stack>
       )}
     </ProjectFrame>
@@ -38,14 +38,14 @@ function Settings({ organization, project, etag }: ProjectPlace) {
     "default-agent-pool": relationships["default-agent-pool"]?.data?.id ?? "",
     "auto-destroy-activity-duration": attributes["auto-destroy-activity-duration"] ?? "",
   });
-  const mayUpdate = attributes.permissions["can-update"] === true;
+  const canUpdate = attributes.permissions["can-update"] === true;
   return (
     <SettingsForm
       draft={draft}
       operation="PATCH /projects/{project_id}"
       query={projectQuery(project.id)}
       etag={etag}
-      mayUpdate={mayUpdate}
+      canUpdate={canUpdate}
       done="Saved the project."
       input={(ifMatch) => ({
         path: { project_id: project.id },
@@ -61,7 +61,7 @@ function Settings({ organization, project, etag }: ProjectPlace) {
         label="Default execution mode"
         description="For workspaces that use the project default."
         follows="Organization default"
-        disabled={!mayUpdate}
+        disabled={!canUpdate}
       />
       <TextInput
         label="Auto-destroy after inactivity of"
@@ -73,7 +73,7 @@ function Settings({ organization, project, etag }: ProjectPlace) {
   );
 }
 
-/** What was changed, as the API takes it: empty is none; a mode is the project's own, or the organization's. */
+/** The changed values as the API takes them: an empty value is null. */
 function sentOf(changes: Record<string, string | undefined>) {
   const { "default-execution-mode": mode, "default-agent-pool": pool, ...rest } = changes;
   const attributes: Record<string, unknown> = Object.fromEntries(
@@ -86,7 +86,7 @@ function sentOf(changes: Record<string, string | undefined>) {
         ? { "setting-overwrites": { "default-execution-mode": false, "default-agent-pool": false } }
         : { "default-execution-mode": mode },
     );
-  // A project takes the id as an attribute, and shows it as a relationship.
+  // A project takes the id as an attribute, and returns it as a relationship.
   if (pool) attributes["default-agent-pool-id"] = pool;
   return { attributes };
 }
@@ -105,7 +105,7 @@ function Tags({ project }: ProjectPlace) {
         {({ data }) => (
           <Bindings
             bindings={data.map(({ attributes }) => ({ key: attributes.key, value: attributes.value ?? "" }))}
-            mayUpdate={project.attributes.permissions["can-update"] === true}
+            canUpdate={project.attributes.permissions["can-update"] === true}
             isBusy={add.isPending || replace.isPending}
             onAdd={(binding) => add.mutate({ path, body: { data: [{ type: "tag-bindings", attributes: binding }] } })}
             onKeep={(kept) =>

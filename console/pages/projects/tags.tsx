@@ -1,4 +1,4 @@
-/** Key-value tags of a project, with a way to add and to remove one. */
+/** The key-value tags of a project, with actions to add and remove them. */
 import { ActionIcon, Badge, Button, Group, TextInput } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useState } from "react";
@@ -10,14 +10,13 @@ export interface Binding {
 
 interface BindingsProps {
   readonly bindings: readonly Binding[];
-  readonly mayUpdate: boolean;
+  readonly canUpdate: boolean;
   readonly isBusy: boolean;
   readonly onAdd: (binding: Binding) => void;
-  /** Without the one that was taken away. */
   readonly onKeep: (bindings: readonly Binding[]) => void;
 }
 
-export function Bindings({ bindings, mayUpdate, isBusy, onAdd, onKeep }: BindingsProps) {
+export function Bindings({ bindings, canUpdate, isBusy, onAdd, onKeep }: BindingsProps) {
   const [draft, setDraft] = useState({ key: "", value: "" });
   return (
     <>
@@ -31,7 +30,7 @@ export function Bindings({ bindings, mayUpdate, isBusy, onAdd, onKeep }: Binding
             size="lg"
             variant="default"
             rightSection={
-              mayUpdate && (
+              canUpdate && (
                 <ActionIcon
                   size="xs"
                   variant="subtle"
@@ -50,7 +49,7 @@ export function Bindings({ bindings, mayUpdate, isBusy, onAdd, onKeep }: Binding
           </Badge>
         ))}
       </Group>
-      {mayUpdate && (
+      {canUpdate && (
         <form
           onSubmit={(event) => {
             event.preventDefault();

@@ -32,7 +32,7 @@ export function PersonReach() {
 }
 
 export function PersonOffboarding() {
-  return <PersonFrame>{(place) => <Offboarding {...personOf(place)} />}</PersonFrame>;
+  return <PersonFrame>{(details) => <Offboarding {...personOf(details)} />}</PersonFrame>;
 }
 
 export function TokenReach() {

@@ -1,4 +1,4 @@
-/** Which repository a workspace follows: by which connection, which branch or tags. */
+/** Connects a workspace to a repository: connection, repository, and branch or tags. */
 import { Checkbox, Select, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { workspaceNamed, askingWhole } from "../../api/queries.ts";
@@ -11,12 +11,12 @@ import { BranchInput, RepositoryInput } from "./picker.tsx";
 import { repositoryOf } from "./words.ts";
 
 interface ConnectFormProps {
-  readonly place: Place;
+  readonly details: Place;
   readonly onClose: () => void;
 }
 
 export function ConnectForm(props: ConnectFormProps) {
-  const { organization } = props.place;
+  const { organization } = props.details;
   const connections = useQuery(
     askingWhole("GET /organizations/{organization_name}/oauth-clients", { path: { organization_name: organization } }),
   );
@@ -48,7 +48,7 @@ interface FieldsProps extends ConnectFormProps {
   readonly choices: readonly { readonly value: string; readonly label: string }[];
 }
 
-function Fields({ place: { organization, workspace, etag }, onClose, choices }: FieldsProps) {
+function Fields({ details: { organization, workspace, etag }, onClose, choices }: FieldsProps) {
   const client = useQueryClient();
   const { name } = workspace.attributes;
   const known = repositoryOf(workspace);

@@ -1,4 +1,4 @@
-/** Events of repositories, and whether they started a run, and why. */
+/** Repository events, with whether and why each started a run. */
 import { Badge, Group, SegmentedControl, Text } from "@mantine/core";
 import { includedIn, type Answer, type Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
@@ -33,7 +33,6 @@ const nameIn = (included: readonly any[] | undefined, { relationships }: Reposit
 interface EventsProps {
   readonly organization: string;
   readonly answer: Answer<"GET /workspaces/{workspace_id}/vcs-events">;
-  /** Of one workspace, which needs no naming. */
   readonly workspace?: string;
 }
 

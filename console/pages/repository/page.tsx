@@ -1,4 +1,4 @@
-/** Events of all repositories of an organization, of the last ten days. */
+/** The repository events of an organization, of the last ten days. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { paths } from "../../paths.ts";

@@ -1,4 +1,4 @@
-/** A repository and a branch, from what the connection can see at its provider. What it can't list is typed by hand. */
+/** Pickers for a repository and a branch from the provider. Names that the provider doesn't list can be typed. */
 import { Alert, Autocomplete, Loader, type AutocompleteProps } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
@@ -6,7 +6,7 @@ import { useState } from "react";
 import { askingOn } from "../../api/queries.ts";
 
 const size = 50;
-/** The server asks the provider each time, so it is not asked for every letter. */
+/** The server queries the provider on each search, so typing is debounced. */
 const soonMs = 300;
 
 interface Field extends Pick<AutocompleteProps, "label" | "placeholder" | "description" | "error" | "onChange"> {
@@ -14,7 +14,6 @@ interface Field extends Pick<AutocompleteProps, "label" | "placeholder" | "descr
   readonly "data-autofocus"?: boolean;
 }
 
-/** What is searched for: what was typed since something was chosen, a moment ago. */
 function useSearched(value: string): { readonly text: string; readonly onChosen: (value: string) => void } {
   const [chosen, setChosen] = useState(value);
   const [text] = useDebouncedValue(value === chosen ? "" : value.trim(), soonMs);
@@ -42,7 +41,7 @@ interface BranchInputProps extends RepositoryInputProps {
   readonly repository: string;
 }
 
-/** Only asked for once somebody goes to the field: until then the repository's name may be half typed. */
+/** Loads on focus: until then the repository's name may be half typed. */
 export function BranchInput({ tokenId, repository, ...field }: BranchInputProps) {
   const { text, onChosen } = useSearched(field.value ?? "");
   const [isAsked, setAsked] = useState(false);
@@ -77,7 +76,7 @@ function Listed({ many, query, names, text, onChosen, ...field }: ListedProps) {
         data={[...names]}
         maxDropdownHeight={240}
         onOptionSubmit={onChosen}
-        // The server has searched.
+        // The server has already filtered.
         filter={({ options }) => options}
         rightSection={isFetching ? <Loader size={14} role="status" aria-label={`Loading ${many}`} /> : undefined}
       />
@@ -100,7 +99,6 @@ interface FoundProps {
   readonly isCutShort: boolean | undefined;
 }
 
-/** Why what is looked for may not be in the list. */
 function Found({ many, text, count, isCutShort }: FoundProps) {
   if (isCutShort)
     return (

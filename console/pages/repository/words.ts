@@ -1,7 +1,7 @@
-/** A workspace's repository as its document shows it. */
+/** A workspace's repository as its document has it. */
 import type { Resource } from "../../api/client.ts";
 
-/** More is shown than can be sent, and the interface describes what can be sent. */
+/** The response has more attributes than the OpenAPI document's input describes. */
 export interface Repository {
   readonly identifier: string;
   readonly branch: string;
@@ -14,15 +14,13 @@ export interface Repository {
 }
 
 interface HookWords {
-  /** Where webhooks are created. */
-  readonly place: string;
-  /** Where the secret goes. */
+  readonly location: string;
   readonly secret: string;
   readonly events: string;
 }
 
 const alike: HookWords = {
-  place: "In the repository's settings, under Webhooks",
+  location: "In the repository's settings, under Webhooks",
   secret: "goes into “Secret”",
   events: "pushes and pull requests",
 };
@@ -32,12 +30,11 @@ const gitlab: HookWords = {
   events: "pushes, tag pushes and merge requests",
 };
 const azure: HookWords = {
-  place: "In the project's settings, under Service hooks, as “Web Hooks”",
+  location: "In the project's settings, under Service hooks, as “Web Hooks”",
   secret: "is the password of basic authentication; the user name is cadastre",
   events: "code pushed, pull request created and pull request updated",
 };
 
-/** How to create a webhook by hand at a provider. */
 export function hookWordsOf(provider: string): HookWords {
   if (provider.startsWith("gitlab")) return gitlab;
   return provider.startsWith("ado") ? azure : alike;

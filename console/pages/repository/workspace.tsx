@@ -1,4 +1,4 @@
-/** A workspace's repository: which one it is, what came from there, and why a push did or did not start a run. */
+/** A workspace's repository, its events, and why a push did or did not start a run. */
 import { Alert, Button, Group, List } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
@@ -22,22 +22,22 @@ const liveMs = 5_000;
 export default function WorkspaceRepositoryPage() {
   return (
     <WorkspaceFrame>
-      {(place) => (
+      {(details) => (
         <>
-          <Repository place={place} />
-          {place.workspace.attributes.permissions["can-read-run"] && <Happened place={place} />}
+          <Repository details={details} />
+          {details.workspace.attributes.permissions["can-read-run"] && <Happened details={details} />}
         </>
       )}
     </WorkspaceFrame>
   );
 }
 
-function Repository({ place }: { readonly place: Place }) {
+function Repository({ details }: { readonly details: Place }) {
   const [opened, { open, close }] = useDisclosure();
-  const { organization, workspace, etag } = place;
+  const { organization, workspace, etag } = details;
   const { name, permissions: may } = workspace.attributes;
   const repository = repositoryOf(workspace);
-  const mayChange = may["can-update"] === true;
+  const canChange = may["can-update"] === true;
   const disconnect = useAction("PATCH /workspaces/{workspace_id}", {
     done: `Disconnected ${name} from its repository.`,
   });
@@ -51,7 +51,7 @@ function Repository({ place }: { readonly place: Place }) {
     <Section
       title="Repository"
       actions={
-        mayChange && (
+        canChange && (
           <Button variant="default" onClick={open}>
             {repository ? "Change" : "Connect repository"}
           </Button>
@@ -70,14 +70,14 @@ function Repository({ place }: { readonly place: Place }) {
               Submodules: repository["ingress-submodules"] ? "Included" : "Not included",
             }}
           />
-          {mayChange && repository["webhook-url"] && (
+          {canChange && repository["webhook-url"] && (
             <Webhook
               organization={organization}
               provider={repository["service-provider"]}
               url={repository["webhook-url"]}
             />
           )}
-          {mayChange && (
+          {canChange && (
             <Group>
               <DangerButton
                 verb="Disconnect"
@@ -97,7 +97,7 @@ function Repository({ place }: { readonly place: Place }) {
         </Empty>
       )}
       <FormDialog opened={opened} onClose={close} title={repository ? "Change repository" : "Connect repository"}>
-        <ConnectForm place={place} onClose={close} />
+        <ConnectForm details={details} onClose={close} />
       </FormDialog>
     </Section>
   );
@@ -110,14 +110,14 @@ interface WebhookProps {
 }
 
 function Webhook({ organization, provider, url }: WebhookProps) {
-  const { place, secret, events } = hookWordsOf(provider);
+  const { location, secret, events } = hookWordsOf(provider);
   return (
     <Alert color="gray" p="sm" title="Webhook" role="note">
       Cadastre creates the webhook at the provider. If the connection's token can't do that, the{" "}
       <Link to={paths.repositoryEvents(organization)} underline="always">
         repository events
       </Link>{" "}
-      say so; then create it by hand. {place}, with this URL:
+      say so; then create it by hand. {location}, with this URL:
       <CodeToCopy label="Webhook URL" text={url} />
       <List size="sm" mt="xs">
         <List.Item>Content type: application/json</List.Item>
@@ -133,7 +133,7 @@ function Webhook({ organization, provider, url }: WebhookProps) {
   );
 }
 
-function Happened({ place: { organization, workspace } }: { readonly place: Place }) {
+function Happened({ details: { organization, workspace } }: { readonly details: Place }) {
   const { search } = useAddress();
   const query = useQuery({
     ...repositoryEventsOf(workspace.id, search),

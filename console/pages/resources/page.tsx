@@ -1,4 +1,4 @@
-/** What the workspaces of an organization manage, as far as one may see them: which workspace has that bucket? */
+/** The managed resources of all workspaces in an organization that the caller can see. */
 import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";

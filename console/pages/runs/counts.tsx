@@ -1,4 +1,4 @@
-/** How much a plan or an apply changes: + ~ −, each with its word for screen readers. */
+/** The counts of a plan or apply: + ~ −, each with a word for screen readers. */
 import { Group, Text, VisuallyHidden } from "@mantine/core";
 import type { Resource } from "../../api/client.ts";
 import { counted, figure } from "../../ui/text.tsx";
@@ -33,7 +33,7 @@ export function Counts({ phase }: { readonly phase: Phase }) {
   );
 }
 
-/** "2 to add, 0 to change, 3 to destroy", the last of them in red where there are any. */
+/** "2 to add, 0 to change, 3 to destroy", the last in red if not 0. */
 export function CountsInWords({ phase }: { readonly phase: Phase }) {
   if (phase === undefined) return "no changes known";
   const { add, change, destroy, imported, invoked } = countsOf(phase);

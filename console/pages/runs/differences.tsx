@@ -1,4 +1,4 @@
-/** The attributes of a resource before and after, those that differ first. */
+/** The attributes of a resource before and after, changed ones first. */
 import { Button, Text } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { counted, textOf } from "../../ui/text.tsx";
@@ -61,7 +61,7 @@ const words = { sensitive: "(sensitive)", unknown: "(known after apply)" } as co
 
 const longMax = 4_000;
 
-/** Text of several lines stands by itself, so that the two can be read one under the other. */
+/** Multi-line text gets its own block, so that both sides can be compared. */
 function SideView({ side, isOld }: { readonly side: Side; readonly isOld: boolean }) {
   if (side === undefined) return <i>(none)</i>;
   if ("word" in side) return <i>{words[side.word]}</i>;

@@ -1,4 +1,4 @@
-/** A plan as it is drawn: resources by module with what happens to each, and every attribute that differs. Reads the redacted JSON plan. Pure. */
+/** Builds the view of a plan from the redacted JSON plan: resources by module with their actions and changed attributes. Pure. */
 
 export type Deed = "create" | "update" | "replace" | "delete" | "read" | "import" | "move" | "forget";
 
@@ -24,7 +24,7 @@ export interface ResourceChange {
   readonly change: Change;
 }
 
-/** An action of a provider that the apply invokes, by itself or with a change of a resource. */
+/** A provider action that the apply invokes, on its own or with a resource change. */
 export interface ActionInvocation {
   readonly address: string;
   readonly config_values?: unknown;
@@ -44,14 +44,13 @@ export interface Plan {
   readonly action_invocations?: readonly ActionInvocation[];
 }
 
-/** "before create of aws_instance.web"; nothing for an action that the run itself asks for. */
+/** "before create of aws_instance.web"; undefined for an action that the run itself requests. */
 export function triggerOf({ lifecycle_action_trigger: trigger }: ActionInvocation): string {
   if (trigger?.triggering_resource_address === undefined) return "";
   const event = (trigger.action_trigger_event ?? "").replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
   return `${event === "" ? "with" : `${event} of`} ${trigger.triggering_resource_address}`;
 }
 
-/** The configuration that an action is invoked with, drawn as what is added. */
 export const configurationOf = (action: ActionInvocation): Change => ({
   before: null,
   after: action.config_values,
@@ -61,12 +60,10 @@ export const configurationOf = (action: ActionInvocation): Change => ({
 
 export interface Drawn extends ResourceChange {
   readonly deed: Deed;
-  /** Its address within its module. */
   readonly label: string;
 }
 
 export interface Module {
-  /** Empty for the root. */
   readonly address: string;
   readonly resources: readonly Drawn[];
   readonly counts: Readonly<Partial<Record<Deed, number>>>;
@@ -83,7 +80,6 @@ export function deedOf({
   return moved === undefined ? undefined : "move";
 }
 
-/** What is left as it is has no place in the drawing. */
 export const drawnOf = (changes: readonly ResourceChange[] = []): Drawn[] =>
   changes.flatMap((resource) => {
     const deed = deedOf(resource);
@@ -105,8 +101,6 @@ export function countsOf(resources: readonly Drawn[]): Partial<Record<Deed, numb
   return counts;
 }
 
-// ---- attributes
-
 export interface Difference {
   readonly path: string;
   readonly kind: "added" | "removed" | "changed" | "same";
@@ -115,7 +109,7 @@ export interface Difference {
   readonly forcesReplacement: boolean;
 }
 
-/** What stands on one side: nothing, a value, or a word for what can't be shown. */
+/** One side of a difference: nothing, a value, or a word for a value that can't be shown. */
 export type Side = { readonly value: unknown } | { readonly word: "sensitive" | "unknown" } | undefined;
 
 interface Sides {
@@ -125,7 +119,7 @@ interface Sides {
   readonly hidden: readonly unknown[];
 }
 
-/** Every place at which the two sides have something, down to single values; places that stay the same are told as such. */
+/** Every path at which either side has a value, down to single values; unchanged ones are marked as such. */
 export function differencesOf(change: Change): Difference[] {
   const forced = new Set((change.replace_paths ?? []).map((path) => pathOf(path)));
   const found: Difference[] = [];
@@ -158,9 +152,9 @@ type Tell = (path: string, before: Side, after: Side, isSame: boolean) => void;
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isNothing = (value: unknown) => value === null || value === undefined;
-const at = (value: unknown, place: string | number): unknown =>
-  (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, place)
-    ? (value as Record<string | number, unknown>)[place]
+const at = (value: unknown, step: string | number): unknown =>
+  (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, step)
+    ? (value as Record<string | number, unknown>)[step]
     : undefined;
 
 function walk(path: string, sides: Sides, tell: Tell): void {
@@ -170,14 +164,14 @@ function walk(path: string, sides: Sides, tell: Tell): void {
   const places = placesIn(before, after, unknown);
   if (unknown === true || hidden.includes(true) || places === undefined)
     return leaf(path, { ...sides, before, after }, tell);
-  for (const place of places)
+  for (const step of places)
     walk(
-      typeof place === "number" ? `${path}[${place}]` : path === "" ? place : `${path}.${place}`,
+      typeof step === "number" ? `${path}[${step}]` : path === "" ? step : `${path}.${step}`,
       {
-        before: at(before, place),
-        after: at(after, place),
-        unknown: at(unknown, place),
-        hidden: hidden.map((each) => at(each, place)),
+        before: at(before, step),
+        after: at(after, step),
+        unknown: at(unknown, step),
+        hidden: hidden.map((each) => at(each, step)),
       },
       tell,
     );
@@ -191,7 +185,7 @@ function leaf(path: string, { before, after, unknown, hidden }: Sides, tell: Tel
   tell(path, sideOf(before), later, unknown !== true && JSON.stringify(before) === JSON.stringify(after));
 }
 
-/** Where to look further: the members of two objects or lists; nothing where a side is a value of its own, or both are empty. */
+/** The members of two objects or lists to compare; undefined if either side is a single value, or both are empty. */
 function placesIn(before: unknown, after: unknown, unknown: unknown): (string | number)[] | undefined {
   const some = [before, after].filter((value) => !isNothing(value));
   if (some.length === 0 && (isObject(unknown) || Array.isArray(unknown))) some.push(unknown);
@@ -205,7 +199,7 @@ function placesIn(before: unknown, after: unknown, unknown: unknown): (string | 
   return names.length === 0 ? undefined : [...new Set(names)].toSorted();
 }
 
-/** Text that holds JSON, as policies do, is compared by what it says. */
+/** Text that contains JSON, such as a policy, is compared as JSON. */
 function unpacked(value: unknown, other: unknown): unknown {
   const parsed = parsedJson(value);
   if (parsed === undefined) return value;
@@ -224,6 +218,6 @@ function parsedJson(value: unknown): unknown {
 
 const pathOf = (places: readonly (string | number)[]): string =>
   places.reduce<string>(
-    (path, place) => (typeof place === "number" ? `${path}[${place}]` : path === "" ? place : `${path}.${place}`),
+    (path, step) => (typeof step === "number" ? `${path}[${step}]` : path === "" ? step : `${path}.${step}`),
     "",
   );

@@ -1,4 +1,4 @@
-/** Runs as a table, of a workspace or of all of an organization. */
+/** Runs as a table, of a workspace or an organization. */
 import { Group, Select, Text } from "@mantine/core";
 import { includedIn, type Resource } from "../../api/client.ts";
 import { paths, type Search } from "../../paths.ts";
@@ -13,12 +13,10 @@ import classes from "./list.module.css";
 import { RunStatus, runStatusChoices } from "./status.tsx";
 import { runOperations } from "../../api/list-queries.ts";
 
-/** How often lists of runs are read again while somebody looks at them. */
 export const liveMs = 10_000;
 
 export interface RunsProps {
   readonly organization: string;
-  /** The workspace, where all are of one. */
   readonly workspace?: string;
   readonly runs: readonly Resource<"runs">[];
   readonly included: readonly any[] | undefined;
@@ -67,14 +65,13 @@ export function Runs({ organization, workspace, runs, included }: RunsProps) {
   );
 }
 
-/** On a phone the workspace stands below the message, where a column of its own would leave no room. */
+/** On a phone the workspace is below the message, as there is no room for a column. */
 const InWorkspace = (props: Parameters<typeof WorkspaceLink>[0]) => (
   <span className={classes["workspace"]} title={props.name}>
     <WorkspaceLink {...props} />
   </span>
 );
 
-/** The type of a run, in a word or two. */
 export function kindOf({ attributes }: Resource<"runs">): string {
   if (attributes["is-destroy"]) return attributes["plan-only"] ? "Destroy plan" : "Destroy";
   if (attributes["refresh-only"]) return "Refresh only";
@@ -150,7 +147,6 @@ export const StatusFilter = ({ value, onChange }: StatusFilterProps) => (
   />
 );
 
-/** The title of a list without runs. */
 export function noRunsTitle(search: Search): string {
   if (search["q"]) return `No runs match "${search["q"]}".`;
   return isFiltered(search) ? "No runs match these filters" : "No runs yet";

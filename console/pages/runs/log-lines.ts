@@ -1,16 +1,15 @@
 /**
- * A log as lines, from the bytes as they come, in bounded memory: what is older than the newest lines is counted and let go. Engines speak
- * in lines of JSON or in text with colours; both become spans of text with a look. Pure.
+ * Turns log bytes into lines, in bounded memory: the oldest lines are counted and dropped. Engines write JSON lines or coloured text; both
+ * become styled spans. Pure.
  */
 
 export interface Span {
   readonly text: string;
-  /** Names of looks: `bold`, `red`, … */
   readonly look: string;
 }
 
 export interface LogLine {
-  /** From 1, also where earlier ones were let go. */
+  /** Starts at 1 and also counts dropped lines. */
   readonly number: number;
   readonly text: string;
   readonly spans: readonly Span[];
@@ -18,7 +17,7 @@ export interface LogLine {
 
 const startOfLog = "\u0002";
 const endOfLog = "\u0003";
-/** Longer ones are cut: nobody reads on, and the page would stand still. */
+/** Longer lines are cut: they would make the page unresponsive. */
 const lineMax = 4_000;
 
 export class LogLines {
@@ -35,18 +34,15 @@ export class LogLines {
     this.#max = max;
   }
 
-  /** Those that are kept, the oldest first. */
   get lines(): readonly LogLine[] {
     return this.#lines;
   }
-  /** How many were let go. */
   get dropped(): number {
     return this.#count - this.#lines.length;
   }
   get isFull(): boolean {
     return this.#lines.length >= this.#max;
   }
-  /** Whether nothing more comes. */
   get hasEnded(): boolean {
     return this.#ended;
   }
@@ -69,7 +65,7 @@ export class LogLines {
     if (added.length > 0) this.#lines = [...this.#lines, ...added].slice(-this.#max);
   }
 
-  /** A line may come in many pieces; what is too long is counted and not kept. */
+  /** A line may arrive in many pieces; beyond the limit it is counted but not stored. */
   #take(piece: string): void {
     const room = lineMax * 4 - this.#rest.length;
     this.#rest += piece.slice(0, Math.max(room, 0));
@@ -119,17 +115,17 @@ interface Message {
 const escape = "\u001b";
 const colorOf: Record<string, string> = { error: "31", warn: "33" };
 
-/** What an engine says in a line: its own words, or those of a message in JSON, which may be several lines. */
+/** The text of a line; a JSON message may have several lines. */
 function spoken(line: string): string[] {
   const message = line.startsWith("{") ? messageIn(line) : undefined;
   if (message === undefined) return [line.slice(line.lastIndexOf("\r", line.length - 2) + 1).replace(/\r$/, "")];
   const { "@message": said = "", "@level": level = "", diagnostic } = message;
   const color = colorOf[diagnostic?.severity === "warning" ? "warn" : (diagnostic?.severity ?? level)];
   const painted = color === undefined ? said : `${escape}[1;${color}m${said}${escape}[0m`;
-  const place = diagnostic?.range?.filename;
+  const file = diagnostic?.range?.filename;
   return [
     ...painted.split("\n"),
-    ...(place === undefined ? [] : [`  on ${place} line ${diagnostic?.range?.start?.line ?? "?"}`]),
+    ...(file === undefined ? [] : [`  on ${file} line ${diagnostic?.range?.start?.line ?? "?"}`]),
     ...(diagnostic?.detail ? diagnostic.detail.split("\n").map((each) => `  ${each}`) : []),
   ];
 }
@@ -144,11 +140,11 @@ function messageIn(line: string): Message | undefined {
 }
 
 const colors = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
-/** Escapes of terminals: those for looks are read, all others are left out. */
+/** Terminal escape sequences: styles are interpreted, all others are removed. */
 // oxlint-disable-next-line no-control-regex
 const escapes = /\u001b(?:\[([0-9;?]*)([A-Za-z])?|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\^_]?)/g;
 
-/** The text of a line with its looks; a look goes on into the next line until it is ended. */
+/** The styled spans of a line; a style continues into the next line until it is reset. */
 export function spansOf(line: string, before = ""): { readonly spans: readonly Span[]; readonly look: string } {
   const spans: Span[] = [];
   let look = before;

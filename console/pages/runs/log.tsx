@@ -1,4 +1,4 @@
-/** A log: live, in colours, searched, and with an address for each line. Only the lines in view are on the page. */
+/** A log: live, coloured, searchable, with a link for each line. Only the lines in view are rendered. */
 import { ActionIcon, Box, Button, Group, Text, VisuallyHidden } from "@mantine/core";
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -15,12 +15,10 @@ import { type LogSource, useLog } from "./use-log.ts";
 interface LogViewProps {
   readonly label: string;
   readonly source: LogSource;
-  /** The page's address with this line. */
   readonly linkTo: (line: number) => string;
 }
 
 const rowHeight = 20;
-/** The keys that scroll towards the beginning. */
 const keysUp = new Set(["ArrowUp", "PageUp", "Home"]);
 
 export function LogView({ label, source, linkTo }: LogViewProps) {
@@ -40,7 +38,7 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
   const show = (number: number) => rows.scrollToIndex(number - firstNumber, { align: "center" });
   useEffect(() => {
     if (isFollowing && lines.length > 0) rows.scrollToIndex(lines.length - 1, { align: "end" });
-    // Not by their number, which stays the same once the oldest are dropped.
+    // Not by their count, which stays the same once the oldest are dropped.
   }, [isFollowing, lines, rows]);
   const isThere = named !== undefined && named >= firstNumber && named < firstNumber + lines.length;
   useEffect(() => {
@@ -103,7 +101,6 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
 interface HeadProps {
   readonly found: Finding;
   readonly said: string;
-  /** Undefined where nothing more comes. */
   readonly isFollowing: boolean | undefined;
   readonly onFollow: (isFollowing: boolean) => void;
 }
@@ -140,13 +137,13 @@ function Head({ found, said, isFollowing, onFollow }: HeadProps) {
 
 interface Finding {
   readonly count: number;
-  readonly place: number;
+  readonly matchIndex: number;
   readonly current: number | undefined;
   readonly go: (by: 1 | -1) => void;
 }
 
 function useFound(lines: readonly LogLine[], find: string | undefined, show: (number: number) => void): Finding {
-  const [place, setPlace] = useState(0);
+  const [step, setStep] = useState(0);
   const matches = useMemo(() => {
     const wanted = find?.toLowerCase() ?? "";
     if (wanted === "") return [];
@@ -157,18 +154,18 @@ function useFound(lines: readonly LogLine[], find: string | undefined, show: (nu
     const [first] = matches;
     if (shown.current === find || first === undefined) return;
     shown.current = find;
-    setPlace(0);
+    setStep(0);
     show(lines[first]!.number);
   }, [find, matches, lines, show]);
-  const at = matches.length === 0 ? 0 : ((place % matches.length) + matches.length) % matches.length;
+  const at = matches.length === 0 ? 0 : ((step % matches.length) + matches.length) % matches.length;
   return {
     count: matches.length,
-    place: at,
+    matchIndex: at,
     current: matches[at],
     go: (by) => {
       if (matches.length === 0) return;
       const next = (at + by + matches.length) % matches.length;
-      setPlace(next);
+      setStep(next);
       show(lines[matches[next]!]!.number);
     },
   };
@@ -178,7 +175,7 @@ function Found({ found }: { readonly found: Finding }) {
   return (
     <Group gap={4} wrap="nowrap">
       <Text fz="sm" c="dimmed" aria-live="polite">
-        {found.count === 0 ? "No matches" : `${figure(found.place + 1)} of ${figure(found.count)}`}
+        {found.count === 0 ? "No matches" : `${figure(found.matchIndex + 1)} of ${figure(found.count)}`}
       </Text>
       <ActionIcon
         variant="default"

@@ -1,4 +1,4 @@
-/** The runs of an organization: those of the workspaces that the caller can see, the queue, and how busy it is. */
+/** The runs of an organization that the caller can see, the queue, and the current load. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { paths } from "../../paths.ts";
@@ -84,13 +84,13 @@ export function RunsFrame({ organization, children }: RunsFrameProps) {
   );
 }
 
-/** "2 running · 5 queued": plans and applies of the whole organization, also those that the caller can't see. */
+/** "2 running · 5 queued": for the whole organization, also runs that the caller can't see. */
 function Capacity({ organization }: { readonly organization: string }) {
   const query = useQuery({
     ...capacity(organization),
     refetchInterval: liveMs,
   });
-  // The line is there from the beginning, so that nothing jumps when it is known.
+  // The line exists from the start, so that nothing shifts.
   if (!query.data) return "\u00a0";
   const { running, pending } = query.data.data.attributes;
   return `${figure(running)} running · ${figure(pending)} queued`;

@@ -1,4 +1,4 @@
-/** A page of runs as the address says, or what to do where there are none. */
+/** A page of runs, selected by the address, or its empty state. */
 import { Button, Group, Text } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -20,7 +20,7 @@ interface PagedRunsProps extends Pick<RunsProps, "organization" | "workspace"> {
   readonly empty: ReactNode;
 }
 
-export function PagedRuns({ query, empty, ...place }: PagedRunsProps) {
+export function PagedRuns({ query, empty, ...props }: PagedRunsProps) {
   const { set } = useAddress();
   const onPage = (page: number) => set({ page: page === 1 ? undefined : String(page) });
   return (
@@ -31,7 +31,7 @@ export function PagedRuns({ query, empty, ...place }: PagedRunsProps) {
         const isCounted = pagination?.["total-count"] !== undefined;
         return (
           <>
-            <Runs {...place} runs={data} included={included} />
+            <Runs {...props} runs={data} included={included} />
             {isCounted ? (
               <Pager pagination={pagination} one="run" onPage={onPage} />
             ) : (
@@ -51,12 +51,11 @@ interface Uncounted {
 }
 
 interface UncountedPagerProps extends Uncounted {
-  /** How many runs are on the page. */
   readonly count: number;
   readonly onPage: (page: number) => void;
 }
 
-/** The API does not count the runs of an organization: the total is known on the last page only. */
+/** The API does not count an organization's runs: the total is known on the last page only. */
 function UncountedPager({
   "current-page": page,
   "page-size": size,

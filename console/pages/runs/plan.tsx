@@ -1,4 +1,4 @@
-/** A plan drawn by resource: what is added, changed and destroyed, module by module, each attribute as a difference. */
+/** A plan by resource and module: additions, changes and deletions, with the difference of each attribute. */
 import { Alert, Button, Group, SegmentedControl, Stack, Text, UnstyledButton } from "@mantine/core";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -29,7 +29,7 @@ import classes from "./plan.module.css";
 export function PlanView({ planId }: { readonly planId: string }) {
   const query = useQuery({
     ...asking("GET /plans/{plan_id}/json-output-redacted", { path: { plan_id: planId } }),
-    // A plan that is there never changes.
+    // A plan never changes once it exists.
     staleTime: Infinity,
   });
   if (query.error instanceof ApiError && query.error.isMissing)
@@ -212,7 +212,6 @@ interface RowProps {
   readonly label: string;
   readonly change: Change;
   readonly name: string;
-  /** What happens to it, in words. */
   readonly children: React.ReactNode;
 }
 

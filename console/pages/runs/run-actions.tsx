@@ -1,4 +1,4 @@
-/** The actions on a run, each with an optional comment: confirm, discard, cancel, force-cancel, and run before others. */
+/** The actions on a run, each with an optional comment: confirm, discard, cancel, force-cancel, and execute next. */
 import { Button, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { FormDialog } from "../../ui/dialog.tsx";
@@ -54,9 +54,9 @@ function titleOf(deed: Deed, { name }: RunPlace): string {
   return deed === "discard" ? "Discard this plan?" : deeds[deed].verb;
 }
 
-export function RunActions({ place }: { readonly place: RunPlace }) {
+export function RunActions({ details }: { readonly details: RunPlace }) {
   const [deed, setDeed] = useState<Deed>();
-  const { status, actions: can, permissions: may } = place.run.attributes;
+  const { status, actions: can, permissions: may } = details.run.attributes;
   const offered: Deed[] = [
     ...(status === "pending" && may["can-force-execute"] ? ["force-execute" as const] : []),
     ...(can["is-discardable"] && may["can-discard"] ? ["discard" as const] : []),
@@ -74,21 +74,21 @@ export function RunActions({ place }: { readonly place: RunPlace }) {
       <FormDialog
         opened={deed !== undefined}
         onClose={() => setDeed(undefined)}
-        title={deed ? titleOf(deed, place) : ""}
+        title={deed ? titleOf(deed, details) : ""}
       >
-        {deed && <DeedForm place={place} deed={deed} onClose={() => setDeed(undefined)} />}
+        {deed && <DeedForm details={details} deed={deed} onClose={() => setDeed(undefined)} />}
       </FormDialog>
     </>
   );
 }
 
 interface DeedFormProps {
-  readonly place: RunPlace;
+  readonly details: RunPlace;
   readonly deed: Deed;
   readonly onClose: () => void;
 }
 
-function DeedForm({ place: { run, plan }, deed, onClose }: DeedFormProps) {
+function DeedForm({ details: { run, plan }, deed, onClose }: DeedFormProps) {
   const { operation, verb, done, about, color } = deeds[deed];
   const draft = useDraft({ comment: "" });
   return (

@@ -1,6 +1,6 @@
 /**
- * A run that is being executed, followed by one stream of the API. It holds the logs as they grow, says when the run changed, resumes where
- * it was cut, and polls where no stream can be had. It is closed while nobody looks.
+ * Follows a run in progress through one event stream: it stores the growing logs, reports changes of the run, resumes after interruptions, and
+ * polls if no stream is available. It is closed while the page is hidden.
  */
 import { addressOf, bytesAt } from "../../api/client.ts";
 import { LogLines } from "./log-lines.ts";
@@ -8,22 +8,21 @@ import { LogLines } from "./log-lines.ts";
 export type LogKind = "plan" | "apply";
 
 const pieceBytes = 256 * 1024;
-/** How many lines are read on after the one that the address names, before reading waits for a word. */
+/** How many lines are read after the requested one before reading pauses. */
 const linesAfter = 5_000;
-/** Past the end of any log: what has ended is read by its own address. */
+/** Beyond the end of any log: a log that has ended is read by its own URL. */
 const pastEnd = 999_999_999_999_999;
 const firstEventMs = 10_000;
 const pollMs = 5_000;
 const [retryMinMs, retryMaxMs] = [1_000, 60_000];
 const hiddenMs = 15_000;
 
-/** The lines of a log and how far it was read; reading pauses before it drops the line that was asked for. */
+/** The lines of a log and the offset read so far; reading pauses before it would drop the requested line. */
 export class LogReading {
   readonly lines = new LogLines();
   offset = 0;
   #keptLine: number | undefined;
 
-  /** The line that must not be dropped; undefined to read on to the end. */
   keep(line: number | undefined): void {
     this.#keptLine = line;
   }
@@ -34,11 +33,11 @@ export class LogReading {
     return this.#keptLine !== undefined && isFull && this.#keptLine + linesAfter <= (lines.at(-1)?.number ?? 0);
   }
 
-  /** Reads the next piece. Whether there may be more at once. */
+  /** Reads the next piece; returns whether there may be more now. */
   async readPiece(address: string, signal: AbortSignal): Promise<boolean> {
     const from = this.offset;
     const bytes = await bytesAt(`${address}?offset=${from}&limit=${pieceBytes}`, signal);
-    // A stream may have brought the same meanwhile.
+    // A stream may have delivered the same piece meanwhile.
     if (this.offset !== from) return false;
     this.offset += bytes.length;
     this.lines.add(bytes);
@@ -58,7 +57,6 @@ type TimerName = "first" | "retry" | "poll" | "hidden";
 
 export class RunStream {
   readonly runId: string;
-  /** Undefined for a log that had ended before. */
   readonly logs: Readonly<Record<LogKind, LogReading | undefined>>;
   #addresses: Partial<Record<LogKind, string | undefined>> = {};
   readonly #listeners = new Set<() => void>();
@@ -79,10 +77,10 @@ export class RunStream {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };
-  /** Another number after each change of a log. */
+  /** A number that changes with each change of a log. */
   readonly turn = (): number => this.#turn;
 
-  /** `onChange` is called when the run may have changed; with its status where that is known. */
+  /** Calls `onChange` when the run may have changed; with its status if known. */
   start(onChange: (status?: string) => void): void {
     this.#onChange = onChange;
     this.#stopped = new AbortController();
@@ -98,12 +96,11 @@ export class RunStream {
     this.#clear("hidden");
   }
 
-  /** Where the logs are read without a stream; signed anew with each document. */
+  /** The log URLs for polling; each document has newly signed ones. */
   setAddresses(addresses: Partial<Record<LogKind, string | undefined>>): void {
     this.#addresses = addresses;
   }
 
-  /** Lets lines go, to read on to the end. */
   readOn(kind: LogKind): void {
     const log = this.logs[kind];
     if (log === undefined) return;
@@ -112,7 +109,7 @@ export class RunStream {
     this.#open();
   }
 
-  /** A browser has few connections to a server, and a hidden page needs none. */
+  /** Browsers limit connections to a server, and a hidden page needs none. */
   readonly #look = (): void => {
     if (document.hidden) this.#set("hidden", hiddenMs, () => this.#close());
     else {
@@ -122,7 +119,7 @@ export class RunStream {
   };
 
   #open(): void {
-    // Nobody would close what is opened after the stream was stopped.
+    // After stop, nobody would close what is opened here.
     if (this.#stopped.signal.aborted) return;
     this.#clear("retry");
     const position = (kind: LogKind) => this.logs[kind]?.offset ?? pastEnd;
@@ -158,7 +155,7 @@ export class RunStream {
     this.#tell();
   }
 
-  /** One that was cut is resumed soon. What fails again is tried later and later, and the page polls meanwhile. */
+  /** An interrupted stream is resumed soon. Repeated failures back off, and the page polls meanwhile. */
   #fail(): void {
     this.#close();
     const waitMs = Math.min(retryMaxMs, retryMinMs * 2 ** this.#failures);

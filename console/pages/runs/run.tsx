@@ -1,4 +1,4 @@
-/** A run: what it is waiting for and who can act, its plan drawn by resource, its logs as they grow, and its timeline. */
+/** A run: its status and who can act, its plan by resource, its live logs, and its timeline. */
 import { Box, Grid, SegmentedControl, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -26,7 +26,7 @@ export default function RunPage() {
   const query = useQuery(runQuery(id));
   const run = query.data?.data;
   const included = query.data?.included;
-  const place: RunPlace | undefined = stillThere(query) &&
+  const details: RunPlace | undefined = stillThere(query) &&
     run && {
       organization,
       name,
@@ -35,7 +35,7 @@ export default function RunPage() {
       plan: includedIn({ included }, "plans", run.relationships.plan?.data?.id),
       apply: includedIn({ included }, "applies", run.relationships.apply?.data?.id),
     };
-  const stream = useRunStream(place, query.dataUpdatedAt);
+  const stream = useRunStream(details, query.dataUpdatedAt);
   return (
     <Page
       title={run?.attributes.message.split("\n")[0] || id}
@@ -45,20 +45,20 @@ export default function RunPage() {
         { label: "Runs", to: paths.workspaceRuns(organization, name) },
       ]}
       beside={run && <RunStatus status={run.attributes.status} />}
-      actions={place && <RunActions place={place} />}
+      actions={details && <RunActions details={details} />}
     >
       <Asked query={query} loading={<LoadingRows rows={12} />}>
         {() =>
-          place && (
+          details && (
             <>
-              <StatusLine place={place} />
+              <StatusLine details={details} />
               <Grid gap="xl">
                 <Grid.Col span={{ base: 12, md: 8 }} miw={0}>
-                  <RunView place={place} stream={stream} />
+                  <RunView details={details} stream={stream} />
                 </Grid.Col>
                 <Grid.Col span={{ base: 12, md: 4 }} miw={0}>
-                  <AboutRun place={place} />
-                  <Timeline place={place} />
+                  <AboutRun details={details} />
+                  <Timeline details={details} />
                 </Grid.Col>
               </Grid>
             </>
@@ -73,12 +73,11 @@ const began = (phase: Resource<"plans"> | Resource<"applies"> | undefined) =>
   phase !== undefined && !["pending", "queued", "unreachable"].includes(phase.attributes.status);
 
 interface RunViewProps {
-  readonly place: RunPlace;
+  readonly details: RunPlace;
   readonly stream: RunStream | undefined;
 }
 
-/** The view that the address names, else what is going on. */
-function RunView({ place: { organization, name, run, plan, apply }, stream }: RunViewProps) {
+function RunView({ details: { organization, name, run, plan, apply }, stream }: RunViewProps) {
   const { search, set } = useAddress();
   const isDrawable = plan?.attributes.status === "finished";
   const usual = began(apply) && !isFinal(run.attributes.status) ? "apply-log" : isDrawable ? "plan" : "plan-log";

@@ -1,4 +1,4 @@
-/** Starting a run: its type, its message, and options that are seldom needed. */
+/** Starts a run: type, message, and advanced options. */
 import { Alert, Button, Checkbox, Collapse, Select, TagsInput, Textarea } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlayerPlay } from "@tabler/icons-react";
@@ -10,10 +10,10 @@ import { OperationForm, useDraft, type Draft } from "../../components/forms.tsx"
 import { useGo } from "../../ui/link.tsx";
 import type { Place } from "../workspace/place.ts";
 
-export function StartRun({ place }: { readonly place: Place }) {
+export function StartRun({ details }: { readonly details: Place }) {
   const [opened, { open, close }] = useOpened("start-run");
-  const { permissions: may, "execution-mode": mode, name } = place.workspace.attributes;
-  // In local mode, runs start where Terraform is used.
+  const { permissions: may, "execution-mode": mode, name } = details.workspace.attributes;
+  // In local mode, runs start on the user's machine.
   const isOffered = may["can-queue-run"] && mode !== "local";
   useForgotten("start-run", !isOffered);
   if (!isOffered) return null;
@@ -23,7 +23,7 @@ export function StartRun({ place }: { readonly place: Place }) {
         Start run
       </Button>
       <FormDialog opened={opened} onClose={close} title={`Start a run in ${name}`}>
-        <StartForm place={place} onClose={close} />
+        <StartForm details={details} onClose={close} />
       </FormDialog>
     </>
   );
@@ -74,8 +74,8 @@ const told: Record<Kind, { readonly label: string; readonly about: string; reado
   },
 };
 
-function StartForm({ place, onClose }: { readonly place: Place; readonly onClose: () => void }) {
-  const { organization, workspace } = place;
+function StartForm({ details, onClose }: { readonly details: Place; readonly onClose: () => void }) {
+  const { organization, workspace } = details;
   const {
     permissions: may,
     name,

@@ -1,4 +1,4 @@
-/** A run's status line and facts, and what its parts are shown with. */
+/** A run's status line and facts, and the props that its parts share. */
 import { Paper, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { asking } from "../../api/queries.ts";
@@ -9,14 +9,14 @@ import { Facts, Section } from "../../ui/page.tsx";
 import { engineNames } from "../workspace/place.ts";
 import { Counts } from "./counts.tsx";
 
-export function StatusLine({ place }: { readonly place: RunPlace }) {
-  const said = sentenceOf(place);
-  const needsSomebody = place.run.attributes.actions["is-confirmable"] === true;
-  if (said === undefined) return null;
+export function StatusLine({ details }: { readonly details: RunPlace }) {
+  const sentence = sentenceOf(details);
+  const needsConfirmation = details.run.attributes.actions["is-confirmable"] === true;
+  if (sentence === undefined) return null;
   return (
     <Paper withBorder p="sm" mb="md" role="status">
       <Text>
-        {said} {needsSomebody && <WhoCan place={place} />}
+        {sentence} {needsConfirmation && <WhoCan details={details} />}
       </Text>
     </Paper>
   );
@@ -24,7 +24,7 @@ export function StatusLine({ place }: { readonly place: RunPlace }) {
 
 function sentenceOf({ run, plan, apply, included }: RunPlace): string | undefined {
   const { status, "waiting-for": waits, "plan-only": isOnlyPlan } = run.attributes;
-  if (waits !== null) return `${waits}${placeInQueue(run.attributes["position-in-queue"])}`;
+  if (waits !== null) return `${waits}${positionInQueue(run.attributes["position-in-queue"])}`;
   if (run.attributes.actions["is-confirmable"]) return "Waiting for confirmation.";
   switch (status) {
     case "fetching":
@@ -49,7 +49,8 @@ function sentenceOf({ run, plan, apply, included }: RunPlace): string | undefine
   }
 }
 
-const placeInQueue = (place: number) => (place > 0 ? ` Position ${place} in the organization's queue.` : "");
+const positionInQueue = (position: number) =>
+  position > 0 ? ` Position ${position} in the organization's queue.` : "";
 
 function onAgent(phase: RunPlace["plan"] | RunPlace["apply"]): string {
   const name = phase?.attributes["execution-details"]["agent-name"];
@@ -58,8 +59,8 @@ function onAgent(phase: RunPlace["plan"] | RunPlace["apply"]): string {
 
 const namedMax = 8;
 
-/** The teams that have the permission, as far as the caller can see them: every reader of the workspace can ask for these. */
-function WhoCan({ place: { run } }: { readonly place: RunPlace }) {
+/** The teams with the permission; every reader of the workspace can request these. */
+function WhoCan({ details: { run } }: { readonly details: RunPlace }) {
   const mine = run.attributes.permissions["can-apply"];
   const query = useQuery({
     ...asking("GET /workspaces/{workspace_id}/team-access", {
@@ -77,7 +78,7 @@ function WhoCan({ place: { run } }: { readonly place: RunPlace }) {
   return others === "" ? needed : `${needed} Ask ${others}.`;
 }
 
-export function AboutRun({ place: { run, plan, apply, included } }: { readonly place: RunPlace }) {
+export function AboutRun({ details: { run, plan, apply, included } }: { readonly details: RunPlace }) {
   const { attributes } = run;
   const commit = included?.find(({ type }) => type === "ingress-attributes")?.["attributes"];
   const confirmer = run.relationships["confirmed-by"]?.data;

@@ -1,4 +1,4 @@
-/** A run's status: a shape and a word, never a colour alone. */
+/** A run's status as an icon and a word, never a colour alone. */
 import { Text } from "@mantine/core";
 import { sentenceCase } from "../../ui/text.tsx";
 import { needsConfirmation } from "../../api/list-queries.ts";
@@ -46,7 +46,6 @@ export function RunStatus({ status }: { readonly status: string | undefined }) {
   );
 }
 
-/** What a filter offers: groups of statuses under one word. */
 export const runStatusChoices: { readonly value: string; readonly label: string }[] = [
   { value: needsConfirmation, label: "Needs confirmation" },
   { value: "pending,fetching,queuing,plan_queued,planning,apply_queued,applying", label: "In progress" },

@@ -1,4 +1,4 @@
-/** The timeline of a run with its comments, and a field to add one. */
+/** The timeline of a run, with its comments and a field to add one. */
 import { Box, Button, Text, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -11,7 +11,7 @@ import type { RunPlace } from "./status-line.tsx";
 import classes from "./timeline.module.css";
 import { runEvents } from "../../api/detail-queries.ts";
 
-export function Timeline({ place: { run } }: { readonly place: RunPlace }) {
+export function Timeline({ details: { run } }: { readonly details: RunPlace }) {
   const query = useQuery(runEvents(run.id));
   return (
     <Section title="Timeline">

@@ -1,4 +1,4 @@
-/** The stream of a run and its logs, as the page follows them. */
+/** Hooks for a run's stream and logs. */
 import { useEffect, useEffectEvent, useState, useSyncExternalStore, useRef } from "react";
 import type { LogLine } from "./log-lines.ts";
 import { type LogKind, LogReading, RunStream } from "./run-stream.ts";
@@ -12,7 +12,7 @@ export interface Log {
   readonly lines: readonly LogLine[];
   readonly dropped: number;
   readonly hasEnded: boolean;
-  /** Reading on would drop the line that was asked for. */
+  /** Reading on would drop the requested line. */
   readonly isPaused: boolean;
   readonly readOn: () => void;
   readonly error: unknown;
@@ -20,10 +20,8 @@ export interface Log {
 
 export interface LogSource {
   readonly kind: LogKind;
-  /** Signed anew with each document. */
   readonly address: string;
   readonly stream: RunStream | undefined;
-  /** Whether the run has ended: nothing more comes by the stream. */
   readonly isOver: boolean;
 }
 
@@ -34,7 +32,7 @@ export function useLog({ kind, address, stream, isOver }: LogSource, line: numbe
   const [isGoingOn, setGoingOn] = useState(line === undefined);
   useSyncExternalStore(stream?.subscribe ?? never, stream?.turn ?? noTurn);
   const streamed = stream?.logs[kind];
-  // A run may end before the last lines were polled: then the log is read from its beginning.
+  // A run may end before the last lines were polled: then the log is read from its start.
   const isStreamed = streamed !== undefined && (!isOver || streamed.lines.hasEnded);
   const keptLine = isGoingOn ? undefined : line;
   const read = useReading(address, { isNeeded: !isStreamed, keptLine });
@@ -58,7 +56,6 @@ interface ReadingOptions {
   readonly keptLine: number | undefined;
 }
 
-/** A log that has ended, or that no stream has, to its end. */
 function useReading(address: string, { isNeeded, keptLine }: ReadingOptions) {
   const [log] = useState(() => new LogReading());
   const newestAddress = useEffectEvent(() => address);
@@ -92,25 +89,25 @@ function useReading(address: string, { isNeeded, keptLine }: ReadingOptions) {
 const changing = new Set<unknown>(["GET /runs/{run_id}", "GET /runs/{run_id}/run-events"]);
 const finalPhases = ["finished", "errored", "canceled", "unreachable"];
 
-/** What was read so shortly before its stream began is what the stream begins with. */
+/** A document this recent is what the stream starts with. */
 const freshMs = 1_000;
 
-export function useRunStream(place: RunPlace | undefined, readAt: number): RunStream | undefined {
+export function useRunStream(details: RunPlace | undefined, readAt: number): RunStream | undefined {
   const client = useQueryClient();
   const [stream, setStream] = useState<RunStream>();
-  const isLive = place !== undefined && !isFinal(place.run.attributes.status);
+  const isLive = details !== undefined && !isFinal(details.run.attributes.status);
   const hasEnded = (phase: RunPlace["plan"] | RunPlace["apply"]) =>
     phase !== undefined && finalPhases.includes(phase.attributes.status);
-  if (isLive && stream?.runId !== place.run.id)
-    setStream(new RunStream(place.run.id, { plan: hasEnded(place.plan), apply: hasEnded(place.apply) }));
-  const told = useRef<RunStream>(undefined);
+  if (isLive && stream?.runId !== details.run.id)
+    setStream(new RunStream(details.run.id, { plan: hasEnded(details.plan), apply: hasEnded(details.apply) }));
+  const startedStream = useRef<RunStream>(undefined);
   const changed = useEffectEvent((status?: string) => {
-    const isFirst = told.current !== stream;
-    told.current = stream;
-    const isKnown = isFirst && status === place?.run.attributes.status && Date.now() - readAt < freshMs;
+    const isFirst = startedStream.current !== stream;
+    startedStream.current = stream;
+    const isKnown = isFirst && status === details?.run.attributes.status && Date.now() - readAt < freshMs;
     if (!isKnown) void client.invalidateQueries({ predicate: ({ queryKey: [operation] }) => changing.has(operation) });
   });
-  const [planLog, applyLog] = [place?.plan, place?.apply].map((phase) => phase?.attributes["log-read-url"]);
+  const [planLog, applyLog] = [details?.plan, details?.apply].map((phase) => phase?.attributes["log-read-url"]);
   useEffect(() => {
     if (!isLive || stream === undefined) return;
     stream.start((status) => changed(status));
@@ -119,5 +116,5 @@ export function useRunStream(place: RunPlace | undefined, readAt: number): RunSt
   useEffect(() => {
     stream?.setAddresses({ plan: planLog, apply: applyLog });
   }, [stream, planLog, applyLog]);
-  return stream?.runId === place?.run.id ? stream : undefined;
+  return stream?.runId === details?.run.id ? stream : undefined;
 }

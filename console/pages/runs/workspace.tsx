@@ -9,14 +9,14 @@ import { PagedRuns } from "./paged.tsx";
 import { runsOfWorkspace } from "../../api/detail-queries.ts";
 
 export default function WorkspaceRunsPage() {
-  return <WorkspaceFrame>{(place) => <List place={place} />}</WorkspaceFrame>;
+  return <WorkspaceFrame>{(details) => <List details={details} />}</WorkspaceFrame>;
 }
 
 const localNote =
   "The execution mode of this workspace is local: Terraform runs on your own machines, and only the state is stored here. You can change this in the workspace settings.";
 const startNote = "Start a run, or use terraform plan or terraform apply on the command line.";
 
-function List({ place: { organization, workspace } }: { readonly place: Place }) {
+function List({ details: { organization, workspace } }: { readonly details: Place }) {
   const { search, set } = useAddress();
   const query = useQuery({
     ...runsOfWorkspace(workspace.id, search),

@@ -1,4 +1,4 @@
-/** The organization's own settings: what workspaces follow, sessions and tokens, retention, reserved keys, and its end. */
+/** The organization's settings: defaults, sessions and tokens, retention, reserved tag keys, and deletion. */
 import { Stack, Switch, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -23,14 +23,14 @@ export default function OrganizationSettingsPage() {
     <Page title="Settings" crumbs={[{ label: organization, to: paths.organization(organization) }]}>
       <Asked query={query}>
         {(answer) => {
-          const { "can-update": mayUpdate, "can-destroy": mayDelete } = answer.data.attributes.permissions;
+          const { "can-update": canUpdate, "can-destroy": canDelete } = answer.data.attributes.permissions;
           return (
             <Stack gap={0} maw="44rem" key={answer.data.id}>
               <General answer={answer} />
-              {!answer.isHosted && <Retention organization={organization} mayUpdate={mayUpdate === true} />}
-              <ReservedKeys organization={organization} mayUpdate={mayUpdate === true} />
-              {mayUpdate && <TokenLifetimes organization={organization} />}
-              {mayDelete && <Danger organization={organization} />}
+              {!answer.isHosted && <Retention organization={organization} canUpdate={canUpdate === true} />}
+              <ReservedKeys organization={organization} canUpdate={canUpdate === true} />
+              {canUpdate && <TokenLifetimes organization={organization} />}
+              {canDelete && <Danger organization={organization} />}
             </Stack>
           );
         }}
@@ -61,7 +61,7 @@ type Organization = Answer<"GET /organizations/{organization_name}">;
 export function General({ answer: { data, etag } }: { readonly answer: Organization }) {
   const go = useGo();
   const { attributes, relationships } = data;
-  const mayUpdate = attributes.permissions["can-update"] === true;
+  const canUpdate = attributes.permissions["can-update"] === true;
   const draft = useDraft({
     name: attributes.name,
     email: attributes.email,
@@ -78,7 +78,7 @@ export function General({ answer: { data, etag } }: { readonly answer: Organizat
       operation="PATCH /organizations/{organization_name}"
       query={organizationQuery(attributes.name)}
       etag={etag}
-      mayUpdate={mayUpdate}
+      canUpdate={canUpdate}
       done="Saved the settings."
       after={({ data: saved }) => {
         if (saved.attributes.name !== attributes.name)
@@ -90,7 +90,7 @@ export function General({ answer: { data, etag } }: { readonly answer: Organizat
         body: { data: { type: "organizations", ...sentOf(changesIn(draft)) } },
       })}
     >
-      <Fields draft={draft} organization={attributes.name} mayUpdate={mayUpdate} />
+      <Fields draft={draft} organization={attributes.name} canUpdate={canUpdate} />
     </SettingsForm>
   );
 }
@@ -98,10 +98,10 @@ export function General({ answer: { data, etag } }: { readonly answer: Organizat
 interface FieldsProps {
   readonly draft: Draft<any>;
   readonly organization: string;
-  readonly mayUpdate: boolean;
+  readonly canUpdate: boolean;
 }
 
-function Fields({ draft, organization, mayUpdate }: FieldsProps) {
+function Fields({ draft, organization, canUpdate }: FieldsProps) {
   return (
     <>
       <TextInput
@@ -115,7 +115,7 @@ function Fields({ draft, organization, mayUpdate }: FieldsProps) {
         organization={organization}
         label="Default execution mode"
         description="Used by workspaces and projects that don't set their own."
-        disabled={!mayUpdate}
+        disabled={!canUpdate}
       />
       <Switch
         label="Allow workspace admins to force delete workspaces"

@@ -1,4 +1,4 @@
-/** Tag keys that the organization keeps for itself. */
+/** The organization's reserved tag keys. */
 import { Button, Checkbox, Switch, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
@@ -13,10 +13,10 @@ import { reservedKeys } from "../../api/list-queries.ts";
 
 interface ReservedKeysProps {
   readonly organization: string;
-  readonly mayUpdate: boolean;
+  readonly canUpdate: boolean;
 }
 
-export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
+export function ReservedKeys({ organization, canUpdate }: ReservedKeysProps) {
   const [opened, { open, close }] = useDisclosure();
   const query = useQuery(reservedKeys(organization));
   return (
@@ -24,7 +24,7 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
       title="Reserved tag keys"
       about="Tag keys that have the same meaning everywhere. You can prevent workspaces from overriding a project's value."
       actions={
-        mayUpdate && (
+        canUpdate && (
           <Button variant="default" onClick={open}>
             Reserve tag key
           </Button>
@@ -44,9 +44,9 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
                 { title: "Key", cell: ({ attributes }) => <span className="mono">{attributes.key}</span> },
                 {
                   title: "Allow overrides",
-                  cell: (key) => <Overrides reserved={key} mayUpdate={mayUpdate} />,
+                  cell: (key) => <Overrides reserved={key} canUpdate={canUpdate} />,
                 },
-                { title: "Actions", width: 1, cell: (key) => mayUpdate && <Unreserve reserved={key} /> },
+                { title: "Actions", width: 1, cell: (key) => canUpdate && <Unreserve reserved={key} /> },
               ]}
             />
           )
@@ -63,10 +63,10 @@ type Key = Resource<"reserved-tag-keys">;
 
 function Overrides({
   reserved: { id, attributes },
-  mayUpdate,
+  canUpdate,
 }: {
   readonly reserved: Key;
-  readonly mayUpdate: boolean;
+  readonly canUpdate: boolean;
 }) {
   const { key, "disable-overrides": isFixed } = attributes;
   const change = useAction("PATCH /reserved-tag-keys/{reserved_tag_key_id}", {
@@ -75,7 +75,7 @@ function Overrides({
   return (
     <Switch
       checked={!isFixed}
-      disabled={!mayUpdate || change.isPending}
+      disabled={!canUpdate || change.isPending}
       aria-label={`Allow overrides of ${key}`}
       onChange={() =>
         change.mutate({

@@ -1,4 +1,4 @@
-/** How long old states and configurations are kept. */
+/** The retention of old states and configurations. */
 import { Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
@@ -12,19 +12,19 @@ import { WholeNumberInput } from "../../ui/inputs.tsx";
 
 interface RetentionProps {
   readonly organization: string;
-  readonly mayUpdate: boolean;
+  readonly canUpdate: boolean;
 }
 
-export function Retention({ organization, mayUpdate }: RetentionProps) {
+export function Retention({ organization, canUpdate }: RetentionProps) {
   const path = { organization_name: organization };
   const known = useQuery(organizationQuery(organization)).data?.data;
-  // Asked for where there is one: that there is none would be a refusal, which browsers log.
+  // Only requested if it exists: otherwise the server responds 404, which browsers log.
   const isNone = known !== undefined && !known.relationships["data-retention-policy"]?.data;
   const query = useQuery({
     ...asking("GET /organizations/{organization_name}/relationships/data-retention-policy", { path }),
     enabled: known !== undefined && !isNone,
   });
-  // What was answered before stays beside a refusal.
+  // Earlier data stays beside an error.
   const policy = (isNone ? undefined : query.data?.data) as
     | { attributes?: { "delete-older-than-n-days"?: number } }
     | null
@@ -44,7 +44,7 @@ export function Retention({ organization, mayUpdate }: RetentionProps) {
               ? "Old states are never deleted."
               : `Old states are deleted after ${counted(days, "day")}.`}
           </Text>
-          {mayUpdate && <Change key={days} organization={organization} days={days} />}
+          {canUpdate && <Change key={days} organization={organization} days={days} />}
         </>
       )}
     </Section>
@@ -65,7 +65,7 @@ function Change({ organization, days }: { readonly organization: string; readonl
         done="Saved the retention policy."
         verb="Save"
         isReady={draft.isDirty()}
-        // What is no number is refused by the server.
+        // The server refuses what is not a number.
         input={(attributes) => ({
           path,
           body: {

@@ -1,4 +1,4 @@
-/** How long tokens may work here, by whose they are. */
+/** Maximum token lifetimes, by kind of token. */
 import { Stack, Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";

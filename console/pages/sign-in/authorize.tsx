@@ -1,4 +1,4 @@
-/** A program, such as `terraform login`, asks for a token: the person says yes or no, and for how long. */
+/** Lets the user authorize or deny a program, such as `terraform login`, that requests a token. */
 import { Alert, Box, Select, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -19,7 +19,7 @@ const lifetimes = [
   { value: "365", label: "1 year" },
 ];
 
-/** What the program asked, word for word: the server looks at it again. */
+/** The parameters of the request, unchanged: the server validates them again. */
 const askedIn = (search: Search) => ({
   "client-id": search["client_id"],
   "redirect-uri": search["redirect_uri"],
@@ -42,7 +42,7 @@ export default function AuthorizePage() {
       window.location.assign(data.attributes["redirect-url"]);
     },
   });
-  // What the program left out of its address is refused by the server.
+  // The server refuses missing parameters.
   const bodyOf = (attributes: object) =>
     ({
       body: { data: { type: "authorizations", attributes: { ...askedIn(search), ...attributes } } },

@@ -1,4 +1,4 @@
-/** A link that somebody was given: by it they become a user, or a member as the user that they are. */
+/** Accepts an invitation link, as a new or as an existing user. */
 import { Button, Center, Paper, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -46,7 +46,7 @@ const organizationOf = ({ relationships }: Invitation): string | undefined => re
 function Welcome({ secret, invitation }: InvitationProps) {
   const organization = organizationOf(invitation);
   const { email, "has-password": hasPassword, "expires-at": ends } = invitation.attributes;
-  // Whether somebody is signed in: a refusal is an answer here, and leads nowhere.
+  // Whether the visitor is signed in: a 401 is an answer here and does not redirect.
   const me = useQuery({
     queryKey: ["who is signed in"],
     queryFn: () => call("GET /account/details", {}).catch(() => null),

@@ -1,4 +1,4 @@
-/** Signing in: by single sign-on, by name and password, or by a token. */
+/** The sign-in page: single sign-on, name and password, or a token. */
 import {
   Alert,
   Button,
@@ -59,7 +59,6 @@ export default function SignInPage() {
   );
 }
 
-/** Back to where one came from, which is always a page of the console. */
 const ownPath = (path: string | undefined) => (path?.startsWith("/") && !path.startsWith("//") ? path : paths.home());
 
 interface ProvidersProps {
@@ -67,7 +66,7 @@ interface ProvidersProps {
   readonly organization: string | undefined;
 }
 
-/** Single sign-on, where there is some. The way there is a page of the server, not of the console. */
+/** Single sign-on, if configured. The link is a page of the server, not of the console. */
 function Providers({ to, organization }: ProvidersProps) {
   const options = useQuery(signInOptions(organization));
   const providers = options.data?.data.attributes.providers ?? [];

@@ -1,4 +1,4 @@
-/** A pool of the site: its agents as they are now, its tokens, its name and its end. */
+/** An agent pool of the site: its agents, tokens, name and deletion. */
 import { TextInput, Title } from "@mantine/core";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -47,7 +47,7 @@ function Agents({ id }: { readonly id: string }) {
     ...siteAgents(id),
     refetchInterval: liveMs,
   });
-  return <PoolAgents query={query} mayUpdate />;
+  return <PoolAgents query={query} canUpdate />;
 }
 
 function Tokens({ id, name }: { readonly id: string; readonly name: string }) {

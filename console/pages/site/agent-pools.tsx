@@ -1,4 +1,4 @@
-/** Pools of the site: they belong to no organization, and their agents execute what workspaces in remote mode ask for, whosever they are. */
+/** The agent pools of the site. Their agents execute runs of workspaces in remote mode, in any organization. */
 import { Button, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";

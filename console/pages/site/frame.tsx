@@ -1,4 +1,4 @@
-/** What stands around the pages of those who run the site. */
+/** The frame of the site administration pages. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { account } from "../../api/queries.ts";
@@ -7,7 +7,6 @@ import { Page } from "../../ui/page.tsx";
 import { Asked, Empty } from "../../components/states.tsx";
 
 interface SiteFrameProps {
-  /** What of it is shown, where that is more than one of its places. */
   readonly part?: string | undefined;
   readonly actions?: ReactNode;
   readonly children: ReactNode;

@@ -1,4 +1,4 @@
-/** Every organization of the site, also closed ones. */
+/** Every organization of the site, including closed ones. */
 import { Badge, Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";

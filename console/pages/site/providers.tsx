@@ -1,4 +1,4 @@
-/** Providers of single sign-on. */
+/** Single sign-on providers. */
 import { Badge, Button, Checkbox, Group, PasswordInput, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -120,7 +120,7 @@ function ProviderForm({
         attributes: {
           ...rest,
           "groups-claim": groups || null,
-          // A new one without its secret is refused by the server.
+          // The server refuses a new provider without a secret.
           ...((secret !== "" && { "client-secret": secret }) as { "client-secret": string }),
           ...(organization !== (known?.organization ?? "") && { organization: organization || null }),
         },

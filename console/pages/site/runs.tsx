@@ -1,4 +1,4 @@
-/** The runs of all organizations, and force-canceling one that nobody else can stop. */
+/** The runs of all organizations, with force-cancel. */
 import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
@@ -70,7 +70,6 @@ interface WhereProps {
   readonly included: readonly any[] | undefined;
 }
 
-/** "acme / network", leading to the run. */
 function Where({ run, included }: WhereProps) {
   const workspace = includedIn({ included }, "workspaces", run.relationships.workspace?.data?.id);
   const organization = workspace?.relationships.organization?.data?.id;

@@ -1,4 +1,4 @@
-/** Everybody who can sign in. */
+/** All users of the site. */
 import { Badge, Button, Checkbox, Group, PasswordInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -85,7 +85,7 @@ export default function SiteUsersPage() {
   );
 }
 
-/** For somebody who has none; whoever has one is given a new one by editing. */
+/** Only for users without a password; others get a new one by editing. */
 function PasswordLink({ user: { id, attributes } }: { readonly user: User }) {
   const name = attributes.username || attributes.email;
   const [link, setLink] = useState<string>();
@@ -128,7 +128,7 @@ function Delete({ user: { id, attributes } }: { readonly user: User }) {
   );
 }
 
-/** One form for both: a new user, or one that is there, whose password stays unless one is typed. */
+/** One form to create or edit a user; an empty password is left unchanged. */
 function UserForm({ user, onClose }: { readonly user: User | undefined; readonly onClose: () => void }) {
   const known = user?.attributes;
   const draft = useDraft({

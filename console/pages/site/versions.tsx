@@ -1,4 +1,4 @@
-/** The versions that workspaces may choose. */
+/** The engine versions that workspaces can use. */
 import { Badge, Button, Group, Switch, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";

@@ -1,4 +1,4 @@
-/** SSH keys with which runs fetch modules. A key goes in and never comes out again. */
+/** SSH keys with which runs fetch modules. Keys are write-only. */
 import { Button, Group, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
@@ -24,14 +24,14 @@ export default function SshKeysPage() {
   const [edited, setEdited] = useState<Resource<"ssh-keys">>();
   const { search } = useAddress();
   const rights = useRights(organization);
-  const mayUpdate = rights?.["can-update-ssh-keys"];
+  const canUpdate = rights?.["can-update-ssh-keys"];
   const query = useQuery(sshKeys(organization, search));
   return (
     <Page
       title="SSH keys"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
       about="Runs use these keys to fetch modules from private repositories. Select one in a workspace's settings."
-      actions={mayUpdate && <Button onClick={open}>Add SSH key</Button>}
+      actions={canUpdate && <Button onClick={open}>Add SSH key</Button>}
     >
       <List
         one="SSH key"
@@ -48,7 +48,7 @@ export default function SshKeysPage() {
             title: "Actions",
             width: 1,
             cell: (key) =>
-              mayUpdate && (
+              canUpdate && (
                 <Group gap={4} wrap="nowrap" justify="flex-end">
                   <Button
                     variant="subtle"

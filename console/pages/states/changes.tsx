@@ -1,4 +1,4 @@
-/** The changes from one state version to another, by resource and output; changed resources attribute by attribute. */
+/** The changes between two state versions: resources, attributes and outputs. */
 import { Button, Group, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
@@ -23,7 +23,6 @@ const choices = [
 
 interface ComparedProps {
   readonly stateId: string;
-  /** The version to compare with; the previous one where there is none. */
   readonly since: string | undefined;
 }
 
@@ -70,7 +69,6 @@ export function Changes(compared: ComparedProps) {
 
 const shortMax = 10;
 
-/** The first few, where the whole list is a page of its own. */
 export function FirstChanges({ more, ...compared }: ComparedProps & { readonly more: ReactNode }) {
   const query = useQuery(changesOf(compared, { "page[size]": shortMax }));
   return (
@@ -152,7 +150,6 @@ function Attributes({ change }: { readonly change: Change["attributes"] }) {
 
 interface LineProps {
   readonly name: string;
-  /** Before the values, where the line is one of several. */
   readonly label?: string;
   readonly change: string;
   readonly sensitive: boolean;
@@ -161,7 +158,6 @@ interface LineProps {
   readonly after: unknown;
 }
 
-/** `size: small → large` */
 function Line({ name, label, change, sensitive, isTooLarge = false, before, after }: LineProps) {
   return (
     <Text fz="sm" component="div" style={{ overflowWrap: "anywhere" }}>

@@ -1,4 +1,4 @@
-/** Compares a state version with the current one, the previous one, or any other; which one is in the address. */
+/** Compares a state version with the current one, the previous one, or any other; the choice is in the address. */
 import { Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../../api/client.ts";
@@ -9,7 +9,7 @@ import { Changes } from "./changes.tsx";
 import { finalizedStateVersions } from "../../api/detail-queries.ts";
 
 export interface StateProps {
-  readonly place: Place;
+  readonly details: Place;
   readonly state: Resource<"state-versions">;
 }
 
@@ -23,10 +23,10 @@ function sentenceOf(since: string, serial: number, isFirst: boolean): string {
   return isFirst ? `Serial ${serial} is the first version: everything was added.` : `What serial ${serial} changed.`;
 }
 
-export function Compare({ place, state }: StateProps) {
+export function Compare({ details, state }: StateProps) {
   const { search, set } = useAddress();
-  const current = currentOf(place);
-  const others = useQuery(finalizedStateVersions(place.workspace.id));
+  const current = currentOf(details);
+  const others = useQuery(finalizedStateVersions(details.workspace.id));
   const versions = others.data?.data ?? [];
   const serial = versions.find(({ id }) => id === current)?.attributes.serial;
   const isCurrent = current === undefined || state.id === current;
@@ -41,10 +41,10 @@ export function Compare({ place, state }: StateProps) {
         label: `Serial ${attributes.serial}, ${createdText.format(new Date(attributes["created-at"]))}`,
       })),
   ];
-  // The newest comes first; where there are more than were asked for, the first one is not among them.
+  // Newest first: if there are more than were requested, the first version is not among them.
   const isFirst =
     versions.at(-1)?.id === state.id && others.data?.meta?.pagination?.["total-count"] === versions.length;
-  // Somebody who looks at an old version wants to know what rolling back to it would change.
+  // On an old version, the question is what rolling back to it would change.
   const byDefault = isCurrent ? "previous" : "current";
   const value = search["since"] ?? byDefault;
   const since = value === "previous" ? undefined : value === "current" ? current : value;

@@ -1,4 +1,4 @@
-/** The state versions of a workspace, the newest first. */
+/** The state versions of a workspace, newest first. */
 import { Badge } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../../api/client.ts";
@@ -14,11 +14,11 @@ import { stateVersions } from "../../api/detail-queries.ts";
 import { asking } from "../../api/queries.ts";
 
 export default function StatesPage() {
-  return <WorkspaceFrame>{(place) => <States place={place} />}</WorkspaceFrame>;
+  return <WorkspaceFrame>{(details) => <States details={details} />}</WorkspaceFrame>;
 }
 
-function States({ place }: { readonly place: Place }) {
-  const { organization, workspace } = place;
+function States({ details }: { readonly details: Place }) {
+  const { organization, workspace } = details;
   const { search, set } = useAddress();
   const query = useQuery(stateVersions(workspace.id, search));
   return (
@@ -48,7 +48,7 @@ function States({ place }: { readonly place: Place }) {
                   ),
                 },
                 { title: "Created", width: 110, cell: (state) => <When time={state.attributes["created-at"]} /> },
-                { title: "Created by", cell: (state) => <Writer place={place} state={state} /> },
+                { title: "Created by", cell: (state) => <Writer details={details} state={state} /> },
                 {
                   title: "Resources",
                   isFigure: true,
@@ -84,7 +84,6 @@ interface StateBadgeProps {
   readonly workspace: Resource<"workspaces">;
 }
 
-/** Whether it is the one in force; and what is out of the ordinary about it. */
 export function StateBadge({ state, workspace }: StateBadgeProps) {
   const { status, intermediate } = state.attributes;
   if (state.id === workspace.relationships["current-state-version"]?.data?.id) return <Badge tt="none">current</Badge>;
@@ -103,11 +102,11 @@ export function StateBadge({ state, workspace }: StateBadgeProps) {
 }
 
 interface WriterProps {
-  readonly place: Place;
+  readonly details: Place;
   readonly state: Resource<"state-versions">;
 }
 
-export function Writer({ place: { organization, workspace }, state }: WriterProps) {
+export function Writer({ details: { organization, workspace }, state }: WriterProps) {
   const run = state.relationships.run?.data;
   const maker = state.relationships["created-by"]?.data;
   const person = useQuery({

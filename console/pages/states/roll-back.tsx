@@ -1,4 +1,4 @@
-/** Rolling back to an earlier state version: its contents become a new version, under the workspace's lock, which is taken for that time. */
+/** Rolls back to an earlier state version: locks the workspace meanwhile and saves the contents as a new version. */
 import { Anchor, Button, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconHistory } from "@tabler/icons-react";
@@ -15,13 +15,13 @@ import { currentOf } from "./compare.tsx";
 import { useHoldsLock } from "../workspace/lock-actions.tsx";
 
 interface RollBackProps {
-  readonly place: Place;
+  readonly details: Place;
   readonly state: Resource<"state-versions">;
 }
 
-export function RollBack({ place, state }: RollBackProps) {
+export function RollBack({ details, state }: RollBackProps) {
   const [opened, { open, close }] = useDisclosure();
-  const { organization, workspace } = place;
+  const { organization, workspace } = details;
   const { name, locked, permissions: may } = workspace.attributes;
   const { serial, status } = state.attributes;
   const isMine = useHoldsLock(workspace);
@@ -30,19 +30,18 @@ export function RollBack({ place, state }: RollBackProps) {
   const client = useQueryClient();
   const action = useMutation({
     mutationFn: () => rollBack(workspace.id, state.id, isMine),
-    onSuccess: async (made) => {
+    onSuccess: async (created) => {
       close();
-      tell(`Rolled back ${name} to serial ${serial}. The new version is serial ${made.attributes.serial}.`);
+      tell(`Rolled back ${name} to serial ${serial}. The new version is serial ${created.attributes.serial}.`);
       await client.invalidateQueries();
-      go(paths.state(organization, name, made.id));
+      go(paths.state(organization, name, created.id));
     },
     onError: async (error) => {
       tellRefusal(error);
       await client.invalidateQueries();
     },
   });
-  const current = currentOf(place);
-  // The page below the dialog is the whole list.
+  const current = currentOf(details);
   const showAll = () => {
     close();
     set({ since: "current", change: undefined, page: undefined });

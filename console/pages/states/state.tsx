@@ -16,10 +16,10 @@ import { outputsOfState, stateVersion } from "../../api/detail-queries.ts";
 
 export default function StatePage() {
   const { state: id } = useParams({ from: "/inside/$organization/workspaces/$workspace/states/$state" });
-  return <WorkspaceFrame part={`State ${id}`}>{(place) => <One place={place} id={id} />}</WorkspaceFrame>;
+  return <WorkspaceFrame part={`State ${id}`}>{(details) => <One details={details} id={id} />}</WorkspaceFrame>;
 }
 
-function One({ place, id }: { readonly place: Place; readonly id: string }) {
+function One({ details, id }: { readonly details: Place; readonly id: string }) {
   const query = useQuery(stateVersion(id));
   return (
     <Asked query={query} loading={<LoadingRows rows={10} />}>
@@ -29,9 +29,9 @@ function One({ place, id }: { readonly place: Place; readonly id: string }) {
             title={`State version, serial ${state.attributes.serial}`}
             actions={
               <>
-                <StateBadge state={state} workspace={place.workspace} />
+                <StateBadge state={state} workspace={details.workspace} />
                 <Download state={state} />
-                <RollBack place={place} state={state} />
+                <RollBack details={details} state={state} />
               </>
             }
           >
@@ -39,11 +39,11 @@ function One({ place, id }: { readonly place: Place; readonly id: string }) {
           </Section>
           <Grid gap="xl">
             <Grid.Col span={{ base: 12, md: 8 }} miw={0}>
-              <Compare place={place} state={state} />
+              <Compare details={details} state={state} />
               <StateOutputs id={id} />
             </Grid.Col>
             <Grid.Col span={{ base: 12, md: 4 }} miw={0}>
-              <About place={place} state={state} />
+              <About details={details} state={state} />
             </Grid.Col>
           </Grid>
         </>
@@ -52,7 +52,7 @@ function One({ place, id }: { readonly place: Place; readonly id: string }) {
   );
 }
 
-function About({ place, state }: StateProps) {
+function About({ details, state }: StateProps) {
   const { attributes } = state;
   return (
     <Section title="About">
@@ -60,7 +60,7 @@ function About({ place, state }: StateProps) {
         label="About this state version"
         facts={{
           Created: <When time={attributes["created-at"]} />,
-          "Created by": <Writer place={place} state={state} />,
+          "Created by": <Writer details={details} state={state} />,
           Resources: figure(attributes["billable-rum-count"]),
           Size: bytes(attributes.size),
           Engine: attributes["engine-version"],

@@ -1,4 +1,4 @@
-/** The flat tags of an organization: how many workspaces carry each, and the end of one for all of them at once. */
+/** The flat tags of an organization: the number of workspaces with each, and deletion from all of them. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";

@@ -1,4 +1,4 @@
-/** What stands around every page of a team. */
+/** The frame of every page of a team. */
 import { Badge } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -16,15 +16,15 @@ export interface TeamPlace {
 }
 
 interface TeamFrameProps {
-  readonly actions?: (place: TeamPlace) => ReactNode;
-  readonly children: (place: TeamPlace) => ReactNode;
+  readonly actions?: (details: TeamPlace) => ReactNode;
+  readonly children: (details: TeamPlace) => ReactNode;
 }
 
 export function TeamFrame({ actions, children }: TeamFrameProps) {
   const { organization, team: id } = useParams({ from: "/inside/$organization/teams/$team" });
   const query = useQuery(teamQuery(id));
   const answer = stillThere(query);
-  const place = answer && { organization, answer, team: answer.data };
+  const details = answer && { organization, answer, team: answer.data };
   return (
     <Page
       title={query.data?.data.attributes.name ?? " "}
@@ -32,20 +32,20 @@ export function TeamFrame({ actions, children }: TeamFrameProps) {
         { label: organization, to: paths.organization(organization) },
         { label: "Teams", to: paths.teams(organization) },
       ]}
-      beside={place?.team.attributes.visibility === "secret" && <Badge color="gray">secret</Badge>}
-      about={place?.team.attributes.description}
-      actions={place && actions?.(place)}
+      beside={details?.team.attributes.visibility === "secret" && <Badge color="gray">secret</Badge>}
+      about={details?.team.attributes.description}
+      actions={details && actions?.(details)}
       tabs={[
         { label: "Members", to: paths.team(organization, id) },
         { label: "Reach", to: paths.teamReach(organization, id) },
         { label: "Tokens", to: paths.teamTokens(organization, id) },
-        ...(place?.team.attributes.permissions["can-update"]
+        ...(details?.team.attributes.permissions["can-update"]
           ? [{ label: "Notifications", to: paths.teamNotifications(organization, id) }]
           : []),
         { label: "Settings", to: paths.teamSettings(organization, id) },
       ]}
     >
-      <Asked query={query}>{() => place && children(place)}</Asked>
+      <Asked query={query}>{() => details && children(details)}</Asked>
     </Page>
   );
 }

@@ -11,7 +11,7 @@ import { ExpiryInput } from "../../ui/expiry-input.tsx";
 import { OperationForm, type Draft, useDraft } from "../../components/forms.tsx";
 import type { TeamPlace } from "./frame.tsx";
 
-/** The expiry and reason come with the relationship. */
+/** The expiry and reason are in the relationship's meta. */
 export interface Membership {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Membership {
   readonly reason: string | null;
 }
 
-/** People are named by their user names; those who are invited have none yet. */
+/** Members are identified by user name; invited people have none yet. */
 export const idOf = ({ name, id }: Membership) => (name === "invited" ? id : name);
 
 interface SeatDraft {
@@ -28,7 +28,7 @@ interface SeatDraft {
   readonly reason: string;
 }
 
-/** The same request adds somebody and changes the expiry and reason of a member. */
+/** The same request adds a member and changes the expiry and reason of an existing one. */
 const seatInput = (teamId: string, { person, "expires-at": expiry, reason }: SeatDraft) => ({
   path: { team_id: teamId },
   body: {
@@ -36,7 +36,6 @@ const seatInput = (teamId: string, { person, "expires-at": expiry, reason }: Sea
   },
 });
 
-/** When the seat ends, and why it was given. */
 function SeatFields({ draft }: { readonly draft: Draft<SeatDraft> }) {
   return (
     <>
@@ -72,25 +71,25 @@ export function AddMember({ organization, team, onClose }: TeamPlace & { readonl
 }
 
 export interface MemberProps {
-  readonly place: TeamPlace;
+  readonly details: TeamPlace;
   readonly member: Membership;
 }
 
-export function ChangeMember({ place, member }: MemberProps) {
+export function ChangeMember({ details, member }: MemberProps) {
   const [opened, { open, close }] = useDisclosure();
   return (
     <>
       <Button variant="subtle" size="compact-xs" aria-label={`Change expiry of ${member.name}`} onClick={open}>
         Change expiry
       </Button>
-      <FormDialog opened={opened} onClose={close} title={`${member.name} in ${place.team.attributes.name}`}>
-        <ChangeMemberForm place={place} member={member} onClose={close} />
+      <FormDialog opened={opened} onClose={close} title={`${member.name} in ${details.team.attributes.name}`}>
+        <ChangeMemberForm details={details} member={member} onClose={close} />
       </FormDialog>
     </>
   );
 }
 
-function ChangeMemberForm({ place: { team }, member, onClose }: MemberProps & { readonly onClose: () => void }) {
+function ChangeMemberForm({ details: { team }, member, onClose }: MemberProps & { readonly onClose: () => void }) {
   const { until, reason } = member;
   const draft = useDraft<SeatDraft>({
     person: idOf(member),
@@ -119,7 +118,6 @@ interface PersonSelectProps {
   readonly onChange?: (value: string | null) => void;
 }
 
-/** Searches members of the organization while one types. */
 function PersonSelect({ organization, value, onChange }: PersonSelectProps) {
   const [typed, setTyped] = useState("");
   const [q] = useDebouncedValue(typed.trim(), 150);

@@ -1,4 +1,4 @@
-/** The members of a team, with their expiry and reason; adds, changes and removes them. */
+/** The members of a team, with expiry and reason; adds, changes and removes them. */
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useAction } from "../../api/actions.ts";
@@ -20,11 +20,11 @@ export default function TeamMembersPage() {
         team.attributes.permissions["can-update-membership"] && <Button onClick={open}>Add member</Button>
       }
     >
-      {(place) => (
+      {(details) => (
         <>
-          <Members {...place} />
-          <FormDialog opened={opened} onClose={close} title={`Add a member to ${place.team.attributes.name}`}>
-            <AddMember {...place} onClose={close} />
+          <Members {...details} />
+          <FormDialog opened={opened} onClose={close} title={`Add a member to ${details.team.attributes.name}`}>
+            <AddMember {...details} onClose={close} />
           </FormDialog>
         </>
       )}
@@ -41,14 +41,14 @@ function membersOf({ answer, team }: TeamPlace): Membership[] {
   }));
 }
 
-function Members(place: TeamPlace) {
-  const { organization, team } = place;
-  const members = membersOf(place);
-  const mayUpdate = team.attributes.permissions["can-update-membership"];
+function Members(details: TeamPlace) {
+  const { organization, team } = details;
+  const members = membersOf(details);
+  const canUpdate = team.attributes.permissions["can-update-membership"];
   if (members.length === 0)
     return (
       <Empty title="No members yet">
-        {mayUpdate
+        {canUpdate
           ? "Add members, permanently or with an expiry."
           : "Owners and teams that manage membership can add members."}
       </Empty>
@@ -67,10 +67,10 @@ function Members(place: TeamPlace) {
             title: "Actions",
             width: 1,
             cell: (member) =>
-              mayUpdate && (
+              canUpdate && (
                 <Group gap={4} wrap="nowrap" justify="flex-end">
-                  <ChangeMember place={place} member={member} />
-                  <Remove place={place} member={member} />
+                  <ChangeMember details={details} member={member} />
+                  <Remove details={details} member={member} />
                 </Group>
               ),
           },
@@ -81,7 +81,7 @@ function Members(place: TeamPlace) {
   );
 }
 
-function Remove({ place: { team }, member }: MemberProps) {
+function Remove({ details: { team }, member }: MemberProps) {
   const { name } = team.attributes;
   const remove = useAction("DELETE /teams/{team_id}/relationships/users", {
     done: `Removed ${member.name} from ${name}.`,

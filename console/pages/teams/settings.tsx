@@ -12,11 +12,11 @@ import { abilities, visibilities } from "./words.ts";
 export default function TeamSettingsPage() {
   return (
     <TeamFrame>
-      {(place) => (
-        <Stack gap={0} maw="44rem" key={place.team.id}>
-          <Settings {...place} />
-          <OrganizationAccess {...place} />
-          {place.team.attributes.permissions["can-destroy"] && <Danger {...place} />}
+      {(details) => (
+        <Stack gap={0} maw="44rem" key={details.team.id}>
+          <Settings {...details} />
+          <OrganizationAccess {...details} />
+          {details.team.attributes.permissions["can-destroy"] && <Danger {...details} />}
         </Stack>
       )}
     </TeamFrame>
@@ -32,14 +32,14 @@ function Settings({ team, answer }: TeamPlace) {
     "sso-team-id": attributes["sso-team-id"] ?? "",
     "allow-member-token-management": attributes["allow-member-token-management"],
   });
-  const mayUpdate = attributes.permissions["can-update"] === true;
+  const canUpdate = attributes.permissions["can-update"] === true;
   return (
     <SettingsForm
       draft={draft}
       operation="PATCH /teams/{team_id}"
       query={teamQuery(team.id)}
       etag={answer.etag}
-      mayUpdate={mayUpdate}
+      canUpdate={canUpdate}
       done="Saved the team."
       input={(ifMatch) => {
         const { "sso-team-id": group, ...rest } = changesIn(draft);
@@ -49,7 +49,7 @@ function Settings({ team, answer }: TeamPlace) {
     >
       <TextInput label="Name" {...draft.getInputProps("name")} />
       <TextInput label="Description" {...draft.getInputProps("description")} />
-      <Select label="Visibility" data={visibilities} disabled={!mayUpdate} {...draft.getInputProps("visibility")} />
+      <Select label="Visibility" data={visibilities} disabled={!canUpdate} {...draft.getInputProps("visibility")} />
       <TextInput
         label="Identity provider group"
         description="People who sign in with this group in their claims are members of the team."
@@ -83,7 +83,7 @@ function OrganizationAccess({ team, answer }: TeamPlace) {
       operation="PATCH /teams/{team_id}"
       query={teamQuery(team.id)}
       etag={answer.etag}
-      mayUpdate={team.attributes.permissions["can-update-organization-access"] === true}
+      canUpdate={team.attributes.permissions["can-update-organization-access"] === true}
       readOnly="You can see these permissions, but not change them."
       verb="Save permissions"
       done="Saved the team."

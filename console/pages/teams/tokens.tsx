@@ -21,7 +21,7 @@ export default function TeamTokensPage() {
         )
       }
     >
-      {(place) => <Tokens {...place} />}
+      {(details) => <Tokens {...details} />}
     </TeamFrame>
   );
 }

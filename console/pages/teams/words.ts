@@ -5,7 +5,7 @@ export const visibilities = [
   { value: "secret", label: "Secret: only its members and owners can see it" },
 ];
 
-/** Those that mean something here; the others are kept for clients that send them. */
+/** Only the permissions that have an effect here; the others are stored for clients that send them. */
 export const abilities: readonly { readonly name: string; readonly label: string; readonly about: string }[] = [
   { name: "read-workspaces", label: "Read workspaces", about: "See every workspace, its state and its variables." },
   { name: "manage-workspaces", label: "Manage workspaces", about: "Administer every workspace, and create new ones." },

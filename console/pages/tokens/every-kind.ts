@@ -1,4 +1,4 @@
-/** Tokens of every kind, from the lists of each that the caller can see. */
+/** Collects the tokens of every kind that the caller can see. */
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { askingWhole, account, asking, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
@@ -17,7 +17,6 @@ export interface Held {
 
 export interface Tokens {
   readonly held: readonly Held[];
-  /** How many there are beyond what a page can hold. */
   readonly leftOut: number;
   readonly isLoading: boolean;
   readonly errors: readonly unknown[];
@@ -27,12 +26,12 @@ export function useTokens(organization: string): Tokens {
   const path = { organization_name: organization };
   const me = useQuery(account()).data?.data;
   const rights = useRights(organization);
-  const mayManageOwn = rights?.["can-update-api-token"] === true;
-  // Lists, which are empty where there is no such token: asking for one that doesn't exist is refused, and browsers log that.
+  const canManageOwn = rights?.["can-update-api-token"] === true;
+  // Lists are empty if there is no such token; a request for one that doesn't exist would be a 404, which browsers log.
   const ofOrganization = "GET /organizations/{organization_name}/authentication-tokens";
   const trail = { token: "audit-trails" };
-  const own = useQuery({ ...asking(ofOrganization, { path }), enabled: mayManageOwn });
-  const audit = useQuery({ ...asking(ofOrganization, { path, query: trail }), enabled: mayManageOwn });
+  const own = useQuery({ ...asking(ofOrganization, { path }), enabled: canManageOwn });
+  const audit = useQuery({ ...asking(ofOrganization, { path, query: trail }), enabled: canManageOwn });
   const teamTokens = useQuery({
     ...askingWhole("GET /organizations/{organization_name}/team-tokens", { path, query: { sort: "expired-at" } }),
     enabled: rights?.["can-create-team"] === true,

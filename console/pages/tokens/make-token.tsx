@@ -1,4 +1,4 @@
-/** Creates a token of any kind: description and expiry; then shows the secret, once. */
+/** Creates a token of any kind, then shows its secret once. */
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
@@ -21,16 +21,11 @@ export interface MakeTokenProps<O extends Making> {
   readonly operation: O;
   readonly path: Input<O>["path"];
   readonly query?: Record<string, string>;
-  /** On the button: "Create token". */
   readonly verb: string;
-  /** Whose it will be, for the title. */
   readonly holder: string;
-  /** What it replaces, if anything: said in the form. */
   readonly warning?: string;
-  /** Agent tokens have no expiry. */
   readonly isEndless?: boolean;
   readonly isQuiet?: boolean;
-  /** What `?open=` calls its dialog. */
   readonly dialog?: string;
 }
 
@@ -58,7 +53,7 @@ function MakeTokenForm<O extends Making>(props: MakeTokenProps<O> & { readonly o
   const { operation, path, query, verb, warning, isEndless = false, onClose } = props;
   const [secret, setSecret] = useState<string>();
   const draft = useDraft({ description: "", "expired-at": { seconds: 90 * 86_400 } as Expiry });
-  // All of these answer the token, with its secret this once.
+  // All of these operations return the token with its secret.
   const make = useAction(operation as "POST /users/{user_id}/authentication-tokens", {
     done: "Created the token.",
     refusal: "form",

@@ -1,4 +1,4 @@
-/** Every token that the caller can manage in an organization, those that need attention first. */
+/** The tokens that the caller can manage in an organization; those that need attention first. */
 import { Alert, Group, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";

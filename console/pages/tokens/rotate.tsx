@@ -15,15 +15,14 @@ export interface RotateProps {
   readonly token: Token;
   readonly holder:
     | { readonly kind: "users" | "teams"; readonly id: string }
-    /** The new token replaces the old one at once. */
+    /** The new token replaces the old one immediately. */
     | { readonly kind: "organizations"; readonly id: string; readonly query?: Record<string, string> };
 }
 
 const hourMs = 3_600_000;
-/** A lifetime is measured by two clocks. */
+/** The lifetime compares two clocks. */
 const roundingMs = 300_000;
 
-/** As long again as it was meant to work. */
 function lifetimeOf({ attributes }: Token): Expiry {
   const { "created-at": created, "expired-at": ends } = attributes;
   if (ends === null) return null;
@@ -32,7 +31,7 @@ function lifetimeOf({ attributes }: Token): Expiry {
   return choice ? { seconds: choice.seconds } : { at: new Date(serverNow() + ms).toISOString() };
 }
 
-/** Descriptions of a team's tokens are unique, so the new one says when it was created. */
+/** Descriptions of a team's tokens are unique, so the new one has the date of its creation. */
 function successorOf(description: string | null, holder: RotateProps["holder"]["kind"]): string | null {
   if (!description || holder !== "teams") return description;
   const now = new Date().toISOString().slice(0, 16).replace("T", " ");
@@ -63,7 +62,7 @@ export function Rotate({ token, holder }: RotateProps) {
 function Rotation({ token, holder, onClose }: RotateProps & { readonly onClose: () => void }) {
   const [secret, setSecret] = useState<string>();
   const isReplaced = holder.kind === "organizations";
-  // All of these answer the token, with its secret this once.
+  // All of these operations return the token with its secret.
   const make = useAction(operations[holder.kind] as (typeof operations)["users"], {
     done: "Created the new token.",
     refusal: "form",
@@ -100,7 +99,7 @@ function Rotation({ token, holder, onClose }: RotateProps & { readonly onClose: 
         <Text>
           Creates a new token with the same access.{" "}
           {isReplaced
-            ? "An organization has one token: the old one stops working at once."
+            ? "An organization has one token: the old one stops working immediately."
             : "The old token keeps working until you revoke it."}
         </Text>
         <ExpiryInput choices={longExpiries} never="The token has no expiry." {...draft.getInputProps("expired-at")} />

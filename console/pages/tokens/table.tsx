@@ -1,4 +1,4 @@
-/** A table of tokens: description, last use and expiry, those that need attention first, with actions. */
+/** A table of tokens with actions: description, last use and expiry; those that need attention first. */
 import { Badge, Group } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useAction } from "../../api/actions.ts";
@@ -13,11 +13,9 @@ import type { Resource } from "../../api/client.ts";
 export interface TokensTableProps {
   readonly label: string;
   readonly tokens: readonly Token[];
-  /** Whose each is, where that is not plain. */
   readonly holder?: (token: Token) => ReactNode;
-  /** Where its reach is shown. */
   readonly organization?: string;
-  /** Tokens of agent pools and for the audit log have no reach of their own. */
+  /** Tokens of agent pools and for the audit log have no reach. */
   readonly reachable?: (token: Token) => boolean;
   readonly more?: (token: Token) => ReactNode;
 }
@@ -89,7 +87,7 @@ function Revoke({ token }: { readonly token: Token }) {
       isBusy={revoke.isPending}
       onConfirm={() => revoke.mutate({ path: { token_id: token.id } })}
     >
-      Everything that uses this token stops working at once. You can't undo this.
+      Everything that uses this token stops working immediately. You can't undo this.
     </DangerButton>
   );
 }
@@ -113,7 +111,6 @@ export function concernOf({ attributes }: Token, now: number): Concern {
 const isUnused = ({ attributes }: Pick<Token, "attributes">, now: number): boolean =>
   now - Date.parse(attributes["last-used-at"] ?? attributes["created-at"]) > unusedDays * dayMs;
 
-/** How many need attention, for the line above the table. */
 export function countTokens(tokens: readonly Token[], now: number) {
   const working = tokens.filter((token) => concernOf(token, now) !== "expired");
   return {
@@ -125,7 +122,7 @@ export function countTokens(tokens: readonly Token[], now: number) {
 
 const order: readonly Concern[] = ["expiring", "unused", "expired", "none"];
 
-/** What expires soon first, then what is unused, then the rest by expiry. */
+/** Expiring soon first, then unused, then the rest by expiry. */
 export function byConcern(now: number): (one: Token, other: Token) => number {
   const endOf = ({ attributes }: Token) => attributes["expired-at"] ?? "9999";
   return (one, other) =>

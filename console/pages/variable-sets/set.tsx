@@ -1,4 +1,4 @@
-/** A variable set: its variables, where it applies, its settings and its end. */
+/** A variable set: its variables, scope, settings and deletion. */
 import { Checkbox, Stack, TextInput, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -94,8 +94,8 @@ function Danger({ organization, answer: { data: set } }: SetPlace) {
   );
 }
 
-export function Applied(place: SetPlace) {
-  const { data: set } = place.answer;
+export function Applied(details: SetPlace) {
+  const { data: set } = details.answer;
   if (set.attributes.global)
     return (
       <Section title="Applies to">
@@ -104,21 +104,21 @@ export function Applied(place: SetPlace) {
     );
   return (
     <Section title="Applies to" about="All workspaces in these projects, and these workspaces.">
-      <Chosen place={place} kind="projects" />
-      <Chosen place={place} kind="workspaces" />
+      <Chosen details={details} kind="projects" />
+      <Chosen details={details} kind="workspaces" />
     </Section>
   );
 }
 
 interface ChosenProps {
-  readonly place: SetPlace;
+  readonly details: SetPlace;
   readonly kind: "projects" | "workspaces";
 }
 
-function Chosen({ place: { organization, answer }, kind }: ChosenProps) {
+function Chosen({ details: { organization, answer }, kind }: ChosenProps) {
   const { data: set } = answer;
   const path = { varset_id: set.id };
-  // One is like the other but for the word.
+  // The operations differ only in the noun.
   const add = useAction(
     `POST /varsets/{varset_id}/relationships/${kind}` as "POST /varsets/{varset_id}/relationships/projects",
     { done: "Added. The next runs there get these variables." },

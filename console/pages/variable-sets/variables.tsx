@@ -1,4 +1,4 @@
-/** The variables of a set. A sensitive value goes in and never comes out again. */
+/** The variables of a set. Sensitive values are write-only. */
 import { Badge, Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -23,10 +23,10 @@ type Variable = Resource<"vars">;
 export function Variables({ answer: { data: set } }: SetPlace) {
   const [edited, setEdited] = useState<Variable | "new">();
   const close = () => setEdited(undefined);
-  const mayUpdate = set.attributes.permissions["can-update"];
+  const canUpdate = set.attributes.permissions["can-update"];
   const query = useQuery(variablesOfSet(set.id));
   return (
-    <Section title="Variables" actions={mayUpdate && <Button onClick={() => setEdited("new")}>Add variable</Button>}>
+    <Section title="Variables" actions={canUpdate && <Button onClick={() => setEdited("new")}>Add variable</Button>}>
       <Asked query={query} loading={<LoadingRows rows={2} />}>
         {({ data }) =>
           data.length === 0 ? (
@@ -49,7 +49,7 @@ export function Variables({ answer: { data: set } }: SetPlace) {
                   title: "Actions",
                   width: 1,
                   cell: (variable) =>
-                    mayUpdate && (
+                    canUpdate && (
                       <Group gap={4} wrap="nowrap" justify="flex-end">
                         <Button
                           variant="subtle"

@@ -1,4 +1,4 @@
-/** Creating, changing and deleting a variable of a workspace. A sensitive value is never shown again. */
+/** Creates, changes and deletes a workspace's variable. Sensitive values are write-only. */
 import { Button, Checkbox, Drawer, SegmentedControl, Text, Textarea, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useAction } from "../../api/actions.ts";
@@ -6,7 +6,6 @@ import type { Resource } from "../../api/client.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
 import { ActionForm, changesIn, useDraft, type Draft } from "../../components/forms.tsx";
 
-/** What is typed of a variable, of a workspace or of a set. */
 export interface VariableValues {
   readonly key: string;
   readonly value: string;

@@ -1,4 +1,4 @@
-/** The variables passed to runs of a workspace: each with its source, by precedence. */
+/** The variables passed to a workspace's runs, each with its source, by precedence. */
 import { Badge, Button, Group, List, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -17,23 +17,23 @@ import { DeleteVariable, VariableForm } from "./form.tsx";
 import { appliedVariableSets, ownVariables, variablesInForce } from "../../api/detail-queries.ts";
 
 export default function VariablesPage() {
-  return <WorkspaceFrame>{(place) => <Variables place={place} />}</WorkspaceFrame>;
+  return <WorkspaceFrame>{(details) => <Variables details={details} />}</WorkspaceFrame>;
 }
 
-function Variables({ place }: { readonly place: Place }) {
-  const { workspace } = place;
+function Variables({ details }: { readonly details: Place }) {
+  const { workspace } = details;
   const inForce = useQuery(variablesInForce(workspace.id));
   const own = useQuery(ownVariables(workspace.id));
   const sets = useQuery(appliedVariableSets(workspace.id));
   const { search, set } = useAddress();
   const [editing, setEditing] = useState<Resource<"vars"> | "new">();
-  const mayWrite = workspace.attributes.permissions["can-update-variable"] === true;
+  const canWrite = workspace.attributes.permissions["can-update-variable"] === true;
   return (
     <>
       <Section
         title="Variables"
         about="Variables passed to runs. If a key is set in several places, the highest in this order wins; the rest are struck through."
-        actions={mayWrite && <Button onClick={() => setEditing("new")}>Add variable</Button>}
+        actions={canWrite && <Button onClick={() => setEditing("new")}>Add variable</Button>}
       >
         <SearchInput
           aria-label="Search variables"
@@ -54,11 +54,11 @@ function Variables({ place }: { readonly place: Place }) {
                   variables between workspaces.
                 </Empty>
               );
-            return <VariableTable place={place} rows={rows} mayWrite={mayWrite} onEdit={setEditing} />;
+            return <VariableTable details={details} rows={rows} canWrite={canWrite} onEdit={setEditing} />;
           }}
         </Asked>
       </Section>
-      <Order place={place} sets={sets.data?.data ?? []} />
+      <Order details={details} sets={sets.data?.data ?? []} />
       {editing && (
         <VariableForm
           key={editing === "new" ? "new" : editing.id}
@@ -72,13 +72,13 @@ function Variables({ place }: { readonly place: Place }) {
 }
 
 interface VariableTableProps {
-  readonly place: Place;
+  readonly details: Place;
   readonly rows: readonly Given[];
-  readonly mayWrite: boolean;
+  readonly canWrite: boolean;
   readonly onEdit: (variable: Resource<"vars">) => void;
 }
 
-function VariableTable({ place, rows, mayWrite, onEdit }: VariableTableProps) {
+function VariableTable({ details, rows, canWrite, onEdit }: VariableTableProps) {
   const crossed = (given: Given) =>
     given.overriddenBy === undefined ? undefined : ({ textDecoration: "line-through" } as const);
   return (
@@ -103,18 +103,18 @@ function VariableTable({ place, rows, mayWrite, onEdit }: VariableTableProps) {
           cell: ({ variable: { attributes } }) =>
             attributes.category === "env" ? "Environment" : attributes.hcl ? "Terraform, HCL" : "Terraform",
         },
-        { title: "Source", width: 190, cell: (given) => <Source place={place} given={given} /> },
+        { title: "Source", width: 190, cell: (given) => <Source details={details} given={given} /> },
         {
           title: "",
           width: 130,
           cell: ({ variable, varset }) =>
             varset === undefined &&
-            mayWrite && (
+            canWrite && (
               <Group gap={4} wrap="nowrap" justify="flex-end">
                 <Button variant="subtle" size="compact-xs" onClick={() => onEdit(variable)}>
                   Edit
                 </Button>
-                <DeleteVariable workspaceId={place.workspace.id} variable={variable} />
+                <DeleteVariable workspaceId={details.workspace.id} variable={variable} />
               </Group>
             ),
         },
@@ -134,10 +134,10 @@ function ShownValue({ variable: { attributes } }: { readonly variable: Resource<
 }
 
 function Source({
-  place: { organization },
+  details: { organization },
   given: { varset, overriddenBy },
 }: {
-  readonly place: Place;
+  readonly details: Place;
   readonly given: Given;
 }) {
   return (
@@ -162,10 +162,10 @@ function Source({
 }
 
 function Order({
-  place: { organization },
+  details: { organization },
   sets,
 }: {
-  readonly place: Place;
+  readonly details: Place;
   readonly sets: readonly Resource<"varsets">[];
 }) {
   const listed = (isPriority: boolean) => {
@@ -196,9 +196,8 @@ function Order({
 
 export interface Given {
   readonly variable: Resource<"vars">;
-  /** The set that it comes from; the workspace itself where there is none. */
   readonly varset: Resource<"varsets"> | undefined;
-  /** What wins over it, by name; undefined where it is in force. */
+  /** The name of what overrides it; undefined if it is in effect. */
   readonly overriddenBy: string | undefined;
 }
 

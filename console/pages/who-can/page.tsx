@@ -1,4 +1,4 @@
-/** Who has a permission anywhere in the organization: every team and person, on how much, and from which source. */
+/** Who has a permission anywhere in the organization: teams and people, how much they reach, and the sources. */
 import { Group, SegmentedControl, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";

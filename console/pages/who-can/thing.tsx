@@ -39,7 +39,7 @@ interface AccessProps {
 }
 
 function Grant({ organization, thing: { kind, id }, thing }: AccessProps) {
-  const { mayManage } = useOwnAccess(thing);
-  if (!mayManage) return null;
+  const { canManage } = useOwnAccess(thing);
+  if (!canManage) return null;
   return <LinkButton to={paths.grant(organization, { [kind]: id })}>Grant access</LinkButton>;
 }

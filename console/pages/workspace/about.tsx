@@ -1,4 +1,4 @@
-/** The facts of a workspace: its current state, its lock, where and with what it runs, its tags. */
+/** The facts of a workspace: state, lock, execution and tags. */
 import { Badge, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -13,27 +13,27 @@ import { repositoryOf } from "../repository/words.ts";
 import { holderOf } from "../workspaces/lock.tsx";
 import { type Place, engineNames, modeNames } from "./place.ts";
 
-export function AboutWorkspace({ place }: { readonly place: Place }) {
-  const { organization, workspace, included } = place;
+export function AboutWorkspace({ details }: { readonly details: Place }) {
+  const { organization, workspace, included } = details;
   const { attributes } = workspace;
   const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
-  const state = stateFact(place);
+  const state = stateFact(details);
   return (
     <Section title="About">
       <Facts
         label="About this workspace"
         facts={{
-          Lock: <Lock place={place} />,
+          Lock: <Lock details={details} />,
           State: state,
           Resources: countOf(attributes["resource-count"]),
           Project: project && <Link to={paths.project(organization, project.id)}>{project.attributes.name}</Link>,
           Execution: modeNames[attributes["execution-mode"]] ?? attributes["execution-mode"],
           Engine: engineText(attributes.engine, attributes["engine-version"]),
           Apply: attributes["auto-apply"] ? "automatic" : "manual",
-          Repository: <RepositoryFact place={place} />,
+          Repository: <RepositoryFact details={details} />,
           "Working directory": attributes["working-directory"] && <code>{attributes["working-directory"]}</code>,
           "Auto-destroy": attributes["auto-destroy-at"] && <When time={attributes["auto-destroy-at"]} />,
-          Tags: <Tags place={place} />,
+          Tags: <Tags details={details} />,
           ID: <Identifier value={workspace.id} />,
           Created: <When time={attributes["created-at"]} />,
         }}
@@ -48,7 +48,7 @@ const engineText = (engine: string | null | undefined, version: string) =>
 const countOf = (count: number | null) =>
   count === null ? "unknown: the state is encrypted" : counted(count, "resource");
 
-function Lock({ place: { organization, workspace, included } }: { readonly place: Place }) {
+function Lock({ details: { organization, workspace, included } }: { readonly details: Place }) {
   const { locked, name, "locked-reason": reason, "locked-at": since, "lock-expires-at": until } = workspace.attributes;
   if (!locked) return <>not locked</>;
   const holder = workspace.relationships["locked-by"]?.data;
@@ -69,7 +69,6 @@ function Lock({ place: { organization, workspace, included } }: { readonly place
   );
 }
 
-/** The current state, for those who can read more of it than that there is one. */
 function stateFact({ organization, workspace, included }: Place): ReactNode {
   const id = workspace.relationships["current-state-version"]?.data?.id;
   const { name, "latest-change-at": changed } = workspace.attributes;
@@ -88,7 +87,7 @@ function stateFact({ organization, workspace, included }: Place): ReactNode {
 }
 
 /** The connected repository, and why the last push did or did not start a run. */
-function RepositoryFact({ place: { organization, workspace } }: { readonly place: Place }) {
+function RepositoryFact({ details: { organization, workspace } }: { readonly details: Place }) {
   const { name, permissions: may } = workspace.attributes;
   const repository = repositoryOf(workspace);
   const query = useQuery({
@@ -115,7 +114,7 @@ function RepositoryFact({ place: { organization, workspace } }: { readonly place
   );
 }
 
-function Tags({ place: { organization, workspace, included } }: { readonly place: Place }) {
+function Tags({ details: { organization, workspace, included } }: { readonly details: Place }) {
   const names = workspace.attributes["tag-names"];
   const bindings: Resource<"effective-tag-bindings">[] = included.filter(
     ({ type }) => type === "effective-tag-bindings",

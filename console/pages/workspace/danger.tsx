@@ -1,4 +1,4 @@
-/** Deleting a workspace: safely, if it manages nothing; by force, whatever it manages. */
+/** Deletes a workspace: safely, if it manages no resources, or by force. */
 import { Button, List, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useAction } from "../../api/actions.ts";
@@ -9,8 +9,8 @@ import { Section } from "../../ui/page.tsx";
 import { counted } from "../../ui/text.tsx";
 import type { Place } from "./place.ts";
 
-export function DangerZone({ place }: { readonly place: Place }) {
-  const { permissions: may } = place.workspace.attributes;
+export function DangerZone({ details }: { readonly details: Place }) {
+  const { permissions: may } = details.workspace.attributes;
   if (!may["can-destroy"] && !may["can-force-delete"])
     return (
       <Section title="Delete">
@@ -19,8 +19,8 @@ export function DangerZone({ place }: { readonly place: Place }) {
     );
   return (
     <Stack gap={0} maw="44rem">
-      {may["can-destroy"] && <SafeDelete place={place} />}
-      {may["can-force-delete"] && <ForceDelete place={place} />}
+      {may["can-destroy"] && <SafeDelete details={details} />}
+      {may["can-force-delete"] && <ForceDelete details={details} />}
     </Stack>
   );
 }
@@ -33,11 +33,11 @@ const useGone = ({ organization, workspace }: Place) => {
   };
 };
 
-function SafeDelete({ place }: { readonly place: Place }) {
+function SafeDelete({ details }: { readonly details: Place }) {
   const [opened, { open, close }] = useDisclosure();
-  const { workspace } = place;
+  const { workspace } = details;
   const { name, "resource-count": managed, locked } = workspace.attributes;
-  const action = useAction("POST /workspaces/{workspace_id}/actions/safe-delete", useGone(place));
+  const action = useAction("POST /workspaces/{workspace_id}/actions/safe-delete", useGone(details));
   return (
     <Section
       title="Delete"
@@ -65,11 +65,11 @@ function SafeDelete({ place }: { readonly place: Place }) {
   );
 }
 
-function ForceDelete({ place }: { readonly place: Place }) {
+function ForceDelete({ details }: { readonly details: Place }) {
   const [opened, { open, close }] = useDisclosure();
-  const { workspace } = place;
+  const { workspace } = details;
   const { name, "resource-count": managed } = workspace.attributes;
-  const action = useAction("DELETE /workspaces/{workspace_id}", useGone(place));
+  const action = useAction("DELETE /workspaces/{workspace_id}", useGone(details));
   return (
     <Section
       title="Force delete"

@@ -11,12 +11,11 @@ import { StartRun } from "../runs/start.tsx";
 import { LockActions } from "./lock-actions.tsx";
 import type { Place } from "./place.ts";
 
-/** The tabs that the caller can see. */
 const tabsOf = (
   organization: string,
   name: string,
   may: Resource<"workspaces">["attributes"]["permissions"],
-  mayReadTrail: boolean,
+  canReadAuditLog: boolean,
 ) => [
   { label: "Overview", to: paths.workspace(organization, name) },
   { label: "Runs", to: paths.workspaceRuns(organization, name) },
@@ -25,7 +24,7 @@ const tabsOf = (
   { label: "Access", to: paths.workspaceAccess(organization, name) },
   { label: "Repository", to: paths.workspaceRepository(organization, name) },
   ...(may["can-update"] ? [{ label: "Notifications", to: paths.workspaceNotifications(organization, name) }] : []),
-  ...(mayReadTrail ? [{ label: "Audit log", to: paths.workspaceAudit(organization, name) }] : []),
+  ...(canReadAuditLog ? [{ label: "Audit log", to: paths.workspaceAudit(organization, name) }] : []),
   { label: "Settings", to: paths.workspaceSettings(organization, name) },
 ];
 
@@ -35,18 +34,17 @@ export function useWorkspaceNames(): { readonly organization: string; readonly n
 }
 
 interface FrameProps {
-  /** What of it is shown, where that is more than one of its places. */
   readonly part?: string;
-  readonly actions?: (place: Place) => ReactNode;
-  readonly children: (place: Place) => ReactNode;
+  readonly actions?: (details: Place) => ReactNode;
+  readonly children: (details: Place) => ReactNode;
 }
 
 export function WorkspaceFrame({ part, actions, children }: FrameProps) {
   const { organization, name } = useWorkspaceNames();
   const query = useQuery(workspaceNamed(organization, name));
-  const mayReadTrail = useRights(organization)?.["can-manage-auditing"];
+  const canReadAuditLog = useRights(organization)?.["can-manage-auditing"];
   const answer = stillThere(query);
-  const place: Place | undefined = answer && {
+  const details: Place | undefined = answer && {
     organization,
     workspace: answer.data,
     included: answer.included ?? [],
@@ -60,19 +58,19 @@ export function WorkspaceFrame({ part, actions, children }: FrameProps) {
         { label: "Workspaces", to: paths.workspaces(organization) },
       ]}
       part={part}
-      about={place?.workspace.attributes.description}
+      about={details?.workspace.attributes.description}
       actions={
-        place && (
+        details && (
           <>
-            {actions?.(place)}
-            <LockActions place={place} />
-            <StartRun place={place} />
+            {actions?.(details)}
+            <LockActions details={details} />
+            <StartRun details={details} />
           </>
         )
       }
-      tabs={tabsOf(organization, name, place?.workspace.attributes.permissions ?? {}, mayReadTrail === true)}
+      tabs={tabsOf(organization, name, details?.workspace.attributes.permissions ?? {}, canReadAuditLog === true)}
     >
-      <Asked query={query}>{() => place && children(place)}</Asked>
+      <Asked query={query}>{() => details && children(details)}</Asked>
     </Page>
   );
 }

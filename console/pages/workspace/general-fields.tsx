@@ -1,4 +1,4 @@
-/** The fields of the settings, each with the rule that applies to it. */
+/** The fields of the general settings. */
 import { Checkbox, Fieldset, Group, Radio, Select, Stack, TagsInput, Text, Textarea, TextInput } from "@mantine/core";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
@@ -11,7 +11,6 @@ import type { Place } from "./place.ts";
 export interface Settings {
   readonly name: string;
   readonly description: string;
-  /** Empty where the default of the project or organization is followed. */
   readonly "execution-mode": string;
   readonly "agent-pool-id": string;
   readonly engine: string;
@@ -28,12 +27,11 @@ export interface Settings {
   readonly "trigger-patterns": string[];
   readonly "inherits-project-auto-destroy": boolean;
   readonly "auto-destroy-activity-duration": string;
-  /** An instant; empty where there is none. */
   readonly "auto-destroy-at": string;
 }
 
 type Fields = { readonly draft: Draft<Settings> };
-type Placed = Fields & { readonly place: Place };
+type Placed = Fields & { readonly details: Place };
 
 export function NameFields({ draft }: Fields) {
   return (
@@ -49,7 +47,7 @@ export function NameFields({ draft }: Fields) {
   );
 }
 
-export function ExecutionFields({ draft, place: { organization, workspace, included } }: Placed) {
+export function ExecutionFields({ draft, details: { organization, workspace, included } }: Placed) {
   const { "execution-mode": mode, "agent-pool-id": pool } = draft.values;
   const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
   return (
@@ -177,7 +175,7 @@ export function PushFields({ draft }: Fields) {
   );
 }
 
-export function AutoDestroyFields({ draft, place: { organization, workspace } }: Placed) {
+export function AutoDestroyFields({ draft, details: { organization, workspace } }: Placed) {
   const { "inherits-project-auto-destroy": isInherited } = draft.values;
   const project = workspace.relationships.project?.data?.id;
   const { "auto-destroy-activity-duration": duration, "auto-destroy-status": status } = workspace.attributes;

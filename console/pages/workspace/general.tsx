@@ -1,4 +1,4 @@
-/** Name, execution, runs and what starts them: one form, bound to the version that was read, so that nobody's change is lost. */
+/** The general settings of a workspace: one form, conditional on the version that was read. */
 import { Alert, Fieldset, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { workspaceNamed } from "../../api/queries.ts";
@@ -16,17 +16,17 @@ import {
 } from "./general-fields.tsx";
 import type { Resource } from "../../api/client.ts";
 
-export function GeneralSettings({ place }: { readonly place: Place }) {
-  const { organization, workspace, etag } = place;
+export function GeneralSettings({ details }: { readonly details: Place }) {
+  const { organization, workspace, etag } = details;
   const { name, permissions: may } = workspace.attributes;
   const go = useGo();
   const client = useQueryClient();
   const draft = useDraft<Settings>(settingsOf(workspace));
   const reload = async () => (await client.fetchQuery({ ...workspaceNamed(organization, name), staleTime: 0 })).etag;
-  const mayChange = may["can-update"] === true;
+  const canChange = may["can-update"] === true;
   return (
     <Stack maw="44rem">
-      {!mayChange && (
+      {!canChange && (
         <Alert color="gray" role="note">
           You need admin access to the workspace to change these settings.
         </Alert>
@@ -55,15 +55,15 @@ export function GeneralSettings({ place }: { readonly place: Place }) {
           },
         })}
         verb="Save settings"
-        isReady={mayChange && draft.isDirty()}
+        isReady={canChange && draft.isDirty()}
       >
-        <Fieldset disabled={!mayChange} variant="unstyled">
+        <Fieldset disabled={!canChange} variant="unstyled">
           <Stack gap="lg">
             <NameFields draft={draft} />
-            <ExecutionFields draft={draft} place={place} />
+            <ExecutionFields draft={draft} details={details} />
             <RunFields draft={draft} />
             <PushFields draft={draft} />
-            <AutoDestroyFields draft={draft} place={place} />
+            <AutoDestroyFields draft={draft} details={details} />
           </Stack>
         </Fieldset>
       </OperationForm>
@@ -98,17 +98,16 @@ export function settingsOf({ attributes, relationships }: Resource<"workspaces">
   };
 }
 
-/** Empty is null where nothing is a value of its own. */
 const nullable = ["description", "engine", "working-directory", "auto-destroy-activity-duration"] as const;
 
-/** Only what was changed; what belongs together goes together. */
+/** Only the changed attributes; those that depend on each other are sent together. */
 export function attributesOf(changes: Partial<Settings>, whole: Settings): Record<string, unknown> {
   const { "execution-mode": mode, "agent-pool-id": pool, "auto-destroy-at": at, ...rest } = changes;
   const sent: Record<string, unknown> = { ...rest };
   for (const name of nullable) if (sent[name] === "") sent[name] = null;
   if (mode !== undefined || pool !== undefined) Object.assign(sent, executionOf(whole));
   if (at !== undefined) sent["auto-destroy-at"] = at === "" ? null : at;
-  // One of the two lists is in force: the other one is emptied.
+  // Only one of the two lists is in effect: the other one is emptied.
   if (rest["trigger-patterns"]?.length) sent["trigger-prefixes"] = [];
   if (rest["inherits-project-auto-destroy"] === true) {
     delete sent["auto-destroy-activity-duration"];

@@ -1,4 +1,4 @@
-/** The SSH key that runs use, and the retention of old state versions. */
+/** The SSH key of a workspace's runs, and the retention of old state versions. */
 import { Button, Group, Radio, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -11,28 +11,28 @@ import { Asked, LoadingRows } from "../../components/states.tsx";
 import { WholeNumberInput } from "../../ui/inputs.tsx";
 import type { Place } from "./place.ts";
 
-export function Keeping({ place }: { readonly place: Place }) {
+export function Keeping({ details }: { readonly details: Place }) {
   const isHosted = useQuery(account()).data?.isHosted;
   return (
     <Stack gap={0} maw="44rem">
-      <SshKey place={place} />
+      <SshKey details={details} />
       {isHosted ? (
         <Section title="State retention">The hosted edition keeps all state versions.</Section>
       ) : (
-        <Retention place={place} />
+        <Retention details={details} />
       )}
     </Stack>
   );
 }
 
-function SshKey({ place: { organization, workspace } }: { readonly place: Place }) {
+function SshKey({ details: { organization, workspace } }: { readonly details: Place }) {
   const keys = useQuery(
     askingWhole("GET /organizations/{organization_name}/ssh-keys", { path: { organization_name: organization } }),
   );
   const action = useAction("PATCH /workspaces/{workspace_id}/relationships/ssh-key", {
     done: "Saved the SSH key.",
   });
-  const mayChange = workspace.attributes.permissions["can-update"] === true;
+  const canChange = workspace.attributes.permissions["can-update"] === true;
   const assign = (id: string | null) =>
     action.mutate({
       path: { workspace_id: workspace.id },
@@ -54,7 +54,7 @@ function SshKey({ place: { organization, workspace } }: { readonly place: Place 
         aria-label="SSH key"
         placeholder="None"
         clearable
-        disabled={!mayChange}
+        disabled={!canChange}
         data={(keys.data?.data ?? []).map(({ id, attributes }) => ({ value: id, label: attributes.name ?? id }))}
         value={workspace.relationships["ssh-key"]?.data?.id ?? null}
         onChange={assign}
@@ -65,10 +65,10 @@ function SshKey({ place: { organization, workspace } }: { readonly place: Place 
   );
 }
 
-function Retention({ place: { organization, workspace } }: { readonly place: Place }) {
+function Retention({ details: { organization, workspace } }: { readonly details: Place }) {
   const path = { workspace_id: workspace.id };
   const known = useQuery(organizationQuery(organization)).data?.data;
-  // Asked for where there is one, of the workspace or of its organization: that there is none would be a refusal, which browsers log.
+  // Only requested if the workspace or its organization has one: otherwise the server responds 404, which browsers log.
   const isWithout =
     known !== undefined && ![workspace, known].some((each) => each.relationships["data-retention-policy"]?.data);
   const query = useQuery({
@@ -110,7 +110,7 @@ function RetentionForm({ workspace, policy }: { readonly workspace: Place["works
   const clear = useAction("DELETE /workspaces/{workspace_id}/relationships/data-retention-policy", {
     done: "The workspace now uses the organization's retention policy.",
   });
-  const mayChange = workspace.attributes.permissions["can-update"] === true;
+  const canChange = workspace.attributes.permissions["can-update"] === true;
   const save = () => {
     if (choice === "default") clear.mutate({ path });
     else if (choice === "all") set.mutate({ path, body: { data: { type: "data-retention-policy-dont-deletes" } } });
@@ -130,9 +130,9 @@ function RetentionForm({ workspace, policy }: { readonly workspace: Place["works
     <Stack gap="xs">
       <Radio.Group value={choice} onChange={setChoice} aria-label="State retention">
         <Stack gap={6}>
-          <Radio value="default" disabled={!mayChange} label="Organization default" />
-          <Radio value="all" disabled={!mayChange} label="Keep all state versions" />
-          <Radio value="days" disabled={!mayChange} label="Delete old state versions" />
+          <Radio value="default" disabled={!canChange} label="Organization default" />
+          <Radio value="all" disabled={!canChange} label="Keep all state versions" />
+          <Radio value="days" disabled={!canChange} label="Delete old state versions" />
         </Stack>
       </Radio.Group>
       {choice === "days" && (
@@ -143,13 +143,13 @@ function RetentionForm({ workspace, policy }: { readonly workspace: Place["works
           value={days}
           onChange={setDays}
           w={140}
-          disabled={!mayChange}
+          disabled={!canChange}
         />
       )}
       <Text c="dimmed" fz="sm">
         Current policy: {inForce}.
       </Text>
-      {mayChange && (
+      {canChange && (
         <Group>
           <Button variant="default" onClick={save} loading={set.isPending || clear.isPending}>
             Save

@@ -1,4 +1,4 @@
-/** A list of linked workspaces, with a way to remove and to add one. */
+/** A list of linked workspaces, with actions to add and remove one. */
 import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
 import { Picker } from "../../components/pickers.tsx";
@@ -6,9 +6,7 @@ import { Table, type Column } from "../../ui/table.tsx";
 import { WorkspaceLink } from "../../components/list.tsx";
 
 interface Linked {
-  /** What is taken away. */
   readonly key: string;
-  /** Null for one that the caller can't see. */
   readonly name: string | null;
 }
 
@@ -18,10 +16,8 @@ interface LinkedWorkspacesProps {
   readonly label: string;
   readonly organization: string;
   readonly rows: readonly Linked[];
-  /** Undefined where the caller may only look. */
   readonly change?:
     | {
-        /** Those that can't be chosen. */
         readonly without: readonly string[];
         readonly verb: string;
         readonly isBusy: boolean;

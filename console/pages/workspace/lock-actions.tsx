@@ -1,4 +1,4 @@
-/** Locks a workspace with a reason and an expiry, renews the lock, and unlocks; another's lock by force. */
+/** Locks a workspace with a reason and an expiry, renews the lock, unlocks it, or force-unlocks another's. */
 import { Button, Text, Textarea } from "@mantine/core";
 import { IconLock, IconLockOpen } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -19,28 +19,28 @@ export function useHoldsLock(workspace: Place["workspace"]): boolean {
   return holder != null && holder.type === "users" && holder.id === me.data?.data.id;
 }
 
-export function LockActions({ place }: { readonly place: Place }) {
-  const { locked, name, permissions: may } = place.workspace.attributes;
-  const isMine = useHoldsLock(place.workspace);
-  const isOfRun = place.workspace.relationships["locked-by"]?.data?.type === "runs";
-  const mayLock = !locked && may["can-lock"];
-  const mayForce = locked && !isMine && !isOfRun && may["can-force-unlock"];
-  // What is being read anew may be another's lock, or none, in a moment.
-  const { isFetching } = useQuery(workspaceNamed(place.organization, name));
-  useForgotten("lock", !mayLock && !isFetching);
-  useForgotten("force-unlock", !mayForce && !isFetching);
-  if (mayLock) return <Lock place={place} />;
-  if (locked && isMine) return <LetGo place={place} />;
-  return mayForce ? <ForceUnlock place={place} /> : null;
+export function LockActions({ details }: { readonly details: Place }) {
+  const { locked, name, permissions: may } = details.workspace.attributes;
+  const isMine = useHoldsLock(details.workspace);
+  const isOfRun = details.workspace.relationships["locked-by"]?.data?.type === "runs";
+  const canLock = !locked && may["can-lock"];
+  const canForce = locked && !isMine && !isOfRun && may["can-force-unlock"];
+  // While the workspace is refetched, the lock shown may be outdated.
+  const { isFetching } = useQuery(workspaceNamed(details.organization, name));
+  useForgotten("lock", !canLock && !isFetching);
+  useForgotten("force-unlock", !canForce && !isFetching);
+  if (canLock) return <Lock details={details} />;
+  if (locked && isMine) return <LetGo details={details} />;
+  return canForce ? <ForceUnlock details={details} /> : null;
 }
 
-/** A time is counted by the server's clock; a moment is sent as it is. */
+/** Durations are counted by the server's clock; an instant is sent as it is. */
 const leaseOf = (expiry: Expiry) => {
   if (expiry === null) return {};
   return "at" in expiry ? { "expires-at": expiry.at } : { "lease-seconds": expiry.seconds };
 };
 
-function Lock({ place: { workspace } }: { readonly place: Place }) {
+function Lock({ details: { workspace } }: { readonly details: Place }) {
   const [opened, { open, close }] = useOpened("lock");
   return (
     <>
@@ -86,7 +86,7 @@ function LockForm({ workspace, onClose }: Pick<Place, "workspace"> & { readonly 
   );
 }
 
-function LetGo({ place: { workspace } }: { readonly place: Place }) {
+function LetGo({ details: { workspace } }: { readonly details: Place }) {
   const { name, "lock-expires-at": ends } = workspace.attributes;
   const input = { path: { workspace_id: workspace.id } };
   const renew = useAction("POST /workspaces/{workspace_id}/actions/renew-lock", {
@@ -112,7 +112,7 @@ function LetGo({ place: { workspace } }: { readonly place: Place }) {
   );
 }
 
-function ForceUnlock({ place: { workspace, included } }: { readonly place: Place }) {
+function ForceUnlock({ details: { workspace, included } }: { readonly details: Place }) {
   const [opened, { open, close }] = useOpened("force-unlock");
   const { name, "locked-at": since, "locked-reason": reason } = workspace.attributes;
   const action = useAction("POST /workspaces/{workspace_id}/actions/force-unlock", {

@@ -1,4 +1,4 @@
-/** A workspace among others: whose applies start runs here, who may read its state, and where its applies start runs. */
+/** The related workspaces: run triggers in both directions, and readers of the state. */
 import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { includedIn } from "../../api/client.ts";
@@ -58,13 +58,17 @@ export function useNeighbours({ organization, workspace, included }: Place) {
   };
 }
 
-/** Nothing where it stands alone. */
-export function Neighbours({ place }: { readonly place: Place }) {
-  const { before, after } = useNeighbours(place);
+export function Neighbours({ details }: { readonly details: Place }) {
+  const { before, after } = useNeighbours(details);
   if (before.length === 0 && after.length === 0) return null;
   return (
     <Section title="Connected workspaces">
-      <FlowGraph label="Connected workspaces" middle={place.workspace.attributes.name} before={before} after={after} />
+      <FlowGraph
+        label="Connected workspaces"
+        middle={details.workspace.attributes.name}
+        before={before}
+        after={after}
+      />
       <Text c="dimmed" fz="xs">
         Solid line: can read this state. Dashed line: an apply starts a run.
       </Text>

@@ -1,4 +1,4 @@
-/** The overview of a workspace: its runs, resources, outputs and facts, or how to create its first state. */
+/** The overview of a workspace: runs, resources, outputs and facts, or how to create its first state. */
 import { Box, Grid, Text, Paper } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { asking, workspaceNamed, askingOn } from "../../api/queries.ts";
@@ -21,13 +21,13 @@ import { Pager, Table } from "../../ui/table.tsx";
 export default function WorkspaceOverviewPage() {
   return (
     <WorkspaceFrame>
-      {(place) => (
+      {(details) => (
         <Grid gap="xl">
           <Grid.Col span={{ base: 12, md: 8 }} order={{ base: 2, md: 1 }} miw={0}>
-            <Main place={place} />
+            <Main details={details} />
           </Grid.Col>
           <Grid.Col span={{ base: 12, md: 4 }} order={{ base: 1, md: 2 }} miw={0}>
-            <AboutWorkspace place={place} />
+            <AboutWorkspace details={details} />
           </Grid.Col>
         </Grid>
       )}
@@ -35,17 +35,17 @@ export default function WorkspaceOverviewPage() {
   );
 }
 
-function Main({ place }: { readonly place: Place }) {
-  const { organization, workspace } = place;
+function Main({ details }: { readonly details: Place }) {
+  const { organization, workspace } = details;
   const { permissions: may, name } = workspace.attributes;
   const hasState = workspace.relationships["current-state-version"]?.data != null;
   return (
     <Box>
-      {!hasState && <FirstState place={place} />}
-      <LastRuns place={place} />
+      {!hasState && <FirstState details={details} />}
+      <LastRuns details={details} />
       {hasState && <ManagedResources workspaceId={workspace.id} />}
       {hasState && may["can-read-state-outputs"] && <CurrentOutputs workspaceId={workspace.id} />}
-      <Neighbours place={place} />
+      <Neighbours details={details} />
       <Readme workspaceId={workspace.id} hasReadme={workspace.relationships.readme?.data != null} />
       {hasState && (
         <Section title="Use this workspace" about="Add this to your configuration, then run terraform init.">
@@ -56,9 +56,8 @@ function Main({ place }: { readonly place: Place }) {
   );
 }
 
-function FirstState({ place: { organization, workspace } }: { readonly place: Place }) {
+function FirstState({ details: { organization, workspace } }: { readonly details: Place }) {
   const { name } = workspace.attributes;
-  // Reads the workspace again until its first state is there.
   useQuery({
     ...workspaceNamed(organization, name),
     refetchInterval: 3_000,
@@ -74,7 +73,7 @@ function FirstState({ place: { organization, workspace } }: { readonly place: Pl
   );
 }
 
-function LastRuns({ place: { organization, workspace } }: { readonly place: Place }) {
+function LastRuns({ details: { organization, workspace } }: { readonly details: Place }) {
   const { name } = workspace.attributes;
   const query = useQuery({
     ...lastRuns(workspace.id),

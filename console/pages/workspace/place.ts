@@ -1,4 +1,4 @@
-/** A workspace as its pages show it, and the words for its settings. */
+/** A workspace as its pages show it, and the labels of its settings. */
 import type { Resource } from "../../api/client.ts";
 
 export interface Place {

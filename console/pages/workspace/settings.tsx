@@ -1,4 +1,4 @@
-/** The settings of a workspace, part by part; which part is in the address. */
+/** The settings of a workspace by section; the section is in the address. */
 import { Box, Grid } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useAddress } from "../../ui/address.ts";
@@ -12,29 +12,32 @@ import { Keeping } from "./keeping.tsx";
 import { Sharing, Triggers } from "./sharing.tsx";
 import { Tagging } from "./tagging.tsx";
 
-const parts: readonly { readonly part: string; readonly label: string; readonly draw: (place: Place) => ReactNode }[] =
-  [
-    { part: "", label: "General", draw: (place) => <GeneralSettings place={place} /> },
-    { part: "tags", label: "Tags", draw: (place) => <Tagging place={place} /> },
-    { part: "sharing", label: "State sharing", draw: (place) => <Sharing place={place} /> },
-    { part: "triggers", label: "Run triggers", draw: (place) => <Triggers place={place} /> },
-    { part: "keeping", label: "SSH key and retention", draw: (place) => <Keeping place={place} /> },
-    { part: "delete", label: "Delete", draw: (place) => <DangerZone place={place} /> },
-  ];
+const parts: readonly {
+  readonly part: string;
+  readonly label: string;
+  readonly draw: (details: Place) => ReactNode;
+}[] = [
+  { part: "", label: "General", draw: (details) => <GeneralSettings details={details} /> },
+  { part: "tags", label: "Tags", draw: (details) => <Tagging details={details} /> },
+  { part: "sharing", label: "State sharing", draw: (details) => <Sharing details={details} /> },
+  { part: "triggers", label: "Run triggers", draw: (details) => <Triggers details={details} /> },
+  { part: "keeping", label: "SSH key and retention", draw: (details) => <Keeping details={details} /> },
+  { part: "delete", label: "Delete", draw: (details) => <DangerZone details={details} /> },
+];
 
 export default function WorkspaceSettingsPage() {
   const { search } = useAddress();
   const here = parts.find(({ part }) => part === (search["part"] ?? "")) ?? parts[0]!;
   return (
     <WorkspaceFrame>
-      {(place) => (
+      {(details) => (
         <Grid gap="xl">
           <Grid.Col span={{ base: 12, sm: 3, lg: 2 }}>
             <Box component="nav" aria-label="Settings sections">
               {parts.map(({ part, label }) => (
                 <NavigationLink
                   key={part}
-                  to={paths.workspaceSettings(place.organization, place.workspace.attributes.name, part)}
+                  to={paths.workspaceSettings(details.organization, details.workspace.attributes.name, part)}
                   label={label}
                   active={part === here.part}
                   aria-current={part === here.part ? "page" : undefined}
@@ -45,7 +48,7 @@ export default function WorkspaceSettingsPage() {
             </Box>
           </Grid.Col>
           <Grid.Col span={{ base: 12, sm: 9, lg: 10 }} miw={0}>
-            {here.draw(place)}
+            {here.draw(details)}
           </Grid.Col>
         </Grid>
       )}

@@ -1,4 +1,4 @@
-/** Which workspaces can read the state, and whose applies start runs here. */
+/** State sharing and run triggers of a workspace. */
 import { Radio, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
@@ -12,11 +12,11 @@ import type { Place } from "./place.ts";
 import { useNeighbours } from "./neighbours.tsx";
 import { LinkedWorkspaces } from "./linked.tsx";
 
-export function Sharing({ place }: { readonly place: Place }) {
-  const { workspace, etag } = place;
+export function Sharing({ details }: { readonly details: Place }) {
+  const { workspace, etag } = details;
   const { name, "global-remote-state": isGlobal, "project-remote-state": isOfProject } = workspace.attributes;
-  const mayChange = workspace.attributes.permissions["can-update"] === true;
-  const { before, after } = useNeighbours(place);
+  const canChange = workspace.attributes.permissions["can-update"] === true;
+  const { before, after } = useNeighbours(details);
   const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Changed the state sharing of ${name}.` });
   const value = isGlobal ? "global" : isOfProject ? "project" : "some";
   const change = (to: string) =>
@@ -38,24 +38,24 @@ export function Sharing({ place }: { readonly place: Place }) {
       >
         <Radio.Group value={value} onChange={change} aria-label="State sharing">
           <Stack gap={6}>
-            <Radio value="some" disabled={!mayChange} label="Selected workspaces" />
-            <Radio value="project" disabled={!mayChange} label="All workspaces in the project" />
-            <Radio value="global" disabled={!mayChange} label="All workspaces in the organization" />
+            <Radio value="some" disabled={!canChange} label="Selected workspaces" />
+            <Radio value="project" disabled={!canChange} label="All workspaces in the project" />
+            <Radio value="global" disabled={!canChange} label="All workspaces in the organization" />
           </Stack>
         </Radio.Group>
         {after.length > 0 && <FlowGraph label="State sharing" middle={name} before={before} after={after} />}
       </Section>
-      {value === "some" && <Consumers place={place} mayChange={mayChange} />}
+      {value === "some" && <Consumers details={details} canChange={canChange} />}
     </>
   );
 }
 
 interface ConsumersProps {
-  readonly place: Place;
-  readonly mayChange: boolean;
+  readonly details: Place;
+  readonly canChange: boolean;
 }
 
-function Consumers({ place: { organization, workspace }, mayChange }: ConsumersProps) {
+function Consumers({ details: { organization, workspace }, canChange }: ConsumersProps) {
   const { search, set } = useAddress();
   const path = { workspace_id: workspace.id };
   const query = useQuery(
@@ -81,7 +81,7 @@ function Consumers({ place: { organization, workspace }, mayChange }: ConsumersP
               organization={organization}
               rows={data.map(({ id, attributes: { name } }) => ({ key: id, name }))}
               change={
-                mayChange
+                canChange
                   ? {
                       without: [workspace.id, ...data.map(({ id }) => id)],
                       verb: "Add workspace",
@@ -106,17 +106,17 @@ const triggersOf = (workspaceId: string, type: "inbound" | "outbound") =>
     query: { "filter[run-trigger][type]": type },
   });
 
-export function Triggers({ place }: { readonly place: Place }) {
+export function Triggers({ details }: { readonly details: Place }) {
   return (
     <>
-      <Inbound place={place} />
-      <Outbound place={place} />
+      <Inbound details={details} />
+      <Outbound details={details} />
     </>
   );
 }
 
-function Inbound({ place: { organization, workspace } }: { readonly place: Place }) {
-  const mayChange = workspace.attributes.permissions["can-update"] === true;
+function Inbound({ details: { organization, workspace } }: { readonly details: Place }) {
+  const canChange = workspace.attributes.permissions["can-update"] === true;
   const query = useQuery(triggersOf(workspace.id, "inbound"));
   const add = useAction("POST /workspaces/{workspace_id}/run-triggers", {
     done: ({ data }) => `Applies in ${data.attributes["sourceable-name"]} now start runs here.`,
@@ -139,7 +139,7 @@ function Inbound({ place: { organization, workspace } }: { readonly place: Place
             organization={organization}
             rows={data.map(({ id, attributes }) => ({ key: id, name: attributes["sourceable-name"] }))}
             change={
-              mayChange
+              canChange
                 ? {
                     without: [
                       workspace.id,
@@ -159,7 +159,7 @@ function Inbound({ place: { organization, workspace } }: { readonly place: Place
   );
 }
 
-function Outbound({ place: { organization, workspace } }: { readonly place: Place }) {
+function Outbound({ details: { organization, workspace } }: { readonly details: Place }) {
   const query = useQuery(triggersOf(workspace.id, "outbound"));
   const found = query.data?.data ?? [];
   if (found.length === 0) return null;

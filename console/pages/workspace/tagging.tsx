@@ -1,4 +1,4 @@
-/** Tags of a workspace: plain ones and key-value ones, its own and those inherited from its project. */
+/** The tags of a workspace: flat ones and key-value ones, its own and inherited ones. */
 import { ActionIcon, Badge, Button, Group, Text, TextInput } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -14,22 +14,22 @@ import { Table } from "../../ui/table.tsx";
 import { sortProblems } from "../../api/errors.ts";
 import type { Place } from "./place.ts";
 
-export function Tagging({ place }: { readonly place: Place }) {
-  const mayChange = place.workspace.attributes.permissions["can-manage-tags"] === true;
+export function Tagging({ details }: { readonly details: Place }) {
+  const canChange = details.workspace.attributes.permissions["can-manage-tags"] === true;
   return (
     <>
-      <PlainTags place={place} mayChange={mayChange} />
-      <Bindings place={place} mayChange={mayChange} />
+      <PlainTags details={details} canChange={canChange} />
+      <Bindings details={details} canChange={canChange} />
     </>
   );
 }
 
 interface TagProps {
-  readonly place: Place;
-  readonly mayChange: boolean;
+  readonly details: Place;
+  readonly canChange: boolean;
 }
 
-function PlainTags({ place: { organization, workspace }, mayChange }: TagProps) {
+function PlainTags({ details: { organization, workspace }, canChange }: TagProps) {
   const names = workspace.attributes["tag-names"];
   const path = { workspace_id: workspace.id };
   const draft = useDraft({ name: "" });
@@ -54,7 +54,7 @@ function PlainTags({ place: { organization, workspace }, mayChange }: TagProps) 
             color="gray"
             size="lg"
             rightSection={
-              mayChange && (
+              canChange && (
                 <ActionIcon
                   size="xs"
                   variant="transparent"
@@ -73,7 +73,7 @@ function PlainTags({ place: { organization, workspace }, mayChange }: TagProps) 
           </Badge>
         ))}
       </Group>
-      {mayChange && (
+      {canChange && (
         <form
           onSubmit={(event) => {
             event.preventDefault();
@@ -94,7 +94,7 @@ function PlainTags({ place: { organization, workspace }, mayChange }: TagProps) 
   );
 }
 
-function Bindings({ place: { organization, workspace }, mayChange }: TagProps) {
+function Bindings({ details: { organization, workspace }, canChange }: TagProps) {
   const path = { workspace_id: workspace.id };
   const query = useQuery(asking("GET /workspaces/{workspace_id}/effective-tag-bindings", { path }));
   return (
@@ -129,7 +129,7 @@ function Bindings({ place: { organization, workspace }, mayChange }: TagProps) {
                     title: "",
                     width: 90,
                     cell: (binding) =>
-                      mayChange &&
+                      canChange &&
                       !isInherited(binding) && (
                         <RemoveBinding workspaceId={workspace.id} binding={binding} all={data} />
                       ),
@@ -140,7 +140,7 @@ function Bindings({ place: { organization, workspace }, mayChange }: TagProps) {
           </>
         )}
       </Asked>
-      {mayChange && <AddBinding workspaceId={workspace.id} />}
+      {canChange && <AddBinding workspaceId={workspace.id} />}
     </Section>
   );
 }
@@ -185,7 +185,7 @@ interface RemoveBindingProps {
   readonly all: readonly Binding[];
 }
 
-/** Sends the workspace's own tags without this one; inherited ones are not among them. */
+/** Sends the workspace's own tags without this one; inherited ones are not included. */
 function RemoveBinding({ workspaceId, binding, all }: RemoveBindingProps) {
   const { key } = binding.attributes;
   const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Removed tag ${key}.` });
@@ -200,7 +200,7 @@ function RemoveBinding({ workspaceId, binding, all }: RemoveBindingProps) {
       onClick={() =>
         action.mutate({
           path: { workspace_id: workspaceId },
-          // They are sent whole, which the description of the API does not tell of a relationship.
+          // The tag bindings are sent with their attributes, which the OpenAPI document's relationship type doesn't describe.
           body: { data: { type: "workspaces", relationships: { "tag-bindings": { data } } } },
         })
       }

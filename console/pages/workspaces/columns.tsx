@@ -35,7 +35,7 @@ export const columnsOf = (organization: string): Column<Item>[] => [
   {
     title: "Run",
     sort: "current-run.created-at",
-    // Wide enough for the status that people look for, "Needs confirmation".
+    // Wide enough for "Needs confirmation".
     width: "minmax(10.5rem, 1fr)",
     cell: ({ row, page }) => {
       const run = includedIn(page, "runs", row.relationships["current-run"]?.data?.id);

@@ -1,4 +1,4 @@
-/** The holder of a workspace's lock, the reason, and since when. */
+/** The lock of a workspace: holder, reason, and since when. */
 import { Text } from "@mantine/core";
 import { includedIn, type Resource } from "../../api/client.ts";
 import { Expires, When } from "../../ui/text.tsx";
@@ -16,7 +16,7 @@ export function LockedBy({ workspace, included }: LockedByProps) {
         –
       </Text>
     );
-  // The run is in the column beside, or on the page of the workspace; its id says nothing to a person.
+  // The run is shown elsewhere, and its id means nothing to a person.
   const isRun = workspace.relationships["locked-by"]?.data?.type === "runs";
   return (
     <span>

@@ -1,4 +1,4 @@
-/** The workspaces of an organization: searched as you type, filtered, sorted; all of it in the address. */
+/** The workspaces of an organization, with search, filters and sort in the address. */
 import { Button, Group, Select, Text } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useParams } from "@tanstack/react-router";
