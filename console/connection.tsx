@@ -1,7 +1,7 @@
 /** Shows a line while the server can't be reached, unless the page says so, and refetches everything when it responds. */
 import { Button, Group, Loader, Paper, Text } from "@mantine/core";
 import { useEffect, useEffectEvent, useRef } from "react";
-import { isAnswering, useHasNotice, useIsLost } from "./api/connection.ts";
+import { isServerReady, useHasNotice, useIsLost } from "./api/connection.ts";
 
 const againMs = 3_000;
 
@@ -14,7 +14,7 @@ export function Connection({ onFound }: { readonly onFound: () => void }) {
     if (wasLost.current && !isLost) found();
     wasLost.current = isLost;
     if (!isLost) return;
-    const timer = setInterval(() => void isAnswering(), againMs);
+    const timer = setInterval(() => void isServerReady(), againMs);
     return () => clearInterval(timer);
   }, [isLost]);
   return (
@@ -24,7 +24,7 @@ export function Connection({ onFound }: { readonly onFound: () => void }) {
           <Group gap="sm" wrap="nowrap">
             <Loader size={14} color="gray" aria-hidden />
             <Text fz="sm">Can't reach the server. This page may be out of date. Retrying…</Text>
-            <Button variant="default" size="compact-xs" flex="none" onClick={() => void isAnswering()}>
+            <Button variant="default" size="compact-xs" flex="none" onClick={() => void isServerReady()}>
               Retry now
             </Button>
           </Group>

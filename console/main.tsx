@@ -45,22 +45,22 @@ const onFound = () => {
 
 /** The server reads the choice from a cookie, so that the shell in its HTML has the right colours. */
 const stored = localStorageColorSchemeManager();
-const tellScheme = (scheme: MantineColorScheme): void => {
+const saveSchemeCookie = (scheme: MantineColorScheme): void => {
   document.cookie = `cadastre_scheme=${scheme}; Path=/app; Max-Age=31536000; SameSite=Lax`;
 };
 const colorSchemeManager: typeof stored = {
   ...stored,
   set: (scheme) => {
     stored.set(scheme);
-    tellScheme(scheme);
+    saveSchemeCookie(scheme);
   },
 };
 // The choice may be older than the cookie, or have outlived it.
 const chosenScheme = stored.get("auto");
-if (chosenScheme !== "auto") tellScheme(chosenScheme);
+if (chosenScheme !== "auto") saveSchemeCookie(chosenScheme);
 
 /** Removes the shell in the HTML in the same step in which the page is rendered. */
-function Frameless() {
+function RemoveHtmlShell() {
   useLayoutEffect(() => document.getElementById("frame")?.remove(), []);
   return null;
 }
@@ -75,7 +75,7 @@ const render = () =>
         {...(nonce && { getStyleNonce: () => nonce })}
       >
         <QueryClientProvider client={client}>
-          <Frameless />
+          <RemoveHtmlShell />
           <Notifications position="bottom-right" limit={4} />
           <RouterProvider router={router} />
           <Connection onFound={onFound} />

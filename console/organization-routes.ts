@@ -3,7 +3,15 @@ import { createRoute, redirect } from "@tanstack/react-router";
 import * as details from "./api/detail-queries.ts";
 import * as lists from "./api/list-queries.ts";
 import { organization, project, team, workspaceNamed } from "./api/queries.ts";
-import { inside, notFound, of, ofOrganization as here, ofWorkspace, page, start } from "./page-route.ts";
+import {
+  inside,
+  notFound,
+  byParameter,
+  organizationQueries as here,
+  workspaceQueries,
+  page,
+  start,
+} from "./page-route.ts";
 import { paths } from "./paths.ts";
 
 const inOrganization = createRoute({
@@ -49,7 +57,7 @@ export const organizationPages = inOrganization.addChildren([
     inOrganization,
     "/",
     () => import("./pages/organization/page.tsx"),
-    here(lists.waitingWorkspaces, lists.projectsInShort),
+    here(lists.waitingWorkspaces, lists.projectSummaries),
   ),
   page(inOrganization, "workspaces", () => import("./pages/workspaces/page.tsx"), here(lists.workspaces)),
   page(
@@ -66,7 +74,7 @@ export const organizationPages = inOrganization.addChildren([
     inOrganization,
     "variable-sets/$set",
     () => import("./pages/variable-sets/set.tsx"),
-    of("set", details.variableSet, details.variablesOfSet),
+    byParameter("set", details.variableSet, details.variablesOfSet),
   ),
   page(inOrganization, "ssh-keys", () => import("./pages/ssh-keys/page.tsx"), here(lists.sshKeys)),
   page(inOrganization, "agent-pools", () => import("./pages/agent-pools/page.tsx"), here(lists.agentPools)),
@@ -74,7 +82,7 @@ export const organizationPages = inOrganization.addChildren([
     inOrganization,
     "agent-pools/$pool",
     () => import("./pages/agent-pools/pool.tsx"),
-    of("pool", details.agentPool, details.agents),
+    byParameter("pool", details.agentPool, details.agents),
   ),
   page(inOrganization, "connections", () => import("./pages/connections/page.tsx"), here(lists.connections)),
   page(inOrganization, "repository-events", () => import("./pages/repository/page.tsx"), here(lists.repositoryEvents)),
@@ -82,7 +90,7 @@ export const organizationPages = inOrganization.addChildren([
   page(inOrganization, "settings", () => import("./pages/settings/page.tsx"), here(lists.reservedKeys)),
   page(inOrganization, "tokens", () => import("./pages/tokens/page.tsx"), here(lists.allTeams)),
   page(inOrganization, "audit", () =>
-    import("./pages/audit/trail.tsx").then((pages) => ({ default: pages.OrganizationAudit })),
+    import("./pages/audit/audit-log.tsx").then((pages) => ({ default: pages.OrganizationAudit })),
   ),
   page(inOrganization, "audit/webhooks", () => import("./pages/audit-webhooks/page.tsx"), here(lists.auditWebhooks)),
   page(inOrganization, "resources", () => import("./pages/resources/page.tsx"), here(lists.resources)),
@@ -129,30 +137,35 @@ export const organizationPages = inOrganization.addChildren([
       ({ params, search }) => [lists.workspacesOfProject(params.organization, params.project, search)],
     ),
     page(inProject, "audit", () =>
-      import("./pages/audit/trail.tsx").then((pages) => ({ default: pages.ProjectAudit })),
+      import("./pages/audit/audit-log.tsx").then((pages) => ({ default: pages.ProjectAudit })),
     ),
     page(
       inProject,
       "notifications",
       () => import("./pages/notifications/list.tsx").then((pages) => ({ default: pages.ProjectNotifications })),
-      of("project", details.notificationsOfProject),
+      byParameter("project", details.notificationsOfProject),
     ),
-    page(inProject, "settings", () => import("./pages/projects/settings.tsx"), of("project", details.projectTags)),
+    page(
+      inProject,
+      "settings",
+      () => import("./pages/projects/settings.tsx"),
+      byParameter("project", details.projectTags),
+    ),
     page(
       inProject,
       "access",
-      () => import("./pages/who-can/thing.tsx").then((pages) => ({ default: pages.ProjectAccess })),
-      of("project", details.accessToProject),
+      () => import("./pages/who-can/resource-access.tsx").then((pages) => ({ default: pages.ProjectAccess })),
+      byParameter("project", details.accessToProject),
     ),
   ]),
   inTeam.addChildren([
     page(inTeam, "/", () => import("./pages/teams/members.tsx")),
-    page(inTeam, "tokens", () => import("./pages/teams/tokens.tsx"), of("team", details.tokensOfTeam)),
+    page(inTeam, "tokens", () => import("./pages/teams/tokens.tsx"), byParameter("team", details.tokensOfTeam)),
     page(
       inTeam,
       "notifications",
       () => import("./pages/notifications/list.tsx").then((pages) => ({ default: pages.TeamNotifications })),
-      of("team", details.notificationsOfTeam),
+      byParameter("team", details.notificationsOfTeam),
     ),
     page(inTeam, "settings", () => import("./pages/teams/settings.tsx")),
     page(
@@ -178,43 +191,48 @@ export const organizationPages = inOrganization.addChildren([
     ),
   ]),
   inWorkspace.addChildren([
-    page(inWorkspace, "/", () => import("./pages/workspace/overview.tsx"), ofWorkspace(details.lastRuns)),
+    page(inWorkspace, "/", () => import("./pages/workspace/overview.tsx"), workspaceQueries(details.lastRuns)),
     page(
       inWorkspace,
       "access",
-      () => import("./pages/who-can/thing.tsx").then((pages) => ({ default: pages.WorkspaceAccess })),
-      ofWorkspace(details.accessToWorkspace),
+      () => import("./pages/who-can/resource-access.tsx").then((pages) => ({ default: pages.WorkspaceAccess })),
+      workspaceQueries(details.accessToWorkspace),
     ),
     page(inWorkspace, "audit", () =>
-      import("./pages/audit/trail.tsx").then((pages) => ({ default: pages.WorkspaceAudit })),
+      import("./pages/audit/audit-log.tsx").then((pages) => ({ default: pages.WorkspaceAudit })),
     ),
     page(inWorkspace, "start", () => import("./pages/first-start/start.tsx")),
-    page(inWorkspace, "runs", () => import("./pages/runs/workspace.tsx"), ofWorkspace(details.runsOfWorkspace)),
-    page(inWorkspace, "runs/$run", () => import("./pages/runs/run.tsx"), of("run", details.run, details.runEvents)),
-    page(inWorkspace, "states", () => import("./pages/states/page.tsx"), ofWorkspace(details.stateVersions)),
+    page(inWorkspace, "runs", () => import("./pages/runs/workspace.tsx"), workspaceQueries(details.runsOfWorkspace)),
+    page(
+      inWorkspace,
+      "runs/$run",
+      () => import("./pages/runs/run.tsx"),
+      byParameter("run", details.run, details.runEvents),
+    ),
+    page(inWorkspace, "states", () => import("./pages/states/page.tsx"), workspaceQueries(details.stateVersions)),
     page(
       inWorkspace,
       "states/$state",
       () => import("./pages/states/state.tsx"),
-      of("state", details.stateVersion, details.outputsOfState),
+      byParameter("state", details.stateVersion, details.outputsOfState),
     ),
     page(
       inWorkspace,
       "variables",
       () => import("./pages/variables/page.tsx"),
-      ofWorkspace(details.variablesInForce, details.ownVariables, details.appliedVariableSets),
+      workspaceQueries(details.effectiveVariables, details.ownVariables, details.appliedVariableSets),
     ),
     page(
       inWorkspace,
       "repository",
       () => import("./pages/repository/workspace.tsx"),
-      ofWorkspace((id, search, may) => (may["can-read-run"] ? details.repositoryEventsOf(id, search) : [])),
+      workspaceQueries((id, search, may) => (may["can-read-run"] ? details.repositoryEventsOf(id, search) : [])),
     ),
     page(
       inWorkspace,
       "notifications",
       () => import("./pages/notifications/list.tsx").then((pages) => ({ default: pages.WorkspaceNotifications })),
-      ofWorkspace(details.notificationsOfWorkspace),
+      workspaceQueries(details.notificationsOfWorkspace),
     ),
     page(inWorkspace, "settings", () => import("./pages/workspace/settings.tsx")),
   ]),

@@ -13,15 +13,15 @@ import {
 import type { Attributes } from "./api/client.ts";
 import { account, workspaceNamed } from "./api/queries.ts";
 import { CodeMissing, NotFound } from "./pages/failed.tsx";
-import type { Search } from "./paths.ts";
+import type { SearchParameters } from "./paths.ts";
 import { Shell, ShellFailed } from "./shell.tsx";
-import { Opening } from "./components/states.tsx";
+import { ConsoleLoading } from "./components/states.tsx";
 
-interface Context {
+interface LoaderContext {
   readonly client: QueryClient;
 }
 
-export const root = createRootRouteWithContext<Context>()({ notFoundComponent: NotFound });
+export const root = createRootRouteWithContext<LoaderContext>()({ notFoundComponent: NotFound });
 
 export const outside = createRoute({ getParentRoute: () => root, id: "outside" });
 export const inside = createRoute({
@@ -29,7 +29,7 @@ export const inside = createRoute({
   id: "inside",
   component: Shell,
   errorComponent: ShellFailed,
-  pendingComponent: Opening,
+  pendingComponent: ConsoleLoading,
   loader: ({ context }) => context.client.ensureQueryData(account()),
 });
 type AnyQuery = EnsureQueryDataOptions<any, any, any, any>;
@@ -38,20 +38,20 @@ type ParamsOf<Parent extends AnyRoute, Path extends string> = ResolveAllParamsFr
 interface Visit<Params> {
   readonly client: QueryClient;
   readonly params: Params;
-  readonly search: Search;
+  readonly search: SearchParameters;
 }
 
 type Queries<Params> = (visit: Visit<Params>) => readonly AnyQuery[] | Promise<readonly AnyQuery[]>;
-type QueryOf = (id: string, search: Search) => AnyQuery | readonly AnyQuery[];
+type PageQuery = (id: string, search: SearchParameters) => AnyQuery | readonly AnyQuery[];
 type QueryOfWorkspace = (
-  ...input: [...Parameters<QueryOf>, may: Attributes<"workspaces">["permissions"]]
-) => ReturnType<QueryOf>;
+  ...input: [...Parameters<PageQuery>, may: Attributes<"workspaces">["permissions"]]
+) => ReturnType<PageQuery>;
 
 interface LoaderInput<Params> {
-  readonly context: Context;
+  readonly context: LoaderContext;
   readonly cause: "preload" | "enter" | "stay";
   readonly params: Params;
-  readonly deps: Search;
+  readonly deps: SearchParameters;
 }
 
 /** Starts the queries that have no data yet. The page reads the same ones and shows their errors. */
@@ -75,7 +75,7 @@ export const page = <Parent extends AnyRoute, const Path extends string>(
     ),
     // Not part of the route's type: loaders are the same for all pages.
     ...({
-      loaderDeps: ({ search }: { search: Search }) => search,
+      loaderDeps: ({ search }: { search: SearchParameters }) => search,
       loader: ({ context, cause, params, deps: search }: LoaderInput<ParamsOf<Parent, Path>>) => {
         // Hovering over a link preloads code only: a whole list is up to 20 requests.
         if (cause === "preload") return;
@@ -93,15 +93,15 @@ export const notFound = <Parent extends AnyRoute, const Path extends string>(
   path: Path,
 ): Route<unknown, Parent, Path> => createRoute({ getParentRoute: () => parent, path, component: NotFound });
 
-export const of =
-  <const Name extends string>(name: Name, ...queries: readonly QueryOf[]): Queries<Readonly<Record<Name, string>>> =>
+export const byParameter =
+  <const Name extends string>(name: Name, ...queries: readonly PageQuery[]): Queries<Readonly<Record<Name, string>>> =>
   ({ params, search }) =>
     queries.flatMap((query) => query(params[name], search));
 
-export const ofOrganization = (...queries: readonly QueryOf[]) => of("organization", ...queries);
+export const organizationQueries = (...queries: readonly PageQuery[]) => byParameter("organization", ...queries);
 
 /** Queries by a workspace's id, which is only known once the workspace is loaded. */
-export const ofWorkspace =
+export const workspaceQueries =
   (...queries: readonly QueryOfWorkspace[]): Queries<{ readonly organization: string; readonly workspace: string }> =>
   async ({ client, params, search }) => {
     const { data } = await client.ensureQueryData(workspaceNamed(params.organization, params.workspace));
@@ -111,7 +111,7 @@ export const ofWorkspace =
 /** Other users see that the page is not for them, and no request is sent that would be refused. */
 export const forSiteAdmin =
   <Params>(
-    query: (search: Search, params: Params) => AnyQuery | readonly AnyQuery[],
+    query: (search: SearchParameters, params: Params) => AnyQuery | readonly AnyQuery[],
     isHostedToo = true,
   ): Queries<Params> =>
   async ({ client, params, search }) => {

@@ -1,15 +1,15 @@
 /** The actions in the Ctrl-K palette, as far as the caller's permissions allow them. */
 import type { Resource } from "./api/client.ts";
 import { paths } from "./paths.ts";
-import type { Rights } from "./places.ts";
+import type { Rights } from "./navigation.ts";
 
 export type Workspace = Resource<"workspaces">;
 
 /** An action opens an address, which may open a dialog, or runs immediately. */
-export type Action = { readonly label: string } & ({ readonly to: string } | { readonly run: "unlock" });
+export type PaletteAction = { readonly label: string } & ({ readonly to: string } | { readonly run: "unlock" });
 
 /** `managesProject`: whether the caller can manage at least one project, and so grant access to it and move workspaces. */
-export function organizationActions(organization: string, rights: Rights, managesProject: boolean): Action[] {
+export function organizationActions(organization: string, rights: Rights, managesProject: boolean): PaletteAction[] {
   const offered: [boolean | undefined, string, string][] = [
     [rights?.["can-create-workspace"], "New workspace", paths.newWorkspace(organization)],
     [rights?.["can-create-project"], "New project", paths.opening(paths.projects(organization), "create")],
@@ -23,13 +23,17 @@ export function organizationActions(organization: string, rights: Rights, manage
 }
 
 /** `userId` is the caller's: they can unlock their own lock, and only force-unlock another's. */
-export function workspaceActions(organization: string, workspace: Workspace, userId: string | undefined): Action[] {
+export function workspaceActions(
+  organization: string,
+  workspace: Workspace,
+  userId: string | undefined,
+): PaletteAction[] {
   const { name, permissions: may, locked, "execution-mode": mode } = workspace.attributes;
   const overview = paths.workspace(organization, name);
   const holder = workspace.relationships["locked-by"]?.data;
   const isOwnLock = holder?.type === "users" && holder.id === userId;
   const forces = locked && !isOwnLock && holder?.type !== "runs" && may["can-force-unlock"];
-  const actions: [boolean | undefined, Action][] = [
+  const actions: [boolean | undefined, PaletteAction][] = [
     [may["can-queue-run"] && mode !== "local", { label: "Start run", to: paths.opening(overview, "start-run") }],
     [!locked && may["can-lock"], { label: "Lock", to: paths.opening(overview, "lock") }],
     [locked && isOwnLock, { label: "Unlock", run: "unlock" }],

@@ -1,22 +1,28 @@
 /** The search of the Ctrl-K palette: the server searches names; pages and actions are known here. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { account, askingOn, workspaceNamed, useRights } from "./api/queries.ts";
-import { type Action, organizationActions, verbIn, type Workspace, workspaceActions } from "./palette-actions.ts";
+import { account, pagedQuery, workspaceNamed, useRights } from "./api/queries.ts";
+import {
+  type PaletteAction,
+  organizationActions,
+  verbIn,
+  type Workspace,
+  workspaceActions,
+} from "./palette-actions.ts";
 import { paths } from "./paths.ts";
-import { placesOf } from "./places.ts";
+import { navigationOf } from "./navigation.ts";
 import { hasWords } from "./ui/text.tsx";
 
 /** The limit for each kind of result, and for the actions that a verb and a name find. */
 const each = 6;
 const actionsMax = 8;
 
-export interface Item {
+export interface PaletteItem {
   readonly id: string;
   readonly label: string;
   /** Secondary text: a project, an email address, an action's workspace. */
   readonly about?: string | undefined;
-  readonly action: Action;
+  readonly action: PaletteAction;
   readonly workspace?: Workspace;
 }
 
@@ -24,27 +30,31 @@ export interface ItemGroup {
   readonly group: string;
   /** The group's title is a workspace's name, which may equal another group's title. */
   readonly isOfWorkspace?: boolean;
-  readonly items: readonly Item[];
+  readonly items: readonly PaletteItem[];
 }
 
-interface Search {
+interface PaletteSearch {
   readonly groups: readonly ItemGroup[];
   readonly isSearching: boolean;
 }
 
 const idOf = (text: string) => text.replaceAll(/\W/g, "-");
-const toItem = (action: Action): Item => ({ id: idOf(`do-${action.label}`), label: action.label, action });
-const toPlace = ([label, to]: readonly [string, string]): Item => ({
+const toItem = (action: PaletteAction): PaletteItem => ({
+  id: idOf(`do-${action.label}`),
+  label: action.label,
+  action,
+});
+const toPageItem = ([label, to]: readonly [string, string]): PaletteItem => ({
   id: idOf(`to-${to}`),
   label,
   action: { label, to },
 });
 
-export function useSearch(organization: string, text: string, scope: Workspace | undefined): Search {
+export function useSearch(organization: string, text: string, scope: Workspace | undefined): PaletteSearch {
   const userId = useQuery(account()).data?.data.id;
   const actions = useActions(organization, userId);
-  const found = useNames(organization, scope ? "" : text);
-  const onFound = useVerbs(organization, scope ? "" : text, userId);
+  const found = useNameSearch(organization, scope ? "" : text);
+  const onFound = useVerbSearch(organization, scope ? "" : text, userId);
   const rights = useRights(organization);
   if (scope) {
     const items = workspaceActions(organization, scope, userId).map((action) => ({
@@ -52,14 +62,14 @@ export function useSearch(organization: string, text: string, scope: Workspace |
       workspace: scope,
     }));
     const offered = items.filter(({ label }) => hasWords(label, text));
-    return filled([{ group: scope.attributes.name, isOfWorkspace: true, items: offered }], false);
+    return nonEmptyGroups([{ group: scope.attributes.name, isOfWorkspace: true, items: offered }], false);
   }
   const places = [
-    ...placesOf(organization, rights).flatMap(([, some]) => some),
+    ...navigationOf(organization, rights).flatMap(([, some]) => some),
     ...(rights?.["can-manage-auditing"] ? [["Audit webhooks", paths.auditWebhooks(organization)] as const] : []),
-  ].map(toPlace);
+  ].map(toPageItem);
   const goTo = { group: "Go to", items: places.filter(({ label }) => hasWords(label, text)) };
-  if (text === "") return filled([...actions, goTo], false);
+  if (text === "") return nonEmptyGroups([...actions, goTo], false);
   const named = actions.map(({ items, ...group }) => ({
     ...group,
     items: items.filter(({ label, about = "" }) => hasWords(`${label} ${about}`, text)),
@@ -69,7 +79,7 @@ export function useSearch(organization: string, text: string, scope: Workspace |
   );
   const names = closestFirst(found.groups, text);
   const groups = isMeant ? [...named, ...names] : [...names, ...named];
-  return filled([...groups, ...onFound.groups, goTo], found.isSearching || onFound.isSearching);
+  return nonEmptyGroups([...groups, ...onFound.groups, goTo], found.isSearching || onFound.isSearching);
 }
 
 /** 0 for an exact match, 1 for a prefix, 2 for a substring. */
@@ -89,7 +99,7 @@ function closestFirst(groups: readonly ItemGroup[], text: string): ItemGroup[] {
     .toSorted((one, other) => nearest(one) - nearest(other));
 }
 
-const filled = (groups: readonly ItemGroup[], isSearching: boolean): Search => ({
+const nonEmptyGroups = (groups: readonly ItemGroup[], isSearching: boolean): PaletteSearch => ({
   groups: groups.filter(({ items }) => items.length > 0),
   isSearching,
 });
@@ -100,7 +110,7 @@ function useActions(organization: string, userId: string | undefined): ItemGroup
   const here = useQuery({ ...workspaceNamed(organization, name ?? ""), enabled: name !== undefined }).data?.data;
   const rights = useRights(organization);
   const managed = useQuery(
-    askingOn("GET /organizations/{organization_name}/projects", {
+    pagedQuery("GET /organizations/{organization_name}/projects", {
       path: { organization_name: organization },
       query: { "filter[permissions][update]": "true", "page[size]": 1 },
     }),
@@ -120,10 +130,10 @@ function useActions(organization: string, userId: string | undefined): ItemGroup
 }
 
 /** "lock payments": actions by verb, on the workspaces that the other words match. */
-function useVerbs(organization: string, text: string, userId: string | undefined): Search {
+function useVerbSearch(organization: string, text: string, userId: string | undefined): PaletteSearch {
   const meant = verbIn(text);
   const query = useQuery({
-    ...askingOn("GET /organizations/{organization_name}/workspaces", {
+    ...pagedQuery("GET /organizations/{organization_name}/workspaces", {
       path: { organization_name: organization },
       query: { "search[name]": meant?.rest ?? "", include: "project", "page[size]": each },
     }),
@@ -133,7 +143,7 @@ function useVerbs(organization: string, text: string, userId: string | undefined
   const items = (query.data?.data ?? []).flatMap((workspace) =>
     workspaceActions(organization, workspace, userId)
       .filter(({ label }) => isBegun(label, meant.verb))
-      .map((action): Item => {
+      .map((action): PaletteItem => {
         const { name } = workspace.attributes;
         return { ...toItem(action), id: idOf(`do-${action.label}-${workspace.id}`), about: name, workspace };
       }),
@@ -150,27 +160,27 @@ const isBegun = (label: string, verb: string): boolean => {
   return verb.split(/[\s-]+/).every((part) => words.some((word) => word.startsWith(part)));
 };
 
-function useNames(organization: string, text: string): Search {
+function useNameSearch(organization: string, text: string): PaletteSearch {
   const enabled = text !== "";
   const path = { organization_name: organization };
   const size = { "page[size]": each };
   const workspaces = useQuery({
-    ...askingOn("GET /organizations/{organization_name}/workspaces", {
+    ...pagedQuery("GET /organizations/{organization_name}/workspaces", {
       path,
       query: { "search[name]": text, include: "project", ...size },
     }),
     enabled,
   });
   const projects = useQuery({
-    ...askingOn("GET /organizations/{organization_name}/projects", { path, query: { q: text, ...size } }),
+    ...pagedQuery("GET /organizations/{organization_name}/projects", { path, query: { q: text, ...size } }),
     enabled,
   });
   const teams = useQuery({
-    ...askingOn("GET /organizations/{organization_name}/teams", { path, query: { q: text, ...size } }),
+    ...pagedQuery("GET /organizations/{organization_name}/teams", { path, query: { q: text, ...size } }),
     enabled,
   });
   const people = useQuery({
-    ...askingOn("GET /organizations/{organization_name}/organization-memberships", {
+    ...pagedQuery("GET /organizations/{organization_name}/organization-memberships", {
       path,
       query: { q: text, include: "user", ...size },
     }),
@@ -179,7 +189,7 @@ function useNames(organization: string, text: string): Search {
   if (!enabled) return { groups: [], isSearching: false };
   const named = (included: readonly any[] | undefined, type: string, id: string | undefined) =>
     included?.find((one) => one.type === type && one.id === id)?.attributes;
-  const itemOf = (id: string, label: string, to: string): Item => ({ id, label, action: { label, to } });
+  const itemOf = (id: string, label: string, to: string): PaletteItem => ({ id, label, action: { label, to } });
   const groups: ItemGroup[] = [
     {
       group: "Workspaces",

@@ -6,7 +6,7 @@ import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import { useAction } from "./api/actions.ts";
 import classes from "./palette.module.css";
 import type { Workspace } from "./palette-actions.ts";
-import { type Item, type ItemGroup, useSearch } from "./palette-search.ts";
+import { type PaletteItem, type ItemGroup, useSearch } from "./palette-search.ts";
 import { useGo } from "./ui/link.tsx";
 import { Name } from "./ui/text.tsx";
 
@@ -30,7 +30,7 @@ export function Palette({ organization, opened, onClose }: PaletteProps) {
   );
 }
 
-function useOpen(onClose: () => void): (item: Item) => void {
+function useOpen(onClose: () => void): (item: PaletteItem) => void {
   const go = useGo();
   const unlock = useAction("POST /workspaces/{workspace_id}/actions/unlock", {
     done: ({ data }) => `Unlocked ${data.attributes.name}.`,
@@ -43,7 +43,7 @@ function useOpen(onClose: () => void): (item: Item) => void {
 }
 
 /** Whether the item is a workspace, whose actions are one step away. */
-const hasActions = (item: Item | undefined): item is Item & { readonly workspace: Workspace } =>
+const hasActions = (item: PaletteItem | undefined): item is PaletteItem & { readonly workspace: Workspace } =>
   item?.workspace !== undefined && item.id === item.workspace.id;
 
 /** The first result is selected until the arrow keys select another. */
@@ -126,7 +126,7 @@ interface FieldProps {
   readonly list: string;
   readonly scope: Workspace | undefined;
   readonly typed: string;
-  readonly chosen: Item | undefined;
+  readonly chosen: PaletteItem | undefined;
   readonly onKeyDown: (event: KeyboardEvent<HTMLInputElement>) => void;
   readonly onType: (value: string) => void;
   readonly onLeave: () => void;
@@ -167,9 +167,9 @@ function Field({ list, scope, typed, chosen, onKeyDown, onType, onLeave }: Field
 interface OptionsProps {
   readonly list: string;
   readonly groups: readonly ItemGroup[];
-  readonly chosen: Item | undefined;
+  readonly chosen: PaletteItem | undefined;
   readonly onPick: (id: string) => void;
-  readonly open: (item: Item) => void;
+  readonly open: (item: PaletteItem) => void;
   readonly onEnter: (workspace: Workspace) => void;
 }
 
@@ -201,7 +201,7 @@ function Options({ list, groups, chosen, onPick, open, onEnter }: OptionsProps) 
   );
 }
 
-function Beside({ item, onEnter }: { readonly item: Item; readonly onEnter: OptionsProps["onEnter"] }) {
+function Beside({ item, onEnter }: { readonly item: PaletteItem; readonly onEnter: OptionsProps["onEnter"] }) {
   return (
     <span className={classes["beside"]}>
       {item.about && item.about !== item.label && (

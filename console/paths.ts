@@ -4,17 +4,17 @@
  */
 const part = encodeURIComponent;
 
-export type Search = Readonly<Record<string, string | undefined>>;
+export type SearchParameters = Readonly<Record<string, string | undefined>>;
 
 /** Readable parameters: `?project=prj-1&sort=-name`. */
-export const parseSearch = (text: string): Search => Object.fromEntries(new URLSearchParams(text));
-export function stringifySearch(search: Search): string {
+export const parseSearch = (text: string): SearchParameters => Object.fromEntries(new URLSearchParams(text));
+export function stringifySearch(search: SearchParameters): string {
   const text = new URLSearchParams(
     Object.entries(search).flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value]])),
   ).toString();
   return text === "" ? "" : `?${text}`;
 }
-const withSearch = (path: string, search: Search) => `${path}${stringifySearch(search)}`;
+const withSearch = (path: string, search: SearchParameters) => `${path}${stringifySearch(search)}`;
 
 const inOrganization = (organization: string) => `/${part(organization)}`;
 const workspace = (organization: string, name: string) => `${inOrganization(organization)}/workspaces/${part(name)}`;

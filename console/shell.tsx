@@ -19,13 +19,13 @@ import { Outlet, useLocation, useParams, type ErrorComponentProps } from "@tanst
 import { useEffect, type ReactNode } from "react";
 import { organization as organizationQuery, useRights } from "./api/queries.ts";
 import { ShowAsApi } from "./components/show-as-api.tsx";
-import { isNoAnswer } from "./api/connection.ts";
+import { isUnreachable } from "./api/connection.ts";
 import { AccountMenu } from "./pages/account/menu.tsx";
 import { PageFailed } from "./pages/failed.tsx";
 import { Keys } from "./keys.tsx";
 import { Palette } from "./palette.tsx";
 import { paths } from "./paths.ts";
-import { placesOf } from "./places.ts";
+import { navigationOf } from "./navigation.ts";
 import { Arrival, contentId, Progress } from "./ui/arrival.tsx";
 import { Link, NavigationLink, isWithin } from "./ui/link.tsx";
 import { OrganizationSwitcher } from "./pages/organizations/switcher.tsx";
@@ -44,7 +44,7 @@ export const ShellFailed = (props: ErrorComponentProps) => (
 );
 
 function Frame({ children }: { readonly children: ReactNode }) {
-  const organization = useOrganizationHere();
+  const organization = useCurrentOrganization();
   const [isOpen, { toggle, close }] = useDisclosure();
   const [isFinding, finding] = useDisclosure();
   const { pathname } = useLocation();
@@ -84,7 +84,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
       {organization && (
         <AppShell.Navbar>
           <ScrollArea p="xs">
-            <Places organization={organization} />
+            <Navigation organization={organization} />
           </ScrollArea>
         </AppShell.Navbar>
       )}
@@ -102,20 +102,20 @@ function Frame({ children }: { readonly children: ReactNode }) {
 }
 
 /** The current organization; undefined if it doesn't exist or the caller has no access to it. */
-function useOrganizationHere(): string | undefined {
+function useCurrentOrganization(): string | undefined {
   const organization = useParams({ from: "/inside/$organization", shouldThrow: false })?.organization;
   const { error } = useQuery({ ...organizationQuery(organization ?? ""), enabled: organization !== undefined });
-  return error === null || isNoAnswer(error) ? organization : undefined;
+  return error === null || isUnreachable(error) ? organization : undefined;
 }
 
-function Places({ organization }: { readonly organization: string }) {
+function Navigation({ organization }: { readonly organization: string }) {
   const { pathname } = useLocation();
   const rights = useRights(organization);
   const isHere = (to: string) =>
     to === paths.organization(organization) ? pathname.replace(/\/$/, "") === to : isWithin(pathname, to);
   return (
     <nav aria-label="Organization">
-      {placesOf(organization, rights).map(([title, places]) => (
+      {navigationOf(organization, rights).map(([title, places]) => (
         <Box key={title} mb="sm">
           <Text fz="xs" c="dimmed" px="xs" mb={2} fw={500}>
             {title}

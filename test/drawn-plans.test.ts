@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   byModule,
   configurationOf,
-  deedOf,
+  planActionOf,
   differencesOf,
   drawnOf,
   triggerOf,
@@ -26,7 +26,7 @@ describe("what happens to a resource", () => {
     [["forget"], "forget"],
     [["no-op"], undefined],
   ])("%j is %s", (actions, deed) => {
-    expect(deedOf(resource("a.b", actions))).toBe(deed);
+    expect(planActionOf(resource("a.b", actions))).toBe(deed);
   });
 
   test("what is only imported or moved is drawn, what stays is not", () => {

@@ -1,6 +1,6 @@
 /** How the console words an end, and which ends it sends. */
 import { describe, expect, it } from "vitest";
-import { dayText, endText, expiryFault, expiryText, momentOf } from "../console/ui/ends.ts";
+import { dayText, endText, expiryFault, expiryText, expiryInstant } from "../console/ui/expiry.ts";
 
 const now = new Date(2026, 10, 17, 14, 0).getTime();
 const minutes = (count: number) => new Date(now + count * 60_000).toISOString();
@@ -26,9 +26,9 @@ describe("an end", () => {
   });
 
   it("is counted from the moment it is sent, and refused once it has passed", () => {
-    expect(momentOf({ seconds: 3600 }, now)).toBe(minutes(60));
-    expect(momentOf({ at: minutes(5) }, now)).toBe(minutes(5));
-    expect(momentOf(null, now)).toBeNull();
+    expect(expiryInstant({ seconds: 3600 }, now)).toBe(minutes(60));
+    expect(expiryInstant({ at: minutes(5) }, now)).toBe(minutes(5));
+    expect(expiryInstant(null, now)).toBeNull();
     expect([null, { seconds: 60 }, { at: minutes(1) }].map((each) => expiryFault(each, now))).toEqual(
       Array(3).fill(undefined),
     );

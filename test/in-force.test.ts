@@ -58,7 +58,9 @@ function readIn(node: Node, path: string): string[] {
     if (first === undefined) return [];
     const raw = rawOf(first);
     if (raw === undefined || raw.startsWith("\u0000 as "))
-      return choosing.test(path) && !namesTargets(first) ? [chosen.exec(raw ?? "")?.[1] ?? "a table of its choice"] : [];
+      return choosing.test(path) && !namesTargets(first)
+        ? [chosen.exec(raw ?? "")?.[1] ?? "a table of its choice"]
+        : [];
     const [, table, alias] = inBuilder.exec(raw) ?? [];
     return table === undefined ? [] : [alias ?? table];
   });

@@ -1,18 +1,19 @@
 /** The columns of the access matrix: the permissions on a workspace, or on a project and its workspaces. */
-import type { ThingKind, Values } from "./words.ts";
+import type { AccessTargetKind, PermissionValues } from "./words.ts";
 
 export interface MatrixColumn {
   readonly key: string;
   readonly label: string;
   readonly about: string;
-  readonly permission: (values: Values) => string;
-  readonly value: (values: Values) => string | boolean;
+  readonly permission: (values: PermissionValues) => string;
+  readonly value: (values: PermissionValues) => string | boolean;
   /** The API's name of the permission, for "who has it"; some have none. */
   readonly can?: string;
 }
 
-const reaches = (values: Values, name: string, ...enough: readonly string[]) => enough.includes(String(values[name]));
-const word = (values: Values, name: string) => {
+const isOneOf = (values: PermissionValues, name: string, ...enough: readonly string[]) =>
+  enough.includes(String(values[name]));
+const permissionValue = (values: PermissionValues, name: string) => {
   const value = values[name] ?? "none";
   return value === "none" ? false : value;
 };
@@ -24,7 +25,7 @@ const onWorkspaces: readonly MatrixColumn[] = [
     label: "read",
     about: "see the workspace and its runs",
     permission: always("runs"),
-    value: (values) => reaches(values, "runs", "read", "plan", "apply"),
+    value: (values) => isOneOf(values, "runs", "read", "plan", "apply"),
     can: "can-read-run",
   },
   {
@@ -32,7 +33,7 @@ const onWorkspaces: readonly MatrixColumn[] = [
     label: "plan",
     about: "start plan-only runs",
     permission: always("runs"),
-    value: (values) => reaches(values, "runs", "plan", "apply"),
+    value: (values) => isOneOf(values, "runs", "plan", "apply"),
     can: "can-queue-run",
   },
   {
@@ -40,7 +41,7 @@ const onWorkspaces: readonly MatrixColumn[] = [
     label: "apply",
     about: "apply runs",
     permission: always("runs"),
-    value: (values) => reaches(values, "runs", "apply"),
+    value: (values) => isOneOf(values, "runs", "apply"),
     can: "can-queue-apply",
   },
   {
@@ -48,7 +49,7 @@ const onWorkspaces: readonly MatrixColumn[] = [
     label: "vars",
     about: "read or write variables",
     permission: always("variables"),
-    value: (values) => word(values, "variables"),
+    value: (values) => permissionValue(values, "variables"),
     can: "can-read-variable",
   },
   {
@@ -56,7 +57,8 @@ const onWorkspaces: readonly MatrixColumn[] = [
     label: "state",
     about: "read outputs, or read or write states",
     permission: always("state-versions"),
-    value: (values) => (values["state-versions"] === "read-outputs" ? "outputs" : word(values, "state-versions")),
+    value: (values) =>
+      values["state-versions"] === "read-outputs" ? "outputs" : permissionValue(values, "state-versions"),
     can: "can-read-state-outputs",
   },
   {
@@ -91,7 +93,7 @@ const onProjects: readonly MatrixColumn[] = [
     label: "project",
     about: "see, change or delete the project itself",
     permission: always("settings"),
-    value: (values) => word(values, "settings"),
+    value: (values) => permissionValue(values, "settings"),
     can: "can-read",
   },
   {
@@ -99,11 +101,11 @@ const onProjects: readonly MatrixColumn[] = [
     label: "access",
     about: "see or manage access to the project",
     permission: always("teams"),
-    value: (values) => word(values, "teams"),
+    value: (values) => permissionValue(values, "teams"),
   },
 ];
 
-const beside: readonly MatrixColumn[] = [
+const projectOnly: readonly MatrixColumn[] = [
   {
     key: "create",
     label: "create",
@@ -121,12 +123,12 @@ const beside: readonly MatrixColumn[] = [
   },
 ];
 
-export const columnsOn = (kind: ThingKind): readonly MatrixColumn[] =>
-  kind === "workspace" ? onWorkspaces : [...onProjects, ...onWorkspaces, ...beside];
+export const columnsOn = (kind: AccessTargetKind): readonly MatrixColumn[] =>
+  kind === "workspace" ? onWorkspaces : [...onProjects, ...onWorkspaces, ...projectOnly];
 
-export const told = (value: string | boolean): string => (value === true ? "yes" : value === false ? "no" : value);
+export const valueText = (value: string | boolean): string => (value === true ? "yes" : value === false ? "no" : value);
 
-export interface Level {
+export interface AccessLevelOption {
   readonly value: string;
   readonly about: string;
 }
@@ -136,7 +138,7 @@ const write = "Read, plus apply runs, edit variables, write states and lock.";
 const admin = "Write, plus change settings, delete, and manage access.";
 const custom = "Choose each permission below.";
 
-export const levelsOn: Readonly<Record<ThingKind, readonly Level[]>> = {
+export const levelsOn: Readonly<Record<AccessTargetKind, readonly AccessLevelOption[]>> = {
   project: [
     { value: "read", about: read },
     { value: "write", about: write },
@@ -154,7 +156,7 @@ export const levelsOn: Readonly<Record<ThingKind, readonly Level[]>> = {
 };
 
 /** A permission of a custom grant. Without options it is on or off. */
-export interface Choice {
+export interface PermissionChoice {
   /** A dotted path such as `workspace-access.runs` is an attribute within an attribute. */
   readonly attribute: string;
   readonly label: string;
@@ -165,7 +167,7 @@ const runs = { label: "Runs", options: ["read", "plan", "apply"] };
 const variables = { label: "Variables", options: ["none", "read", "write"] };
 const states = { label: "States", options: ["none", "read-outputs", "read", "write"] };
 
-export const choicesOn: Readonly<Record<ThingKind, readonly Choice[]>> = {
+export const choicesOn: Readonly<Record<AccessTargetKind, readonly PermissionChoice[]>> = {
   project: [
     { attribute: "project-access.settings", label: "Project", options: ["read", "update", "delete"] },
     { attribute: "project-access.teams", label: "Project access", options: ["none", "read", "manage"] },
@@ -188,14 +190,14 @@ export const choicesOn: Readonly<Record<ThingKind, readonly Choice[]>> = {
   ],
 };
 
-export type Chosen = Readonly<Record<string, string | boolean>>;
+export type ChosenPermissions = Readonly<Record<string, string | boolean>>;
 
 /** The defaults of a custom grant: the lowest value of each permission. */
-export const lowest = (kind: ThingKind): Chosen =>
+export const lowest = (kind: AccessTargetKind): ChosenPermissions =>
   Object.fromEntries(choicesOn[kind].map(({ attribute, options }) => [attribute, options?.[0] ?? false]));
 
 /** `workspace-access.runs: "plan"` → `{ "workspace-access": { runs: "plan" } }`. */
-export function attributesOf(chosen: Chosen): Record<string, unknown> {
+export function attributesOf(chosen: ChosenPermissions): Record<string, unknown> {
   const attributes: Record<string, any> = {};
   for (const [attribute, value] of Object.entries(chosen)) {
     const [outer, inner] = attribute.split(".") as [string, string?];
@@ -205,7 +207,10 @@ export function attributesOf(chosen: Chosen): Record<string, unknown> {
   return attributes;
 }
 
-export function chosenIn(kind: ThingKind, attributes: Readonly<Record<string, any>>): Chosen {
+export function chosenPermissionsOf(
+  kind: AccessTargetKind,
+  attributes: Readonly<Record<string, any>>,
+): ChosenPermissions {
   return Object.fromEntries(
     choicesOn[kind].map(({ attribute }) => {
       const [outer, inner] = attribute.split(".") as [string, string?];

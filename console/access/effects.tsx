@@ -4,7 +4,7 @@ import { IconUser, IconUsers } from "@tabler/icons-react";
 import { useState } from "react";
 import { counted, figure } from "../ui/text.tsx";
 import type { Attributes } from "../api/client.ts";
-import { inWords, plain } from "./words.ts";
+import { permissionsText, plainName } from "./words.ts";
 import classes from "./access.module.css";
 
 const groupsAtFirst = 8;
@@ -46,7 +46,7 @@ export function Effects({ preview }: { readonly preview: AccessPreview }) {
 }
 
 /** Teams stay in a shortened list: they say more than the names of their members. */
-function firstOf(subjects: readonly Affected[]): readonly Affected[] {
+function firstOf(subjects: readonly AffectedSubject[]): readonly AffectedSubject[] {
   if (subjects.length <= subjectsAtFirst) return subjects;
   const teams = subjects.filter(({ type }) => type === "teams").slice(0, subjectsAtFirst - 1);
   const people = subjects.filter(({ type }) => type !== "teams");
@@ -86,16 +86,16 @@ function GroupLine({ group: { isGain, what, where, names, subjects } }: { readon
   );
 }
 
-const Name = ({ subject: { type, name } }: { readonly subject: Affected }) => (
+const Name = ({ subject: { type, name } }: { readonly subject: AffectedSubject }) => (
   <span className={classes["subject"]}>
     {type === "teams" ? <IconUsers size={13} aria-label="Team" /> : <IconUser size={13} aria-label="Person" />} {name}
   </span>
 );
 
 export type AccessPreview = Attributes<"access-previews">;
-type Difference = AccessPreview["gains"][number];
+type AccessDifference = AccessPreview["gains"][number];
 type Unseen = AccessPreview["unseen-gains"];
-export type Affected = Difference["subject"];
+export type AffectedSubject = AccessDifference["subject"];
 
 export interface EffectGroup {
   readonly key: string;
@@ -103,20 +103,20 @@ export interface EffectGroup {
   readonly what: string;
   readonly where: string;
   readonly names: string;
-  readonly subjects: readonly Affected[];
+  readonly subjects: readonly AffectedSubject[];
 }
 
-type Effect = Omit<EffectGroup, "key" | "subjects">;
+type AccessEffect = Omit<EffectGroup, "key" | "subjects">;
 
-function effectsOf({ organization, projects, workspaces }: Difference, isGain: boolean): Effect[] {
-  const shares = (kind: "project" | "workspace", some: typeof projects): Effect[] =>
+function effectsOf({ organization, projects, workspaces }: AccessDifference, isGain: boolean): AccessEffect[] {
+  const shares = (kind: "project" | "workspace", some: typeof projects): AccessEffect[] =>
     some.map(({ permissions, count, named }) => ({
       isGain,
-      what: inWords(permissions, kind),
+      what: permissionsText(permissions, kind),
       where: `on ${counted(count, kind)}`,
       names: `${named.map(({ name }) => name).join(", ")}${count > named.length ? ` and ${figure(count - named.length)} more` : ""}`,
     }));
-  const everywhere = { isGain, what: organization.map(plain).join(", "), where: "in the organization", names: "" };
+  const everywhere = { isGain, what: organization.map(plainName).join(", "), where: "in the organization", names: "" };
   return [
     ...(organization.length > 0 ? [everywhere] : []),
     ...shares("project", projects),
@@ -132,7 +132,7 @@ export function groupsOf({ losses, gains }: Pick<AccessPreview, "losses" | "gain
   ];
   return [...Map.groupBy(all, ({ effect }) => Object.values(effect).join("\n"))].map(([key, [first, ...others]]) => {
     const subjects = [first!, ...others].map(({ subject }) => subject);
-    const isTeam = ({ type }: Affected) => type === "teams";
+    const isTeam = ({ type }: AffectedSubject) => type === "teams";
     return {
       key,
       ...first!.effect,
@@ -142,7 +142,7 @@ export function groupsOf({ losses, gains }: Pick<AccessPreview, "losses" | "gain
 }
 
 /** "36 workspaces"; "up to 36 workspaces" if the number differs between subjects. */
-function extentOf(differences: readonly Difference[]): string | undefined {
+function extentOf(differences: readonly AccessDifference[]): string | undefined {
   for (const kind of ["workspace", "project"] as const) {
     const counts = differences.map((each) => each[`${kind}-count`]);
     const most = Math.max(0, ...counts);
@@ -152,17 +152,21 @@ function extentOf(differences: readonly Difference[]): string | undefined {
 }
 
 /** Whether the subject gains or loses read access; otherwise only other permissions change. */
-const isAboutReading = ({ projects, workspaces }: Difference): boolean =>
+const isAboutReading = ({ projects, workspaces }: AccessDifference): boolean =>
   [...projects, ...workspaces].some(({ permissions }) =>
     permissions.some((name) => name === "can-read" || name === "can-read-settings"),
   );
 
-function objectOf(differences: readonly Difference[]): string {
+function objectOf(differences: readonly AccessDifference[]): string {
   if (differences.every(isAboutReading)) return "access to";
   return differences.some(isAboutReading) ? "access or permissions on" : "permissions on";
 }
 
-function sentenceOf(verb: "gain" | "lose", differences: readonly Difference[], unseen: Unseen): string | undefined {
+function sentenceOf(
+  verb: "gain" | "lose",
+  differences: readonly AccessDifference[],
+  unseen: Unseen,
+): string | undefined {
   const seen = (type: string) => differences.filter(({ subject }) => subject.type === type).length;
   const people = seen("users") + unseen.users;
   const teams = seen("teams") + unseen.teams;

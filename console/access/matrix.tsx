@@ -15,18 +15,18 @@ import { paths } from "../paths.ts";
 import { useAddress } from "../ui/address.ts";
 import { Link } from "../ui/link.tsx";
 import { useNow } from "../now.ts";
-import { Asked, Empty } from "../components/states.tsx";
+import { QueryContent, Empty } from "../components/states.tsx";
 import { Pager } from "../ui/table.tsx";
 import { counted } from "../ui/text.tsx";
 import classes from "./access.module.css";
-import { columnsOn, type MatrixColumn, told } from "./columns.ts";
-import { type Row, type Rows, useOwnAccess, usePeopleRows, useTeamRows } from "./rows.ts";
-import { Why } from "./why.tsx";
-import { sourcesInShort, type Thing } from "./words.ts";
+import { columnsOn, type MatrixColumn, valueText } from "./columns.ts";
+import { type AccessMatrixRow, type AccessRows, useOwnAccess, usePeopleRows, useTeamRows } from "./rows.ts";
+import { PermissionExplanation } from "./why.tsx";
+import { sourcesText, type AccessTarget } from "./words.ts";
 
 export interface MatrixProps {
   readonly organization: string;
-  readonly thing: Thing;
+  readonly thing: AccessTarget;
 }
 
 export function Matrix({ organization, thing }: MatrixProps) {
@@ -42,7 +42,7 @@ export function Matrix({ organization, thing }: MatrixProps) {
   const shown = isPeople ? people : teams;
   const rows = shown.rows
     .filter(({ values }) => permission === undefined || permission.value(values) !== false)
-    .filter((row) => !onlyDifferences || isDifferent(row, thing));
+    .filter((row) => !onlyDifferences || isGrantedDirectly(row, thing));
   return (
     <Stack gap="sm">
       <Group gap="sm">
@@ -78,15 +78,15 @@ export function Matrix({ organization, thing }: MatrixProps) {
           {isPeople ? counted(rows.length, "person", "people") : counted(rows.length, "team")}
         </Text>
       </Group>
-      <Asked query={shown.query}>
+      <QueryContent query={shown.query}>
         {() => (
-          <Drawn
+          <MatrixTable
             {...{ organization, thing, columns, rows, shown, canManage, isPeople }}
             open={search["why"]}
             onOpen={(why) => set({ why })}
           />
         )}
-      </Asked>
+      </QueryContent>
       {shown.pagination && shown.pagination["total-pages"] > 1 && (
         <Pager
           pagination={shown.pagination}
@@ -99,22 +99,32 @@ export function Matrix({ organization, thing }: MatrixProps) {
 }
 
 /** Granted on the project or workspace itself, and not only inherited from its project or the organization. */
-function isDifferent({ sources }: Row, { kind }: Thing): boolean {
+function isGrantedDirectly({ sources }: AccessMatrixRow, { kind }: AccessTarget): boolean {
   const own = kind === "workspace" ? ["team-workspace"] : ["team-project", "team-workspace"];
   return sources.some((source) => own.includes(source.kind));
 }
 
-interface DrawnProps extends MatrixProps {
+interface MatrixTableProps extends MatrixProps {
   readonly columns: readonly MatrixColumn[];
-  readonly rows: readonly Row[];
-  readonly shown: Rows;
+  readonly rows: readonly AccessMatrixRow[];
+  readonly shown: AccessRows;
   readonly canManage: boolean;
   readonly isPeople: boolean;
   readonly open: string | undefined;
   readonly onOpen: (cell: string | undefined) => void;
 }
 
-function Drawn({ organization, thing, columns, rows, shown, canManage, isPeople, open, onOpen }: DrawnProps) {
+function MatrixTable({
+  organization,
+  thing,
+  columns,
+  rows,
+  shown,
+  canManage,
+  isPeople,
+  open,
+  onOpen,
+}: MatrixTableProps) {
   if (rows.length === 0)
     return (
       <Empty title={isPeople ? "No matching people" : "No matching teams"}>
@@ -159,7 +169,7 @@ function Drawn({ organization, thing, columns, rows, shown, canManage, isPeople,
   );
 }
 
-type MatrixRowProps = Omit<DrawnProps, "rows" | "shown"> & { readonly row: Row };
+type MatrixRowProps = Omit<MatrixTableProps, "rows" | "shown"> & { readonly row: AccessMatrixRow };
 
 function MatrixRow({ organization, thing, columns, row, canManage, isPeople, open, onOpen }: MatrixRowProps) {
   const { subject, values, sources, hiddenSources, explanation } = row;
@@ -181,7 +191,7 @@ function MatrixRow({ organization, thing, columns, row, canManage, isPeople, ope
             <Table.Td key={column.key} className={classes["value"]}>
               <UnstyledButton
                 className={`${classes["cell"]} ${value === false ? classes["none"] : ""}`}
-                aria-label={`${subject.name}, ${column.label}: ${told(value)}. Why?`}
+                aria-label={`${subject.name}, ${column.label}: ${valueText(value)}. Why?`}
                 aria-expanded={isOpen}
                 onClick={() => onOpen(isOpen ? undefined : `${subject.id}:${column.key}`)}
               >
@@ -191,14 +201,14 @@ function MatrixRow({ organization, thing, columns, row, canManage, isPeople, ope
           );
         })}
         <Table.Td fz="xs" c="dimmed" className={classes["by"]}>
-          {sourcesInShort({ sources, hidden: hiddenSources, hasTeams: isPeople, now })}
+          {sourcesText({ sources, hidden: hiddenSources, hasTeams: isPeople, now })}
         </Table.Td>
       </Table.Tr>
       {asked && (
         <Table.Tr>
           <Table.Td colSpan={columns.length + 2} className={classes["why"]} p="sm">
             <div className={classes["whyInner"]} role="region" aria-label={`Why ${subject.name}, ${asked.label}`}>
-              <Why
+              <PermissionExplanation
                 {...{ organization, thing, subject, values, sources, canManage }}
                 column={asked}
                 {...(explanation && { explanation })}

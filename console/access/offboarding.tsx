@@ -8,10 +8,10 @@ import { paths } from "../paths.ts";
 import { Expires } from "../ui/text.tsx";
 import { Link, useGo } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../components/states.tsx";
+import { QueryContent, Empty, LoadingRows } from "../components/states.tsx";
 import { Table } from "../ui/table.tsx";
-import { Locks, Tokens, type OffboardingProps } from "./held.tsx";
-import { type Change, leavingOrganization, leavingTeam } from "./changes.ts";
+import { Locks, Tokens, type OffboardingProps } from "./grants.tsx";
+import { type AccessChange, leaveOrganizationChange, leaveTeamChange } from "./changes.ts";
 import { Preview } from "./preview.tsx";
 
 export function Offboarding(props: OffboardingProps) {
@@ -26,11 +26,11 @@ export function Offboarding(props: OffboardingProps) {
   );
 }
 
-interface Leaving {
+interface RemovalChoice {
   readonly key: string;
   readonly verb: string;
   readonly done: string;
-  readonly changes: readonly Change[];
+  readonly changes: readonly AccessChange[];
 }
 
 export function useMembership({ organization, user }: OffboardingProps) {
@@ -50,24 +50,28 @@ type Team = ReturnType<typeof useMembership>["teams"][number];
 const organizationKey = "organization";
 
 /** All removals that can be previewed: from one team, from all teams, from the organization. */
-function leavingsOf({ organization, user }: OffboardingProps, teams: readonly Team[], membership: string | undefined) {
-  const outOf = ({ id, name }: Team): Leaving => ({
+function removalChoicesOf(
+  { organization, user }: OffboardingProps,
+  teams: readonly Team[],
+  membership: string | undefined,
+) {
+  const outOf = ({ id, name }: Team): RemovalChoice => ({
     key: id,
     verb: `Remove from ${name}`,
     done: `Removed ${user.name} from ${name}.`,
-    changes: [leavingTeam(id, user.name)],
+    changes: [leaveTeamChange(id, user.name)],
   });
-  const outOfAll: Leaving = {
+  const outOfAll: RemovalChoice = {
     key: "all teams",
     verb: "Remove from all teams",
     done: `Removed ${user.name} from all teams.`,
-    changes: teams.map(({ id }) => leavingTeam(id, user.name)),
+    changes: teams.map(({ id }) => leaveTeamChange(id, user.name)),
   };
-  const outOfHere: Leaving = {
+  const outOfHere: RemovalChoice = {
     key: organizationKey,
     verb: `Remove from ${organization}`,
     done: `Removed ${user.name} from ${organization}.`,
-    changes: [leavingOrganization(membership ?? "")],
+    changes: [leaveOrganizationChange(membership ?? "")],
   };
   return { outOf, outOfAll, outOfHere };
 }
@@ -75,8 +79,8 @@ function leavingsOf({ organization, user }: OffboardingProps, teams: readonly Te
 function Memberships(props: OffboardingProps) {
   const { organization, user } = props;
   const { query, membership, teams } = useMembership(props);
-  const { outOf, outOfAll, outOfHere } = leavingsOf(props, teams, membership?.id);
-  const [leaving, setLeaving] = useState<Leaving>();
+  const { outOf, outOfAll, outOfHere } = removalChoicesOf(props, teams, membership?.id);
+  const [leaving, setLeaving] = useState<RemovalChoice>();
   const go = useGo();
   const close = () => setLeaving(undefined);
   return (
@@ -98,7 +102,7 @@ function Memberships(props: OffboardingProps) {
         )
       }
     >
-      <Asked query={query} loading={<LoadingRows rows={2} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={2} />}>
         {() =>
           teams.length === 0 ? (
             <Empty title={membership ? "Not in any team" : "Not a member"}>
@@ -110,7 +114,7 @@ function Memberships(props: OffboardingProps) {
             <Teams organization={organization} teams={teams} onLeave={(team) => setLeaving(outOf(team))} />
           )
         }
-      </Asked>
+      </QueryContent>
       {leaving && (
         <Preview
           key={leaving.key}

@@ -4,22 +4,22 @@ import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query"
 import { useEffect, useState, type ReactNode } from "react";
 import { createPortal } from "react-dom";
 import { useAction } from "../api/actions.ts";
-import { call, type Answer } from "../api/client.ts";
+import { call, type OperationResponse } from "../api/client.ts";
 import { ApiError, sortProblems } from "../api/errors.ts";
 import { FormButtons } from "../ui/dialog.tsx";
-import { LoadingRows, Refusal } from "../components/states.tsx";
-import type { Change } from "./changes.ts";
+import { LoadingRows, ErrorMessage } from "../components/states.tsx";
+import type { AccessChange } from "./changes.ts";
 import { Effects, type AccessPreview } from "./effects.tsx";
 
 const operation = "POST /organizations/{organization_name}/access-previews";
 
-const bodyOf = (changes: readonly Change[], more: object = {}) => ({
+const bodyOf = (changes: readonly AccessChange[], more: object = {}) => ({
   data: { type: "access-previews" as const, attributes: { changes, ...more } },
 });
 
 /** A query although it is a POST: a preview changes nothing on the server. */
-const previewOf = (organization: string, changes: readonly Change[]) =>
-  queryOptions<Answer<typeof operation>, ApiError>({
+const previewOf = (organization: string, changes: readonly AccessChange[]) =>
+  queryOptions<OperationResponse<typeof operation>, ApiError>({
     queryKey: ["what would change", organization, changes],
     queryFn: ({ signal }) =>
       call(operation, { path: { organization_name: organization }, body: bodyOf(changes) }, signal),
@@ -46,9 +46,9 @@ function useOtherProblems(error: ApiError | null, { fields = noFields, onFaults 
 
 export interface PreviewProps {
   readonly organization: string;
-  readonly changes: readonly Change[];
+  readonly changes: readonly AccessChange[];
   /** The changes at the time of sending, if they depend on it (an expiry "in 1 hour"). */
-  readonly changesNow?: () => readonly Change[];
+  readonly changesNow?: () => readonly AccessChange[];
   /** Attributes that the form has fields for; their errors are shown there. */
   readonly fields?: readonly string[];
   readonly onFaults?: (faults: FieldFaults) => void;
@@ -85,7 +85,7 @@ export function Preview(props: PreviewProps) {
         onSuccess: () => setOutdated(false),
       },
     );
-  if (query.isError && !preview) return error ? <Refusal error={error} /> : null;
+  if (query.isError && !preview) return error ? <ErrorMessage error={error} /> : null;
   if (!preview) return <LoadingRows rows={4} />;
   return (
     <Stack gap="sm" aria-busy={query.isFetching}>
@@ -102,7 +102,7 @@ export function Preview(props: PreviewProps) {
       <Effects preview={preview} />
       {children}
       {!preview.allowed && <NotAllowed changes={preview.changes} />}
-      {error && <Refusal error={error} />}
+      {error && <ErrorMessage error={error} />}
       <Buttons within={props.buttonsWithin} onCancel={onCancel}>
         {preview.allowed && (
           <Button onClick={apply} loading={action.isPending} disabled={query.isFetching || isSettling} color={color}>

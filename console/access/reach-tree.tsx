@@ -7,19 +7,19 @@ import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
 import { useNow } from "../now.ts";
 import { counted, Name } from "../ui/text.tsx";
-import { sourcesInShort, type Source } from "./words.ts";
+import { sourcesText, type Source } from "./words.ts";
 
-type Item = Resource<"reaches">;
+type ReachItem = Resource<"reaches">;
 
 interface Branch {
   readonly id: string;
   readonly name: string;
   /** Undefined if only some of the project's workspaces are in reach. */
-  readonly project: Item | undefined;
-  readonly workspaces: readonly Item[];
+  readonly project: ReachItem | undefined;
+  readonly workspaces: readonly ReachItem[];
 }
 
-function branchesOf(rows: readonly Item[]): Branch[] {
+function branchesOf(rows: readonly ReachItem[]): Branch[] {
   const groups = Map.groupBy(rows, ({ relationships }) => relationships.project?.data?.id ?? "");
   return [...groups]
     .map(([id, items]) => ({
@@ -33,7 +33,13 @@ function branchesOf(rows: readonly Item[]): Branch[] {
 
 const openAtFirst = 40;
 
-export function ReachTree({ organization, rows }: { readonly organization: string; readonly rows: readonly Item[] }) {
+export function ReachTree({
+  organization,
+  rows,
+}: {
+  readonly organization: string;
+  readonly rows: readonly ReachItem[];
+}) {
   const branches = branchesOf(rows);
   const [turned, setTurned] = useState<ReadonlySet<string>>(new Set());
   const isOpen = (id: string) => turned.has(id) !== rows.length <= openAtFirst;
@@ -104,7 +110,7 @@ function ProjectRow({ organization, branch: { id, name, project, workspaces }, i
       <Table.Td>{project ? <LevelBadge level={project.attributes.level} /> : "–"}</Table.Td>
       <Table.Td fz="sm">
         {project ? (
-          <Given item={project} />
+          <AccessSources item={project} />
         ) : (
           <Text c="dimmed" fz="sm">
             only workspaces below
@@ -115,7 +121,7 @@ function ProjectRow({ organization, branch: { id, name, project, workspaces }, i
   );
 }
 
-function WorkspaceRow({ organization, item }: { readonly organization: string; readonly item: Item }) {
+function WorkspaceRow({ organization, item }: { readonly organization: string; readonly item: ReachItem }) {
   const { name, level } = item.attributes;
   return (
     <Table.Tr>
@@ -128,7 +134,7 @@ function WorkspaceRow({ organization, item }: { readonly organization: string; r
         <LevelBadge level={level} />
       </Table.Td>
       <Table.Td fz="sm">
-        <Given item={item} />
+        <AccessSources item={item} />
       </Table.Td>
     </Table.Tr>
   );
@@ -140,7 +146,7 @@ const LevelBadge = ({ level }: { readonly level: string }) => (
   </Badge>
 );
 
-function Given({ item: { attributes } }: { readonly item: Item }) {
+function AccessSources({ item: { attributes } }: { readonly item: ReachItem }) {
   const sources = attributes["given-by"] as readonly Source[];
-  return <>{sourcesInShort({ sources, hidden: attributes["hidden-sources"], hasTeams: true, now: useNow() })}</>;
+  return <>{sourcesText({ sources, hidden: attributes["hidden-sources"], hasTeams: true, now: useNow() })}</>;
 }

@@ -3,20 +3,20 @@ import { Alert, Group, Select, Stack, Text, Tooltip } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../api/client.ts";
 import { ExportButton } from "../components/export-button.tsx";
-import type { Whole } from "../api/queries.ts";
+import type { CompleteList } from "../api/queries.ts";
 import { useAddress } from "../ui/address.ts";
-import { Asked, Empty } from "../components/states.tsx";
+import { QueryContent, Empty } from "../components/states.tsx";
 import { counted, figure } from "../ui/text.tsx";
 import classes from "./access.module.css";
 import { ReachTree } from "./reach-tree.tsx";
-import { askable } from "./words.ts";
-import { reachOf, type Reaching } from "../api/detail-queries.ts";
+import { permissionChoices } from "./words.ts";
+import { reachOf, type ReachQuerySubject } from "../api/detail-queries.ts";
 
-type List = Pick<Whole<unknown>, "meta">;
+type List = Pick<CompleteList<unknown>, "meta">;
 
 interface ReachProps {
   readonly organization: string;
-  readonly of: Reaching;
+  readonly of: ReachQuerySubject;
 }
 
 export function Reach({ organization, of }: ReachProps) {
@@ -33,13 +33,13 @@ export function Reach({ organization, of }: ReachProps) {
           w={200}
           clearable
           clearButtonProps={{ "aria-label": "Any permission" }}
-          data={[...askable]}
+          data={[...permissionChoices]}
           value={search["permission"] ?? null}
           onChange={(permission) => set({ permission: permission ?? undefined })}
         />
         <ExportButton address={reach.address} name={`reach-${of.team ?? of.user ?? of.token}.csv`} />
       </Group>
-      <Asked query={query}>
+      <QueryContent query={query}>
         {(list) => (
           <>
             {list.meta?.refused && (
@@ -65,7 +65,7 @@ export function Reach({ organization, of }: ReachProps) {
             )}
           </>
         )}
-      </Asked>
+      </QueryContent>
     </Stack>
   );
 }

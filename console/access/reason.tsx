@@ -1,16 +1,16 @@
 /** The source of a permission, as a sentence. */
 import { useQuery } from "@tanstack/react-query";
-import { asking, useRights } from "../api/queries.ts";
+import { apiQuery, useRights } from "../api/queries.ts";
 import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
 import { When } from "../ui/text.tsx";
-import { plain, type Source, type Subject, type Thing } from "./words.ts";
+import { plainName, type Source, type AccessSubject, type AccessTarget } from "./words.ts";
 
 interface ReasonProps {
   readonly organization: string;
   readonly source: Source;
-  readonly subject: Subject;
-  readonly thing: Thing;
+  readonly subject: AccessSubject;
+  readonly thing: AccessTarget;
 }
 
 export function Reason({ organization, source, subject, thing }: ReasonProps) {
@@ -30,7 +30,7 @@ export function Reason({ organization, source, subject, thing }: ReasonProps) {
     case "organization-permission":
       return (
         <>
-          {who} has <b>{plain(permission ?? "")}</b> in the whole organization
+          {who} has <b>{plainName(permission ?? "")}</b> in the whole organization
         </>
       );
     case "team-project":
@@ -53,14 +53,14 @@ export function Reason({ organization, source, subject, thing }: ReasonProps) {
         </>
       );
     default:
-      return <>{plain(source.kind)}</>;
+      return <>{plainName(source.kind)}</>;
   }
 }
 
 export function Granted({ organization, record }: { readonly organization: string; readonly record: string }) {
   const rights = useRights(organization);
   const trail = useQuery({
-    ...asking("GET /organizations/{organization_name}/audit-events", {
+    ...apiQuery("GET /organizations/{organization_name}/audit-events", {
       path: { organization_name: organization },
       query: { "filter[subject][id]": record, "page[size]": 20 },
     }),

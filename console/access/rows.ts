@@ -1,23 +1,23 @@
 /** The rows of the matrix: teams from their explanations, people from the access holders, or only the caller. */
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { Resource } from "../api/client.ts";
-import { account, askingOn, useRights } from "../api/queries.ts";
+import { account, pagedQuery, useRights } from "../api/queries.ts";
 import type { Pagination } from "../api/schema.gen.ts";
 import type { MatrixColumn } from "./columns.ts";
-import type { Source, Subject, Thing, Values } from "./words.ts";
+import type { Source, AccessSubject, AccessTarget, PermissionValues } from "./words.ts";
 import { ownAccess, teamAccess } from "../api/detail-queries.ts";
 
-export interface Row {
-  readonly subject: Subject;
-  readonly values: Values;
+export interface AccessMatrixRow {
+  readonly subject: AccessSubject;
+  readonly values: PermissionValues;
   readonly sources: readonly Source[];
   readonly hiddenSources: number;
   readonly explanation?: Resource<"access-explanations">;
 }
 
-export interface Rows {
+export interface AccessRows {
   readonly query: UseQueryResult<unknown, unknown>;
-  readonly rows: readonly Row[];
+  readonly rows: readonly AccessMatrixRow[];
   readonly pagination: Pagination | undefined;
   /** Set if the caller can't see the access of others. */
   readonly isOnlyOneself?: boolean;
@@ -32,7 +32,7 @@ function sourcesIn(explanation: Resource<"access-explanations">): Source[] {
   return [...new Map(all.map((source) => [`${source.kind} ${source.id} ${source.permission ?? ""}`, source])).values()];
 }
 
-function rowOf(explanation: Resource<"access-explanations">, type: Subject["type"]): Row {
+function rowOf(explanation: Resource<"access-explanations">, type: AccessSubject["type"]): AccessMatrixRow {
   const { permissions, "subject-name": name } = explanation.attributes;
   return {
     subject: { type, id: explanation.relationships.subject?.data?.id ?? "", name },
@@ -43,15 +43,15 @@ function rowOf(explanation: Resource<"access-explanations">, type: Subject["type
   };
 }
 
-interface Asked {
+interface AccessRowsQuery {
   readonly organization: string;
-  readonly thing: Thing;
+  readonly thing: AccessTarget;
   readonly page: number;
   readonly permission: MatrixColumn | undefined;
   readonly enabled: boolean;
 }
 
-export function useTeamRows({ thing, page, enabled }: Asked): Rows {
+export function useTeamRows({ thing, page, enabled }: AccessRowsQuery): AccessRows {
   const asked = useQuery({ ...teamAccess(thing, page), enabled });
   return {
     query: asked,
@@ -60,12 +60,12 @@ export function useTeamRows({ thing, page, enabled }: Asked): Rows {
   };
 }
 
-export function usePeopleRows({ organization, thing, page, permission, enabled }: Asked): Rows {
+export function usePeopleRows({ organization, thing, page, permission, enabled }: AccessRowsQuery): AccessRows {
   const mine = useOwnAccess(thing);
   const rights = useRights(organization);
   const canAsk = mine.canManage || rights?.["can-manage-memberships"] === true || rights?.["can-create-team"] === true;
   const holders = useQuery({
-    ...askingOn("GET /organizations/{organization_name}/access-holders", {
+    ...pagedQuery("GET /organizations/{organization_name}/access-holders", {
       path: { organization_name: organization },
       query: {
         [thing.kind === "workspace" ? "filter[workspace][id]" : "filter[project][id]"]: thing.id,
@@ -98,7 +98,7 @@ export function usePeopleRows({ organization, thing, page, permission, enabled }
   };
 }
 
-export function useOwnAccess(thing: Thing | undefined) {
+export function useOwnAccess(thing: AccessTarget | undefined) {
   const query = useQuery({ ...ownAccess(thing ?? { kind: "project", id: "" }), enabled: thing !== undefined });
   const explanation = query.data?.data;
   return { query, explanation, canManage: explanation?.attributes.can["can-manage-team-access"] === true };

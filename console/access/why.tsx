@@ -7,19 +7,19 @@ import { paths } from "../paths.ts";
 import { Expires } from "../ui/text.tsx";
 import { Link } from "../ui/link.tsx";
 import { LoadingRows } from "../components/states.tsx";
-import { type Change, leavingTeam, takingAway } from "./changes.ts";
+import { type AccessChange, leaveTeamChange, revokeChange } from "./changes.ts";
 import { Preview } from "./preview.tsx";
-import { type MatrixColumn, told } from "./columns.ts";
+import { type MatrixColumn, valueText } from "./columns.ts";
 import { Granted, Reason } from "./reason.tsx";
-import type { Source, Subject, Thing, Values } from "./words.ts";
+import type { Source, AccessSubject, AccessTarget, PermissionValues } from "./words.ts";
 import { ownAccess } from "../api/detail-queries.ts";
 
-export interface WhyProps {
+export interface PermissionExplanationProps {
   readonly organization: string;
-  readonly thing: Thing;
-  readonly subject: Subject;
+  readonly thing: AccessTarget;
+  readonly subject: AccessSubject;
   readonly column: MatrixColumn;
-  readonly values: Values;
+  readonly values: PermissionValues;
   readonly explanation?: Resource<"access-explanations">;
   /** All sources of the row, for callers who can't read the explanation. */
   readonly sources: readonly Source[];
@@ -27,14 +27,14 @@ export interface WhyProps {
 }
 
 /** The explanation for another person or team. The caller may see the records and still not be allowed to read it. */
-function useExplanation({ thing, subject, explanation }: WhyProps) {
+function useExplanation({ thing, subject, explanation }: PermissionExplanationProps) {
   const query = { [subject.type === "teams" ? "filter[team][id]" : "filter[user][id]"]: subject.id };
   const enabled = explanation === undefined;
   const asked = useQuery({ ...ownAccess(thing, query), enabled });
   return { isLoading: enabled && asked.isLoading, found: explanation ?? asked.data?.data };
 }
 
-export function Why(props: WhyProps) {
+export function PermissionExplanation(props: PermissionExplanationProps) {
   const { organization, thing, subject, column, values, sources, canManage } = props;
   const { isLoading, found } = useExplanation(props);
   if (isLoading) return <LoadingRows rows={2} />;
@@ -64,13 +64,13 @@ export function Why(props: WhyProps) {
     <Stack gap="xs">
       <Text fz="sm">
         <b>{subject.name}</b> can {column.about}
-        {value !== true && <> ({told(value)})</>}
+        {value !== true && <> ({valueText(value)})</>}
         {isMore && <>, as part of “{level}”</>}, because:
       </Text>
       <List fz="sm" spacing={4} styles={{ itemWrapper: { width: "100%" }, itemLabel: { width: "100%" } }}>
         {giving.map((source, index) => (
           <List.Item key={`${source.kind} ${source.id ?? index}`}>
-            <Given {...props} source={source} />
+            <GrantReason {...props} source={source} />
           </List.Item>
         ))}
       </List>
@@ -83,10 +83,10 @@ interface Removal {
   readonly label: string;
   readonly verb: string;
   readonly done: string;
-  readonly change: Change;
+  readonly change: AccessChange;
 }
 
-function removalsOf(source: Source, subject: Subject): Removal[] {
+function removalsOf(source: Source, subject: AccessSubject): Removal[] {
   const { team, type, id } = source;
   const isRecord = source.kind === "team-project" || source.kind === "team-workspace";
   return [
@@ -96,7 +96,7 @@ function removalsOf(source: Source, subject: Subject): Removal[] {
             label: "What if this grant were removed?",
             verb: "Remove grant",
             done: `Removed the grant to ${team?.name}.`,
-            change: takingAway(type, id),
+            change: revokeChange(type, id),
           },
         ]
       : []),
@@ -106,14 +106,20 @@ function removalsOf(source: Source, subject: Subject): Removal[] {
             label: `What if ${subject.name} left ${team.name}?`,
             verb: `Remove ${subject.name} from ${team.name}`,
             done: `Removed ${subject.name} from ${team.name}.`,
-            change: leavingTeam(team.id, subject.name),
+            change: leaveTeamChange(team.id, subject.name),
           },
         ]
       : []),
   ];
 }
 
-function Given({ organization, thing, subject, canManage, source }: WhyProps & { readonly source: Source }) {
+function GrantReason({
+  organization,
+  thing,
+  subject,
+  canManage,
+  source,
+}: PermissionExplanationProps & { readonly source: Source }) {
   const [open, setOpen] = useState<string>();
   const removals = canManage ? removalsOf(source, subject) : [];
   const chosen = removals.find(({ label }) => label === open);
@@ -144,7 +150,7 @@ function Given({ organization, thing, subject, canManage, source }: WhyProps & {
             </Button>
           ))}
           {isRecord && source.team && (
-            <Link to={paths.grant(organization, placeOf(source, thing))} fz="xs">
+            <Link to={paths.grant(organization, grantTargetOf(source, thing))} fz="xs">
               Change grant
             </Link>
           )}
@@ -167,7 +173,10 @@ function Given({ organization, thing, subject, canManage, source }: WhyProps & {
 }
 
 /** A grant on a workspace's project opens the grant page of that project. */
-const placeOf = ({ kind, team }: Source, thing: Thing): { team?: string; project?: string; workspace?: string } => ({
+const grantTargetOf = (
+  { kind, team }: Source,
+  thing: AccessTarget,
+): { team?: string; project?: string; workspace?: string } => ({
   ...(team && { team: team.id }),
   ...(kind === "team-project"
     ? { project: thing.kind === "project" ? thing.id : (thing.project?.id ?? "") }

@@ -1,24 +1,24 @@
 /** Names permissions, levels and their sources in words. What they allow is decided by the server. */
 import type { Resources } from "../api/client.ts";
-import { expiryText } from "../ui/ends.ts";
+import { expiryText } from "../ui/expiry.ts";
 import { counted } from "../ui/text.tsx";
 
 /** The value of each permission: `runs: "apply"`, `locking: true`. */
-export type Values = Readonly<Record<string, string | boolean>>;
+export type PermissionValues = Readonly<Record<string, string | boolean>>;
 export type Source = Partial<
   Resources["access-explanations"]["attributes"]["permissions"]["settings"]["given-by"][number]
 > & { readonly kind: string; readonly records?: number };
 
-export type ThingKind = "project" | "workspace";
+export type AccessTargetKind = "project" | "workspace";
 
-export interface Thing {
-  readonly kind: ThingKind;
+export interface AccessTarget {
+  readonly kind: AccessTargetKind;
   readonly id: string;
   readonly name: string;
   readonly project?: { readonly id: string; readonly name: string } | undefined;
 }
 
-export interface Subject {
+export interface AccessSubject {
   readonly type: "teams" | "users";
   readonly id: string;
   readonly name: string;
@@ -44,7 +44,7 @@ const words: readonly (readonly [word: string, ...names: string[]])[] = [
   ["manage access", "can-manage-team-access"],
   ["see access", "can-read-team-access"],
 ];
-const shared: Readonly<Record<string, Readonly<Record<ThingKind, string>>>> = {
+const shared: Readonly<Record<string, Readonly<Record<AccessTargetKind, string>>>> = {
   "can-update": { project: "change the project", workspace: "change settings" },
   "can-destroy": { project: "delete the project", workspace: "delete" },
   "can-read": { project: "see the project", workspace: "read" },
@@ -58,22 +58,22 @@ const lower: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** `["can-queue-run", "can-queue-apply"]` → "plan, apply". */
-export function inWords(permissions: readonly string[], kind: ThingKind): string {
+export function permissionsText(permissions: readonly string[], kind: AccessTargetKind): string {
   const found = new Set<string>();
   for (const [word, ...names] of words) if (names.some((name) => permissions.includes(name))) found.add(word);
   for (const name of permissions) {
     const known = shared[name]?.[kind];
     if (known !== undefined) found.add(known);
-    else if (!words.some(([, ...names]) => names.includes(name))) found.add(plain(name));
+    else if (!words.some(([, ...names]) => names.includes(name))) found.add(plainName(name));
   }
   return [...found].filter((word) => !lower[word]?.some((higher) => found.has(higher))).join(", ");
 }
 
 /** "can-manage-run-tasks" → "manage run tasks". */
-export const plain = (name: string): string =>
+export const plainName = (name: string): string =>
   name === "can-traverse" ? "be a member" : name.replace(/^can-/, "").replaceAll("-", " ");
 
-export const askable: readonly { readonly value: string; readonly label: string }[] = [
+export const permissionChoices: readonly { readonly value: string; readonly label: string }[] = [
   "can-read-run",
   "can-queue-run",
   "can-queue-apply",
@@ -96,11 +96,11 @@ export const askable: readonly { readonly value: string; readonly label: string 
       ? "change settings"
       : value === "can-create-workspace"
         ? "create workspaces"
-        : inWords([value], "workspace"),
+        : permissionsText([value], "workspace"),
 }));
 
 /** Short form for a row: "project: write". */
-export function sourceInShort({ kind, permission, level }: Source): string {
+export function sourceText({ kind, permission, level }: Source): string {
   switch (kind) {
     case "site-admin":
       return "site admin";
@@ -109,7 +109,7 @@ export function sourceInShort({ kind, permission, level }: Source): string {
     case "ownership":
       return "owner";
     case "organization-permission":
-      return `organization: ${plain(permission ?? "")}`;
+      return `organization: ${plainName(permission ?? "")}`;
     case "team-project":
       return `project: ${level}`;
     default:
@@ -125,12 +125,12 @@ interface SourcesShown {
 }
 
 /** Short form of all sources: "network-ops, project: write, expires in 5 hours, today 19:00; 1 hidden". */
-export function sourcesInShort({ sources, hidden, hasTeams, now }: SourcesShown): string {
+export function sourcesText({ sources, hidden, hasTeams, now }: SourcesShown): string {
   const all = sources.map((source) => {
     const team = hasTeams && source.team && source.kind !== "ownership" ? `${source.team.name}, ` : "";
     const many = (source.records ?? 1) > 1 ? ` (${counted(source.records ?? 1, "grant")})` : "";
     const end = source.until ? ` · ${expiryText(source.until, now)}` : "";
-    return `${team}${sourceInShort(source)}${many}${end}`;
+    return `${team}${sourceText(source)}${many}${end}`;
   });
   return [...new Set(all), ...(hidden > 0 ? [`${hidden} hidden`] : [])].join("; ");
 }

@@ -2,35 +2,35 @@
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 import { useRouter, type AnyRouter } from "@tanstack/react-router";
-import { call, type Answer, type Input, type Operation } from "./client.ts";
-import { addNotice, isNoAnswer } from "./connection.ts";
+import { call, type OperationResponse, type OperationInput, type ApiOperation } from "./client.ts";
+import { addNotice, isUnreachable } from "./connection.ts";
 import type { ApiError } from "./errors.ts";
 
-export interface ActionOptions<O extends Operation> {
-  readonly done: string | ((answer: Answer<O>, input: Input<O>) => string);
-  readonly after?: (answer: Answer<O>, input: Input<O>) => void | Promise<void>;
+export interface ActionOptions<O extends ApiOperation> {
+  readonly done: string | ((answer: OperationResponse<O>, input: OperationInput<O>) => string);
+  readonly after?: (answer: OperationResponse<O>, input: OperationInput<O>) => void | Promise<void>;
   /** Where errors are shown: by the form beside its fields, or as a message. */
   readonly refusal?: "message" | "form";
 }
 
-export type Action<O extends Operation> = UseMutationResult<Answer<O>, ApiError, Input<O>>;
+export type ApiAction<O extends ApiOperation> = UseMutationResult<OperationResponse<O>, ApiError, OperationInput<O>>;
 
-export function useAction<O extends Operation>(
+export function useAction<O extends ApiOperation>(
   operation: O,
   { done, after, refusal = "message" }: ActionOptions<O>,
-): Action<O> {
+): ApiAction<O> {
   const client = useQueryClient();
   const router = useRouter();
-  return useMutation<Answer<O>, ApiError, Input<O>>({
+  return useMutation<OperationResponse<O>, ApiError, OperationInput<O>>({
     mutationFn: (input) => call(operation, input),
     onSuccess: async (answer, input) => {
-      tell(typeof done === "string" ? done : done(answer, input));
+      showMessage(typeof done === "string" ? done : done(answer, input));
       await after?.(answer, input);
-      await arrived(router);
+      await navigated(router);
       await client.invalidateQueries();
     },
     onError: (error) => {
-      if (refusal === "message") tellRefusal(error);
+      if (refusal === "message") showError(error);
     },
   });
 }
@@ -38,7 +38,7 @@ export function useAction<O extends Operation>(
 const arrivesMs = 3_000;
 
 /** If an action navigates, the new page comes first: the old page's resource may no longer exist and must not be refetched. */
-const arrived = (router: AnyRouter): Promise<void> | undefined =>
+const navigated = (router: AnyRouter): Promise<void> | undefined =>
   router.latestLocation.href === router.state.resolvedLocation?.href
     ? undefined
     : new Promise((resolve) => {
@@ -51,17 +51,17 @@ const arrived = (router: AnyRouter): Promise<void> | undefined =>
         const timer = setTimeout(settle, arrivesMs);
       });
 
-const toldMs = 6_000;
+const messageMs = 6_000;
 
-export const tell = (message: string): void =>
-  void notifications.show({ message, color: "teal", withBorder: true, autoClose: toldMs });
+export const showMessage = (message: string): void =>
+  void notifications.show({ message, color: "teal", withBorder: true, autoClose: messageMs });
 
 /** Identifies the one message that the server can't be reached. */
 const lostMessage = {};
 
-export function tellRefusal(error: unknown): void {
+export function showError(error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
-  const removeNotice = isNoAnswer(error) ? addNotice(lostMessage) : undefined;
+  const removeNotice = isUnreachable(error) ? addNotice(lostMessage) : undefined;
   // Keyed by its text, so that the same message is not shown twice at the same time.
   notifications.show({
     id: message,

@@ -4,11 +4,11 @@ import type { Operations, Resources, ResourceObject } from "./schema.gen.ts";
 import { noteServerTime } from "../now.ts";
 
 export type { Operations, Resources, ResourceObject };
-export type Operation = keyof Operations;
+export type ApiOperation = keyof Operations;
 export type Resource<T extends keyof Resources> = ResourceObject<T>;
 export type Attributes<T extends keyof Resources> = Resources[T]["attributes"];
 
-export type Input<O extends Operation> = (Operations[O]["path"] extends undefined
+export type OperationInput<O extends ApiOperation> = (Operations[O]["path"] extends undefined
   ? { readonly path?: undefined }
   : { readonly path: Operations[O]["path"] }) &
   (Operations[O]["body"] extends undefined
@@ -20,7 +20,7 @@ export type Input<O extends Operation> = (Operations[O]["path"] extends undefine
   };
 
 /** The document, its version for a later conditional change, and the server's edition. */
-export type Answer<O extends Operation> = Operations[O]["answer"] & {
+export type OperationResponse<O extends ApiOperation> = Operations[O]["answer"] & {
   readonly etag?: string | undefined;
   readonly isHosted?: boolean;
 };
@@ -35,7 +35,7 @@ type Loose = {
   ifMatch?: string | undefined;
 };
 
-export function addressOf<O extends Operation>(operation: O, input: Input<O>): string {
+export function addressOf<O extends ApiOperation>(operation: O, input: OperationInput<O>): string {
   const { path = {}, query = {} } = input as Loose;
   const template = operation.slice(operation.indexOf(" ") + 1);
   const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
@@ -45,13 +45,13 @@ export function addressOf<O extends Operation>(operation: O, input: Input<O>): s
   return `${from}${filled}${search === "" ? "" : `?${search}`}`;
 }
 
-export const methodOf = (operation: Operation): string => operation.slice(0, operation.indexOf(" "));
+export const methodOf = (operation: ApiOperation): string => operation.slice(0, operation.indexOf(" "));
 
-export async function call<O extends Operation>(
+export async function call<O extends ApiOperation>(
   operation: O,
-  input: Input<O>,
+  input: OperationInput<O>,
   signal?: AbortSignal,
-): Promise<Answer<O>> {
+): Promise<OperationResponse<O>> {
   const { body, ifMatch } = input as Loose;
   if (isKnownSignedOut(operation)) throw new SessionEnded();
   const response = await fetch(addressOf(operation, input), {
@@ -86,7 +86,7 @@ let looking: Promise<boolean> | undefined;
  * Whether the browser had no session when it loaded the page and nothing was sent since that could have created one. Requests that need a
  * session would only be refused, and browsers log every refusal.
  */
-function isKnownSignedOut(operation: Operation): boolean {
+function isKnownSignedOut(operation: ApiOperation): boolean {
   const page = document.documentElement.dataset;
   if (methodOf(operation) !== "GET") page["session"] = "maybe";
   return page["session"] === "none" && !forEverybody.test(operation);
@@ -102,7 +102,7 @@ document.addEventListener("visibilitychange", () => {
  * Whether a 401 means that the session has ended. An organization also answers 401 to a session that it does not accept, and sign-in has its
  * own 401s. Concurrent callers share one check.
  */
-export async function isAboutSession(operation?: Operation): Promise<boolean> {
+export async function isAboutSession(operation?: ApiOperation): Promise<boolean> {
   if (operation === "POST /sessions") return false;
   if (operation === ofAccount) return true;
   looking ??= isRefused().finally(() => (looking = undefined));

@@ -42,12 +42,13 @@ export function useNotice(): boolean {
 export const useHasNotice = (): boolean => useSyncExternalStore(subscribe, () => notices.length > 0);
 
 /** Any response counts, also an error, except a proxy's that can't reach the server. */
-const noAnswers = [0, 502, 503, 504];
-export const isNoAnswer = (error: unknown): boolean => error instanceof ApiError && noAnswers.includes(error.status);
+const unreachableStatuses = [0, 502, 503, 504];
+export const isUnreachable = (error: unknown): boolean =>
+  error instanceof ApiError && unreachableStatuses.includes(error.status);
 
-export const heard = (error?: unknown): void => set(isNoAnswer(error));
+export const noteResponse = (error?: unknown): void => set(isUnreachable(error));
 
-export async function isAnswering(): Promise<boolean> {
+export async function isServerReady(): Promise<boolean> {
   const answer = await fetch("/readyz", { cache: "no-store" }).catch(() => undefined);
   // Until the body is read, the browser keeps the connection open.
   await answer?.text().catch(() => undefined);

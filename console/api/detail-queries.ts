@@ -1,38 +1,38 @@
 /** Queries of single resources. Routes start them while a page's code loads, and the page reads the same ones. */
-import type { Search } from "../paths.ts";
-import { addressOf, type Input } from "./client.ts";
+import type { SearchParameters } from "../paths.ts";
+import { addressOf, type OperationInput } from "./client.ts";
 import { at, outcomes, paged, runFilters, runIncludes } from "./list-queries.ts";
-import { asking, askingOn, askingWhole, type Listing } from "./queries.ts";
+import { apiQuery, pagedQuery, completeListQuery, type ListOperation } from "./queries.ts";
 
 export const signInOptions = (organization: string | undefined) =>
-  asking("GET /sign-in-options", { query: { "filter[organization]": organization } });
+  apiQuery("GET /sign-in-options", { query: { "filter[organization]": organization } });
 export const invitation = (secret: string) =>
-  asking("GET /invitations/{invitation_secret}", { path: { invitation_secret: secret } });
-export const sessions = () => askingWhole("GET /sessions", {});
+  apiQuery("GET /invitations/{invitation_secret}", { path: { invitation_secret: secret } });
+export const sessions = () => completeListQuery("GET /sessions", {});
 export const tokensOfUser = (user: string) =>
-  askingWhole("GET /users/{user_id}/authentication-tokens", { path: { user_id: user } });
+  completeListQuery("GET /users/{user_id}/authentication-tokens", { path: { user_id: user } });
 const sitePool = (id: string) => ({ path: { site_agent_pool_id: id } });
-export const siteAgentPool = (id: string) => asking("GET /admin/agent-pools/{site_agent_pool_id}", sitePool(id));
+export const siteAgentPool = (id: string) => apiQuery("GET /admin/agent-pools/{site_agent_pool_id}", sitePool(id));
 export const siteAgents = (id: string) =>
-  askingOn("GET /admin/agent-pools/{site_agent_pool_id}/agents", { ...sitePool(id), query: { "page[size]": 100 } });
+  pagedQuery("GET /admin/agent-pools/{site_agent_pool_id}/agents", { ...sitePool(id), query: { "page[size]": 100 } });
 export const siteAgentTokens = (id: string) =>
-  askingWhole("GET /admin/agent-pools/{site_agent_pool_id}/authentication-tokens", sitePool(id));
+  completeListQuery("GET /admin/agent-pools/{site_agent_pool_id}/authentication-tokens", sitePool(id));
 
 export const run = (id: string) =>
-  askingOn("GET /runs/{run_id}", {
+  pagedQuery("GET /runs/{run_id}", {
     path: { run_id: id },
     query: {
       include: "plan,apply,created_by,confirmed_by,configuration_version.ingress_attributes,configuration_version",
     },
   });
 export const runEvents = (id: string) =>
-  askingOn("GET /runs/{run_id}/run-events", { path: { run_id: id }, query: { include: "actor,comment" } });
+  pagedQuery("GET /runs/{run_id}/run-events", { path: { run_id: id }, query: { include: "actor,comment" } });
 
 export const projectTags = (id: string) =>
-  asking("GET /projects/{project_id}/tag-bindings", { path: { project_id: id } });
+  apiQuery("GET /projects/{project_id}/tag-bindings", { path: { project_id: id } });
 export const tokensOfTeam = (id: string) =>
-  askingWhole("GET /teams/{team_id}/authentication-tokens", { path: { team_id: id } });
-export const user = (id: string) => asking("GET /users/{user_id}", { path: { user_id: id } });
+  completeListQuery("GET /teams/{team_id}/authentication-tokens", { path: { team_id: id } });
+export const user = (id: string) => apiQuery("GET /users/{user_id}", { path: { user_id: id } });
 export interface Person {
   readonly id: string;
   readonly name: string;
@@ -41,110 +41,111 @@ export interface Person {
 
 /** By email or name. The search also returns people who match only a part of it. */
 export const membershipsLike = (organization: string, { email, name }: Pick<Person, "email" | "name">) =>
-  asking("GET /organizations/{organization_name}/organization-memberships", {
+  apiQuery("GET /organizations/{organization_name}/organization-memberships", {
     path: at(organization),
     query: { ...(email ? { "filter[email]": email } : { q: name }), include: "teams", "page[size]": 100 },
   });
-export const token = (id: string) => asking("GET /authentication-tokens/{token_id}", { path: { token_id: id } });
+export const token = (id: string) => apiQuery("GET /authentication-tokens/{token_id}", { path: { token_id: id } });
 export const variableSet = (id: string) =>
-  asking("GET /varsets/{varset_id}", { path: { varset_id: id }, query: { include: "projects,workspaces" } });
+  apiQuery("GET /varsets/{varset_id}", { path: { varset_id: id }, query: { include: "projects,workspaces" } });
 export const variablesOfSet = (id: string) =>
-  askingWhole("GET /varsets/{varset_id}/relationships/vars", { path: { varset_id: id } });
+  completeListQuery("GET /varsets/{varset_id}/relationships/vars", { path: { varset_id: id } });
 export const agentPool = (id: string) =>
-  asking("GET /agent-pools/{agent_pool_id}", {
+  apiQuery("GET /agent-pools/{agent_pool_id}", {
     path: { agent_pool_id: id },
     query: { include: "allowed_workspaces,allowed_projects,excluded_workspaces" },
   });
 export const agents = (id: string) =>
-  askingOn("GET /agent-pools/{agent_pool_id}/agents", { path: { agent_pool_id: id }, query: { "page[size]": 100 } });
+  pagedQuery("GET /agent-pools/{agent_pool_id}/agents", { path: { agent_pool_id: id }, query: { "page[size]": 100 } });
 export const lockedWorkspaces = (organization: string) =>
-  askingWhole("GET /organizations/{organization_name}/workspaces", {
+  completeListQuery("GET /organizations/{organization_name}/workspaces", {
     path: at(organization),
     query: { "filter[locked-longer-than]": "0m" },
   });
 
 const inWorkspace = (id: string) => ({ path: { workspace_id: id } });
-export const runsOfWorkspace = (id: string, search: Search) =>
-  askingOn("GET /workspaces/{workspace_id}/runs", {
+export const runsOfWorkspace = (id: string, search: SearchParameters) =>
+  pagedQuery("GET /workspaces/{workspace_id}/runs", {
     ...inWorkspace(id),
     query: { ...runFilters(search), include: runIncludes },
   });
 export const lastRuns = (id: string) =>
-  asking("GET /workspaces/{workspace_id}/runs", {
+  apiQuery("GET /workspaces/{workspace_id}/runs", {
     ...inWorkspace(id),
     query: { include: runIncludes, "page[size]": 5 },
   });
-export const stateVersions = (id: string, search: Search) =>
-  askingOn("GET /workspaces/{workspace_id}/state-versions", { ...inWorkspace(id), query: paged(search, 30) });
+export const stateVersions = (id: string, search: SearchParameters) =>
+  pagedQuery("GET /workspaces/{workspace_id}/state-versions", { ...inWorkspace(id), query: paged(search, 30) });
 export const finalizedStateVersions = (id: string) =>
-  asking("GET /workspaces/{workspace_id}/state-versions", {
+  apiQuery("GET /workspaces/{workspace_id}/state-versions", {
     ...inWorkspace(id),
     query: { "page[size]": 100, "filter[status]": "finalized" },
   });
 export const stateVersion = (id: string) =>
-  asking("GET /state-versions/{state_version_id}", { path: { state_version_id: id } });
+  apiQuery("GET /state-versions/{state_version_id}", { path: { state_version_id: id } });
 export const outputsOfState = (id: string) =>
-  asking("GET /state-versions/{state_version_id}/outputs", {
+  apiQuery("GET /state-versions/{state_version_id}/outputs", {
     path: { state_version_id: id },
     query: { "page[size]": 100 },
   });
-export const variablesInForce = (id: string) => askingWhole("GET /workspaces/{workspace_id}/all-vars", inWorkspace(id));
-export const ownVariables = (id: string) => asking("GET /workspaces/{workspace_id}/vars", inWorkspace(id));
+export const effectiveVariables = (id: string) =>
+  completeListQuery("GET /workspaces/{workspace_id}/all-vars", inWorkspace(id));
+export const ownVariables = (id: string) => apiQuery("GET /workspaces/{workspace_id}/vars", inWorkspace(id));
 export const appliedVariableSets = (id: string) =>
-  askingWhole("GET /workspaces/{workspace_id}/varsets", { ...inWorkspace(id), query: { include: "vars" } });
-export const repositoryEventsOf = (id: string, search: Search) =>
-  askingOn("GET /workspaces/{workspace_id}/vcs-events", { ...inWorkspace(id), query: outcomes(search) });
+  completeListQuery("GET /workspaces/{workspace_id}/varsets", { ...inWorkspace(id), query: { include: "vars" } });
+export const repositoryEventsOf = (id: string, search: SearchParameters) =>
+  pagedQuery("GET /workspaces/{workspace_id}/vcs-events", { ...inWorkspace(id), query: outcomes(search) });
 
 export const notificationsOfWorkspace = (id: string) =>
-  askingWhole("GET /workspaces/{workspace_id}/notification-configurations", inWorkspace(id));
+  completeListQuery("GET /workspaces/{workspace_id}/notification-configurations", inWorkspace(id));
 export const notificationsOfProject = (id: string) =>
-  askingWhole("GET /projects/{project_id}/notification-configurations", { path: { project_id: id } });
+  completeListQuery("GET /projects/{project_id}/notification-configurations", { path: { project_id: id } });
 export const notificationsOfTeam = (id: string) =>
-  askingWhole("GET /teams/{team_id}/notification-configurations", { path: { team_id: id } });
+  completeListQuery("GET /teams/{team_id}/notification-configurations", { path: { team_id: id } });
 
-interface Thing {
+interface AccessTargetId {
   readonly kind: "workspace" | "project";
   readonly id: string;
 }
 
-type OwnAccess = ReturnType<typeof asking<"GET /projects/{project_id}/access">>;
+type OwnAccess = ReturnType<typeof apiQuery<"GET /projects/{project_id}/access">>;
 export const ownAccess = (
-  { kind, id }: Thing,
-  query: Input<"GET /projects/{project_id}/access">["query"] = {},
+  { kind, id }: AccessTargetId,
+  query: OperationInput<"GET /projects/{project_id}/access">["query"] = {},
 ): OwnAccess =>
   kind === "workspace"
-    ? asking("GET /workspaces/{workspace_id}/access", { ...inWorkspace(id), query })
-    : asking("GET /projects/{project_id}/access", { path: { project_id: id }, query });
+    ? apiQuery("GET /workspaces/{workspace_id}/access", { ...inWorkspace(id), query })
+    : apiQuery("GET /projects/{project_id}/access", { path: { project_id: id }, query });
 
-type TeamAccess = ReturnType<typeof askingOn<"GET /projects/{project_id}/team-access">>;
-export function teamAccess({ kind, id }: Thing, page: number): TeamAccess {
+type TeamAccess = ReturnType<typeof pagedQuery<"GET /projects/{project_id}/team-access">>;
+export function teamAccess({ kind, id }: AccessTargetId, page: number): TeamAccess {
   const query = { "page[size]": 100, "page[number]": page };
   return kind === "workspace"
-    ? askingOn("GET /workspaces/{workspace_id}/team-access", { ...inWorkspace(id), query })
-    : askingOn("GET /projects/{project_id}/team-access", { path: { project_id: id }, query });
+    ? pagedQuery("GET /workspaces/{workspace_id}/team-access", { ...inWorkspace(id), query })
+    : pagedQuery("GET /projects/{project_id}/team-access", { path: { project_id: id }, query });
 }
 
 /** The initial queries of an access page; its list of people needs to know first what the caller can see. */
-const accessTo = (thing: Thing, search: Search) =>
+const accessTo = (thing: AccessTargetId, search: SearchParameters) =>
   search["who"] === "people" ? [ownAccess(thing)] : [ownAccess(thing), teamAccess(thing, Number(search["page"] ?? 1))];
-export const accessToWorkspace = (id: string, search: Search) => accessTo({ kind: "workspace", id }, search);
-export const accessToProject = (id: string, search: Search) => accessTo({ kind: "project", id }, search);
+export const accessToWorkspace = (id: string, search: SearchParameters) => accessTo({ kind: "workspace", id }, search);
+export const accessToProject = (id: string, search: SearchParameters) => accessTo({ kind: "project", id }, search);
 
-export type Reaching =
+export type ReachQuerySubject =
   | { readonly team: string; readonly user?: undefined; readonly token?: undefined }
   | { readonly user: string; readonly team?: undefined; readonly token?: undefined }
   | { readonly token: string; readonly team?: undefined; readonly user?: undefined };
 
 /** Beyond this many pages of a hundred, the table is more useful. */
 const reachPagesMax = 20;
-const reach = <O extends Listing>(operation: O, input: Input<O>) => ({
-  query: askingWhole(operation, input, reachPagesMax),
+const reach = <O extends ListOperation>(operation: O, input: OperationInput<O>) => ({
+  query: completeListQuery(operation, input, reachPagesMax),
   address: addressOf(operation, input),
 });
 
 type Reach = ReturnType<typeof reach<"GET /teams/{team_id}/reach">>;
 /** The reach of a team, person or token, and the URL of the same as a table. */
-export function reachOf(organization: string, of: Reaching, search: Search): Reach {
+export function reachOf(organization: string, of: ReachQuerySubject, search: SearchParameters): Reach {
   const query = { "filter[permission]": search["permission"] };
   const inOrganization = { ...query, "filter[organization][name]": organization };
   if (of.team !== undefined) return reach("GET /teams/{team_id}/reach", { path: { team_id: of.team }, query });

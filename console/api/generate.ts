@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 
-type Schema = Record<string, any>;
+type OpenApiSchema = Record<string, any>;
 
 const quoted = (text: unknown) => JSON.stringify(text);
 const primitives: Record<string, string> = {
@@ -15,14 +15,14 @@ const primitives: Record<string, string> = {
   null: "null",
 };
 
-function typeOf(schema: Schema | undefined): string {
+function typeOf(schema: OpenApiSchema | undefined): string {
   if (schema === undefined) return "unknown";
   if (typeof schema["$ref"] === "string") return referenceOf(schema["$ref"]);
   if ("const" in schema) return quoted(schema["const"]);
   if (schema["enum"]) return schema["enum"].map(quoted).join(" | ");
   const several = schema["anyOf"] ?? schema["oneOf"];
   if (several) return [...new Set(several.map(typeOf))].join(" | ");
-  if (schema["allOf"]) return schema["allOf"].map((part: Schema) => `(${typeOf(part)})`).join(" & ");
+  if (schema["allOf"]) return schema["allOf"].map((part: OpenApiSchema) => `(${typeOf(part)})`).join(" & ");
   if (Array.isArray(schema["type"]))
     return schema["type"].map((type: string) => typeOf({ ...schema, type })).join(" | ");
   if (schema["type"] === "array") return `readonly (${typeOf(schema["items"])})[]`;
@@ -36,8 +36,8 @@ function referenceOf(reference: string): string {
   return `ResourceObject<${quoted(name)}>`;
 }
 
-function objectOf(schema: Schema, isWhole = false): string {
-  const properties = Object.entries<Schema>(schema["properties"] ?? {});
+function objectOf(schema: OpenApiSchema, isWhole = false): string {
+  const properties = Object.entries<OpenApiSchema>(schema["properties"] ?? {});
   if (properties.length === 0) {
     const values = schema["additionalProperties"];
     return `Readonly<Record<string, ${typeof values === "object" ? typeOf(values) : "any"}>>`;
@@ -51,28 +51,28 @@ function objectOf(schema: Schema, isWhole = false): string {
 }
 
 /** A response has every attribute; a relationship may be omitted. */
-function resourceOf(schema: Schema): string {
+function resourceOf(schema: OpenApiSchema): string {
   const { attributes, relationships } = schema["properties"] ?? {};
   return `{ attributes: ${attributes ? objectOf(attributes, true) : "Record<string, never>"}; relationships: ${
     relationships ? objectOf(relationships) : "Record<string, never>"
   } }`;
 }
 
-const contentOf = (holder: Schema | undefined): Schema | undefined =>
-  Object.values<Schema>(holder?.["content"] ?? {})[0]?.["schema"];
+const contentOf = (holder: OpenApiSchema | undefined): OpenApiSchema | undefined =>
+  Object.values<OpenApiSchema>(holder?.["content"] ?? {})[0]?.["schema"];
 
-function parametersOf(operation: Schema, location: string): string {
-  const some = (operation["parameters"] ?? []).filter((parameter: Schema) => parameter["in"] === location);
+function parametersOf(operation: OpenApiSchema, location: string): string {
+  const some = (operation["parameters"] ?? []).filter((parameter: OpenApiSchema) => parameter["in"] === location);
   if (some.length === 0) return "undefined";
   const members = some.map(
-    ({ name, required, schema }: Schema) =>
+    ({ name, required, schema }: OpenApiSchema) =>
       `readonly ${quoted(name)}${required ? "" : "?"}: ${typeOf(schema)} | undefined;`,
   );
   return `{ ${members.join(" ")} }`;
 }
 
-function operationOf(operation: Schema): string {
-  const answers = Object.entries<Schema>(operation["responses"]).filter(([status]) => status.startsWith("2"));
+function operationOf(operation: OpenApiSchema): string {
+  const answers = Object.entries<OpenApiSchema>(operation["responses"]).filter(([status]) => status.startsWith("2"));
   const answer = [
     ...new Set(
       answers.map(([, response]) => contentOf(response)).map((schema) => (schema ? typeOf(schema) : "undefined")),
@@ -87,14 +87,14 @@ function operationOf(operation: Schema): string {
 const golden = (name: string) => readFileSync(new URL(`../../test/goldens/${name}`, import.meta.url), "utf8");
 const actions = [...new Set(golden("audit-events.txt").match(/\b[a-z-]+\.[a-z-]+/g))].sort();
 const document = JSON.parse(golden("openapi.json"));
-const resources = Object.entries<Schema>(document.components.schemas)
+const resources = Object.entries<OpenApiSchema>(document.components.schemas)
   .filter(([, schema]) => schema["properties"]?.["type"])
   .map(([name, schema]) => `  ${quoted(name)}: ${resourceOf(schema)};`);
 /** Paths elsewhere, such as the OAuth endpoints, are not called by the console. */
 const base = "/api/v2";
-const paths = Object.entries<Schema>(document.paths).filter(([path]) => path.startsWith(`${base}/`));
+const paths = Object.entries<OpenApiSchema>(document.paths).filter(([path]) => path.startsWith(`${base}/`));
 const operations = paths.flatMap(([path, methods]) =>
-  Object.entries<Schema>(methods)
+  Object.entries<OpenApiSchema>(methods)
     .filter(([method]) => method !== "parameters")
     .map(
       ([method, operation]) =>

@@ -1,19 +1,22 @@
 /** Queries of lists. Routes start them while a page's code loads, and the page reads the same ones. */
-import type { Search } from "../paths.ts";
-import { firstPage, asking, askingOn, askingWhole } from "./queries.ts";
+import type { SearchParameters } from "../paths.ts";
+import { firstPage, apiQuery, pagedQuery, completeListQuery } from "./queries.ts";
 
 export const at = (organization: string) => ({ organization_name: organization });
-export const paged = ({ page }: Search, size = 50) => ({ "page[number]": page, "page[size]": size });
-const searched = (search: Search) => ({ q: search["q"], ...paged(search) });
+export const paged = ({ page }: SearchParameters, size = 50) => ({ "page[number]": page, "page[size]": size });
+const searched = (search: SearchParameters) => ({ q: search["q"], ...paged(search) });
 
-export const siteUsers = (search: Search) => askingOn("GET /admin/users", { query: searched(search) });
-export const siteOrganizations = (search: Search) => askingOn("GET /admin/organizations", { query: searched(search) });
-export const siteAgentPools = (search: Search) => askingOn("GET /admin/agent-pools", { query: searched(search) });
-export const siteVersions = (search: Search) =>
-  askingOn("GET /admin/terraform-versions", { query: { "search[version]": search["q"], ...paged(search) } });
-export const siteProviders = (search: Search) => askingOn("GET /admin/sso-providers", { query: paged(search) });
-export const siteRuns = (search: Search) =>
-  askingOn("GET /admin/runs", {
+export const siteUsers = (search: SearchParameters) => pagedQuery("GET /admin/users", { query: searched(search) });
+export const siteOrganizations = (search: SearchParameters) =>
+  pagedQuery("GET /admin/organizations", { query: searched(search) });
+export const siteAgentPools = (search: SearchParameters) =>
+  pagedQuery("GET /admin/agent-pools", { query: searched(search) });
+export const siteVersions = (search: SearchParameters) =>
+  pagedQuery("GET /admin/terraform-versions", { query: { "search[version]": search["q"], ...paged(search) } });
+export const siteProviders = (search: SearchParameters) =>
+  pagedQuery("GET /admin/sso-providers", { query: paged(search) });
+export const siteRuns = (search: SearchParameters) =>
+  pagedQuery("GET /admin/runs", {
     query: {
       q: search["q"],
       "filter[status]": search["status"],
@@ -23,7 +26,7 @@ export const siteRuns = (search: Search) =>
   });
 export const needsConfirmation = "planned,cost_estimated,policy_checked,planned_and_saved";
 export const waitingWorkspaces = (organization: string) =>
-  asking("GET /organizations/{organization_name}/workspaces", {
+  apiQuery("GET /organizations/{organization_name}/workspaces", {
     path: at(organization),
     query: {
       "filter[current-run][status]": needsConfirmation,
@@ -32,8 +35,8 @@ export const waitingWorkspaces = (organization: string) =>
       "page[size]": 5,
     },
   });
-export const projectsInShort = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/projects", {
+export const projectSummaries = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/projects", {
     path: at(organization),
     query: { sort: "name", ...paged(search, 24) },
   });
@@ -41,7 +44,7 @@ export const projectsInShort = (organization: string, search: Search) =>
 const list = "GET /organizations/{organization_name}/workspaces";
 type Filters = Readonly<Record<string, string | undefined>>;
 
-export function workspaceFilters(search: Search): Filters {
+export function workspaceFilters(search: SearchParameters): Filters {
   const all = {
     "search[name]": search["q"],
     "search[tags]": search["tags"],
@@ -51,8 +54,8 @@ export function workspaceFilters(search: Search): Filters {
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
 }
-export const workspaceOrder = (search: Search) => search["sort"] ?? "name";
-export const workspaceRows = (organization: string, search: Search) =>
+export const workspaceOrder = (search: SearchParameters) => search["sort"] ?? "name";
+export const workspaceRows = (organization: string, search: SearchParameters) =>
   [
     list,
     {
@@ -64,29 +67,30 @@ export const workspaceRows = (organization: string, search: Search) =>
       },
     },
   ] as const;
-export const workspaces = (organization: string, search: Search) => firstPage(...workspaceRows(organization, search));
+export const workspaces = (organization: string, search: SearchParameters) =>
+  firstPage(...workspaceRows(organization, search));
 
-export const movableFilters = (search: Search): Filters => ({
+export const movableFilters = (search: SearchParameters): Filters => ({
   "search[name]": search["q"],
   "filter[project][id]": search["from"],
 });
-export const movableRows = (organization: string, search: Search) =>
+export const movableRows = (organization: string, search: SearchParameters) =>
   [list, { path: at(organization), query: { ...movableFilters(search), sort: "name", include: "project" } }] as const;
-export const movableWorkspaces = (organization: string, search: Search) =>
+export const movableWorkspaces = (organization: string, search: SearchParameters) =>
   firstPage(...movableRows(organization, search));
 
-export const projectsForWorkspaces = (organization: string, { q = "" }: Search) =>
-  askingOn("GET /organizations/{organization_name}/projects", {
+export const projectsForWorkspaces = (organization: string, { q = "" }: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/projects", {
     path: at(organization),
     query: { "filter[permissions][create-workspace]": "true", sort: "name", q, "page[size]": 30 },
   });
-export const projects = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/projects", {
+export const projects = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/projects", {
     path: at(organization),
     query: { ...searched(search), sort: workspaceOrder(search) },
   });
-export const workspacesOfProject = (organization: string, project: string, search: Search) =>
-  askingOn(list, {
+export const workspacesOfProject = (organization: string, project: string, search: SearchParameters) =>
+  pagedQuery(list, {
     path: at(organization),
     query: {
       "filter[project][id]": project,
@@ -96,33 +100,36 @@ export const workspacesOfProject = (organization: string, project: string, searc
       ...paged(search),
     },
   });
-export const teams = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/teams", { path: at(organization), query: searched(search) });
+export const teams = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/teams", { path: at(organization), query: searched(search) });
 export const allTeams = (organization: string) =>
-  askingWhole("GET /organizations/{organization_name}/teams", { path: at(organization) });
-export const people = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/organization-memberships", {
+  completeListQuery("GET /organizations/{organization_name}/teams", { path: at(organization) });
+export const people = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/organization-memberships", {
     path: at(organization),
     query: { "filter[status]": search["status"], include: "user,teams", ...searched(search) },
   });
-export const variableSets = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/varsets", { path: at(organization), query: searched(search) });
-export const sshKeys = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/ssh-keys", { path: at(organization), query: paged(search) });
-export const agentPools = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/agent-pools", { path: at(organization), query: searched(search) });
-export const connections = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/oauth-clients", { path: at(organization), query: paged(search) });
-export const identityTrusts = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/identity-trusts", { path: at(organization), query: paged(search) });
+export const variableSets = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/varsets", { path: at(organization), query: searched(search) });
+export const sshKeys = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/ssh-keys", { path: at(organization), query: paged(search) });
+export const agentPools = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/agent-pools", { path: at(organization), query: searched(search) });
+export const connections = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/oauth-clients", { path: at(organization), query: paged(search) });
+export const identityTrusts = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/identity-trusts", {
+    path: at(organization),
+    query: paged(search),
+  });
 export const auditWebhooks = (organization: string) =>
-  askingWhole("GET /organizations/{organization_name}/audit-webhooks", { path: at(organization) });
+  completeListQuery("GET /organizations/{organization_name}/audit-webhooks", { path: at(organization) });
 export const reservedKeys = (organization: string) =>
-  askingWhole("GET /organizations/{organization_name}/reserved-tag-keys", { path: at(organization) });
+  completeListQuery("GET /organizations/{organization_name}/reserved-tag-keys", { path: at(organization) });
 
-export const resourceOrder = (search: Search) => (search["sort"] === "-address" ? "-address" : "address");
-export const resources = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/resources", {
+export const resourceOrder = (search: SearchParameters) => (search["sort"] === "-address" ? "-address" : "address");
+export const resources = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/resources", {
     path: at(organization),
     query: {
       sort: resourceOrder(search),
@@ -135,23 +142,23 @@ export const resources = (organization: string, search: Search) =>
   });
 
 const tagOrders = ["name", "-name", "created-at", "-created-at"] as const;
-export const tagOrder = (search: Search) => tagOrders.find((order) => order === search["sort"]) ?? "name";
-export const tags = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/tags", {
+export const tagOrder = (search: SearchParameters) => tagOrders.find((order) => order === search["sort"]) ?? "name";
+export const tags = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/tags", {
     path: at(organization),
     query: { sort: tagOrder(search), ...searched(search) },
   });
 
-export const holdersPermission = (search: Search) => search["permission"] ?? "can-queue-apply";
-export const accessHolders = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/access-holders", {
+export const holdersPermission = (search: SearchParameters) => search["permission"] ?? "can-queue-apply";
+export const accessHolders = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/access-holders", {
     path: at(organization),
     query: { "filter[permission]": holdersPermission(search), "filter[kind]": search["kind"], ...paged(search) },
   });
 
-export const outcomes = (search: Search) => ({ "filter[outcome]": search["outcome"], ...paged(search, 30) });
-export const repositoryEvents = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/vcs-events", {
+export const outcomes = (search: SearchParameters) => ({ "filter[outcome]": search["outcome"], ...paged(search, 30) });
+export const repositoryEvents = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/vcs-events", {
     path: at(organization),
     query: { ...outcomes(search), include: "workspace" },
   });
@@ -166,21 +173,21 @@ export const runOperations = [
   "empty_apply",
 ] as const;
 
-export const runFilters = (search: Search) => ({
+export const runFilters = (search: SearchParameters) => ({
   "search[basic]": search["q"],
   "filter[status]": search["status"],
   "filter[operation]": search["does"] ?? runOperations.join(","),
   ...paged(search, 30),
 });
-export const runs = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/runs", {
+export const runs = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/runs", {
     path: at(organization),
     query: { ...runFilters(search), include: `${runIncludes},workspace` },
   });
-export const runQueue = (organization: string, search: Search) =>
-  askingOn("GET /organizations/{organization_name}/runs/queue", {
+export const runQueue = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/runs/queue", {
     path: at(organization),
     query: { include: `${runIncludes},workspace`, ...paged(search, 30) },
   });
 export const capacity = (organization: string) =>
-  askingOn("GET /organizations/{organization_name}/capacity", { path: at(organization) });
+  pagedQuery("GET /organizations/{organization_name}/capacity", { path: at(organization) });

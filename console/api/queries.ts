@@ -8,34 +8,36 @@ import {
   QueryClient,
   useQueries,
 } from "@tanstack/react-query";
-import { call, type Answer, type Input, type Operation } from "./client.ts";
-import { heard, isNoAnswer } from "./connection.ts";
+import { call, type OperationResponse, type OperationInput, type ApiOperation } from "./client.ts";
+import { noteResponse, isUnreachable } from "./connection.ts";
 import { ApiError, SessionEnded } from "./errors.ts";
 import type { Pagination } from "./schema.gen.ts";
 import { useCallback, useState } from "react";
 
-export type Reading = Extract<Operation, `GET ${string}`>;
+export type ReadOperation = Extract<ApiOperation, `GET ${string}`>;
 
-export function asking<O extends Reading>(operation: O, input: Input<O>) {
-  return queryOptions<Answer<O>, ApiError>({
+export function apiQuery<O extends ReadOperation>(operation: O, input: OperationInput<O>) {
+  return queryOptions<OperationResponse<O>, ApiError>({
     queryKey: [operation, input],
     queryFn: ({ signal }) => call(operation, input, signal),
   });
 }
 
 /** Keeps the previous page's data until the new one arrives: for lists with search, sort and pages. */
-export const askingOn = <O extends Reading>(operation: O, input: Input<O>) => ({
-  ...asking(operation, input),
+export const pagedQuery = <O extends ReadOperation>(operation: O, input: OperationInput<O>) => ({
+  ...apiQuery(operation, input),
   placeholderData: keepPreviousData,
 });
 
 const wholePageSize = 100;
 
-export type Listing = { readonly [O in Reading]: Answer<O> extends { data: readonly any[] } ? O : never }[Reading];
+export type ListOperation = {
+  readonly [O in ReadOperation]: OperationResponse<O> extends { data: readonly any[] } ? O : never;
+}[ReadOperation];
 
-export type Row<O extends Listing> = Answer<O> extends { data: readonly (infer R)[] } ? R : never;
+export type ListRow<O extends ListOperation> = OperationResponse<O> extends { data: readonly (infer R)[] } ? R : never;
 
-export interface Whole<R> {
+export interface CompleteList<R> {
   readonly data: readonly R[];
   readonly included: readonly any[];
   readonly meta: any;
@@ -43,16 +45,19 @@ export interface Whole<R> {
   readonly count: number;
 }
 
-export function askingWhole<O extends Listing>(operation: O, input: Input<O>, pagesMax = 20) {
-  return queryOptions<Whole<Row<O>>, ApiError>({
+export function completeListQuery<O extends ListOperation>(operation: O, input: OperationInput<O>, pagesMax = 20) {
+  return queryOptions<CompleteList<ListRow<O>>, ApiError>({
     queryKey: [operation, input, "whole"],
     queryFn: async ({ signal }) => {
       const pageOf = (number: number) =>
         call(
           operation,
-          { ...input, query: { ...input.query, "page[size]": wholePageSize, "page[number]": number } } as Input<O>,
+          {
+            ...input,
+            query: { ...input.query, "page[size]": wholePageSize, "page[number]": number },
+          } as OperationInput<O>,
           signal,
-        ) as Promise<Answer<O> & { included?: readonly any[]; meta?: { pagination?: Pagination } }>;
+        ) as Promise<OperationResponse<O> & { included?: readonly any[]; meta?: { pagination?: Pagination } }>;
       const first = await pageOf(1);
       const pagination = first.meta?.pagination;
       const pages = [first];
@@ -69,18 +74,18 @@ export function askingWhole<O extends Listing>(operation: O, input: Input<O>, pa
 }
 
 /** Only errors that a retry may fix: not missing permissions or invalid input. */
-const isWorthRetrying = (error: unknown) => !(error instanceof ApiError) || isNoAnswer(error);
+const isWorthRetrying = (error: unknown) => !(error instanceof ApiError) || isUnreachable(error);
 
 export function newQueryClient(onSignedOut: () => void): QueryClient {
   return new QueryClient({
     queryCache: new QueryCache({
-      onSuccess: () => heard(),
+      onSuccess: () => noteResponse(),
       onError: (error) => {
-        heard(error);
+        noteResponse(error);
         if (error instanceof SessionEnded) onSignedOut();
       },
     }),
-    mutationCache: new MutationCache({ onSuccess: () => heard(), onError: heard }),
+    mutationCache: new MutationCache({ onSuccess: () => noteResponse(), onError: noteResponse }),
     defaultOptions: {
       queries: {
         staleTime: 5_000,
@@ -94,26 +99,26 @@ export function newQueryClient(onSignedOut: () => void): QueryClient {
   });
 }
 
-export const account = () => asking("GET /account/details", {});
+export const account = () => apiQuery("GET /account/details", {});
 export const organizations = (page: string | undefined) =>
-  askingOn("GET /organizations", { query: { "page[number]": page, "page[size]": 30 } });
+  pagedQuery("GET /organizations", { query: { "page[number]": page, "page[size]": 30 } });
 export const organization = (name: string) =>
-  asking("GET /organizations/{organization_name}", { path: { organization_name: name } });
+  apiQuery("GET /organizations/{organization_name}", { path: { organization_name: name } });
 export const workspaceNamed = (organization: string, name: string) =>
-  asking("GET /organizations/{organization_name}/workspaces/{workspace_name}", {
+  apiQuery("GET /organizations/{organization_name}/workspaces/{workspace_name}", {
     path: { organization_name: organization, workspace_name: name },
     query: { include: "project,current_run,locked_by,current_state_version,effective_tag_bindings" },
   });
-export const project = (id: string) => asking("GET /projects/{project_id}", { path: { project_id: id } });
+export const project = (id: string) => apiQuery("GET /projects/{project_id}", { path: { project_id: id } });
 export const team = (id: string) =>
-  asking("GET /teams/{team_id}", { path: { team_id: id }, query: { include: "users" } });
+  apiQuery("GET /teams/{team_id}", { path: { team_id: id }, query: { include: "users" } });
 
 /** The caller's permissions in an organization; undefined while they load. */
 export const useRights = (name: string) => useQuery(organization(name)).data?.data.attributes.permissions;
 
 const size = 100;
 
-export interface Rows<R, A> {
+export interface PagedRows<R, A> {
   readonly count: number | undefined;
   readonly rowAt: (index: number) => { readonly row: R; readonly page: A } | undefined;
   readonly onRange: (first: number, last: number) => void;
@@ -132,12 +137,19 @@ function itemOf<R, A>(row: R & object, page: A): { readonly row: R; readonly pag
   return item;
 }
 
-const pageOf = <O extends Listing>(operation: O, input: Input<O>, number: number) =>
-  asking(operation, { ...input, query: { ...input.query, "page[size]": size, "page[number]": number } } as Input<O>);
+const pageOf = <O extends ListOperation>(operation: O, input: OperationInput<O>, number: number) =>
+  apiQuery(operation, {
+    ...input,
+    query: { ...input.query, "page[size]": size, "page[number]": number },
+  } as OperationInput<O>);
 
-export const firstPage = <O extends Listing>(operation: O, input: Input<O>) => pageOf(operation, input, 1);
+export const firstPage = <O extends ListOperation>(operation: O, input: OperationInput<O>) =>
+  pageOf(operation, input, 1);
 
-export function useRows<O extends Listing>(operation: O, input: Input<O>): Rows<Row<O>, Answer<O>> {
+export function useRows<O extends ListOperation>(
+  operation: O,
+  input: OperationInput<O>,
+): PagedRows<ListRow<O>, OperationResponse<O>> {
   const [range, setRange] = useState<readonly [number, number]>([1, 1]);
   // The first page has the total; the previous data stays until it arrives.
   const first = useQuery({ ...firstPage(operation, input), placeholderData: keepPreviousData });
@@ -145,10 +157,10 @@ export function useRows<O extends Listing>(operation: O, input: Input<O>): Rows<
     (number) => number > 1,
   );
   const others = useQueries({ queries: numbers.map((number) => pageOf(operation, input, number)) });
-  const pages = new Map<number, Answer<O>>(first.data === undefined ? [] : [[1, first.data]]);
+  const pages = new Map<number, OperationResponse<O>>(first.data === undefined ? [] : [[1, first.data]]);
   numbers.forEach((number, index) => {
     const page = others[index]?.data;
-    if (page !== undefined) pages.set(number, page as Answer<O>);
+    if (page !== undefined) pages.set(number, page as OperationResponse<O>);
   });
   const onRange = useCallback((from: number, to: number) => {
     const next = [Math.floor(from / size) + 1, Math.floor(to / size) + 1] as const;
@@ -159,8 +171,8 @@ export function useRows<O extends Listing>(operation: O, input: Input<O>): Rows<
     count: meta?.pagination?.["total-count"],
     rowAt: (index) => {
       const page = pages.get(Math.floor(index / size) + 1);
-      const row = (page?.data as readonly Row<O>[] | undefined)?.[index % size];
-      return page === undefined || row === undefined ? undefined : itemOf(row as Row<O> & object, page);
+      const row = (page?.data as readonly ListRow<O>[] | undefined)?.[index % size];
+      return page === undefined || row === undefined ? undefined : itemOf(row as ListRow<O> & object, page);
     },
     onRange,
     error: first.error,

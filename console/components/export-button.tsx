@@ -2,12 +2,12 @@
 import { Button } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
-import { tellRefusal } from "../api/actions.ts";
+import { showError } from "../api/actions.ts";
 import { isAboutSession } from "../api/client.ts";
 import { ApiError, problemsIn, SessionEnded, unreachable } from "../api/errors.ts";
 
 export function ExportButton({ address, name }: { readonly address: string; readonly name: string }) {
-  const action = useMutation({ mutationFn: () => downloadTable(address, name), onError: tellRefusal });
+  const action = useMutation({ mutationFn: () => downloadTable(address, name), onError: showError });
   return (
     <Button
       variant="default"

@@ -2,28 +2,28 @@
 import { Alert, Button, Group, Stack } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
 import { useState, type ReactNode } from "react";
-import { useAction, type Action, type ActionOptions } from "../api/actions.ts";
-import type { Input, Operation } from "../api/client.ts";
+import { useAction, type ApiAction, type ActionOptions } from "../api/actions.ts";
+import type { OperationInput, ApiOperation } from "../api/client.ts";
 import { ApiError, SessionEnded, sortProblems } from "../api/errors.ts";
 import { FormButtons } from "../ui/dialog.tsx";
-import { Refusal } from "./states.tsx";
+import { ErrorMessage } from "./states.tsx";
 
-export type Draft<Values extends object> = UseFormReturnType<Values>;
+export type FormDraft<Values extends object> = UseFormReturnType<Values>;
 
-export const useDraft = <Values extends object>(initialValues: Values): Draft<Values> =>
+export const useDraft = <Values extends object>(initialValues: Values): FormDraft<Values> =>
   useForm<Values>({ initialValues });
 
 /** Only the changed values: a PATCH must not overwrite what others have changed meanwhile. */
-export function changesIn<Values extends object>(draft: Draft<Values>): Partial<Values> {
+export function changesIn<Values extends object>(draft: FormDraft<Values>): Partial<Values> {
   const all = Object.entries(draft.getValues()) as [string, unknown][];
   return Object.fromEntries(all.filter(([name]) => draft.isDirty(name))) as Partial<Values>;
 }
 
-export interface ActionFormProps<Values extends object, O extends Operation> {
-  readonly draft: Draft<Values>;
-  readonly action: Action<O>;
+export interface ActionFormProps<Values extends object, O extends ApiOperation> {
+  readonly draft: FormDraft<Values>;
+  readonly action: ApiAction<O>;
   /** The request; `etag` is the version that the form was filled from. */
-  readonly input: (values: Values, etag: string | undefined) => Input<O>;
+  readonly input: (values: Values, etag: string | undefined) => OperationInput<O>;
   readonly etag?: string | undefined;
   /** Refetches the resource and returns its version; the values are then sent again on top of it. */
   readonly reload?: () => Promise<string | undefined>;
@@ -35,7 +35,7 @@ export interface ActionFormProps<Values extends object, O extends Operation> {
   readonly children: ReactNode;
 }
 
-export function ActionForm<Values extends object, O extends Operation>(props: ActionFormProps<Values, O>) {
+export function ActionForm<Values extends object, O extends ApiOperation>(props: ActionFormProps<Values, O>) {
   const {
     draft,
     action,
@@ -82,7 +82,7 @@ export function ActionForm<Values extends object, O extends Operation>(props: Ac
     >
       <Stack gap="sm">
         {children}
-        {rest && <Refusal error={rest} {...(!(rest instanceof SessionEnded) && { title: "Request failed" })} />}
+        {rest && <ErrorMessage error={rest} {...(!(rest instanceof SessionEnded) && { title: "Request failed" })} />}
         {stale && reload && (
           <Alert color="yellow" title="Someone else changed this" role="alert">
             Nothing was saved, and what you typed is still here. Apply it to the new version, or leave the form to see
@@ -104,12 +104,12 @@ export function ActionForm<Values extends object, O extends Operation>(props: Ac
   );
 }
 
-interface OperationFormProps<Values extends object, O extends Operation>
+interface OperationFormProps<Values extends object, O extends ApiOperation>
   extends Omit<ActionFormProps<Values, O>, "action">, Pick<ActionOptions<O>, "done" | "after"> {
   readonly operation: O;
 }
 
-export function OperationForm<Values extends object, O extends Operation>(props: OperationFormProps<Values, O>) {
+export function OperationForm<Values extends object, O extends ApiOperation>(props: OperationFormProps<Values, O>) {
   const { operation, done, after, ...rest } = props;
   const action = useAction(operation, { done, refusal: "form", ...(after && { after }) });
   return <ActionForm action={action} {...rest} />;
@@ -117,29 +117,30 @@ export function OperationForm<Values extends object, O extends Operation>(props:
 
 const focusFirstFault = () => setTimeout(() => document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus(), 0);
 
-export interface Sending<O extends Operation> {
+export interface FormRequest<O extends ApiOperation> {
   readonly operation: O;
-  readonly input: () => Input<O>;
+  readonly input: () => OperationInput<O>;
 }
 
-interface MakeOrSaveProps<Values extends { readonly name: string }, Make extends Operation, Save extends Operation> {
-  readonly draft: Draft<Values>;
+interface CreateOrUpdateFormProps<
+  Values extends { readonly name: string },
+  Make extends ApiOperation,
+  Save extends ApiOperation,
+> {
+  readonly draft: FormDraft<Values>;
   readonly noun: string;
-  readonly make: Sending<Make>;
-  readonly save: Sending<Save> | undefined;
+  readonly make: FormRequest<Make>;
+  readonly save: FormRequest<Save> | undefined;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
 /** One form to create a resource, or to update one by sending only what was changed. */
-export function MakeOrSave<Values extends { readonly name: string }, Make extends Operation, Save extends Operation>({
-  draft,
-  noun,
-  make,
-  save,
-  onClose,
-  children,
-}: MakeOrSaveProps<Values, Make, Save>) {
+export function CreateOrUpdateForm<
+  Values extends { readonly name: string },
+  Make extends ApiOperation,
+  Save extends ApiOperation,
+>({ draft, noun, make, save, onClose, children }: CreateOrUpdateFormProps<Values, Make, Save>) {
   const { operation, input } = save ?? make;
   return (
     <OperationForm
@@ -150,7 +151,7 @@ export function MakeOrSave<Values extends { readonly name: string }, Make extend
       verb={save ? "Save" : `Create ${noun}`}
       onCancel={onClose}
       isReady={!save || draft.isDirty()}
-      input={input as () => Input<Make | Save>}
+      input={input as () => OperationInput<Make | Save>}
     >
       {children}
     </OperationForm>

@@ -5,26 +5,26 @@ import { IconSearch } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { useAddress } from "../ui/address.ts";
 import { SearchInput } from "../ui/inputs.tsx";
-import { Asked, NoMatches } from "./states.tsx";
-import { Pager, Table, type Column } from "../ui/table.tsx";
+import { QueryContent, NoMatches } from "./states.tsx";
+import { Pager, Table, type TableColumn } from "../ui/table.tsx";
 import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
 import { Name } from "../ui/text.tsx";
 
-export interface Listed {
+export interface ListResponse {
   readonly data: readonly any[];
   readonly meta?: { readonly pagination?: PaginationOf } | undefined;
 }
 type PaginationOf = { readonly "current-page": number; readonly "total-pages": number; readonly "total-count": number };
 
-type RowOf<A extends Listed> = A["data"][number];
+type RowOf<A extends ListResponse> = A["data"][number];
 
-export interface ListProps<A extends Listed> {
+export interface ListProps<A extends ListResponse> {
   readonly one: string;
   readonly many?: string;
   readonly label: string;
   readonly query: UseQueryResult<A, unknown>;
-  readonly columns: (answer: A) => readonly Column<RowOf<A>>[];
+  readonly columns: (answer: A) => readonly TableColumn<RowOf<A>>[];
   readonly keyOf: (row: RowOf<A>) => string;
   readonly isSearched?: boolean;
   readonly filters?: ReactNode;
@@ -32,7 +32,7 @@ export interface ListProps<A extends Listed> {
   readonly empty: ReactNode;
 }
 
-export function List<A extends Listed>(props: ListProps<A>) {
+export function List<A extends ListResponse>(props: ListProps<A>) {
   const { one, many = `${one}s`, label, query, columns, keyOf, isSearched = true, filters, sort, empty } = props;
   const { search, set } = useAddress();
   return (
@@ -53,7 +53,7 @@ export function List<A extends Listed>(props: ListProps<A>) {
           {filters}
         </Group>
       )}
-      <Asked query={query}>
+      <QueryContent query={query}>
         {(answer) =>
           answer.data.length === 0 ? (
             search["q"] ? (
@@ -80,7 +80,7 @@ export function List<A extends Listed>(props: ListProps<A>) {
             </>
           )
         }
-      </Asked>
+      </QueryContent>
     </>
   );
 }
@@ -91,11 +91,11 @@ export const WorkspaceLink = ({ organization, name }: { readonly organization: s
   </Link>
 );
 
-interface Named {
+interface NamedListRow {
   readonly attributes: { readonly name: string };
 }
 
-export const workspaceColumn = (organization: string): Column<Named> => ({
+export const workspaceColumn = (organization: string): TableColumn<NamedListRow> => ({
   title: "Workspace",
   cell: ({ attributes: { name } }) => <WorkspaceLink organization={organization} name={name} />,
 });

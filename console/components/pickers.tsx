@@ -6,62 +6,67 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Resource } from "../api/client.ts";
 import type { ApiError } from "../api/errors.ts";
-import { asking, askingOn } from "../api/queries.ts";
+import { apiQuery, pagedQuery } from "../api/queries.ts";
 import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
 
-export type Kind = "teams" | "projects" | "workspaces";
+export type PickerKind = "teams" | "projects" | "workspaces";
 
-interface Found {
+interface PickerItem {
   readonly id: string;
   readonly attributes: { readonly name: string };
 }
 
 const size = 30;
 
-const ways = {
+const pickerKinds = {
   teams: {
     one: "team",
-    show: (id: string) => asking("GET /teams/{team_id}", { path: { team_id: id } }),
+    show: (id: string) => apiQuery("GET /teams/{team_id}", { path: { team_id: id } }),
     list: (organization: string, q: string) =>
-      askingOn("GET /organizations/{organization_name}/teams", {
+      pagedQuery("GET /organizations/{organization_name}/teams", {
         path: { organization_name: organization },
         query: { q, "page[size]": size },
       }),
   },
   projects: {
     one: "project",
-    show: (id: string) => asking("GET /projects/{project_id}", { path: { project_id: id } }),
+    show: (id: string) => apiQuery("GET /projects/{project_id}", { path: { project_id: id } }),
     list: (organization: string, q: string) =>
-      askingOn("GET /organizations/{organization_name}/projects", {
+      pagedQuery("GET /organizations/{organization_name}/projects", {
         path: { organization_name: organization },
         query: { q, "page[size]": size },
       }),
   },
   workspaces: {
     one: "workspace",
-    show: (id: string) => asking("GET /workspaces/{workspace_id}", { path: { workspace_id: id } }),
+    show: (id: string) => apiQuery("GET /workspaces/{workspace_id}", { path: { workspace_id: id } }),
     list: (organization: string, name: string) =>
-      askingOn("GET /organizations/{organization_name}/workspaces", {
+      pagedQuery("GET /organizations/{organization_name}/workspaces", {
         path: { organization_name: organization },
         query: { "search[name]": name, "page[size]": size },
       }),
   },
 };
 
-export function useThing<K extends Kind>(kind: K, id: string | undefined): Resource<K> | undefined {
-  return useQuery<{ readonly data: any }, ApiError>({ ...ways[kind].show(id ?? ""), enabled: !!id }).data?.data;
+export function usePickerItem<K extends PickerKind>(kind: K, id: string | undefined): Resource<K> | undefined {
+  return useQuery<{ readonly data: any }, ApiError>({ ...pickerKinds[kind].show(id ?? ""), enabled: !!id }).data?.data;
 }
 
-const useFound = (kind: Kind, organization: string, text: string, enabled: boolean): readonly Found[] =>
-  useQuery<{ readonly data: readonly any[] }, ApiError>({ ...ways[kind].list(organization, text), enabled }).data
+const usePickerSearch = (
+  kind: PickerKind,
+  organization: string,
+  text: string,
+  enabled: boolean,
+): readonly PickerItem[] =>
+  useQuery<{ readonly data: readonly any[] }, ApiError>({ ...pickerKinds[kind].list(organization, text), enabled }).data
     ?.data ?? [];
 
 interface PickerProps extends Pick<
   SelectProps,
   "label" | "placeholder" | "aria-label" | "w" | "size" | "error" | "autoFocus"
 > {
-  readonly kind: Kind;
+  readonly kind: PickerKind;
   readonly organization: string;
   readonly value: string | undefined;
   readonly onChange: (id: string | undefined) => void;
@@ -70,12 +75,12 @@ interface PickerProps extends Pick<
 }
 
 export function Picker({ kind, organization, value, onChange, without = [], clearLabel, ...rest }: PickerProps) {
-  const chosen = useThing(kind, value);
+  const chosen = usePickerItem(kind, value);
   const [typed, setTyped] = useState("");
   const [text] = useDebouncedValue(typed.trim(), 150);
   // The text in the field may only be the name of the selected item.
   const [isUsed, setUsed] = useState(false);
-  const found = useFound(kind, organization, text === chosen?.attributes.name ? "" : text, isUsed);
+  const found = usePickerSearch(kind, organization, text === chosen?.attributes.name ? "" : text, isUsed);
   const all = chosen && !found.some(({ id }) => id === chosen.id) ? [chosen, ...found] : found;
   return (
     <Select
@@ -102,21 +107,21 @@ export function Picker({ kind, organization, value, onChange, without = [], clea
   );
 }
 
-export interface ChosenThing {
+export interface SelectedItem {
   readonly id: string;
   readonly name: string | undefined;
 }
 
-interface ChosenThingsProps {
+interface SelectedItemsProps {
   readonly organization: string;
   readonly kind: "projects" | "workspaces";
   readonly label: string;
-  readonly chosen: readonly ChosenThing[];
+  readonly chosen: readonly SelectedItem[];
   readonly change?: { readonly onAdd: (id: string) => void; readonly onRemove: (id: string) => void } | undefined;
 }
 
-export function ChosenThings({ organization, kind, label, chosen, change }: ChosenThingsProps) {
-  const { one } = ways[kind];
+export function SelectedItems({ organization, kind, label, chosen, change }: SelectedItemsProps) {
+  const { one } = pickerKinds[kind];
   return (
     <Group gap="xs" role="group" aria-label={label}>
       {chosen.map(({ id, name }) => (

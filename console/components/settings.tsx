@@ -3,16 +3,16 @@ import { Box, Fieldset, Stack } from "@mantine/core";
 import { useQueryClient, type FetchQueryOptions } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useAction } from "../api/actions.ts";
-import type { Answer, Input, Operation } from "../api/client.ts";
+import type { OperationResponse, OperationInput, ApiOperation } from "../api/client.ts";
 import { DangerButton } from "../ui/dialog.tsx";
 import { useGo } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
-import { ActionForm, type Draft } from "./forms.tsx";
+import { ActionForm, type FormDraft } from "./forms.tsx";
 
-interface SettingsFormProps<Values extends object, O extends Operation> {
+interface SettingsFormProps<Values extends object, O extends ApiOperation> {
   readonly title?: string;
   readonly about?: ReactNode;
-  readonly draft: Draft<Values>;
+  readonly draft: FormDraft<Values>;
   readonly operation: O;
   readonly query: FetchQueryOptions<any, any, any, any>;
   readonly etag: string | undefined;
@@ -20,12 +20,12 @@ interface SettingsFormProps<Values extends object, O extends Operation> {
   readonly readOnly?: string;
   readonly verb?: string;
   readonly done: string;
-  readonly after?: (answer: Answer<O>) => void;
-  readonly input: (version: string | undefined) => Input<O>;
+  readonly after?: (answer: OperationResponse<O>) => void;
+  readonly input: (version: string | undefined) => OperationInput<O>;
   readonly children: ReactNode;
 }
 
-export function SettingsForm<Values extends object, O extends Operation>(props: SettingsFormProps<Values, O>) {
+export function SettingsForm<Values extends object, O extends ApiOperation>(props: SettingsFormProps<Values, O>) {
   const { title = "Settings", about, draft, operation, query, etag, canUpdate = true, input, children } = props;
   const client = useQueryClient();
   const save = useAction(operation, {
@@ -60,18 +60,18 @@ export function SettingsForm<Values extends object, O extends Operation>(props: 
   );
 }
 
-interface EndProps<O extends Operation> {
+interface DeleteSectionProps<O extends ApiOperation> {
   readonly one: string;
   readonly name: string;
   readonly title?: string;
   readonly about?: ReactNode;
   readonly operation: O;
-  readonly input: Input<O>;
+  readonly input: OperationInput<O>;
   readonly to: string;
   readonly children: ReactNode;
 }
 
-export function End<O extends Operation>(props: EndProps<O>) {
+export function DeleteSection<O extends ApiOperation>(props: DeleteSectionProps<O>) {
   const { one, name, title = "Delete", about, operation, input, to, children } = props;
   const go = useGo();
   const remove = useAction(operation, {

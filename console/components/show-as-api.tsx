@@ -4,12 +4,12 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconCode } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { CodeToCopy } from "../ui/text.tsx";
-import { addressOf, type Input, type Operation } from "../api/client.ts";
+import { addressOf, type OperationInput, type ApiOperation } from "../api/client.ts";
 
 /** Requests of the shell, which every page makes. */
 const around = ["GET /account/details", "GET /sessions", "GET /organizations"];
 
-const isOperation = (key: readonly unknown[]): key is [Operation, Input<Operation>] =>
+const isOperation = (key: readonly unknown[]): key is [ApiOperation, OperationInput<ApiOperation>] =>
   typeof key[0] === "string" && key[0].startsWith("GET /");
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

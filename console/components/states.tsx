@@ -2,7 +2,7 @@
 import { Alert, Button, Group, List, Loader, Paper, Stack, Text, Center, Skeleton } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { isAnswering, isNoAnswer, useNotice } from "../api/connection.ts";
+import { isServerReady, isUnreachable, useNotice } from "../api/connection.ts";
 import { ApiError, notFoundDetail, notFoundTitle, SessionEnded } from "../api/errors.ts";
 import { paths } from "../paths.ts";
 import { prefix } from "../ui/link.tsx";
@@ -32,7 +32,7 @@ export function Unreachable({ error, isPage = false, loading = null }: Unreachab
         <Group gap="sm" mt="xs" justify="center">
           <Loader size={14} color="gray" aria-hidden />
           <Text fz="sm">Retrying automatically…</Text>
-          <Button variant="default" onClick={() => void isAnswering()}>
+          <Button variant="default" onClick={() => void isServerReady()}>
             Retry now
           </Button>
         </Group>
@@ -43,7 +43,7 @@ export function Unreachable({ error, isPage = false, loading = null }: Unreachab
 
 function titleOf(error: unknown): string {
   if (error instanceof SessionEnded) return "You are signed out";
-  if (isNoAnswer(error)) return unreachableTitle;
+  if (isUnreachable(error)) return unreachableTitle;
   return error instanceof ApiError && error.isMissing ? notFoundTitle(error) : "Couldn't load this page";
 }
 
@@ -59,12 +59,12 @@ interface RefusalProps {
   readonly onRetry?: () => void;
 }
 
-export function Refusal({ error, title = titleOf(error), onRetry }: RefusalProps) {
+export function ErrorMessage({ error, title = titleOf(error), onRetry }: RefusalProps) {
   const sentences = sentencesOf(error);
   const isSignedOut = error instanceof SessionEnded;
   return (
     <Alert color="red" title={title} role="alert" className="wrapped">
-      {isNoAnswer(error) && <Notice />}
+      {isUnreachable(error) && <UnreachableMarker />}
       {sentences.length === 1 ? (
         sentences[0]
       ) : (
@@ -91,20 +91,20 @@ export function Refusal({ error, title = titleOf(error), onRetry }: RefusalProps
 }
 
 /** While this is mounted, no other part shows that the server can't be reached. */
-function Notice() {
+function UnreachableMarker() {
   useNotice();
   return null;
 }
 
 /** It existed, and a refetch no longer found it. */
-const isGone = ({ data, error }: Pick<UseQueryResult<unknown, unknown>, "data" | "error">): boolean =>
+const isDeleted = ({ data, error }: Pick<UseQueryResult<unknown, unknown>, "data" | "error">): boolean =>
   data !== undefined && error instanceof ApiError && error.status === 404;
 
 /** The query's data, unless the resource has been deleted meanwhile. */
-export const stillThere = <T,>(query: UseQueryResult<T, unknown>): T | undefined =>
-  isGone(query) ? undefined : query.data;
+export const dataUnlessDeleted = <T,>(query: UseQueryResult<T, unknown>): T | undefined =>
+  isDeleted(query) ? undefined : query.data;
 
-function Gone({ onRetry }: { readonly onRetry: () => void }) {
+function Deleted({ onRetry }: { readonly onRetry: () => void }) {
   return (
     <Alert color="yellow" title="This no longer exists" role="alert">
       Someone deleted or renamed it, or removed your access to it. Go back to the list, or search with Ctrl K.
@@ -117,7 +117,7 @@ function Gone({ onRetry }: { readonly onRetry: () => void }) {
   );
 }
 
-export function Asked<T>({
+export function QueryContent<T>({
   query,
   loading = <LoadingRows />,
   children,
@@ -126,10 +126,10 @@ export function Asked<T>({
   readonly loading?: ReactNode;
   readonly children: (answer: T) => ReactNode;
 }) {
-  if (isGone(query)) return <Gone onRetry={() => void query.refetch()} />;
+  if (isDeleted(query)) return <Deleted onRetry={() => void query.refetch()} />;
   if (query.data !== undefined) return children(query.data);
-  if (isNoAnswer(query.error)) return <Unreachable error={query.error} loading={loading} />;
-  if (query.isError) return <Refusal error={query.error} onRetry={() => void query.refetch()} />;
+  if (isUnreachable(query.error)) return <Unreachable error={query.error} loading={loading} />;
+  if (query.isError) return <ErrorMessage error={query.error} onRetry={() => void query.refetch()} />;
   return loading;
 }
 
@@ -151,7 +151,7 @@ export const LoadingPage = () => (
   </Stack>
 );
 
-export const Opening = () => (
+export const ConsoleLoading = () => (
   <Center mih="60vh" role="status" aria-label="Loading">
     <Loader color="gray" type="dots" aria-hidden />
   </Center>

@@ -2,12 +2,12 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { FormDialog } from "../ui/dialog.tsx";
-import { Asked } from "../components/states.tsx";
-import { type Column, Table } from "../ui/table.tsx";
-import { DeliveriesDialog, type Teller } from "./log.tsx";
-import { LastAttempt, oneOf, ToldActions, ToldSwitch } from "./told.tsx";
+import { QueryContent } from "../components/states.tsx";
+import { type TableColumn, Table } from "../ui/table.tsx";
+import { DeliveriesDialog, type DeliveryTargetType } from "./log.tsx";
+import { LastAttempt, nounOf, DeliveryTargetActions, EnabledSwitch } from "./targets.tsx";
 
-interface Row {
+interface DeliveryTargetRow {
   readonly id: string;
   readonly attributes: {
     readonly name: string;
@@ -16,23 +16,30 @@ interface Row {
   };
 }
 
-interface ToldListProps<R extends Row> {
-  readonly by: Teller;
+interface DeliveryTargetListProps<R extends DeliveryTargetRow> {
+  readonly by: DeliveryTargetType;
   readonly label: string;
   readonly query: UseQueryResult<{ readonly data: readonly R[] }, unknown>;
   readonly empty: ReactNode;
-  readonly columns: readonly Column<R>[];
+  readonly columns: readonly TableColumn<R>[];
   readonly triedOf?: (row: R) => string | undefined;
   readonly edited: R | "new" | undefined;
   readonly onEdit: (row: R | undefined) => void;
   readonly form: (known: R | undefined, close: () => void) => ReactNode;
 }
 
-export function ToldList<R extends Row>({ query, empty, edited, onEdit, form, ...rest }: ToldListProps<R>) {
+export function DeliveryTargetList<R extends DeliveryTargetRow>({
+  query,
+  empty,
+  edited,
+  onEdit,
+  form,
+  ...rest
+}: DeliveryTargetListProps<R>) {
   const close = () => onEdit(undefined);
   return (
     <>
-      <Asked query={query}>
+      <QueryContent query={query}>
         {({ data }) =>
           data.length === 0 ? (
             empty
@@ -43,11 +50,11 @@ export function ToldList<R extends Row>({ query, empty, edited, onEdit, form, ..
             </>
           )
         }
-      </Asked>
+      </QueryContent>
       <FormDialog
         opened={edited !== undefined}
         onClose={close}
-        title={edited === "new" ? `New ${oneOf(rest.by)}` : `Edit ${edited?.attributes.name}`}
+        title={edited === "new" ? `New ${nounOf(rest.by)}` : `Edit ${edited?.attributes.name}`}
       >
         {edited !== undefined && form(edited === "new" ? undefined : edited, close)}
       </FormDialog>
@@ -55,11 +62,14 @@ export function ToldList<R extends Row>({ query, empty, edited, onEdit, form, ..
   );
 }
 
-type RowsProps<R extends Row> = Pick<ToldListProps<R>, "by" | "label" | "columns" | "triedOf" | "onEdit"> & {
+type RowsProps<R extends DeliveryTargetRow> = Pick<
+  DeliveryTargetListProps<R>,
+  "by" | "label" | "columns" | "triedOf" | "onEdit"
+> & {
   readonly rows: readonly R[];
 };
 
-function Rows<R extends Row>({ by, label, columns, triedOf, onEdit, rows }: RowsProps<R>) {
+function Rows<R extends DeliveryTargetRow>({ by, label, columns, triedOf, onEdit, rows }: RowsProps<R>) {
   return (
     <Table
       label={label}
@@ -75,7 +85,7 @@ function Rows<R extends Row>({ by, label, columns, triedOf, onEdit, rows }: Rows
         {
           title: "Enabled",
           width: 1,
-          cell: ({ id, attributes: { name, enabled } }) => <ToldSwitch {...{ by, id, name, enabled }} />,
+          cell: ({ id, attributes: { name, enabled } }) => <EnabledSwitch {...{ by, id, name, enabled }} />,
         },
         {
           title: "Actions",
@@ -84,7 +94,10 @@ function Rows<R extends Row>({ by, label, columns, triedOf, onEdit, rows }: Rows
             const tried = triedOf?.(row);
             const { id, attributes } = row;
             return (
-              <ToldActions {...{ by, id, name: attributes.name, ...(tried && { tried }) }} onEdit={() => onEdit(row)} />
+              <DeliveryTargetActions
+                {...{ by, id, name: attributes.name, ...(tried && { tried }) }}
+                onEdit={() => onEdit(row)}
+              />
             );
           },
         },

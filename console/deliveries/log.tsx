@@ -3,23 +3,23 @@ import { Badge, Button, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Resource } from "../api/client.ts";
-import { askingOn } from "../api/queries.ts";
+import { pagedQuery } from "../api/queries.ts";
 import { useAddress } from "../ui/address.ts";
 import { FormDialog } from "../ui/dialog.tsx";
 import { Facts } from "../ui/page.tsx";
-import { Asked, Empty } from "../components/states.tsx";
+import { QueryContent, Empty } from "../components/states.tsx";
 import { Pager, Table } from "../ui/table.tsx";
 import { Dimmed, figure, Identifier, When, Value } from "../ui/text.tsx";
 
 type Delivery = Resource<"deliveries">;
 
-export type Teller = "audit-webhooks" | "notification-configurations";
+export type DeliveryTargetType = "audit-webhooks" | "notification-configurations";
 
 const deliveriesOf = {
   "audit-webhooks": (id: string, query: object) =>
-    askingOn("GET /audit-webhooks/{audit_webhook_id}/deliveries", { path: { audit_webhook_id: id }, query }),
+    pagedQuery("GET /audit-webhooks/{audit_webhook_id}/deliveries", { path: { audit_webhook_id: id }, query }),
   "notification-configurations": (id: string, query: object) =>
-    askingOn("GET /notification-configurations/{notification_configuration_id}/deliveries", {
+    pagedQuery("GET /notification-configurations/{notification_configuration_id}/deliveries", {
       path: { notification_configuration_id: id },
       query,
     }),
@@ -42,7 +42,7 @@ export function DeliveriesButton({ id, name }: { readonly id: string; readonly n
 }
 
 interface DeliveriesDialogProps {
-  readonly by: Teller;
+  readonly by: DeliveryTargetType;
   readonly nameOf: (id: string) => string | undefined;
 }
 
@@ -60,14 +60,14 @@ export function DeliveriesDialog({ by, nameOf }: DeliveriesDialogProps) {
   );
 }
 
-function Deliveries({ by, id }: { readonly by: Teller; readonly id: string }) {
+function Deliveries({ by, id }: { readonly by: DeliveryTargetType; readonly id: string }) {
   const [page, setPage] = useState(1);
   const query = useQuery({
     ...deliveriesOf[by](id, { "page[size]": 20, "page[number]": page }),
     refetchInterval: liveMs,
   });
   return (
-    <Asked query={query}>
+    <QueryContent query={query}>
       {({ data, meta }) =>
         data.length === 0 ? (
           <Empty title="No deliveries yet">
@@ -80,7 +80,7 @@ function Deliveries({ by, id }: { readonly by: Teller; readonly id: string }) {
           </>
         )
       }
-    </Asked>
+    </QueryContent>
   );
 }
 

@@ -2,12 +2,12 @@
 import { Button, Group } from "@mantine/core";
 import { useRouter, type ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { isAnswering, isNoAnswer, useIsLost } from "../api/connection.ts";
+import { isServerReady, isUnreachable, useIsLost } from "../api/connection.ts";
 import { ApiError, notFoundDetail, notFoundTitle, SessionEnded, unreachable } from "../api/errors.ts";
 import { paths } from "../paths.ts";
 import { LinkButton } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
-import { Empty, Refusal, Unreachable, unreachableTitle } from "../components/states.tsx";
+import { Empty, ErrorMessage, Unreachable, unreachableTitle } from "../components/states.tsx";
 
 /** A page's code could not be loaded: the server can't be reached, or a new version has other files. */
 export class CodeMissing extends ApiError {
@@ -39,7 +39,7 @@ function WithoutCode() {
   const isLost = useIsLost();
   const [isHopeless, setHopeless] = useState(false);
   useEffect(() => {
-    if (!isLost) void isAnswering().then((answers) => answers && setHopeless(!reloadOnce()));
+    if (!isLost) void isServerReady().then((answers) => answers && setHopeless(!reloadOnce()));
   }, [isLost]);
   if (isLost) return <UnreachablePage error={unreachable()} />;
   if (!isHopeless) return null;
@@ -63,7 +63,7 @@ export function PageFailed({ error, reset }: ErrorComponentProps) {
   // The redirect to the sign-in page is under way.
   if (error instanceof SessionEnded) return null;
   if (error instanceof CodeMissing) return <WithoutCode />;
-  if (isNoAnswer(error)) return <UnreachablePage error={error} />;
+  if (isUnreachable(error)) return <UnreachablePage error={error} />;
   const retry = () => {
     reset();
     void router.invalidate();
@@ -86,7 +86,7 @@ export function PageFailed({ error, reset }: ErrorComponentProps) {
     );
   return (
     <Page title={failedTitle}>
-      <Refusal error={error} onRetry={retry} />
+      <ErrorMessage error={error} onRetry={retry} />
     </Page>
   );
 }

@@ -2,20 +2,20 @@
 import { useDisclosure } from "@mantine/hooks";
 import { useLocation, useRouter } from "@tanstack/react-router";
 import { useEffect, useEffectEvent } from "react";
-import type { Search } from "../paths.ts";
+import type { SearchParameters } from "../paths.ts";
 
 export interface Address {
-  readonly search: Search;
-  set(changes: Search, options?: { replace?: boolean }): void;
+  readonly search: SearchParameters;
+  set(changes: SearchParameters, options?: { replace?: boolean }): void;
 }
 
 export function useAddress(): Address {
   const router = useRouter();
   const { search, pathname } = useLocation();
   return {
-    search: search as Search,
+    search: search as SearchParameters,
     set: (changes, { replace = true } = {}) => {
-      const now = router.state.location.search as Search;
+      const now = router.state.location.search as SearchParameters;
       const next = Object.entries({ ...now, ...changes }).filter(([, value]) => value !== undefined && value !== "");
       void router.navigate({
         to: pathname,

@@ -14,14 +14,14 @@ const soonMs = 60;
 
 const focusable = "a[href], button:not(:disabled), input:not(:disabled), select, textarea, [tabindex='0']";
 
-interface Held {
+interface PendingFocus {
   /** The page that was shown, not one that is still loading. */
   readonly page: string | undefined;
   readonly path: readonly Element[];
   readonly places: readonly number[];
 }
 
-function heldBy(element: Element, page: Held["page"]): Held {
+function pendingFocusOf(element: Element, page: PendingFocus["page"]): PendingFocus {
   const path: Element[] = [];
   for (let each: Element | null = element; each && each.id !== contentId; each = each.parentElement) path.push(each);
   const places = path.map((each) => [...each.querySelectorAll(focusable)].indexOf(element));
@@ -29,7 +29,7 @@ function heldBy(element: Element, page: Held["page"]): Held {
 }
 
 /** The element at the same index in the nearest remaining ancestor. */
-function successorOf({ path, places }: Held): HTMLElement | undefined {
+function successorOf({ path, places }: PendingFocus): HTMLElement | undefined {
   for (const [level, each] of path.entries()) {
     if (!each.isConnected) continue;
     const near = [...each.querySelectorAll<HTMLElement>(focusable)];
@@ -39,11 +39,11 @@ function successorOf({ path, places }: Held): HTMLElement | undefined {
 }
 
 /** Keeps the focus on the page. Dialogs return the focus themselves. */
-function useKeptFocus(): void {
+function useFocusRestore(): void {
   const router = useRouter();
   useEffect(() => {
     const here = () => router.state.resolvedLocation?.pathname;
-    let held: Held | undefined;
+    let held: PendingFocus | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const isAdrift = () => document.activeElement === document.body && held?.path[0]?.isConnected === false;
     const settle = () => {
@@ -55,7 +55,7 @@ function useKeptFocus(): void {
     };
     const onFocus = ({ target }: FocusEvent) => {
       const isOnPage = target instanceof Element && target.closest(`#${contentId}`) !== null;
-      if (isOnPage && target.id !== contentId) held = heldBy(target, here());
+      if (isOnPage && target.id !== contentId) held = pendingFocusOf(target, here());
       else if (!(target instanceof Element) || target.closest("[data-portal]") === null) held = undefined;
     };
     const observer = new MutationObserver(() => {
@@ -73,7 +73,7 @@ function useKeptFocus(): void {
   }, [router]);
 }
 
-function useToldTitle(): string {
+function useAnnouncedTitle(): string {
   const { pathname } = useLocation();
   const first = useRef(pathname);
   const [announced, setAnnounced] = useState("");
@@ -97,10 +97,10 @@ function useToldTitle(): string {
 }
 
 export function Arrival() {
-  useKeptFocus();
+  useFocusRestore();
   return (
     <VisuallyHidden role="status" aria-live="polite" data-page-told>
-      {useToldTitle()}
+      {useAnnouncedTitle()}
     </VisuallyHidden>
   );
 }
@@ -111,12 +111,12 @@ export function Progress() {
   const isTurning = useRouterState({ select: ({ isLoading }) => isLoading });
   // Refetched data is already on the page.
   const isNew = useIsFetching({ predicate: ({ state }) => state.data === undefined }) > 0;
-  const isShown = useLasting(isTurning || isNew);
+  const isShown = useDelayedTrue(isTurning || isNew);
   return <div className="progress">{isShown && <div role="progressbar" aria-label="Loading" />}</div>;
 }
 
 /** Becomes true after a delay, and false immediately. */
-function useLasting(value: boolean): boolean {
+function useDelayedTrue(value: boolean): boolean {
   const [isLong, setLong] = useState(false);
   useEffect(() => {
     if (!value) return;

@@ -1,11 +1,11 @@
 /** Fields for an instant and for an expiry. */
 import { Chip, Group, Input, TextInput, type TextInputProps } from "@mantine/core";
 import { useId, type ReactNode } from "react";
-import { dayText, type Expiry, expiryFault, momentOf } from "./ends.ts";
+import { dayText, type Expiry, expiryFault, expiryInstant } from "./expiry.ts";
 import { serverNow, useNow } from "../now.ts";
 import { capitalized } from "./text.tsx";
 
-interface Choice {
+interface ExpiryChoice {
   readonly seconds: number;
   readonly label: string;
 }
@@ -13,14 +13,14 @@ interface Choice {
 const hour = 3600;
 const day = 24 * hour;
 
-export const shortExpiries: readonly Choice[] = [
+export const shortExpiries: readonly ExpiryChoice[] = [
   { seconds: hour, label: "1 hour" },
   { seconds: 8 * hour, label: "8 hours" },
   { seconds: day, label: "1 day" },
   { seconds: 7 * day, label: "1 week" },
 ];
 
-export const longExpiries: readonly Choice[] = [
+export const longExpiries: readonly ExpiryChoice[] = [
   ...shortExpiries,
   { seconds: 30 * day, label: "30 days" },
   { seconds: 90 * day, label: "90 days" },
@@ -31,7 +31,7 @@ interface ExpiryInputProps {
   readonly value?: Expiry;
   readonly onChange?: (value: Expiry) => void;
   readonly error?: ReactNode;
-  readonly choices?: readonly Choice[];
+  readonly choices?: readonly ExpiryChoice[];
   readonly hasNever?: boolean;
   readonly never?: string;
 }
@@ -54,7 +54,7 @@ export function ExpiryInput({
   const isCustom = value !== null && "at" in value;
   const chosen = (key: string): Expiry => {
     if (key === "never") return null;
-    return key === "custom" ? { at: momentOf(value) ?? soon(serverNow()) } : { seconds: Number(key) };
+    return key === "custom" ? { at: expiryInstant(value) ?? soon(serverNow()) } : { seconds: Number(key) };
   };
   return (
     <Input.Wrapper label="Expires" labelElement="div" labelProps={{ id }} error={!isCustom && error}>
@@ -89,7 +89,7 @@ export function ExpiryInput({
         />
       ) : (
         <Input.Description mt={4} aria-live="polite">
-          {value === null ? never : `${capitalized(dayText(momentOf(value, now) ?? "", now))} (${zone()})`}
+          {value === null ? never : `${capitalized(dayText(expiryInstant(value, now) ?? "", now))} (${zone()})`}
         </Input.Description>
       )}
     </Input.Wrapper>
@@ -98,12 +98,12 @@ export function ExpiryInput({
 
 const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-interface MomentInputProps extends Omit<TextInputProps, "value" | "onChange" | "type"> {
+interface InstantInputProps extends Omit<TextInputProps, "value" | "onChange" | "type"> {
   readonly value?: string;
   readonly onChange?: (value: string) => void;
 }
 
-export function MomentInput({ value = "", onChange, ...rest }: MomentInputProps) {
+export function InstantInput({ value = "", onChange, ...rest }: InstantInputProps) {
   return (
     <TextInput
       {...rest}

@@ -51,18 +51,18 @@ export interface Tab {
   readonly label: string;
 }
 
-function useTabHere(tabs: readonly Tab[]): Tab | undefined {
+function useCurrentTab(tabs: readonly Tab[]): Tab | undefined {
   const { pathname } = useLocation();
   return tabs.filter(({ to }) => isWithin(pathname, to)).sort((a, b) => b.to.length - a.to.length)[0];
 }
 
-export function usePartHere(tabs: readonly Tab[] = []): string | undefined {
-  const here = useTabHere(tabs);
+export function useCurrentTabLabel(tabs: readonly Tab[] = []): string | undefined {
+  const here = useCurrentTab(tabs);
   return here === tabs[0] ? undefined : here?.label;
 }
 
 export function PageTabs({ tabs }: { readonly tabs: readonly Tab[] }) {
-  const here = useTabHere(tabs);
+  const here = useCurrentTab(tabs);
   return (
     <Box component="nav" className={classes["tabs"]} aria-label="Page sections">
       {tabs.map((tab) => (

@@ -3,12 +3,12 @@ import { Box, Skeleton } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { ColumnTitle, orderOf, type Column, type HeadCellProps } from "./table.tsx";
+import { ColumnTitle, orderOf, type TableColumn, type HeadCellProps } from "./table.tsx";
 import classes from "./long-table.module.css";
 
 export interface LongTableProps<Row> {
   readonly label: string;
-  readonly columns: readonly Column<Row>[];
+  readonly columns: readonly TableColumn<Row>[];
   readonly count: number;
   readonly rowAt: (index: number) => Row | undefined;
   readonly onRange: (first: number, last: number) => void;
@@ -71,7 +71,7 @@ const Cells = memo(function Cells({
   columns,
   row,
 }: {
-  readonly columns: readonly Column<any>[];
+  readonly columns: readonly TableColumn<any>[];
   readonly row: unknown;
 }) {
   return columns.map(({ title, cell, isFigure }) => (

@@ -2,7 +2,7 @@
 import { Breadcrumbs, Group, Stack, Text, Title, Box } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { type ReactNode, Fragment } from "react";
-import { Link, PageTabs, usePartHere, type Tab } from "./link.tsx";
+import { Link, PageTabs, useCurrentTabLabel, type Tab } from "./link.tsx";
 import { Name } from "./text.tsx";
 import classes from "./facts.module.css";
 
@@ -23,7 +23,7 @@ export interface PageProps {
 }
 
 export function Page({ title, crumbs = [], beside, about, actions, tabs, part, children }: PageProps) {
-  const here = usePartHere(tabs);
+  const here = useCurrentTabLabel(tabs);
   const names = [part ?? here, title, ...crumbs.map(({ label }) => label).toReversed(), "Cadastre"];
   useDocumentTitle(names.filter((name) => name?.trim()).join(" · "));
   return (
@@ -88,10 +88,10 @@ export function Section({
 /** As an object, empty facts are omitted. */
 export type FactList = Readonly<Record<string, ReactNode>> | readonly (readonly [string, ReactNode])[];
 
-const isSo = (value: ReactNode) => value !== undefined && value !== null && value !== false && value !== "";
+const isShown = (value: ReactNode) => value !== undefined && value !== null && value !== false && value !== "";
 
 const listed = (facts: FactList): readonly (readonly [string, ReactNode])[] =>
-  Array.isArray(facts) ? facts : Object.entries(facts).filter(([, value]) => isSo(value));
+  Array.isArray(facts) ? facts : Object.entries(facts).filter(([, value]) => isShown(value));
 
 export function Facts({ facts, label }: { readonly facts: FactList; readonly label?: string }) {
   return (

@@ -3,7 +3,7 @@ import { Group, Pagination, ScrollArea, Table as Plain, Text, UnstyledButton } f
 import type { ReactNode } from "react";
 import { counted } from "./text.tsx";
 
-export interface Column<Row> {
+export interface TableColumn<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ReactNode;
   readonly sort?: string;
@@ -14,7 +14,7 @@ export interface Column<Row> {
 
 export interface TableProps<Row> {
   readonly label: string;
-  readonly columns: readonly Column<Row>[];
+  readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly sort?: string | undefined;
@@ -49,7 +49,7 @@ export function Table<Row>({ label, columns, rows, keyOf, sort, onSort }: TableP
 }
 
 export interface HeadCellProps {
-  readonly column: Column<any>;
+  readonly column: TableColumn<any>;
   readonly sort: string | undefined;
   readonly onSort: ((sort: string) => void) | undefined;
 }
@@ -73,7 +73,7 @@ function HeadCell({ column, sort, onSort }: HeadCellProps) {
 }
 
 /** The `aria-sort` value; undefined if the column can't be sorted. */
-export function orderOf({ sort: by }: Column<any>, sort: string | undefined) {
+export function orderOf({ sort: by }: TableColumn<any>, sort: string | undefined) {
   if (by === undefined) return undefined;
   if (sort === by) return "ascending";
   return sort === `-${by}` ? "descending" : "none";

@@ -3,7 +3,7 @@ import { ActionIcon, Code, CopyButton, Group, Text, Tooltip, VisuallyHidden } fr
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { useNow } from "../now.ts";
-import { endText, expiryText } from "./ends.ts";
+import { endText, expiryText } from "./expiry.ts";
 import classes from "./name.module.css";
 
 function CopyIcon({ value, what = "" }: { readonly value: string; readonly what?: string }) {

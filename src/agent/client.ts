@@ -17,7 +17,7 @@ export interface AgentRegistration {
 
 export type JobBody = AsyncIterable<Uint8Array>;
 /** The job whose lease an agent renews. */
-export type JobLease = Pick<ClaimedJobDocument, "id" | "attempt">;
+export type JobClaim = Pick<ClaimedJobDocument, "id" | "attempt">;
 
 export type AgentStatus = "idle" | "busy" | "exited" | "errored";
 
@@ -53,7 +53,7 @@ export class AgentClient {
   }
 
   /** Renews the lease, and returns a signal as soon as there is one. Throws Fenced. */
-  async heartbeat({ id, attempt }: JobLease, wait: number, signal: AbortSignal): Promise<JobSignal | null> {
+  async heartbeat({ id, attempt }: JobClaim, wait: number, signal: AbortSignal): Promise<JobSignal | null> {
     const answer = await fenced(() =>
       this.#server.json({
         ...this.#post(`/agent-jobs/${id}/actions/heartbeat`),

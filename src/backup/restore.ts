@@ -92,8 +92,8 @@ export async function loadBackup(
     for (const table of prefilledTables.filter((name) => tables.includes(name)))
       await tx.db.deleteFrom(table as never).execute();
     await loadRows(tx, file, progress);
-    const { runDeferredNow: settleDeferred } = tx.dialect;
-    if (settleDeferred !== undefined) await sql.raw(settleDeferred).execute(tx.db);
+    const { runDeferredNow } = tx.dialect;
+    if (runDeferredNow !== undefined) await sql.raw(runDeferredNow).execute(tx.db);
     await migrateIn(tx, migrations);
   };
   database.fence.disable();

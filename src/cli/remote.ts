@@ -2,7 +2,7 @@
 import { AppError } from "../kernel/errors.ts";
 import { SettingError, readTable } from "../kernel/settings.ts";
 import { fold, quoted } from "../kernel/text.ts";
-import { isObject, type JsonObject, textOf, type ResourceObject, resourceOf, resourcesOf } from "../moving/wire.ts";
+import { isObject, type WireObject, textOf, type ResourceObject, resourceOf, resourcesOf } from "../moving/wire.ts";
 import { version } from "../version.ts";
 import { type Invocation, UsageError } from "./command.ts";
 import { commandSettingTable } from "./environment.ts";
@@ -48,7 +48,7 @@ export class RemoteServer {
     return this.#thing(await this.#send("GET", path), path);
   }
 
-  async create(path: string, type: string, attributes: JsonObject): Promise<ResourceObject> {
+  async create(path: string, type: string, attributes: WireObject): Promise<ResourceObject> {
     return this.#thing(await this.#send("POST", path, { data: { type, attributes } }), path);
   }
 
@@ -86,14 +86,14 @@ export class RemoteServer {
     return found;
   }
 
-  #thing(document: JsonObject, path: string): ResourceObject {
+  #thing(document: WireObject, path: string): ResourceObject {
     const thing = resourceOf(document["data"]);
     if (thing === undefined) throw this.#failure(`the response to ${path} is not a document`);
     return thing;
   }
 
   /** Throws `unavailable`, or the server's error. */
-  async #send(method: string, path: string, body?: unknown): Promise<JsonObject> {
+  async #send(method: string, path: string, body?: unknown): Promise<WireObject> {
     let response: Response;
     let document: unknown;
     try {

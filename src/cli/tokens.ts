@@ -5,7 +5,7 @@ import { parseBody } from "../jsonapi/input.ts";
 import { activityDurationMs, activityDurationPattern } from "../kernel/time.ts";
 import { AppError } from "../kernel/errors.ts";
 import { fold, quoted } from "../kernel/text.ts";
-import { type JsonObject, textOf, type ResourceObject } from "../moving/wire.ts";
+import { type WireObject, textOf, type ResourceObject } from "../moving/wire.ts";
 import { authenticationTokens } from "../resources/identity/authentication-tokens/definition.ts";
 import { addToken, type NewToken, removeToken } from "../resources/identity/authentication-tokens/writes.ts";
 import type { Settings } from "../settings.ts";
@@ -71,7 +71,7 @@ type TokenRow = ReturnType<typeof toRow>;
 async function addUserToken(
   remote: RemoteServer,
   name: string,
-  sent: JsonObject,
+  sent: WireObject,
 ): Promise<TokenRow & { token: string }> {
   const user = await remote.findUser(name);
   const made = await remote.create(tokensOf(user), authenticationTokens.type, sent);
@@ -82,7 +82,7 @@ async function addUserToken(
 async function addOwnersToken(
   remote: RemoteServer,
   organization: string,
-  sent: JsonObject,
+  sent: WireObject,
 ): Promise<TokenRow & { token: string }> {
   const teams = await remote.list(`/organizations/${encodeURIComponent(organization)}/teams?filter[names]=owners`);
   const [team] = teams;

@@ -9,7 +9,7 @@ import {
   ifMatchTarget,
   type ListAnswer,
   type Operation,
-  type Resource,
+  type MountedResource,
   type ResourceDefinition,
 } from "../jsonapi/define.ts";
 import { parseBody } from "../jsonapi/input.ts";
@@ -56,9 +56,9 @@ export interface MountOptions {
 }
 
 function answerDefinition(
-  { definition }: Resource<Context>,
+  { definition }: MountedResource<Context>,
   operation: Operation,
-  resources: readonly Resource<Context>[],
+  resources: readonly MountedResource<Context>[],
 ): ResourceDefinition {
   if (operation.answers === undefined) return definition;
   const other = resources.find((resource) => resource.definition.type === operation.answers);
@@ -68,7 +68,7 @@ function answerDefinition(
 
 export function mountResources(
   server: FastifyInstance,
-  resources: readonly Resource<Context>[],
+  resources: readonly MountedResource<Context>[],
   mount: MountOptions,
 ): void {
   const operations = resources.flatMap((resource) =>
@@ -88,7 +88,7 @@ export function mountResources(
 }
 
 interface MountedOperation {
-  readonly resource: Resource<Context>;
+  readonly resource: MountedResource<Context>;
   readonly id: string;
   readonly operation: Operation;
   readonly answered: ResourceDefinition;
@@ -148,8 +148,8 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
 function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
   const shown = "views" in answer ? answer.views : [answer.view];
   let until = answer.until ?? Number.POSITIVE_INFINITY;
-  const look = ({ isUncacheable: hasExpiring, changesAt }: ResourceDefinition, view: unknown) => {
-    const at = hasExpiring ? 0 : changesAt?.(view);
+  const look = ({ isUncacheable, changesAt }: ResourceDefinition, view: unknown) => {
+    const at = isUncacheable ? 0 : changesAt?.(view);
     if (at != null) until = Math.min(until, new Date(at).getTime());
   };
   if (definition.changesAt !== undefined) for (const view of shown) look(definition, view);
@@ -162,8 +162,8 @@ const wantsTable = ({ headers }: FastifyRequest): boolean =>
 
 const isCacheable = (
   { method, answer, signed }: Operation,
-  { isUncacheable: hasExpiring }: ResourceDefinition,
-): boolean => method === "GET" && (answer === "document" || answer === "list") && !signed && !hasExpiring;
+  { isUncacheable }: ResourceDefinition,
+): boolean => method === "GET" && (answer === "document" || answer === "list") && !signed && !isUncacheable;
 
 /** Raises `not-found` for agents and runs that call an operation that is not for them. */
 function contextOf(

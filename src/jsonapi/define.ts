@@ -6,7 +6,7 @@ import type { z } from "zod";
 import type { CsvTable } from "../kernel/csv.ts";
 import type { Fault } from "../kernel/errors.ts";
 import type { Camel } from "../kernel/names.ts";
-import type { QueryDefinition, QueryOf } from "./query.ts";
+import type { QueryDefinition, ParsedQuery } from "./query.ts";
 import type { CacheValidator } from "./cache-validator.ts";
 import { type Presence, type Relationship, type ToMany, toMany, toOne } from "./relationships.ts";
 
@@ -287,7 +287,7 @@ export interface OperationRequest<Context, D extends ResourceDefinition, O exten
   readonly context: Context & ConditionOf<D, O>;
   readonly params: ParametersOf<O["path"]>;
   readonly body: BodyOf<D, O>;
-  readonly query: QueryOf<O["query"]>;
+  readonly query: ParsedQuery<O["query"]>;
   readonly asTable: boolean;
   readonly lastEventId: string | undefined;
 }
@@ -365,7 +365,7 @@ export type Handlers<Context, D extends ResourceDefinition> = {
   ) => Promise<AnswerOf<D, D["operations"][Id]>>;
 };
 
-export interface Resource<Context> {
+export interface MountedResource<Context> {
   readonly definition: ResourceDefinition;
   readonly handlers: Readonly<Record<string, (request: any) => Promise<any>>>;
   /** Checks whether the caller may send a large body, before the body is read. */

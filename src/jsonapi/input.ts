@@ -59,13 +59,13 @@ function parseResource(
 
 function checkType(
   data: JsonObject,
-  { type, acceptedType: alsoTyped }: ResourceDefinition,
+  { type, acceptedType }: ResourceDefinition,
   pointer: string,
   faults: Fault[],
   typed: boolean,
 ): void {
   const sent = data["type"];
-  if (sent === type || (alsoTyped !== undefined && sent === alsoTyped)) return;
+  if (sent === type || (acceptedType !== undefined && sent === acceptedType)) return;
   if (!typed && (sent === undefined || sent === "")) return;
   faults.push({ pointer, detail: `Type must be '${type}'` });
 }

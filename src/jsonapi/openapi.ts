@@ -1,7 +1,7 @@
 /** Generates the OpenAPI 3.1 document from the definitions: every route, parameter, body, response and error. */
 import { z } from "zod";
 import { aliases } from "./aliases.ts";
-import type { AnyAttribute, AnswerKind, Operation, Resource, ResourceDefinition } from "./define.ts";
+import type { AnyAttribute, AnswerKind, Operation, MountedResource, ResourceDefinition } from "./define.ts";
 import type { Presence, Relationship } from "./relationships.ts";
 import { linkageMax } from "./input.ts";
 import { pageSizeDefault, pageSizeMax, type QueryDefinition } from "./query.ts";
@@ -28,7 +28,7 @@ export interface ApiInfo {
 
 export function openApi<Context>(
   info: ApiInfo,
-  resources: readonly Resource<Context>[],
+  resources: readonly MountedResource<Context>[],
   http: HttpFacts,
   extraPaths: Readonly<Record<string, SchemaObject>> = {},
 ): SchemaObject {

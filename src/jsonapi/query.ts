@@ -81,7 +81,7 @@ type Flat<Name extends string> = Name extends `${infer Head}][${infer Tail}`
       ? Head
       : Name;
 
-export type QueryOf<Q extends QueryDefinition | undefined> = Q extends QueryDefinition
+export type ParsedQuery<Q extends QueryDefinition | undefined> = Q extends QueryDefinition
   ? {
       readonly page: Page;
       readonly pageAsked: boolean;

@@ -1,9 +1,9 @@
 /** Checks at start that the definitions are consistent, so that a mistake fails the start and not a request in production. */
 import { aliases } from "./aliases.ts";
-import type { Operation, Resource, ResourceDefinition } from "./define.ts";
+import type { Operation, MountedResource, ResourceDefinition } from "./define.ts";
 
 export function verifyResources<Context>(
-  resources: readonly Resource<Context>[],
+  resources: readonly MountedResource<Context>[],
   foreignTypes: readonly string[] = [],
 ): void {
   const problems: string[] = [];

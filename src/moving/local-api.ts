@@ -4,7 +4,7 @@ import type {
   ListAnswer,
   HttpMethod,
   Operation,
-  Resource,
+  MountedResource,
   ResourceDefinition,
 } from "../jsonapi/define.ts";
 import { writeResource, writeResources } from "../jsonapi/document.ts";
@@ -25,7 +25,7 @@ import {
 } from "./wire.ts";
 
 interface LocalRoute {
-  readonly resource: Resource<Context>;
+  readonly resource: MountedResource<Context>;
   readonly id: string;
   readonly operation: Operation;
   readonly answered: ResourceDefinition;

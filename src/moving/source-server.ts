@@ -8,7 +8,7 @@ import { wholeBody } from "../kernel/streams.ts";
 import { version } from "../version.ts";
 import {
   isObject,
-  type JsonObject,
+  type WireObject,
   MissingResource,
   type OrganizationReader,
   type ResourcePage,
@@ -82,7 +82,7 @@ export class SourceServer implements OrganizationReader {
     }
   }
 
-  #after(current: URL, document: JsonObject): URL | undefined {
+  #after(current: URL, document: WireObject): URL | undefined {
     const { links, meta } = document;
     const link = isObject(links) ? links["next"] : undefined;
     const href = isObject(link) ? link["href"] : link;
@@ -109,7 +109,7 @@ export class SourceServer implements OrganizationReader {
     return wholeBody(response);
   }
 
-  async #document(url: string): Promise<JsonObject> {
+  async #document(url: string): Promise<WireObject> {
     for (let attempt = 0; ; attempt += 1) {
       const response = await this.#request(url, answerMs);
       try {

@@ -1,12 +1,12 @@
 /** JSON:API documents of any server, read without assuming that anything in them is present or well-formed. */
 
-export type JsonObject = Readonly<Record<string, unknown>>;
+export type WireObject = Readonly<Record<string, unknown>>;
 
 export interface ResourceObject {
   readonly id: string;
   readonly type: string;
-  readonly attributes: JsonObject;
-  readonly relationships: JsonObject;
+  readonly attributes: WireObject;
+  readonly relationships: WireObject;
 }
 
 export interface ResourcePage {
@@ -34,7 +34,7 @@ export async function listAll(origin: OrganizationReader, path: string): Promise
   return things;
 }
 
-export const isObject = (value: unknown): value is JsonObject =>
+export const isObject = (value: unknown): value is WireObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Undefined if the value is not a resource object. */
@@ -66,7 +66,7 @@ export function numberOf({ attributes }: Pick<ResourceObject, "attributes">, nam
   return Number.isSafeInteger(value) ? value : 0;
 }
 
-export function objectOf({ attributes }: Pick<ResourceObject, "attributes">, name: string): JsonObject {
+export function objectOf({ attributes }: Pick<ResourceObject, "attributes">, name: string): WireObject {
   const value = attributes[name];
   return isObject(value) ? value : {};
 }
@@ -94,7 +94,7 @@ export function relatedIds(thing: ResourceObject, name: string): string[] {
 }
 
 /** The body of a POST or PATCH. */
-export const bodyOf = (type: string, attributes: JsonObject, relationships: JsonObject = {}) => ({
+export const bodyOf = (type: string, attributes: WireObject, relationships: WireObject = {}) => ({
   data: { type, attributes, relationships },
 });
 

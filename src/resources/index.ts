@@ -1,5 +1,5 @@
 /** Lists every resource of the register. */
-import type { Resource, ResourceDefinition } from "../jsonapi/define.ts";
+import type { MountedResource, ResourceDefinition } from "../jsonapi/define.ts";
 import { agentPoolServes } from "./connections/agent-pools/reads.ts";
 import { removeScopeTarget } from "./connections/agent-pools/writes.ts";
 import { loadAgentToken } from "./connections/agent-tokens/reads.ts";
@@ -104,7 +104,7 @@ const accessPreviews = accessPreviewResource([
   workspaceResource,
 ]);
 
-export const resources: readonly Resource<Context>[] = [
+export const resources: readonly MountedResource<Context>[] = [
   organizationResource,
   adminOrganizationResource,
   organizationTokenTtlPolicyResource,

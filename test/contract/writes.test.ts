@@ -155,9 +155,9 @@ describe("a route that writes", () => {
   it("commits nothing where its handler forgets If-Match, in any of its transactions", async () => {
     const { database, ifMatch } = requireIfMatch(api.database, "updateWidget", workspaces, undefined);
     const forgetful = () => database.write(async () => undefined);
-    await expect(forgetful()).rejects.toThrow("updateWidget takes If-Match");
+    await expect(forgetful()).rejects.toThrow("updateWidget accepts If-Match");
     await database.write(async () => ifMatch.check(undefined));
-    await expect(forgetful()).rejects.toThrow("updateWidget takes If-Match");
+    await expect(forgetful()).rejects.toThrow("updateWidget accepts If-Match");
   });
 
   it("leaves what audit-events.txt says", async () => {

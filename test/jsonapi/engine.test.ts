@@ -1,7 +1,7 @@
 /** The engine on a made-up resource: what a definition becomes. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineResource, type Resource, definitionBuilders } from "../../src/jsonapi/define.ts";
+import { defineResource, type MountedResource, definitionBuilders } from "../../src/jsonapi/define.ts";
 import { auditedAttributes, writeIncluded, writeResource } from "../../src/jsonapi/document.ts";
 import { parseBody } from "../../src/jsonapi/input.ts";
 import { pagination } from "../../src/jsonapi/pagination.ts";
@@ -299,7 +299,7 @@ describe("queries", () => {
 
 describe("verification at start", () => {
   const verify = (changes: object, handlers: object = { showParcel: async () => {} }) =>
-    verifyResources([{ definition: { ...parcels, ...changes }, handlers } as Resource<unknown>], ["owners"]);
+    verifyResources([{ definition: { ...parcels, ...changes }, handlers } as MountedResource<unknown>], ["owners"]);
 
   it("passes what fits together", () => {
     expect(() => verify({})).not.toThrow();

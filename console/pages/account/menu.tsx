@@ -4,14 +4,14 @@ import { IconUser } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import { asking, account } from "../../api/queries.ts";
+import { apiQuery, account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useGo, prefix } from "../../ui/link.tsx";
 
 export function AccountMenu() {
   const me = useQuery(account());
   const [opened, setOpened] = useState(false);
-  const sessions = useQuery({ ...asking("GET /sessions", {}), enabled: opened });
+  const sessions = useQuery({ ...apiQuery("GET /sessions", {}), enabled: opened });
   const current = sessions.data?.data.find((session) => session.attributes.current);
   const go = useGo();
   const signOut = useAction("DELETE /sessions/{session_id}", { done: "Signed out.", after: leave });

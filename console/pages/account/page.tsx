@@ -3,8 +3,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page, Section } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../components/states.tsx";
-import { MakeToken } from "../tokens/make-token.tsx";
+import { QueryContent, Empty } from "../../components/states.tsx";
+import { CreateToken } from "../tokens/create-token.tsx";
 import { TokensTable } from "../tokens/table.tsx";
 import { tokensOfUser, sessions as sessionsQuery } from "../../api/detail-queries.ts";
 import { Badge, Group, Box, PasswordInput, TextInput } from "@mantine/core";
@@ -22,7 +22,7 @@ export default function AccountPage() {
   const me = useQuery(account());
   return (
     <Page title="Account" crumbs={[{ label: "Organizations", to: paths.home() }]}>
-      <Asked query={me}>
+      <QueryContent query={me}>
         {({ data, etag }) => (
           <>
             <Profile key={etag} user={data} />
@@ -31,7 +31,7 @@ export default function AccountPage() {
             <Password />
           </>
         )}
-      </Asked>
+      </QueryContent>
     </Page>
   );
 }
@@ -43,7 +43,7 @@ function Tokens({ userId, name }: { readonly userId: string; readonly name: stri
       title="Tokens"
       about="Your tokens can do everything that you can. For automation, use a team token instead."
       actions={
-        <MakeToken
+        <CreateToken
           operation="POST /users/{user_id}/authentication-tokens"
           path={{ user_id: userId }}
           verb="Create token"
@@ -51,7 +51,7 @@ function Tokens({ userId, name }: { readonly userId: string; readonly name: stri
         />
       }
     >
-      <Asked query={tokens}>
+      <QueryContent query={tokens}>
         {({ data }) =>
           data.length === 0 ? (
             <Empty title="No tokens yet">Create one for Terraform, OpenTofu or a script that calls the API.</Empty>
@@ -59,7 +59,7 @@ function Tokens({ userId, name }: { readonly userId: string; readonly name: stri
             <TokensTable label="Your tokens" tokens={data} />
           )
         }
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }
@@ -83,7 +83,7 @@ export function Sessions() {
         </DangerButton>
       }
     >
-      <Asked query={sessions}>
+      <QueryContent query={sessions}>
         {({ data }) => (
           <Table
             label="Your sessions"
@@ -128,7 +128,7 @@ export function Sessions() {
             ]}
           />
         )}
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { Section } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, Empty, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
 import { TokensTable, type Token } from "../tokens/table.tsx";
@@ -22,7 +22,7 @@ interface PoolAgentsProps {
 export function PoolAgents({ query, canUpdate }: PoolAgentsProps) {
   return (
     <Section title="Agents" about="Updates live.">
-      <Asked query={query} loading={<LoadingRows rows={4} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={4} />}>
         {({ data }) =>
           data.length === 0 ? (
             <Empty title="No agents yet">
@@ -51,7 +51,7 @@ export function PoolAgents({ query, canUpdate }: PoolAgentsProps) {
             />
           )
         }
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }
@@ -89,11 +89,11 @@ export function PoolTokens({ query, children }: PoolTokensProps) {
       about="Agents register in this pool with a token. It gives no other access."
       actions={children}
     >
-      <Asked query={query} loading={<LoadingRows rows={2} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={2} />}>
         {({ data }) =>
           data.length === 0 ? <Empty title="No tokens yet" /> : <TokensTable label="Tokens" tokens={data} />
         }
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }

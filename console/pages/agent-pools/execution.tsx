@@ -1,8 +1,8 @@
 /** The default execution mode, and its agent pool, of an organization or a project. */
 import { Select, type SelectProps } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { askingWhole } from "../../api/queries.ts";
-import type { Draft } from "../../components/forms.tsx";
+import { completeListQuery } from "../../api/queries.ts";
+import type { FormDraft } from "../../components/forms.tsx";
 
 interface PoolSelectProps extends Pick<SelectProps, "description" | "disabled" | "error" | "value" | "onChange"> {
   readonly organization: string;
@@ -10,7 +10,9 @@ interface PoolSelectProps extends Pick<SelectProps, "description" | "disabled" |
 
 export function PoolSelect({ organization, ...field }: PoolSelectProps) {
   const pools = useQuery(
-    askingWhole("GET /organizations/{organization_name}/agent-pools", { path: { organization_name: organization } }),
+    completeListQuery("GET /organizations/{organization_name}/agent-pools", {
+      path: { organization_name: organization },
+    }),
   );
   return (
     <Select
@@ -29,7 +31,7 @@ const modes = [
 ];
 
 interface DefaultExecutionProps {
-  readonly draft: Draft<any>;
+  readonly draft: FormDraft<any>;
   readonly organization: string;
   readonly label: string;
   readonly description: string;

@@ -2,18 +2,18 @@
 import { TextInput, Radio, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { askingWhole, useRights } from "../../api/queries.ts";
+import { completeListQuery, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useDraft } from "../../components/forms.tsx";
-import { End, SettingsForm } from "../../components/settings.tsx";
+import { DeleteSection, SettingsForm } from "../../components/settings.tsx";
 import { Page, Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/states.tsx";
-import { MakeToken } from "../tokens/make-token.tsx";
+import { QueryContent } from "../../components/states.tsx";
+import { CreateToken } from "../tokens/create-token.tsx";
 import { liveMs, PoolAgents, PoolTokens } from "./agents.tsx";
 import { agents, agentPool } from "../../api/detail-queries.ts";
 import { useAction } from "../../api/actions.ts";
-import { includedIn, type Answer } from "../../api/client.ts";
-import { ChosenThings } from "../../components/pickers.tsx";
+import { includedIn, type OperationResponse } from "../../api/client.ts";
+import { SelectedItems } from "../../components/pickers.tsx";
 
 export default function AgentPoolPage() {
   const { organization, pool: id } = useParams({ from: "/inside/$organization/agent-pools/$pool" });
@@ -28,7 +28,7 @@ export default function AgentPoolPage() {
         { label: "Agent pools", to: paths.agentPools(organization) },
       ]}
     >
-      <Asked query={query}>
+      <QueryContent query={query}>
         {(answer) => (
           <>
             <Agents poolId={id} canUpdate={canUpdate} />
@@ -37,7 +37,7 @@ export default function AgentPoolPage() {
             {canUpdate && <Settings key={id} organization={organization} answer={answer} />}
           </>
         )}
-      </Asked>
+      </QueryContent>
     </Page>
   );
 }
@@ -52,11 +52,11 @@ function Agents({ poolId, canUpdate }: { readonly poolId: string; readonly canUp
 
 function Tokens({ pool }: { readonly pool: PoolAnswer["data"] }) {
   const query = useQuery(
-    askingWhole("GET /agent-pools/{agent_pool_id}/authentication-tokens", { path: { agent_pool_id: pool.id } }),
+    completeListQuery("GET /agent-pools/{agent_pool_id}/authentication-tokens", { path: { agent_pool_id: pool.id } }),
   );
   return (
     <PoolTokens query={query}>
-      <MakeToken
+      <CreateToken
         operation="POST /agent-pools/{agent_pool_id}/authentication-tokens"
         path={{ agent_pool_id: pool.id }}
         verb="Create token"
@@ -87,7 +87,7 @@ function Settings({ organization, answer: { data: pool, etag } }: { organization
       >
         <TextInput label="Name" {...draft.getInputProps("name")} />
       </SettingsForm>
-      <End
+      <DeleteSection
         one="agent pool"
         name={name}
         operation="DELETE /agent-pools/{agent_pool_id}"
@@ -95,12 +95,12 @@ function Settings({ organization, answer: { data: pool, etag } }: { organization
         to={paths.agentPools(organization)}
       >
         This revokes all tokens of the pool, and its agents can no longer connect. You can't undo this.
-      </End>
+      </DeleteSection>
     </>
   );
 }
 
-export type PoolAnswer = Answer<"GET /agent-pools/{agent_pool_id}">;
+export type PoolAnswer = OperationResponse<"GET /agent-pools/{agent_pool_id}">;
 
 interface ServesProps {
   readonly organization: string;
@@ -147,7 +147,7 @@ export function Serves({ organization, answer, canUpdate }: ServesProps) {
             <Text fz="sm" c="dimmed">
               {label}
             </Text>
-            <ChosenThings
+            <SelectedItems
               organization={organization}
               kind={kind}
               label={label}

@@ -1,7 +1,7 @@
 /** One form to create or edit an audit webhook. The server tests a URL before it is enabled. */
 import { Checkbox, Stack, Switch, TagsInput, TextInput } from "@mantine/core";
-import { changesIn, useDraft, type Draft, MakeOrSave } from "../../components/forms.tsx";
-import { SigningToken } from "../../deliveries/told.tsx";
+import { changesIn, useDraft, type FormDraft, CreateOrUpdateForm } from "../../components/forms.tsx";
+import { SigningToken } from "../../deliveries/targets.tsx";
 import type { Resource } from "../../api/client.ts";
 import { auditActions } from "../../api/schema.gen.ts";
 
@@ -11,7 +11,7 @@ interface WebhookFormProps {
   readonly onClose: () => void;
 }
 
-interface Values {
+interface AuditWebhookValues {
   readonly name: string;
   readonly url: string;
   readonly token: string;
@@ -22,7 +22,7 @@ interface Values {
 
 export function WebhookForm({ organization, known, onClose }: WebhookFormProps) {
   const attributes = known?.attributes;
-  const draft = useDraft<Values>({
+  const draft = useDraft<AuditWebhookValues>({
     name: attributes?.name ?? "",
     url: attributes?.url ?? "",
     token: "",
@@ -31,7 +31,7 @@ export function WebhookForm({ organization, known, onClose }: WebhookFormProps) 
     enabled: attributes?.enabled ?? true,
   });
   return (
-    <MakeOrSave
+    <CreateOrUpdateForm
       draft={draft}
       noun="webhook"
       onClose={onClose}
@@ -56,11 +56,11 @@ export function WebhookForm({ organization, known, onClose }: WebhookFormProps) 
       }
     >
       <Fields draft={draft} isKnown={known !== undefined} />
-    </MakeOrSave>
+    </CreateOrUpdateForm>
   );
 }
 
-function Fields({ draft, isKnown }: { readonly draft: Draft<Values>; readonly isKnown: boolean }) {
+function Fields({ draft, isKnown }: { readonly draft: FormDraft<AuditWebhookValues>; readonly isKnown: boolean }) {
   const { events } = draft.values;
   const others = othersOf(events);
   const chosen = events.filter((event) => !others.includes(event));

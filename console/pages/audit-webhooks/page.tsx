@@ -6,8 +6,8 @@ import { useState } from "react";
 import { useRights } from "../../api/queries.ts";
 import { Empty } from "../../components/states.tsx";
 import { AuditFrame } from "../audit/frame.tsx";
-import { ToldList } from "../../deliveries/list.tsx";
-import { hostOf } from "../../deliveries/told.tsx";
+import { DeliveryTargetList } from "../../deliveries/list.tsx";
+import { hostOf } from "../../deliveries/targets.tsx";
 import { WebhookForm, wordsOf, type Webhook } from "./form.tsx";
 import { auditWebhooks } from "../../api/list-queries.ts";
 
@@ -21,7 +21,7 @@ export default function AuditWebhooksPage() {
       about="Send changes to your own systems as they happen: access changes, long-held locks, or everything."
       actions={may && <Button onClick={() => setEdited("new")}>New webhook</Button>}
     >
-      <ToldList
+      <DeliveryTargetList
         by="audit-webhooks"
         label="Audit webhooks"
         query={query}

@@ -6,11 +6,11 @@ import {
   listOf,
   quoted,
   until,
-  type Part,
+  type SentenceText,
   type Sentence,
 } from "./event-parts.ts";
 
-function grantOf(event: EventParts): { team: Part; target: Part; level: string } {
+function grantOf(event: EventParts): { team: SentenceText; target: SentenceText; level: string } {
   const { team, project, workspace } = event.facts;
   return { team: event.thing(team), target: event.thing(project ?? workspace), level: levelOf(event.facts) };
 }
@@ -65,19 +65,20 @@ const expired: Sentence = (event) => {
   return ["removed expired access of ", team, `: ${level} on `, target];
 };
 
-interface Member {
+interface EndedMembership {
   readonly membership: string;
   readonly username: string | null;
   readonly "expires-at"?: string | null;
 }
 
-const membersIn = (event: EventParts): Member[] => event.facts["members"] ?? [];
-const nameOf = (event: EventParts, { username, membership }: Member): Part =>
+const membersIn = (event: EventParts): EndedMembership[] => event.facts["members"] ?? [];
+const nameOf = (event: EventParts, { username, membership }: EndedMembership): SentenceText =>
   username === null ? event.thing(membership) : { name: username };
-const membersOf = (event: EventParts): Part[] => listOf(membersIn(event).map((member) => nameOf(event, member)));
+const membersOf = (event: EventParts): SentenceText[] =>
+  listOf(membersIn(event).map((member) => nameOf(event, member)));
 
 /** "bo and kim to on-call until 19:00"; "bo until 19:00 and kim until 22:00 to on-call" if the expiries differ. */
-function withEnds(event: EventParts, joint: string, ended: typeof until): Part[] {
+function withEnds(event: EventParts, joint: string, ended: typeof until): SentenceText[] {
   const members = membersIn(event);
   const ends = new Set(members.map((member) => member["expires-at"] ?? null));
   if (ends.size === 1) return [...membersOf(event), joint, event.subject, ended([...ends][0])];
@@ -92,7 +93,7 @@ const deletedTeam: Sentence = (event) => {
     `${access} on `,
     event.thing(project ?? workspace),
   ]);
-  const seats: Part[][] =
+  const seats: SentenceText[][] =
     members.length > 0 ? [[members.length === 1 ? "member " : "members ", ...membersOf(event)]] : [];
   const all = [...(held.length > 0 ? [listOf(held)] : []), ...seats];
   return ["deleted team ", event.subject, ...(all.length > 0 ? [", which had ", ...listOf(all)] : [])];

@@ -1,9 +1,9 @@
 /** The parts of an event that its sentence is built from: subject, related resources and attributes. */
-import { changesOf, kindOf, pageOf, timeOf, type Event, type Thing } from "./words.ts";
+import { changesOf, kindOf, pageOf, timeOf, type Event, type RelatedResource } from "./words.ts";
 
-export type Part = string | { readonly name: string; readonly to?: string | undefined };
+export type SentenceText = string | { readonly name: string; readonly to?: string | undefined };
 
-export type Sentence = (event: EventParts) => readonly Part[];
+export type Sentence = (event: EventParts) => readonly SentenceText[];
 
 export type Facts = Readonly<Record<string, any>>;
 
@@ -49,16 +49,16 @@ export class EventParts {
     this.facts = after ?? before ?? {};
   }
 
-  thing(id: string | null | undefined): Part {
+  thing(id: string | null | undefined): SentenceText {
     const found = this.#event.attributes.related.find((each) => each.id === id);
     return found === undefined ? { name: id ?? "–" } : this.#linked(found);
   }
 
-  things(ids: readonly string[] | undefined): Part[] {
+  things(ids: readonly string[] | undefined): SentenceText[] {
     return listOf((ids ?? []).map((id) => this.thing(id)));
   }
 
-  get subject(): Part {
+  get subject(): SentenceText {
     const { "subject-id": id, "subject-name": fullName } = this.#event.attributes;
     if (fullName === null) return { name: id };
     // A run is named by its message, which may be a whole commit message.
@@ -67,12 +67,12 @@ export class EventParts {
     return this.#linked({ type: this.type, id, name, deleted: isGone || this.verb === "delete" });
   }
 
-  #linked(thing: Thing): Part {
+  #linked(thing: RelatedResource): SentenceText {
     return thing.deleted ? { name: thing.name } : { name: thing.name, to: pageOf(this.#organization, thing) };
   }
 
   /** "variable region", "run Open the peering"; "the plan of run …" for resources without a name. */
-  get named(): Part[] {
+  get named(): SentenceText[] {
     const { serial } = this.facts;
     if (this.type === "state-versions" && serial !== undefined) return [`${this.kind} `, { name: String(serial) }];
     const isNamed = this.#event.attributes["subject-name"] !== null;
@@ -87,24 +87,24 @@ export class EventParts {
     return kindOf(this.type);
   }
 
-  get owner(): Part | undefined {
+  get owner(): SentenceText | undefined {
     return this.#first(ownerTypes[this.type] ?? []);
   }
 
   /** " in billing-eu", or " for on-call" if the owner is a team. */
-  in(preposition?: string): Part[] {
+  in(preposition?: string): SentenceText[] {
     const owner = this.#firstOf(ownerTypes[this.type] ?? []);
     if (owner === undefined) return [];
     return [` ${preposition ?? (owner.type === "teams" ? "for" : "in")} `, this.#linked(owner)];
   }
 
-  #firstOf(types: readonly string[]): Thing | undefined {
+  #firstOf(types: readonly string[]): RelatedResource | undefined {
     return this.#event.attributes.related.find(
       ({ id, type }) => id !== this.#event.attributes["subject-id"] && types.includes(type),
     );
   }
 
-  #first(types: readonly string[]): Part | undefined {
+  #first(types: readonly string[]): SentenceText | undefined {
     const found = this.#firstOf(types);
     return found && this.#linked({ ...found, name: found.name.split("\n", 1)[0]! });
   }
@@ -117,14 +117,17 @@ export class EventParts {
 const shownMax = 3;
 
 /** "a, b and 4 more"; each is one part, or some. */
-export function listOf(parts: readonly (Part | readonly Part[])[]): Part[] {
+export function listOf(parts: readonly (SentenceText | readonly SentenceText[])[]): SentenceText[] {
   const shown = parts.slice(0, parts.length === shownMax + 1 ? parts.length : shownMax);
   const more = parts.length - shown.length;
-  const ends: Part[] = more > 0 ? [` and ${more} more`] : [];
+  const ends: SentenceText[] = more > 0 ? [` and ${more} more`] : [];
   return [
     ...shown.flatMap((part, at) => {
       const joint = more === 0 && at === shown.length - 1 ? " and " : ", ";
-      return [...(at === 0 ? [] : [joint]), ...(Array.isArray(part) ? (part as readonly Part[]) : [part as Part])];
+      return [
+        ...(at === 0 ? [] : [joint]),
+        ...(Array.isArray(part) ? (part as readonly SentenceText[]) : [part as SentenceText]),
+      ];
     }),
     ...ends,
   ];

@@ -4,9 +4,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState, type ReactNode } from "react";
 import { includedIn } from "../../api/client.ts";
 import { auditActions } from "../../api/schema.gen.ts";
-import { askingWhole } from "../../api/queries.ts";
-import type { Search } from "../../paths.ts";
-import { inDays, instantOf, MomentInput } from "../../ui/expiry-input.tsx";
+import { completeListQuery } from "../../api/queries.ts";
+import type { SearchParameters } from "../../paths.ts";
+import { inDays, instantOf, InstantInput } from "../../ui/expiry-input.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";
 import classes from "./timeline.module.css";
 import { kindOf } from "./words.ts";
@@ -21,7 +21,7 @@ const rangeLabels = [
 ];
 const kinds = [...new Set(auditActions.map((action) => action.slice(0, action.indexOf("."))))];
 
-export const noFilters: Search = {
+export const noFilters: SearchParameters = {
   actor: undefined,
   action: undefined,
   kind: undefined,
@@ -32,15 +32,15 @@ export const noFilters: Search = {
 };
 
 /** An address with times but no range is a custom range. */
-const rangeOf = ({ range, since, until }: Search): string => range ?? (since || until ? "custom" : "");
+const rangeOf = ({ range, since, until }: SearchParameters): string => range ?? (since || until ? "custom" : "");
 
-export interface Subject {
+export interface AuditSubject {
   readonly type: string;
   readonly id: string;
 }
 
 /** The filters as parameters of the API. A quick range keeps its start, so that pages stay consistent. */
-export function useFilters(search: Search, subject?: Subject): Record<string, string> {
+export function useFilters(search: SearchParameters, subject?: AuditSubject): Record<string, string> {
   const range = rangeOf(search);
   const begin = useMemo(() => {
     const days = ranges[range];
@@ -58,17 +58,17 @@ export function useFilters(search: Search, subject?: Subject): Record<string, st
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => !!entry[1]));
 }
 
-interface FiltersProps {
+interface AuditFiltersProps {
   readonly organization: string;
-  readonly search: Search;
-  readonly set: (changes: Search) => void;
+  readonly search: SearchParameters;
+  readonly set: (changes: SearchParameters) => void;
   /** True in the log of one resource, which can't be filtered by resource. */
   readonly isOfOne: boolean;
   readonly known: ReadonlyMap<string, string>;
   readonly actions: ReactNode;
 }
 
-export function Filters({ organization, search, set, isOfOne, known, actions }: FiltersProps) {
+export function Filters({ organization, search, set, isOfOne, known, actions }: AuditFiltersProps) {
   const range = rangeOf(search);
   const own = auditActions.filter((action) => !search["kind"] || action.startsWith(`${search["kind"]}.`));
   return (
@@ -131,16 +131,16 @@ export function Filters({ organization, search, set, isOfOne, known, actions }: 
 }
 
 /** The address has instants, so that a shared link means the same range in every time zone. */
-function CustomRange({ search, set }: Pick<FiltersProps, "search" | "set">) {
+function CustomRange({ search, set }: Pick<AuditFiltersProps, "search" | "set">) {
   return (
     <div className={classes["fields"]}>
-      <MomentInput label="From" value={search["since"] ?? ""} onChange={(since) => set({ range: "custom", since })} />
-      <MomentInput label="To" value={search["until"] ?? ""} onChange={(until) => set({ range: "custom", until })} />
+      <InstantInput label="From" value={search["since"] ?? ""} onChange={(since) => set({ range: "custom", since })} />
+      <InstantInput label="To" value={search["until"] ?? ""} onChange={(until) => set({ range: "custom", until })} />
     </div>
   );
 }
 
-interface ActorSelectProps extends Pick<FiltersProps, "organization" | "known" | "set"> {
+interface ActorSelectProps extends Pick<AuditFiltersProps, "organization" | "known" | "set"> {
   readonly value: string | undefined;
 }
 
@@ -167,13 +167,16 @@ function ActorSelect({ organization, known, value, set }: ActorSelectProps) {
 function useActors(organization: string, enabled: boolean): Map<string, string> {
   const path = { organization_name: organization };
   const people = useQuery({
-    ...askingWhole("GET /organizations/{organization_name}/organization-memberships", {
+    ...completeListQuery("GET /organizations/{organization_name}/organization-memberships", {
       path,
       query: { include: "user", "filter[status]": "active" },
     }),
     enabled,
   }).data;
-  const teams = useQuery({ ...askingWhole("GET /organizations/{organization_name}/teams", { path }), enabled }).data;
+  const teams = useQuery({
+    ...completeListQuery("GET /organizations/{organization_name}/teams", { path }),
+    enabled,
+  }).data;
   const all = new Map<string, string>([["operator", "System"]]);
   for (const { relationships } of people?.data ?? []) {
     const user = includedIn(people, "users", relationships.user?.data?.id);

@@ -1,9 +1,19 @@
 /** The sentence of an event: what its actor did, with the names of the resources. */
-import { EventParts, expires, type Facts, listOf, quoted, until, type Part, type Sentence } from "./event-parts.ts";
+import {
+  EventParts,
+  expires,
+  type Facts,
+  listOf,
+  quoted,
+  until,
+  type SentenceText,
+  type Sentence,
+} from "./event-parts.ts";
 import { accessSentences, deletedProject, memberSentences } from "./access-sentences.ts";
 import { type Event, spanOf } from "./words.ts";
 
-const tagsOf = ({ facts }: EventParts): Part[] => listOf((facts["tags"] ?? []).map((name: string) => ({ name })));
+const tagsOf = ({ facts }: EventParts): SentenceText[] =>
+  listOf((facts["tags"] ?? []).map((name: string) => ({ name })));
 
 const boundTags: Sentence = ({ before, after, subject }) => {
   const [old, now]: Facts[] = [before["tag-bindings"] ?? {}, after["tag-bindings"] ?? {}];
@@ -21,7 +31,7 @@ const moved: Sentence = (event) => {
     (event.before["workspaces"] ?? []).map(({ project }: { project: string }) => project),
   );
   const [from] = sources;
-  const origin: Part[] = sources.size === 1 ? [" from ", event.thing(from)] : [];
+  const origin: SentenceText[] = sources.size === 1 ? [" from ", event.thing(from)] : [];
   return ["moved ", ...listOf(workspaces.map(({ name }) => ({ name }))), ...origin, " to ", event.subject];
 };
 
@@ -37,8 +47,9 @@ const linked =
 const consumers: Sentence = (event) => {
   const added: string[] = event.after["remote-state-consumers"] ?? [];
   const removed: string[] = event.before["remote-state-consumers"] ?? [];
-  const allowed: Part[] = added.length > 0 ? ["allowed ", ...event.things(added), " to read the state of "] : [];
-  const stopped: Part[] =
+  const allowed: SentenceText[] =
+    added.length > 0 ? ["allowed ", ...event.things(added), " to read the state of "] : [];
+  const stopped: SentenceText[] =
     removed.length > 0 ? ["stopped ", ...event.things(removed), " from reading the state of "] : [];
   return [
     ...allowed,
@@ -105,9 +116,10 @@ const stateSentences: Record<string, Sentence> = {
   delete: (event) => ["deleted state version ", { name: String(event.before["serial"] ?? "") }, ...event.in("of")],
 };
 
-const holderOf = (event: EventParts): Part[] =>
+const holderOf = (event: EventParts): SentenceText[] =>
   event.facts["holder"] ? [" of ", event.thing(event.facts["holder"])] : [];
-const token = (event: EventParts): Part[] => (event.facts["description"] ? [`token `, event.subject] : ["the token"]);
+const token = (event: EventParts): SentenceText[] =>
+  event.facts["description"] ? [`token `, event.subject] : ["the token"];
 
 const membershipSentences: Record<string, Sentence> = {
   create: (event) => [event.after["status"] === "invited" ? "invited " : "added ", event.subject],
@@ -117,7 +129,7 @@ const membershipSentences: Record<string, Sentence> = {
   "end-invitation": ({ subject }) => ["revoked the invitation link of ", subject],
 };
 
-const ofOwner = (event: EventParts): Part[] =>
+const ofOwner = (event: EventParts): SentenceText[] =>
   event.owner === undefined ? [" of the organization"] : [" of ", event.owner];
 
 const retention: Sentence = (event) => {
@@ -225,7 +237,7 @@ const verbs: Readonly<Record<string, string>> = {
 };
 
 /** What the actor did: "granted on-call write on Payments until 19:00". */
-export function sentenceOf(organization: string, event: Event): readonly Part[] {
+export function sentenceOf(organization: string, event: Event): readonly SentenceText[] {
   const parts = new EventParts(organization, event);
   const sentence = sentences[event.attributes.action];
   if (sentence !== undefined) return sentence(parts).filter((part) => part !== "");
@@ -234,5 +246,5 @@ export function sentenceOf(organization: string, event: Event): readonly Part[] 
   return [`${verb} `, ...parts.named, ...parts.in(), changed].filter((part) => part !== "");
 }
 
-export const plainOf = (parts: readonly Part[]): string =>
+export const plainOf = (parts: readonly SentenceText[]): string =>
   parts.map((part) => (typeof part === "string" ? part : part.name)).join("");

@@ -6,9 +6,9 @@ import { Link } from "../../ui/link.tsx";
 import { capitalized, Identifier } from "../../ui/text.tsx";
 import { Facts } from "../../ui/page.tsx";
 import classes from "./timeline.module.css";
-import type { Part } from "./event-parts.ts";
+import type { SentenceText } from "./event-parts.ts";
 import { plainOf, sentenceOf } from "./sentences.ts";
-import { actorOf, changesOf, kindOf, type Change, type Event } from "./words.ts";
+import { actorOf, changesOf, kindOf, type AttributeDiff, type Event } from "./words.ts";
 
 const day = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -47,13 +47,13 @@ export function Timeline({ organization, events, hasMore, isLoading, onMore, onA
   );
 }
 
-interface LineProps {
+interface TimelineEntryProps {
   readonly organization: string;
   readonly event: Event;
   readonly onActor: (id: string) => void;
 }
 
-function Line({ organization, event, onActor }: LineProps) {
+function Line({ organization, event, onActor }: TimelineEntryProps) {
   const [isOpen, { toggle }] = useDisclosure();
   const { "created-at": at, "actor-id": actorId } = event.attributes;
   const sentence = sentenceOf(organization, event);
@@ -87,7 +87,7 @@ function Line({ organization, event, onActor }: LineProps) {
   );
 }
 
-function SentencePart({ part }: { readonly part: Part }) {
+function SentencePart({ part }: { readonly part: SentenceText }) {
   if (typeof part === "string") return part;
   return part.to ? (
     <Link to={part.to} fw={600}>
@@ -148,7 +148,7 @@ function Row({
   isNew,
   isGone,
 }: {
-  readonly change: Change;
+  readonly change: AttributeDiff;
   readonly isNew: boolean;
   readonly isGone: boolean;
 }) {

@@ -62,9 +62,9 @@ const countOf = (count: number, noun: string): string => `${count} ${noun}${coun
 export const spanOf = (ms: number): string =>
   ms < dayMs ? countOf(Math.round(ms / 60_000), "minute") : countOf(Math.round(ms / dayMs), "day");
 
-export type Thing = Resources["audit-events"]["attributes"]["related"][number];
+export type RelatedResource = Resources["audit-events"]["attributes"]["related"][number];
 
-export function pageOf(organization: string, { type, id, name }: Thing): string | undefined {
+export function pageOf(organization: string, { type, id, name }: RelatedResource): string | undefined {
   const pages: Record<string, string | undefined> = {
     workspaces: paths.workspace(organization, name),
     projects: paths.project(organization, id),
@@ -75,7 +75,7 @@ export function pageOf(organization: string, { type, id, name }: Thing): string 
   return pages[type];
 }
 
-export interface Change {
+export interface AttributeDiff {
   readonly name: string;
   readonly before: string | undefined;
   readonly after: string | undefined;
@@ -85,7 +85,7 @@ const textOf = (value: unknown): string | undefined =>
   value === undefined || value === null ? undefined : typeof value === "string" ? value : JSON.stringify(value);
 
 /** The changed attributes; of a created or deleted resource, all of them. Ids are shown with their names. */
-export function changesOf({ attributes: { before, after, related } }: Event): Change[] {
+export function changesOf({ attributes: { before, after, related } }: Event): AttributeDiff[] {
   const [old, now] = [before, after] as (Record<string, unknown> | null)[];
   const byId = new Map(related.map((thing) => [thing.id, thing.name]));
   const named = (value: unknown) => {

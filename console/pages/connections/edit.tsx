@@ -3,18 +3,18 @@ import { Button, Checkbox, PasswordInput, Stack, TextInput, Text } from "@mantin
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import { includedIn, type Answer } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
-import { ChosenThings } from "../../components/pickers.tsx";
+import { includedIn, type OperationResponse } from "../../api/client.ts";
+import { apiQuery } from "../../api/queries.ts";
+import { SelectedItems } from "../../components/pickers.tsx";
 import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
-import { Asked, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, LoadingRows } from "../../components/states.tsx";
 import { PrivateKeyInput } from "../../ui/inputs.tsx";
 
 const clientQuery = (id: string) =>
-  asking("GET /oauth-clients/{oauth_client_id}", { path: { oauth_client_id: id }, query: { include: "projects" } });
-type ClientAnswer = Answer<"GET /oauth-clients/{oauth_client_id}">;
+  apiQuery("GET /oauth-clients/{oauth_client_id}", { path: { oauth_client_id: id }, query: { include: "projects" } });
+type ClientAnswer = OperationResponse<"GET /oauth-clients/{oauth_client_id}">;
 
 interface EditProps {
   readonly organization: string;
@@ -25,7 +25,7 @@ interface EditProps {
 export function EditConnection({ organization, id, onClose }: EditProps) {
   const query = useQuery(clientQuery(id));
   return (
-    <Asked query={query} loading={<LoadingRows rows={4} height={48} />}>
+    <QueryContent query={query} loading={<LoadingRows rows={4} height={48} />}>
       {(answer) => (
         <Stack gap={0}>
           <Settings key={id} answer={answer} onClose={onClose} />
@@ -36,7 +36,7 @@ export function EditConnection({ organization, id, onClose }: EditProps) {
           ))}
         </Stack>
       )}
-    </Asked>
+    </QueryContent>
   );
 }
 
@@ -102,7 +102,7 @@ function Scope({ organization, answer }: { readonly organization: string; readon
         onChange={() => send({ attributes: { "organization-scoped": !isForAll } })}
       />
       {!isForAll && (
-        <ChosenThings
+        <SelectedItems
           organization={organization}
           kind="projects"
           label="Allowed projects"
@@ -145,7 +145,7 @@ function WebhookSecret({ id }: { readonly id: string }) {
 
 export function CloningKey({ tokenId }: { readonly tokenId: string }) {
   const path = { oauth_token_id: tokenId };
-  const query = useQuery(asking("GET /oauth-tokens/{oauth_token_id}", { path }));
+  const query = useQuery(apiQuery("GET /oauth-tokens/{oauth_token_id}", { path }));
   const draft = useDraft({ "ssh-key": "" });
   const remove = useAction("PATCH /oauth-tokens/{oauth_token_id}", { done: "Removed SSH key." });
   const bodyOf = (key: string | null) => ({
@@ -157,7 +157,7 @@ export function CloningKey({ tokenId }: { readonly tokenId: string }) {
       title="SSH key"
       about="Bitbucket Data Center and Azure DevOps serve code over SSH when a key is set. All providers use it for submodules over SSH."
     >
-      <Asked query={query} loading={<LoadingRows rows={1} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={1} />}>
         {({ data }) =>
           data.attributes["has-ssh-key"] ? (
             <>
@@ -185,7 +185,7 @@ export function CloningKey({ tokenId }: { readonly tokenId: string }) {
             </OperationForm>
           )
         }
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }

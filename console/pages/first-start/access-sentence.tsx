@@ -2,7 +2,7 @@
 import { Anchor, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
+import { pagedQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { prefix } from "../../ui/link.tsx";
 import { counted, listed } from "../../ui/text.tsx";
@@ -35,7 +35,7 @@ interface AccessSentenceProps {
 
 export function AccessSentence({ organization, project }: AccessSentenceProps) {
   const query = useQuery(
-    askingOn("GET /projects/{project_id}/team-access", {
+    pagedQuery("GET /projects/{project_id}/team-access", {
       path: { project_id: project.id },
       query: { "page[size]": 20 },
     }),

@@ -1,6 +1,6 @@
 /** Builds the `cloud` block and CLI configuration for the address at which this page was opened. */
 
-export interface Place {
+export interface CloudBlockValues {
   readonly origin: string;
   readonly organization: string;
   readonly workspace: string;
@@ -9,11 +9,11 @@ export interface Place {
 /** The CLI discovers hosts only over HTTPS, so a server without TLS is configured under a made-up name. */
 export const nameOverHttp = "cadastre.internal";
 
-export const isOverHttps = ({ origin }: Pick<Place, "origin">): boolean => origin.startsWith("https:");
-export const hostnameOf = (values: Pick<Place, "origin">): string =>
+export const isOverHttps = ({ origin }: Pick<CloudBlockValues, "origin">): boolean => origin.startsWith("https:");
+export const hostnameOf = (values: Pick<CloudBlockValues, "origin">): string =>
   isOverHttps(values) ? new URL(values.origin).host : nameOverHttp;
 
-export const cloudBlock = (values: Place): string => `terraform {
+export const cloudBlock = (values: CloudBlockValues): string => `terraform {
   cloud {
     hostname     = "${hostnameOf(values)}"
     organization = "${values.organization}"
@@ -30,7 +30,7 @@ export const firstResource = `resource "terraform_data" "first" {
 const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
 
 /** The CLI configuration file: the token and, over HTTP, also the service URLs. */
-export function cliConfiguration(values: Place, token: string): string {
+export function cliConfiguration(values: CloudBlockValues, token: string): string {
   const credentials = `credentials "${hostnameOf(values)}" {\n  token = "${token}"\n}`;
   if (isOverHttps(values)) return credentials;
   const lines = services.map((name) => `    ${`"${name}"`.padEnd(10)} = "${values.origin}/api/v2/"`);

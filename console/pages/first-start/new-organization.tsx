@@ -7,14 +7,14 @@ import { EmailInput } from "../../ui/inputs.tsx";
 import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../components/states.tsx";
+import { QueryContent, Empty } from "../../components/states.tsx";
 import { Steps } from "./steps.tsx";
 
 export default function NewOrganizationPage() {
   const me = useQuery(account());
   return (
     <Page title="New organization" crumbs={[{ label: "Organizations", to: paths.home() }]}>
-      <Asked query={me}>
+      <QueryContent query={me}>
         {({ data: { attributes } }) =>
           attributes.permissions["can-create-organizations"] ? (
             <Box maw="34rem">
@@ -27,7 +27,7 @@ export default function NewOrganizationPage() {
             </Empty>
           )
         }
-      </Asked>
+      </QueryContent>
     </Page>
   );
 }

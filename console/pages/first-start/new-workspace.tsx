@@ -11,7 +11,7 @@ import { useAddress } from "../../ui/address.ts";
 import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, Empty, LoadingRows } from "../../components/states.tsx";
 import { AccessSentence } from "./access-sentence.tsx";
 import { Steps } from "./steps.tsx";
 import { projectsForWorkspaces } from "../../api/list-queries.ts";
@@ -106,7 +106,7 @@ function NewWorkspace({ organization }: { readonly organization: string }) {
   const projects = useQuery(projectsForWorkspaces(organization, {}));
   const { chosen, isChanging } = useChosenProject(organization, projects.data?.data[0]);
   return (
-    <Asked query={projects}>
+    <QueryContent query={projects}>
       {({ data }) =>
         data.length === 0 ? (
           <Empty title="You can't create workspaces yet">
@@ -119,7 +119,7 @@ function NewWorkspace({ organization }: { readonly organization: string }) {
           <LoadingRows />
         )
       }
-    </Asked>
+    </QueryContent>
   );
 }
 

@@ -45,7 +45,7 @@ export default function StartPage() {
         {search["first"] === "yes" && <Steps at={isThere ? 4 : 3} />}
         <Waiting isThere={isThere} resources={query.data?.data.attributes["resource-count"]} />
         <Section title="1. Create a token" about="Terraform and OpenTofu use it to sign in.">
-          <MakeToken organization={organization} workspace={workspace} token={token} onToken={setToken} />
+          <CreateFirstToken organization={organization} workspace={workspace} token={token} onToken={setToken} />
         </Section>
         <Section
           title="2. Configure the CLI"
@@ -101,14 +101,14 @@ function Waiting({ isThere, resources }: { readonly isThere: boolean; readonly r
   );
 }
 
-interface MakeTokenProps {
+interface FirstTokenProps {
   readonly organization: string;
   readonly workspace: string;
   readonly token: string | undefined;
   readonly onToken: (token: string) => void;
 }
 
-function MakeToken({ organization, workspace, token, onToken }: MakeTokenProps) {
+function CreateFirstToken({ organization, workspace, token, onToken }: FirstTokenProps) {
   const me = useQuery(account()).data?.data;
   const isTaken = useQuery(organizationQuery(organization)).data?.data.attributes["user-tokens-enabled"];
   const make = useAction("POST /users/{user_id}/authentication-tokens", {

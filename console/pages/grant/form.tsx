@@ -2,11 +2,18 @@
 import { Alert, Checkbox, Group, Input, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useId, useState } from "react";
-import { giving } from "../../access/changes.ts";
-import { attributesOf, type Chosen, choicesOn, chosenIn, levelsOn, lowest } from "../../access/columns.ts";
+import { grantChange } from "../../access/changes.ts";
+import {
+  attributesOf,
+  type ChosenPermissions,
+  choicesOn,
+  chosenPermissionsOf,
+  levelsOn,
+  lowest,
+} from "../../access/columns.ts";
 import { type FieldFaults, Preview } from "../../access/preview.tsx";
-import type { ThingKind } from "../../access/words.ts";
-import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
+import type { AccessTargetKind } from "../../access/words.ts";
+import { type Expiry, expiryFault, expiryInstant } from "../../ui/expiry.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
 
 export interface RecordDocument {
@@ -17,7 +24,7 @@ export interface RecordDocument {
 
 interface GrantFormProps {
   readonly organization: string;
-  readonly kind: ThingKind;
+  readonly kind: AccessTargetKind;
   readonly teamId: string;
   readonly targetId: string;
   readonly names: { readonly team: string; readonly target: string };
@@ -25,35 +32,35 @@ interface GrantFormProps {
   readonly after: () => void;
 }
 
-interface Draft {
+interface GrantDraft {
   readonly level: string;
-  readonly chosen: Chosen;
+  readonly chosen: ChosenPermissions;
   readonly expiry: Expiry;
   readonly reason: string;
 }
 
 const soonMs = 250;
 
-function draftOf(kind: ThingKind, record: RecordDocument | undefined): Draft {
+function draftOf(kind: AccessTargetKind, record: RecordDocument | undefined): GrantDraft {
   const given = record?.attributes;
   return {
     level: given?.access ?? "read",
-    chosen: given ? chosenIn(kind, given) : lowest(kind),
+    chosen: given ? chosenPermissionsOf(kind, given) : lowest(kind),
     expiry: given?.["expires-at"] ? { at: given["expires-at"] } : null,
     reason: given?.["reason"] ?? "",
   };
 }
 
 /** A relative expiry is counted from the time of this call. */
-const changeOf = ({ kind, targetId, teamId, record }: GrantFormProps, { level, chosen, expiry, reason }: Draft) =>
-  giving(
+const changeOf = ({ kind, targetId, teamId, record }: GrantFormProps, { level, chosen, expiry, reason }: GrantDraft) =>
+  grantChange(
     kind,
     targetId,
     teamId,
     {
       access: level,
       ...(level === "custom" && attributesOf(chosen)),
-      "expires-at": momentOf(expiry),
+      "expires-at": expiryInstant(expiry),
       reason: reason.trim() === "" ? null : reason.trim(),
     },
     record?.id,
@@ -68,7 +75,7 @@ export function GrantForm(props: GrantFormProps) {
   // Computed once for each draft: "in 1 hour" would differ on every render.
   if (asked.draft !== settled && expiryFault(settled.expiry) === undefined)
     setAsked({ draft: settled, change: changeOf(props, settled) });
-  const set = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes });
+  const set = (changes: Partial<GrantDraft>) => setDraft({ ...draft, ...changes });
   return (
     <Stack gap="md">
       <Group align="flex-start" gap="lg">
@@ -115,7 +122,7 @@ export function GrantForm(props: GrantFormProps) {
 const fields = ["expires-at", "reason"];
 
 interface LevelInputProps {
-  readonly kind: ThingKind;
+  readonly kind: AccessTargetKind;
   readonly value: string;
   readonly onChange: (level: string) => void;
 }
@@ -143,9 +150,9 @@ function LevelInput({ kind, value, onChange }: LevelInputProps) {
 }
 
 interface CustomProps {
-  readonly kind: ThingKind;
-  readonly chosen: Chosen;
-  readonly onChange: (chosen: Chosen) => void;
+  readonly kind: AccessTargetKind;
+  readonly chosen: ChosenPermissions;
+  readonly onChange: (chosen: ChosenPermissions) => void;
 }
 
 function Custom({ kind, chosen, onChange }: CustomProps) {

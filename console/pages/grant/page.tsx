@@ -2,23 +2,24 @@
 import { Alert, Button, Group, Input, SegmentedControl, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { recordsOf, takingAway } from "../../access/changes.ts";
+import { grantTypes, revokeChange } from "../../access/changes.ts";
 import { Preview } from "../../access/preview.tsx";
-import type { ThingKind } from "../../access/words.ts";
-import { askingWhole } from "../../api/queries.ts";
+import type { AccessTargetKind } from "../../access/words.ts";
+import { completeListQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { Picker, useThing } from "../../components/pickers.tsx";
+import { Picker, usePickerItem } from "../../components/pickers.tsx";
 import { useAddress } from "../../ui/address.ts";
 import { Expires } from "../../ui/text.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty, LoadingRows, Refusal } from "../../components/states.tsx";
+import { Empty, LoadingRows, ErrorMessage } from "../../components/states.tsx";
 import { GrantForm, type RecordDocument } from "./form.tsx";
 
 export default function GrantPage() {
   const { organization } = useParams({ from: "/inside/$organization" });
   const { search, set } = useAddress();
-  const kind: ThingKind = search["workspace"] !== undefined || search["on"] === "workspace" ? "workspace" : "project";
+  const kind: AccessTargetKind =
+    search["workspace"] !== undefined || search["on"] === "workspace" ? "workspace" : "project";
   const teamId = search["team"];
   const targetId = search[kind];
   const chooseKind = (on: string) =>
@@ -65,7 +66,7 @@ export default function GrantPage() {
           />
         </Group>
         {teamId && targetId ? (
-          <Chosen key={`${teamId} ${targetId}`} {...{ organization, kind, teamId, targetId }} />
+          <GrantTarget key={`${teamId} ${targetId}`} {...{ organization, kind, teamId, targetId }} />
         ) : (
           <Empty title={teamId ? `Choose a ${kind}` : "Choose a team"}>
             Before anything is saved, you see who would gain access, and to how many workspaces.
@@ -76,20 +77,20 @@ export default function GrantPage() {
   );
 }
 
-interface ChosenProps {
+interface GrantTargetProps {
   readonly organization: string;
-  readonly kind: ThingKind;
+  readonly kind: AccessTargetKind;
   readonly teamId: string;
   readonly targetId: string;
 }
 
-function useRecord({ kind, teamId, targetId }: ChosenProps) {
+function useRecord({ kind, teamId, targetId }: GrantTargetProps) {
   const onProject = useQuery({
-    ...askingWhole("GET /team-projects", { query: { "filter[project][id]": targetId } }),
+    ...completeListQuery("GET /team-projects", { query: { "filter[project][id]": targetId } }),
     enabled: kind === "project",
   });
   const onWorkspace = useQuery({
-    ...askingWhole("GET /team-workspaces", { query: { "filter[workspace][id]": targetId } }),
+    ...completeListQuery("GET /team-workspaces", { query: { "filter[workspace][id]": targetId } }),
     enabled: kind === "workspace",
   });
   const query = kind === "project" ? onProject : onWorkspace;
@@ -97,14 +98,14 @@ function useRecord({ kind, teamId, targetId }: ChosenProps) {
   return { query, record: records.find(({ relationships }) => relationships.team?.data?.id === teamId) };
 }
 
-function Chosen(props: ChosenProps) {
+function GrantTarget(props: GrantTargetProps) {
   const { organization, kind, teamId, targetId } = props;
   const { search, set } = useAddress();
   const { query, record } = useRecord(props);
-  const team = useThing("teams", teamId);
-  const target = useThing(`${kind}s`, targetId);
+  const team = usePickerItem("teams", teamId);
+  const target = usePickerItem(`${kind}s`, targetId);
   const go = useGo();
-  if (query.isError) return <Refusal error={query.error} />;
+  if (query.isError) return <ErrorMessage error={query.error} />;
   if (!query.data || !team || !target) return <LoadingRows rows={5} />;
   const names = { team: team.attributes.name, target: target.attributes.name };
   const back = () =>
@@ -117,7 +118,7 @@ function Chosen(props: ChosenProps) {
     return (
       <Preview
         organization={organization}
-        changes={[takingAway(recordsOf[kind], record.id)]}
+        changes={[revokeChange(grantTypes[kind], record.id)]}
         verb="Remove grant"
         color="red"
         done={`Removed the grant of ${names.team} on ${names.target}.`}

@@ -2,7 +2,7 @@
 import { Button, Group, Input, Stack, TextInput } from "@mantine/core";
 import type { Resource } from "../../api/client.ts";
 import { Picker } from "../../components/pickers.tsx";
-import { changesIn, useDraft, type Draft, MakeOrSave } from "../../components/forms.tsx";
+import { changesIn, useDraft, type FormDraft, CreateOrUpdateForm } from "../../components/forms.tsx";
 import { WholeNumberInput } from "../../ui/inputs.tsx";
 
 export type Trust = Resource<"identity-trusts">;
@@ -13,7 +13,7 @@ interface TrustFormProps {
   readonly onClose: () => void;
 }
 
-interface Values {
+interface IdentityTrustValues {
   readonly name: string;
   readonly issuer: string;
   readonly audience: string;
@@ -25,7 +25,7 @@ interface Values {
 
 export function TrustForm({ organization, known, onClose }: TrustFormProps) {
   const attributes = known?.attributes;
-  const draft = useDraft<Values>({
+  const draft = useDraft<IdentityTrustValues>({
     name: attributes?.name ?? "",
     issuer: attributes?.issuer ?? "",
     audience: attributes?.audience ?? "cadastre",
@@ -34,7 +34,7 @@ export function TrustForm({ organization, known, onClose }: TrustFormProps) {
     team: known?.relationships.team?.data?.id ?? "",
   });
   return (
-    <MakeOrSave
+    <CreateOrUpdateForm
       draft={draft}
       noun="identity trust"
       onClose={onClose}
@@ -70,20 +70,20 @@ export function TrustForm({ organization, known, onClose }: TrustFormProps) {
       }
     >
       <Fields draft={draft} organization={organization} isThere={known !== undefined} />
-    </MakeOrSave>
+    </CreateOrUpdateForm>
   );
 }
 
-const claimsOf = (claims: Values["claims"]) =>
+const claimsOf = (claims: IdentityTrustValues["claims"]) =>
   Object.fromEntries(claims.map(([claim, pattern]) => [claim.trim(), pattern]).filter(([claim]) => claim !== ""));
 
-interface FieldsProps {
-  readonly draft: Draft<Values>;
+interface TrustFieldsProps {
+  readonly draft: FormDraft<IdentityTrustValues>;
   readonly organization: string;
   readonly isThere: boolean;
 }
 
-function Fields({ draft, organization, isThere }: FieldsProps) {
+function Fields({ draft, organization, isThere }: TrustFieldsProps) {
   return (
     <>
       <TextInput label="Name" placeholder="deployments" {...draft.getInputProps("name")} data-autofocus />
@@ -121,9 +121,9 @@ function Fields({ draft, organization, isThere }: FieldsProps) {
   );
 }
 
-function ClaimFields({ draft }: { readonly draft: Draft<Values> }) {
+function ClaimFields({ draft }: { readonly draft: FormDraft<IdentityTrustValues> }) {
   const { claims } = draft.values;
-  const set = (next: Values["claims"]) => draft.setFieldValue("claims", next);
+  const set = (next: IdentityTrustValues["claims"]) => draft.setFieldValue("claims", next);
   const replace = (index: number, pair: readonly [string, string]) => set(claims.with(index, pair));
   return (
     <Input.Wrapper

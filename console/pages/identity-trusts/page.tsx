@@ -5,7 +5,7 @@ import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { paths } from "../../paths.ts";
-import { useThing } from "../../components/pickers.tsx";
+import { usePickerItem } from "../../components/pickers.tsx";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { Link } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
@@ -100,7 +100,7 @@ function Claims({ claims }: { readonly claims: Readonly<Record<string, string>> 
 }
 
 function Team({ organization, id }: { readonly organization: string; readonly id: string | undefined }) {
-  const team = useThing("teams", id);
+  const team = usePickerItem("teams", id);
   if (id === undefined) return null;
   return <Link to={paths.team(organization, id)}>{team?.attributes.name ?? id}</Link>;
 }

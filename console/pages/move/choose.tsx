@@ -8,18 +8,18 @@ import { useRows } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { LongTable } from "../../ui/long-table.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";
-import { LoadingRows, NoMatches, Refusal } from "../../components/states.tsx";
-import type { Column } from "../../ui/table.tsx";
+import { LoadingRows, NoMatches, ErrorMessage } from "../../components/states.tsx";
+import type { TableColumn } from "../../ui/table.tsx";
 import { counted, Name } from "../../ui/text.tsx";
 import { type Selection, SelectMatching, tickId, useTickColumn } from "./selection.tsx";
 import { movableFilters, movableRows } from "../../api/list-queries.ts";
 
-interface Item {
+interface MoveListItem {
   readonly row: Resource<"workspaces">;
   readonly page: { readonly included?: readonly any[] };
 }
 
-const columns: readonly Column<Item>[] = [
+const columns: readonly TableColumn<MoveListItem>[] = [
   {
     title: "Name",
     width: "minmax(0, 2fr)",
@@ -54,7 +54,7 @@ export function ChooseWorkspaces({ organization, selection }: ChooseProps) {
         </Text>
         <SelectMatching {...{ organization, selection }} query={movableFilters(search)} count={rows.count} />
       </Group>
-      {rows.error ? <Refusal error={rows.error} /> : null}
+      {rows.error ? <ErrorMessage error={rows.error} /> : null}
       {rows.isLoading && <LoadingRows rows={12} height={34} />}
       {rows.count === 0 && <NoMatches many="workspaces" search={search["q"]} />}
       {rows.count !== undefined && rows.count > 0 && (

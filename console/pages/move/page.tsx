@@ -3,27 +3,27 @@ import { Box, Button, Grid, Group, Text, Title } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { moving } from "../../access/changes.ts";
+import { moveChange } from "../../access/changes.ts";
 import { Preview } from "../../access/preview.tsx";
 import { paths } from "../../paths.ts";
-import { Picker, useThing } from "../../components/pickers.tsx";
+import { Picker, usePickerItem } from "../../components/pickers.tsx";
 import { ActionBar } from "../../ui/action-bar.tsx";
 import { useAddress } from "../../ui/address.ts";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty, LoadingRows, Refusal } from "../../components/states.tsx";
+import { Empty, LoadingRows, ErrorMessage } from "../../components/states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
-import { Brought } from "./brought.tsx";
+import { MoveEffects } from "./effects.tsx";
 import { ChooseWorkspaces } from "./choose.tsx";
-import { useMoved } from "./moved.ts";
+import { useSelectedWorkspaces } from "./selected-workspaces.ts";
 import classes from "./move.module.css";
-import { movedMax, TooMany, useSelection } from "./selection.tsx";
+import { moveLimit, TooMany, useSelection } from "./selection.tsx";
 
 export default function MovePage() {
   const { organization } = useParams({ from: "/inside/$organization" });
   const { search } = useAddress();
   const selection = useSelection();
-  const target = useThing("projects", search["to"]);
+  const target = usePickerItem("projects", search["to"]);
   const [buttons, setButtons] = useState<HTMLElement | null>(null);
   // With room for only one column, the list and the preview are separate steps.
   const isNarrow = useMediaQuery("(max-width: 62em)", false, { getInitialValueInEffect: false });
@@ -81,11 +81,11 @@ interface BarActionsProps {
 
 function BarActions({ organization, count, isNarrow, isReviewing, setButtons }: BarActionsProps) {
   const { search, set } = useAddress();
-  const isReady = count > 0 && count <= movedMax && search["to"] !== undefined;
+  const isReady = count > 0 && count <= moveLimit && search["to"] !== undefined;
   const isPreviewed = isReady && (!isNarrow || isReviewing);
   return (
     <Group gap="xs" className={classes["actions"]}>
-      {count > movedMax && <TooMany />}
+      {count > moveLimit && <TooMany />}
       {isNarrow && isReviewing ? (
         <Button variant="default" size="sm" onClick={() => set({ step: undefined }, { replace: false })}>
           Back
@@ -121,17 +121,17 @@ interface BoardProps {
 }
 
 function Board({ organization, ids, target: { id, attributes }, buttons }: BoardProps) {
-  const { moved, error } = useMoved(organization, ids);
+  const { moved, error } = useSelectedWorkspaces(organization, ids);
   const go = useGo();
-  if (error) return <Refusal error={error} />;
+  if (error) return <ErrorMessage error={error} />;
   if (moved === undefined) return <LoadingRows rows={6} />;
   const leaving = moved.filter(({ project }) => project.id !== id);
-  if (ids.length > movedMax) return <Empty title={`Select at most ${figure(movedMax)} workspaces`} />;
+  if (ids.length > moveLimit) return <Empty title={`Select at most ${figure(moveLimit)} workspaces`} />;
   if (leaving.length === 0) return <Empty title={`These workspaces are already in ${attributes.name}`} />;
   return (
     <Preview
       organization={organization}
-      changes={[moving(id, leaving.map((workspace) => workspace.id).toSorted())]}
+      changes={[moveChange(id, leaving.map((workspace) => workspace.id).toSorted())]}
       verb={`Move ${counted(leaving.length, "workspace")}`}
       done={`Moved ${counted(leaving.length, "workspace")} to ${attributes.name}.`}
       after={() => go(paths.workspaces(organization, { project: id }))}
@@ -143,7 +143,7 @@ function Board({ organization, ids, target: { id, attributes }, buttons }: Board
         </Text>
       )}
       <Title order={2}>Tags and variable sets</Title>
-      <Brought moved={leaving} target={id} />
+      <MoveEffects moved={leaving} target={id} />
     </Preview>
   );
 }

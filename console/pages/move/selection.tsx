@@ -3,16 +3,16 @@ import { Button, Checkbox, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useLocation, useRouter } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef, useState } from "react";
-import { tellRefusal } from "../../api/actions.ts";
-import type { Input, Resource } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
+import { showError } from "../../api/actions.ts";
+import type { OperationInput, Resource } from "../../api/client.ts";
+import { apiQuery } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
-import type { Search } from "../../paths.ts";
-import type { Column } from "../../ui/table.tsx";
+import type { SearchParameters } from "../../paths.ts";
+import type { TableColumn } from "../../ui/table.tsx";
 import { figure } from "../../ui/text.tsx";
 
 /** The server's limit for one request. */
-export const movedMax = 1000;
+export const moveLimit = 1000;
 /** A longer list is not in the address, which servers and chats would cut off. */
 const addressedMax = 20;
 
@@ -38,7 +38,7 @@ export function useSelection(): Selection {
   return {
     ids,
     set: (next) => {
-      const now = router.state.location.search as Search;
+      const now = router.state.location.search as SearchParameters;
       const workspaces = next.length === 0 || next.length > addressedMax ? undefined : next.join(",");
       const { workspaces: _, ...others } = now;
       void router.navigate({
@@ -57,18 +57,18 @@ const none: readonly string[] = [];
 /** A move can be shared as a link; a selection in the list can't. */
 const isAddressed = (pathname: string) => pathname.endsWith("/move");
 
-export function useCarry(): (to: string, selected: readonly string[]) => void {
+export function useOpenWithSelection(): (to: string, selected: readonly string[]) => void {
   const router = useRouter();
   return (to, selected) => void router.navigate({ href: to, state: { selected } });
 }
 
-type Row = { readonly row: Resource<"workspaces"> };
-type RowAt = (index: number) => Row | undefined;
+type SelectableRow = { readonly row: Resource<"workspaces"> };
+type RowAt = (index: number) => SelectableRow | undefined;
 
 export const tickId = (workspaceId: string) => `select-${workspaceId}`;
 
 /** With Shift, all rows from the last one that was ticked get the same value. */
-export function useTickColumn({ ids, set }: Selection, rowAt: RowAt): Column<Row> {
+export function useTickColumn({ ids, set }: Selection, rowAt: RowAt): TableColumn<SelectableRow> {
   const last = useRef<number>(undefined);
   const latest = useRef({ ids, set, rowAt });
   useEffect(() => {
@@ -129,30 +129,30 @@ export function SelectMatching({ organization, query, count, selection }: Select
   const [gathered, setGathered] = useState<string>();
   const gather = useMutation({
     mutationFn: async () => {
-      const pages = Math.ceil(Math.min(count ?? 0, movedMax) / pageSize);
+      const pages = Math.ceil(Math.min(count ?? 0, moveLimit) / pageSize);
       const found = await Promise.all(
         Array.from({ length: pages }, (_, index) => {
           const input = {
             path: { organization_name: organization },
             query: { ...query, sort: "name", "page[size]": pageSize, "page[number]": index + 1 },
           };
-          return client.fetchQuery(asking(list, input as Input<typeof list>));
+          return client.fetchQuery(apiQuery(list, input as OperationInput<typeof list>));
         }),
       );
-      return found.flatMap(({ data }) => data.map(({ id }) => id)).slice(0, movedMax);
+      return found.flatMap(({ data }) => data.map(({ id }) => id)).slice(0, moveLimit);
     },
     onSuccess: (found) => {
       setGathered(key);
-      selection.set([...new Set([...selection.ids, ...found])].slice(0, movedMax));
+      selection.set([...new Set([...selection.ids, ...found])].slice(0, moveLimit));
     },
-    onError: tellRefusal,
+    onError: showError,
   });
   // Offered again after the user deselects one.
-  if (!count || (gathered === key && selection.ids.length >= Math.min(count, movedMax))) return null;
+  if (!count || (gathered === key && selection.ids.length >= Math.min(count, moveLimit))) return null;
   return (
     <Button variant="subtle" onClick={() => gather.mutate()} loading={gather.isPending}>
-      {count > movedMax
-        ? `Select the first ${figure(movedMax)} of ${figure(count)} matching`
+      {count > moveLimit
+        ? `Select the first ${figure(moveLimit)} of ${figure(count)} matching`
         : `Select all ${figure(count)} matching`}
     </Button>
   );
@@ -160,6 +160,6 @@ export function SelectMatching({ organization, query, count, selection }: Select
 
 export const TooMany = () => (
   <Text c="var(--sign-red)" fz="sm" role="alert">
-    You can move at most {figure(movedMax)} workspaces at once.
+    You can move at most {figure(moveLimit)} workspaces at once.
   </Text>
 );

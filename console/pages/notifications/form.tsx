@@ -1,25 +1,25 @@
 /** One form to create or edit a notification. The server tests a URL before it is enabled. */
 import { Checkbox, Select, SimpleGrid, Switch, TagsInput, TextInput } from "@mantine/core";
-import type { Input } from "../../api/client.ts";
-import { changesIn, useDraft, type Draft, MakeOrSave } from "../../components/forms.tsx";
-import { SigningToken } from "../../deliveries/told.tsx";
+import type { OperationInput } from "../../api/client.ts";
+import { changesIn, useDraft, type FormDraft, CreateOrUpdateForm } from "../../components/forms.tsx";
+import { SigningToken } from "../../deliveries/targets.tsx";
 import {
   type Destination,
   destinations,
   type Notification,
-  type Subject,
+  type NotificationSubject,
   type Trigger,
   triggers,
   usualTriggers,
 } from "./words.ts";
 
 interface NotificationFormProps {
-  readonly subject: Subject;
+  readonly subject: NotificationSubject;
   readonly known: Notification | undefined;
   readonly onClose: () => void;
 }
 
-interface Values {
+interface NotificationValues {
   readonly name: string;
   readonly "destination-type": Destination;
   readonly url: string;
@@ -31,7 +31,7 @@ interface Values {
 
 export function NotificationForm({ subject, known, onClose }: NotificationFormProps) {
   const attributes = known?.attributes;
-  const draft = useDraft<Values>({
+  const draft = useDraft<NotificationValues>({
     name: attributes?.name ?? "",
     "destination-type": attributes?.["destination-type"] ?? "generic",
     url: attributes?.url ?? "",
@@ -41,7 +41,7 @@ export function NotificationForm({ subject, known, onClose }: NotificationFormPr
     enabled: attributes?.enabled ?? true,
   });
   return (
-    <MakeOrSave
+    <CreateOrUpdateForm
       draft={draft}
       noun="notification"
       onClose={onClose}
@@ -59,13 +59,13 @@ export function NotificationForm({ subject, known, onClose }: NotificationFormPr
       }
     >
       <Fields draft={draft} known={known} />
-    </MakeOrSave>
+    </CreateOrUpdateForm>
   );
 }
 
 type Creation = "POST /teams/{team_id}/notification-configurations";
 
-function creationOf({ kind, id }: Subject, body: () => Input<Creation>["body"]) {
+function creationOf({ kind, id }: NotificationSubject, body: () => OperationInput<Creation>["body"]) {
   if (kind === "workspace")
     return {
       operation: "POST /workspaces/{workspace_id}/notification-configurations",
@@ -82,13 +82,13 @@ function creationOf({ kind, id }: Subject, body: () => Input<Creation>["body"]) 
   } as const;
 }
 
-function sentOf({ url, token, "email-addresses": addresses, ...rest }: Values) {
+function sentOf({ url, token, "email-addresses": addresses, ...rest }: NotificationValues) {
   if (rest["destination-type"] === "email") return { ...rest, "email-addresses": addresses };
   return { ...rest, url, ...(rest["destination-type"] === "generic" && token !== "" && { token }) };
 }
 
 /** A change of an email notification repeats its recipients: omitted, they would be removed. */
-function changed(draft: Draft<Values>, { attributes, relationships }: Notification) {
+function changed(draft: FormDraft<NotificationValues>, { attributes, relationships }: Notification) {
   const changes = changesIn(draft);
   const users = relationships.users?.data ?? [];
   return {
@@ -98,7 +98,13 @@ function changed(draft: Draft<Values>, { attributes, relationships }: Notificati
   };
 }
 
-function Fields({ draft, known }: { readonly draft: Draft<Values>; readonly known: Notification | undefined }) {
+function Fields({
+  draft,
+  known,
+}: {
+  readonly draft: FormDraft<NotificationValues>;
+  readonly known: Notification | undefined;
+}) {
   const type = draft.values["destination-type"];
   return (
     <>

@@ -5,12 +5,12 @@ import { useState } from "react";
 import { Section } from "../../ui/page.tsx";
 import { Empty } from "../../components/states.tsx";
 import { Dimmed } from "../../ui/text.tsx";
-import { ToldList } from "../../deliveries/list.tsx";
-import { hostOf } from "../../deliveries/told.tsx";
+import { DeliveryTargetList } from "../../deliveries/list.tsx";
+import { hostOf } from "../../deliveries/targets.tsx";
 import { NotificationForm } from "./form.tsx";
-import { destinationWords, notificationsOf, type Notification, type Subject, wordsOf } from "./words.ts";
+import { destinationWords, notificationsOf, type Notification, type NotificationSubject, wordsOf } from "./words.ts";
 import type { ApiError } from "../../api/errors.ts";
-import type { Whole } from "../../api/queries.ts";
+import type { CompleteList } from "../../api/queries.ts";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import { ProjectFrame } from "../projects/frame.tsx";
 import { TeamFrame } from "../teams/frame.tsx";
@@ -21,9 +21,9 @@ const abouts = {
   team: "Who is notified about workspaces whose runs this team can read.",
 };
 
-export function Notifications({ subject }: { readonly subject: Subject }) {
+export function Notifications({ subject }: { readonly subject: NotificationSubject }) {
   const [edited, setEdited] = useState<Notification | "new">();
-  const query = useQuery<Whole<Notification>, ApiError>(notificationsOf[subject.kind](subject.id));
+  const query = useQuery<CompleteList<Notification>, ApiError>(notificationsOf[subject.kind](subject.id));
   const add = (
     <Button variant="default" onClick={() => setEdited("new")}>
       New notification
@@ -31,7 +31,7 @@ export function Notifications({ subject }: { readonly subject: Subject }) {
   );
   return (
     <Section title="Notifications" about={abouts[subject.kind]} actions={query.isSuccess && add}>
-      <ToldList
+      <DeliveryTargetList
         by="notification-configurations"
         label="Notifications"
         query={query}

@@ -2,7 +2,7 @@
 import type { Resource } from "../../api/client.ts";
 import { notificationsOfProject, notificationsOfTeam, notificationsOfWorkspace } from "../../api/detail-queries.ts";
 
-export type Subject = { readonly kind: keyof typeof notificationsOf; readonly id: string };
+export type NotificationSubject = { readonly kind: keyof typeof notificationsOf; readonly id: string };
 export const notificationsOf = {
   workspace: notificationsOfWorkspace,
   project: notificationsOfProject,

@@ -2,18 +2,18 @@
 import { Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { includedIn, type Answer } from "../../api/client.ts";
+import { includedIn, type OperationResponse } from "../../api/client.ts";
 import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { Page, Section } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, Empty, LoadingRows } from "../../components/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { counted, Dimmed, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
 import { workspaceColumn } from "../../components/list.tsx";
-import { projectsInShort, waitingWorkspaces } from "../../api/list-queries.ts";
+import { projectSummaries, waitingWorkspaces } from "../../api/list-queries.ts";
 
 export default function OrganizationPage() {
   const { organization } = useParams({ from: "/inside/$organization" });
@@ -41,7 +41,7 @@ export default function OrganizationPage() {
 function Parts({ organization }: { readonly organization: string }) {
   const { search } = useAddress();
   const waiting = useQuery(waitingWorkspaces(organization));
-  const projects = useQuery(projectsInShort(organization, search));
+  const projects = useQuery(projectSummaries(organization, search));
   if (waiting.isLoading || projects.isLoading) return <LoadingRows rows={10} />;
   return (
     <>
@@ -59,7 +59,7 @@ interface PartProps<Q> {
 function NeedsConfirmation({
   organization,
   query,
-}: PartProps<UseQueryResult<Answer<"GET /organizations/{organization_name}/workspaces">>>) {
+}: PartProps<UseQueryResult<OperationResponse<"GET /organizations/{organization_name}/workspaces">>>) {
   const waiting = query.data?.data ?? [];
   if (waiting.length === 0) return null;
   return (
@@ -100,11 +100,11 @@ function NeedsConfirmation({
 function Projects({
   organization,
   query,
-}: PartProps<UseQueryResult<Answer<"GET /organizations/{organization_name}/projects">>>) {
+}: PartProps<UseQueryResult<OperationResponse<"GET /organizations/{organization_name}/projects">>>) {
   const { set } = useAddress();
   return (
     <Section title="Projects">
-      <Asked query={query}>
+      <QueryContent query={query}>
         {({ data, meta }) =>
           data.length === 0 ? (
             <Empty title="No projects yet">Create a project, or ask an owner for access to one.</Empty>
@@ -136,7 +136,7 @@ function Projects({
             </>
           )
         }
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }

@@ -6,7 +6,7 @@ import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../components/states.tsx";
+import { QueryContent, Empty } from "../../components/states.tsx";
 import { Pager } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
 
@@ -16,7 +16,7 @@ export default function OrganizationsPage() {
   const create = <LinkButton to={paths.newOrganization()}>New organization</LinkButton>;
   return (
     <Page title="Organizations" actions={create}>
-      <Asked query={query}>
+      <QueryContent query={query}>
         {({ data, meta }) =>
           data.length === 0 ? (
             <Empty title="No organizations yet" action={create}>
@@ -43,7 +43,7 @@ export default function OrganizationsPage() {
             </>
           )
         }
-      </Asked>
+      </QueryContent>
     </Page>
   );
 }

@@ -3,7 +3,7 @@ import { Button, Menu } from "@mantine/core";
 import { IconSelector } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { asking } from "../../api/queries.ts";
+import { apiQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useGo } from "../../ui/link.tsx";
 
@@ -12,7 +12,7 @@ const shown = 20;
 export function OrganizationSwitcher({ organization }: { readonly organization: string }) {
   const go = useGo();
   const [opened, setOpened] = useState(false);
-  const all = useQuery({ ...asking("GET /organizations", { query: { "page[size]": shown } }), enabled: opened });
+  const all = useQuery({ ...apiQuery("GET /organizations", { query: { "page[size]": shown } }), enabled: opened });
   return (
     <Menu position="bottom-start" width={240} opened={opened} onChange={setOpened}>
       <Menu.Target>

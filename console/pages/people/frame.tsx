@@ -5,23 +5,23 @@ import type { ReactNode } from "react";
 import type { Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../components/states.tsx";
+import { QueryContent, dataUnlessDeleted } from "../../components/states.tsx";
 import { user as userQuery } from "../../api/detail-queries.ts";
 
-export interface PersonPlace {
+export interface PersonDetails {
   readonly organization: string;
   readonly user: Resource<"users">;
 }
 
 interface PersonFrameProps {
-  readonly actions?: (details: PersonPlace) => ReactNode;
-  readonly children: (details: PersonPlace) => ReactNode;
+  readonly actions?: (details: PersonDetails) => ReactNode;
+  readonly children: (details: PersonDetails) => ReactNode;
 }
 
 export function PersonFrame({ actions, children }: PersonFrameProps) {
   const { organization, user: id } = useParams({ from: "/inside/$organization/people/$user" });
   const query = useQuery(userQuery(id));
-  const answer = stillThere(query);
+  const answer = dataUnlessDeleted(query);
   const details = answer && { organization, user: answer.data };
   return (
     <Page
@@ -38,12 +38,12 @@ export function PersonFrame({ actions, children }: PersonFrameProps) {
         { label: "Offboarding", to: paths.personLeaving(organization, id) },
       ]}
     >
-      <Asked query={query}>{() => details && children(details)}</Asked>
+      <QueryContent query={query}>{() => details && children(details)}</QueryContent>
     </Page>
   );
 }
 
-export const personOf = ({ organization, user }: PersonPlace) => ({
+export const personOf = ({ organization, user }: PersonDetails) => ({
   organization,
   user: { id: user.id, name: user.attributes.username, email: user.attributes.email },
 });

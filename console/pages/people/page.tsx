@@ -3,7 +3,7 @@ import { Badge, Button, Group, MultiSelect, Select, Stack } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { includedIn, type Answer } from "../../api/client.ts";
+import { includedIn, type OperationResponse } from "../../api/client.ts";
 import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress, useOpened } from "../../ui/address.ts";
@@ -15,7 +15,7 @@ import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
 import { Empty } from "../../components/states.tsx";
-import type { Column } from "../../ui/table.tsx";
+import type { TableColumn } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
 import { RenewLink, RemoveMember } from "./member-actions.tsx";
 import { allTeams, people } from "../../api/list-queries.ts";
@@ -64,9 +64,13 @@ export default function PeoplePage() {
   );
 }
 
-type Listed = Answer<"GET /organizations/{organization_name}/organization-memberships">;
+type MembershipsResponse = OperationResponse<"GET /organizations/{organization_name}/organization-memberships">;
 
-const columnsOf = (answer: Listed, organization: string, canManage: boolean): Column<Listed["data"][number]>[] => [
+const columnsOf = (
+  answer: MembershipsResponse,
+  organization: string,
+  canManage: boolean,
+): TableColumn<MembershipsResponse["data"][number]>[] => [
   {
     title: "Person",
     cell: ({ attributes, relationships }) => {

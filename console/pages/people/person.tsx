@@ -6,10 +6,10 @@ import { paths } from "../../paths.ts";
 import { Expires, Identifier, When } from "../../ui/text.tsx";
 import { Facts, Section } from "../../ui/page.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
-import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, Empty, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { wordsOf } from "../teams/words.ts";
-import { PersonFrame, personOf, type PersonPlace } from "./frame.tsx";
+import { PersonFrame, personOf, type PersonDetails } from "./frame.tsx";
 import { RemoveMember } from "./member-actions.tsx";
 
 export default function PersonPage() {
@@ -25,7 +25,7 @@ export default function PersonPage() {
   );
 }
 
-function Remove(details: PersonPlace) {
+function Remove(details: PersonDetails) {
   const go = useGo();
   const { membership } = useMembership(personOf(details));
   const rights = useRights(details.organization);
@@ -40,12 +40,12 @@ function Remove(details: PersonPlace) {
   );
 }
 
-function Teams(details: PersonPlace) {
+function Teams(details: PersonDetails) {
   const { organization, user } = details;
   const { query, membership } = useMembership(personOf(details));
   return (
     <Section title="Teams" about="All access comes from teams.">
-      <Asked query={query} loading={<LoadingRows rows={3} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={3} />}>
         {(answer) => {
           const teams = membership?.relationships.teams?.data ?? [];
           if (teams.length === 0)
@@ -84,12 +84,12 @@ function Teams(details: PersonPlace) {
             />
           );
         }}
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }
 
-function About({ user }: PersonPlace) {
+function About({ user }: PersonDetails) {
   const { attributes, id } = user;
   return (
     <Section title="About">

@@ -6,24 +6,24 @@ import type { Resource } from "../../api/client.ts";
 import { project as projectQuery, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../components/states.tsx";
+import { QueryContent, dataUnlessDeleted } from "../../components/states.tsx";
 
-export interface ProjectPlace {
+export interface ProjectDetails {
   readonly organization: string;
   readonly project: Resource<"projects">;
   readonly etag: string | undefined;
 }
 
 interface ProjectFrameProps {
-  readonly actions?: (details: ProjectPlace) => ReactNode;
-  readonly children: (details: ProjectPlace) => ReactNode;
+  readonly actions?: (details: ProjectDetails) => ReactNode;
+  readonly children: (details: ProjectDetails) => ReactNode;
 }
 
 export function ProjectFrame({ actions, children }: ProjectFrameProps) {
   const { organization, project: id } = useParams({ from: "/inside/$organization/projects/$project" });
   const query = useQuery(projectQuery(id));
   const canReadAuditLog = useRights(organization)?.["can-manage-auditing"];
-  const answer = stillThere(query);
+  const answer = dataUnlessDeleted(query);
   const details = answer && { organization, project: answer.data, etag: answer.etag };
   return (
     <Page
@@ -44,7 +44,7 @@ export function ProjectFrame({ actions, children }: ProjectFrameProps) {
         { label: "Settings", to: paths.projectSettings(organization, id) },
       ]}
     >
-      <Asked query={query}>{() => details && children(details)}</Asked>
+      <QueryContent query={query}>{() => details && children(details)}</QueryContent>
     </Page>
   );
 }

@@ -8,7 +8,7 @@ import { List, WorkspaceLink } from "../../components/list.tsx";
 import { Empty } from "../../components/states.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
-import { ProjectFrame, type ProjectPlace } from "./frame.tsx";
+import { ProjectFrame, type ProjectDetails } from "./frame.tsx";
 import { workspacesOfProject } from "../../api/list-queries.ts";
 
 export default function ProjectPage() {
@@ -32,7 +32,7 @@ export default function ProjectPage() {
   );
 }
 
-function Workspaces({ organization, project }: ProjectPlace) {
+function Workspaces({ organization, project }: ProjectDetails) {
   const { search } = useAddress();
   const sort = useAddress().search["sort"] ?? "name";
   const query = useQuery(workspacesOfProject(organization, project.id, search));

@@ -5,12 +5,12 @@ import { useAction } from "../../api/actions.ts";
 import { project as projectQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { changesIn, useDraft } from "../../components/forms.tsx";
-import { End, SettingsForm } from "../../components/settings.tsx";
+import { DeleteSection, SettingsForm } from "../../components/settings.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/states.tsx";
+import { QueryContent } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { DefaultExecution } from "../agent-pools/execution.tsx";
-import { ProjectFrame, type ProjectPlace } from "./frame.tsx";
+import { ProjectFrame, type ProjectDetails } from "./frame.tsx";
 import { Bindings } from "./tags.tsx";
 import { projectTags } from "../../api/detail-queries.ts";
 
@@ -28,7 +28,7 @@ export default function ProjectSettingsPage() {
   );
 }
 
-function Settings({ organization, project, etag }: ProjectPlace) {
+function Settings({ organization, project, etag }: ProjectDetails) {
   const { attributes, relationships } = project;
   const isOwn = attributes["setting-overwrites"]["default-execution-mode"] === true;
   const draft = useDraft({
@@ -91,7 +91,7 @@ function sentOf(changes: Record<string, string | undefined>) {
   return { attributes };
 }
 
-function Tags({ project }: ProjectPlace) {
+function Tags({ project }: ProjectDetails) {
   const path = { project_id: project.id };
   const bindings = useQuery(projectTags(project.id));
   const add = useAction("PATCH /projects/{project_id}/tag-bindings", { done: "Saved the tags." });
@@ -101,7 +101,7 @@ function Tags({ project }: ProjectPlace) {
       title="Tags"
       about="Workspaces inherit these tags and can override them. You can prevent workspaces from overriding a project's value with a reserved key."
     >
-      <Asked query={bindings}>
+      <QueryContent query={bindings}>
         {({ data }) => (
           <Bindings
             bindings={data.map(({ attributes }) => ({ key: attributes.key, value: attributes.value ?? "" }))}
@@ -123,15 +123,15 @@ function Tags({ project }: ProjectPlace) {
             }
           />
         )}
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }
 
-function Danger({ organization, project }: ProjectPlace) {
+function Danger({ organization, project }: ProjectDetails) {
   const { name, "workspace-count": count } = project.attributes;
   return (
-    <End
+    <DeleteSection
       one="project"
       name={name}
       about={
@@ -144,6 +144,6 @@ function Danger({ organization, project }: ProjectPlace) {
       to={paths.projects(organization)}
     >
       This deletes the project {name}, team access to it, and the variable sets it owns. You can't undo this.
-    </End>
+    </DeleteSection>
   );
 }

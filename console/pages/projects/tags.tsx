@@ -3,17 +3,17 @@ import { ActionIcon, Badge, Button, Group, TextInput } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useState } from "react";
 
-export interface Binding {
+export interface TagBindingValue {
   readonly key: string;
   readonly value: string;
 }
 
 interface BindingsProps {
-  readonly bindings: readonly Binding[];
+  readonly bindings: readonly TagBindingValue[];
   readonly canUpdate: boolean;
   readonly isBusy: boolean;
-  readonly onAdd: (binding: Binding) => void;
-  readonly onKeep: (bindings: readonly Binding[]) => void;
+  readonly onAdd: (binding: TagBindingValue) => void;
+  readonly onKeep: (bindings: readonly TagBindingValue[]) => void;
 }
 
 export function Bindings({ bindings, canUpdate, isBusy, onAdd, onKeep }: BindingsProps) {

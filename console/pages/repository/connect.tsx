@@ -1,27 +1,29 @@
 /** Connects a workspace to a repository: connection, repository, and branch or tags. */
 import { Checkbox, Select, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { workspaceNamed, askingWhole } from "../../api/queries.ts";
+import { workspaceNamed, completeListQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { LinkButton } from "../../ui/link.tsx";
-import { Asked, Empty } from "../../components/states.tsx";
-import type { Place } from "../workspace/place.ts";
+import { QueryContent, Empty } from "../../components/states.tsx";
+import type { WorkspaceDetails } from "../workspace/details.ts";
 import { BranchInput, RepositoryInput } from "./picker.tsx";
 import { repositoryOf } from "./words.ts";
 
 interface ConnectFormProps {
-  readonly details: Place;
+  readonly details: WorkspaceDetails;
   readonly onClose: () => void;
 }
 
 export function ConnectForm(props: ConnectFormProps) {
   const { organization } = props.details;
   const connections = useQuery(
-    askingWhole("GET /organizations/{organization_name}/oauth-clients", { path: { organization_name: organization } }),
+    completeListQuery("GET /organizations/{organization_name}/oauth-clients", {
+      path: { organization_name: organization },
+    }),
   );
   return (
-    <Asked query={connections}>
+    <QueryContent query={connections}>
       {({ data }) => {
         const choices = data.flatMap(({ attributes, relationships }) =>
           (relationships["oauth-tokens"]?.data ?? []).map(({ id }) => ({
@@ -40,15 +42,15 @@ export function ConnectForm(props: ConnectFormProps) {
           <Fields {...props} choices={choices} />
         );
       }}
-    </Asked>
+    </QueryContent>
   );
 }
 
-interface FieldsProps extends ConnectFormProps {
+interface ConnectionFieldsProps extends ConnectFormProps {
   readonly choices: readonly { readonly value: string; readonly label: string }[];
 }
 
-function Fields({ details: { organization, workspace, etag }, onClose, choices }: FieldsProps) {
+function Fields({ details: { organization, workspace, etag }, onClose, choices }: ConnectionFieldsProps) {
   const client = useQueryClient();
   const { name } = workspace.attributes;
   const known = repositoryOf(workspace);

@@ -1,11 +1,11 @@
 /** Repository events, with whether and why each started a run. */
 import { Badge, Group, SegmentedControl, Text } from "@mantine/core";
-import { includedIn, type Answer, type Resource } from "../../api/client.ts";
+import { includedIn, type OperationResponse, type Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
 import { Empty } from "../../components/states.tsx";
-import { Pager, Table, type Column } from "../../ui/table.tsx";
+import { Pager, Table, type TableColumn } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
 import { WorkspaceLink } from "../../components/list.tsx";
 
@@ -32,13 +32,13 @@ const nameIn = (included: readonly any[] | undefined, { relationships }: Reposit
 
 interface EventsProps {
   readonly organization: string;
-  readonly answer: Answer<"GET /workspaces/{workspace_id}/vcs-events">;
+  readonly answer: OperationResponse<"GET /workspaces/{workspace_id}/vcs-events">;
   readonly workspace?: string;
 }
 
 export function Events({ organization, answer: { data, meta, included }, workspace }: EventsProps) {
   const { search, set } = useAddress();
-  const columns: (Column<RepositoryEvent> | false)[] = [
+  const columns: (TableColumn<RepositoryEvent> | false)[] = [
     { title: "Time", width: 110, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
     { title: "Outcome", width: 110, cell: ({ attributes }) => <Outcome outcome={attributes.outcome} /> },
     { title: "Event", isExtra: true, width: 190, cell: whatOf },

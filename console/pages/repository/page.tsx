@@ -4,7 +4,7 @@ import { useParams } from "@tanstack/react-router";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked } from "../../components/states.tsx";
+import { QueryContent } from "../../components/states.tsx";
 import { Events } from "./events.tsx";
 import { repositoryEvents } from "../../api/list-queries.ts";
 
@@ -26,7 +26,7 @@ export default function RepositoryEventsPage() {
       ]}
       about="Pushes, tags and pull requests of the last 10 days, and why they did or did not start a run."
     >
-      <Asked query={query}>{(answer) => <Events organization={organization} answer={answer} />}</Asked>
+      <QueryContent query={query}>{(answer) => <Events organization={organization} answer={answer} />}</QueryContent>
     </Page>
   );
 }

@@ -3,13 +3,16 @@ import { Alert, Autocomplete, Loader, type AutocompleteProps } from "@mantine/co
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
-import { askingOn } from "../../api/queries.ts";
+import { pagedQuery } from "../../api/queries.ts";
 
 const size = 50;
 /** The server queries the provider on each search, so typing is debounced. */
 const soonMs = 300;
 
-interface Field extends Pick<AutocompleteProps, "label" | "placeholder" | "description" | "error" | "onChange"> {
+interface RepositoryFieldProps extends Pick<
+  AutocompleteProps,
+  "label" | "placeholder" | "description" | "error" | "onChange"
+> {
   readonly value?: string;
   readonly "data-autofocus"?: boolean;
 }
@@ -20,21 +23,21 @@ function useSearched(value: string): { readonly text: string; readonly onChosen:
   return { text, onChosen: setChosen };
 }
 
-interface RepositoryInputProps extends Field {
+interface RepositoryInputProps extends RepositoryFieldProps {
   readonly tokenId: string;
 }
 
 export function RepositoryInput({ tokenId, ...field }: RepositoryInputProps) {
   const { text, onChosen } = useSearched(field.value ?? "");
   const query = useQuery({
-    ...askingOn("GET /oauth-tokens/{oauth_token_id}/repositories", {
+    ...pagedQuery("GET /oauth-tokens/{oauth_token_id}/repositories", {
       path: { oauth_token_id: tokenId },
       query: { "search[name]": text, "page[size]": size },
     }),
     retry: false,
   });
   const names = query.data?.data.map(({ attributes }) => attributes.identifier) ?? [];
-  return <Listed {...field} many="repositories" {...{ query, names, text, onChosen }} />;
+  return <ProviderSelect {...field} many="repositories" {...{ query, names, text, onChosen }} />;
 }
 
 interface BranchInputProps extends RepositoryInputProps {
@@ -46,7 +49,7 @@ export function BranchInput({ tokenId, repository, ...field }: BranchInputProps)
   const { text, onChosen } = useSearched(field.value ?? "");
   const [isAsked, setAsked] = useState(false);
   const query = useQuery({
-    ...askingOn("GET /oauth-tokens/{oauth_token_id}/branches", {
+    ...pagedQuery("GET /oauth-tokens/{oauth_token_id}/branches", {
       path: { oauth_token_id: tokenId },
       query: { repository, "search[name]": text, "page[size]": size },
     }),
@@ -54,10 +57,12 @@ export function BranchInput({ tokenId, repository, ...field }: BranchInputProps)
     retry: false,
   });
   const names = query.data?.data.map(({ attributes }) => attributes.name) ?? [];
-  return <Listed {...field} many="branches" {...{ query, names, text, onChosen }} onFocus={() => setAsked(true)} />;
+  return (
+    <ProviderSelect {...field} many="branches" {...{ query, names, text, onChosen }} onFocus={() => setAsked(true)} />
+  );
 }
 
-interface ListedProps extends Field {
+interface ListedProps extends RepositoryFieldProps {
   readonly many: string;
   readonly query: UseQueryResult<{ readonly meta?: { readonly "is-cut-short"?: boolean } | undefined }>;
   readonly names: readonly string[];
@@ -66,7 +71,7 @@ interface ListedProps extends Field {
   readonly onFocus?: () => void;
 }
 
-function Listed({ many, query, names, text, onChosen, ...field }: ListedProps) {
+function ProviderSelect({ many, query, names, text, onChosen, ...field }: ListedProps) {
   const { isFetching, isError, isSuccess, error, data } = query;
   return (
     <>
@@ -86,20 +91,20 @@ function Listed({ many, query, names, text, onChosen, ...field }: ListedProps) {
         </Alert>
       )}
       {isSuccess && !isFetching && (
-        <Found {...{ many, text, count: names.length }} isCutShort={data.meta?.["is-cut-short"]} />
+        <MissingNameHint {...{ many, text, count: names.length }} isCutShort={data.meta?.["is-cut-short"]} />
       )}
     </>
   );
 }
 
-interface FoundProps {
+interface MissingNameHintProps {
   readonly many: string;
   readonly text: string;
   readonly count: number;
   readonly isCutShort: boolean | undefined;
 }
 
-function Found({ many, text, count, isCutShort }: FoundProps) {
+function MissingNameHint({ many, text, count, isCutShort }: MissingNameHintProps) {
   if (isCutShort)
     return (
       <Alert color="gray" p="xs" role="status">

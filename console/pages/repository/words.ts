@@ -13,29 +13,29 @@ export interface Repository {
   readonly "webhook-url": string | null;
 }
 
-interface HookWords {
+interface WebhookInstructions {
   readonly location: string;
   readonly secret: string;
   readonly events: string;
 }
 
-const alike: HookWords = {
+const alike: WebhookInstructions = {
   location: "In the repository's settings, under Webhooks",
   secret: "goes into “Secret”",
   events: "pushes and pull requests",
 };
-const gitlab: HookWords = {
+const gitlab: WebhookInstructions = {
   ...alike,
   secret: "goes into “Secret token”",
   events: "pushes, tag pushes and merge requests",
 };
-const azure: HookWords = {
+const azure: WebhookInstructions = {
   location: "In the project's settings, under Service hooks, as “Web Hooks”",
   secret: "is the password of basic authentication; the user name is cadastre",
   events: "code pushed, pull request created and pull request updated",
 };
 
-export function hookWordsOf(provider: string): HookWords {
+export function webhookInstructionsOf(provider: string): WebhookInstructions {
   if (provider.startsWith("gitlab")) return gitlab;
   return provider.startsWith("ado") ? azure : alike;
 }

@@ -8,13 +8,13 @@ import { useAddress } from "../../ui/address.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { Facts, Section } from "../../ui/page.tsx";
 import { Link } from "../../ui/link.tsx";
-import { Asked, Empty } from "../../components/states.tsx";
+import { QueryContent, Empty } from "../../components/states.tsx";
 import { CodeToCopy } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
-import type { Place } from "../workspace/place.ts";
+import type { WorkspaceDetails } from "../workspace/details.ts";
 import { ConnectForm } from "./connect.tsx";
 import { Events } from "./events.tsx";
-import { hookWordsOf, repositoryOf } from "./words.ts";
+import { webhookInstructionsOf, repositoryOf } from "./words.ts";
 import { repositoryEventsOf } from "../../api/detail-queries.ts";
 
 const liveMs = 5_000;
@@ -25,14 +25,14 @@ export default function WorkspaceRepositoryPage() {
       {(details) => (
         <>
           <Repository details={details} />
-          {details.workspace.attributes.permissions["can-read-run"] && <Happened details={details} />}
+          {details.workspace.attributes.permissions["can-read-run"] && <LastEvents details={details} />}
         </>
       )}
     </WorkspaceFrame>
   );
 }
 
-function Repository({ details }: { readonly details: Place }) {
+function Repository({ details }: { readonly details: WorkspaceDetails }) {
   const [opened, { open, close }] = useDisclosure();
   const { organization, workspace, etag } = details;
   const { name, permissions: may } = workspace.attributes;
@@ -110,7 +110,7 @@ interface WebhookProps {
 }
 
 function Webhook({ organization, provider, url }: WebhookProps) {
-  const { location, secret, events } = hookWordsOf(provider);
+  const { location, secret, events } = webhookInstructionsOf(provider);
   return (
     <Alert color="gray" p="sm" title="Webhook" role="note">
       Cadastre creates the webhook at the provider. If the connection's token can't do that, the{" "}
@@ -133,7 +133,7 @@ function Webhook({ organization, provider, url }: WebhookProps) {
   );
 }
 
-function Happened({ details: { organization, workspace } }: { readonly details: Place }) {
+function LastEvents({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
   const { search } = useAddress();
   const query = useQuery({
     ...repositoryEventsOf(workspace.id, search),
@@ -141,9 +141,9 @@ function Happened({ details: { organization, workspace } }: { readonly details: 
   });
   return (
     <Section title="Events" about="Why a push did or did not start a run.">
-      <Asked query={query}>
+      <QueryContent query={query}>
         {(answer) => <Events organization={organization} answer={answer} workspace={workspace.attributes.name} />}
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }

@@ -72,12 +72,12 @@ export default function ResourcesPage() {
   );
 }
 
-interface FiltersProps {
+interface ResourceFiltersProps {
   readonly search: Readonly<Record<string, string | undefined>>;
   readonly set: (changes: Record<string, string | undefined>) => void;
 }
 
-const Filters = ({ search, set }: FiltersProps) => (
+const Filters = ({ search, set }: ResourceFiltersProps) => (
   <Group gap="xs" role="search" aria-label="Filter resources">
     {filters.map(([name, label, example]) => (
       <SearchInput

@@ -3,9 +3,9 @@ import { Group, Text, VisuallyHidden } from "@mantine/core";
 import type { Resource } from "../../api/client.ts";
 import { counted, figure } from "../../ui/text.tsx";
 
-type Phase = Resource<"plans"> | Resource<"applies"> | undefined;
+type PlanOrApply = Resource<"plans"> | Resource<"applies"> | undefined;
 
-const countsOf = ({ attributes }: NonNullable<Phase>) => ({
+const countsOf = ({ attributes }: NonNullable<PlanOrApply>) => ({
   add: attributes["resource-additions"],
   change: attributes["resource-changes"],
   destroy: attributes["resource-destructions"],
@@ -13,7 +13,7 @@ const countsOf = ({ attributes }: NonNullable<Phase>) => ({
   invoked: attributes["action-invocations"],
 });
 
-export function Counts({ phase }: { readonly phase: Phase }) {
+export function Counts({ phase }: { readonly phase: PlanOrApply }) {
   const isDone = phase !== undefined && phase.attributes.status === "finished";
   if (!isDone)
     return (
@@ -34,7 +34,7 @@ export function Counts({ phase }: { readonly phase: Phase }) {
 }
 
 /** "2 to add, 0 to change, 3 to destroy", the last in red if not 0. */
-export function CountsInWords({ phase }: { readonly phase: Phase }) {
+export function CountsInWords({ phase }: { readonly phase: PlanOrApply }) {
   if (phase === undefined) return "no changes known";
   const { add, change, destroy, imported, invoked } = countsOf(phase);
   const destroyed = `${figure(destroy)} to destroy`;

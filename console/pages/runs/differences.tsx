@@ -2,12 +2,12 @@
 import { Button, Text } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { counted, textOf } from "../../ui/text.tsx";
-import { differencesOf, type Change, type Difference, type Side } from "./drawn-plan.ts";
+import { differencesOf, type PlannedChange, type PlanDifference, type DifferenceSide } from "./drawn-plan.ts";
 import classes from "./plan.module.css";
 
 const shownMax = 300;
 
-export function Differences({ change, label }: { readonly change: Change; readonly label: string }) {
+export function Differences({ change, label }: { readonly change: PlannedChange; readonly label: string }) {
   const [isWhole, setWhole] = useState(false);
   const all = useMemo(() => differencesOf(change), [change]);
   const differing = all.filter(({ kind }) => kind !== "same");
@@ -38,7 +38,11 @@ export function Differences({ change, label }: { readonly change: Change; readon
 const signs = { added: "+", removed: "−", changed: "~", same: "" } as const;
 const looks = { added: "create", removed: "delete", changed: "update", same: "same" } as const;
 
-function Row({ difference: { path, kind, before, after, forcesReplacement } }: { readonly difference: Difference }) {
+function Row({
+  difference: { path, kind, before, after, forcesReplacement },
+}: {
+  readonly difference: PlanDifference;
+}) {
   return (
     <tr>
       <td className={`${classes["sign"]} ${classes[looks[kind]]}`} title={kind}>
@@ -62,7 +66,7 @@ const words = { sensitive: "(sensitive)", unknown: "(known after apply)" } as co
 const longMax = 4_000;
 
 /** Multi-line text gets its own block, so that both sides can be compared. */
-function SideView({ side, isOld }: { readonly side: Side; readonly isOld: boolean }) {
+function SideView({ side, isOld }: { readonly side: DifferenceSide; readonly isOld: boolean }) {
   if (side === undefined) return <i>(none)</i>;
   if ("word" in side) return <i>{words[side.word]}</i>;
   const text = textOf(side.value);

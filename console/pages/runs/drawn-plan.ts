@@ -1,8 +1,8 @@
 /** Builds the view of a plan from the redacted JSON plan: resources by module with their actions and changed attributes. Pure. */
 
-export type Deed = "create" | "update" | "replace" | "delete" | "read" | "import" | "move" | "forget";
+export type PlanAction = "create" | "update" | "replace" | "delete" | "read" | "import" | "move" | "forget";
 
-export interface Change {
+export interface PlannedChange {
   readonly actions?: readonly string[];
   readonly before?: unknown;
   readonly after?: unknown;
@@ -21,7 +21,7 @@ export interface ResourceChange {
   readonly type?: string;
   readonly deposed?: string;
   readonly action_reason?: string;
-  readonly change: Change;
+  readonly change: PlannedChange;
 }
 
 /** A provider action that the apply invokes, on its own or with a resource change. */
@@ -40,7 +40,7 @@ export interface Plan {
   readonly resource_changes?: readonly ResourceChange[];
   readonly resource_drift?: readonly ResourceChange[];
   readonly deferred_changes?: readonly { readonly reason?: string; readonly resource_change?: ResourceChange }[];
-  readonly output_changes?: Readonly<Record<string, Change>>;
+  readonly output_changes?: Readonly<Record<string, PlannedChange>>;
   readonly action_invocations?: readonly ActionInvocation[];
 }
 
@@ -51,28 +51,28 @@ export function triggerOf({ lifecycle_action_trigger: trigger }: ActionInvocatio
   return `${event === "" ? "with" : `${event} of`} ${trigger.triggering_resource_address}`;
 }
 
-export const configurationOf = (action: ActionInvocation): Change => ({
+export const configurationOf = (action: ActionInvocation): PlannedChange => ({
   before: null,
   after: action.config_values,
   after_unknown: action.config_unknown,
   after_sensitive: action.config_sensitive,
 });
 
-export interface Drawn extends ResourceChange {
-  readonly deed: Deed;
+export interface DrawnChange extends ResourceChange {
+  readonly deed: PlanAction;
   readonly label: string;
 }
 
 export interface Module {
   readonly address: string;
-  readonly resources: readonly Drawn[];
-  readonly counts: Readonly<Partial<Record<Deed, number>>>;
+  readonly resources: readonly DrawnChange[];
+  readonly counts: Readonly<Partial<Record<PlanAction, number>>>;
 }
 
-export function deedOf({
+export function planActionOf({
   change,
   previous_address: moved,
-}: Pick<ResourceChange, "change" | "previous_address">): Deed | undefined {
+}: Pick<ResourceChange, "change" | "previous_address">): PlanAction | undefined {
   const actions = change.actions ?? [];
   if (actions.includes("create") && actions.includes("delete")) return "replace";
   for (const deed of ["create", "update", "delete", "read", "forget"] as const) if (actions.includes(deed)) return deed;
@@ -80,39 +80,39 @@ export function deedOf({
   return moved === undefined ? undefined : "move";
 }
 
-export const drawnOf = (changes: readonly ResourceChange[] = []): Drawn[] =>
+export const drawnOf = (changes: readonly ResourceChange[] = []): DrawnChange[] =>
   changes.flatMap((resource) => {
-    const deed = deedOf(resource);
+    const deed = planActionOf(resource);
     const { address, module_address: module = "" } = resource;
     const label = module !== "" && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address;
     return deed === undefined ? [] : [{ ...resource, deed, label }];
   });
 
-export function byModule(resources: readonly Drawn[]): Module[] {
+export function byModule(resources: readonly DrawnChange[]): Module[] {
   const modules = Map.groupBy(resources, ({ module_address: module = "" }) => module);
   return [...modules]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([address, resources]) => ({ address, resources, counts: countsOf(resources) }));
 }
 
-export function countsOf(resources: readonly Drawn[]): Partial<Record<Deed, number>> {
-  const counts: Partial<Record<Deed, number>> = {};
+export function countsOf(resources: readonly DrawnChange[]): Partial<Record<PlanAction, number>> {
+  const counts: Partial<Record<PlanAction, number>> = {};
   for (const { deed } of resources) counts[deed] = (counts[deed] ?? 0) + 1;
   return counts;
 }
 
-export interface Difference {
+export interface PlanDifference {
   readonly path: string;
   readonly kind: "added" | "removed" | "changed" | "same";
-  readonly before: Side;
-  readonly after: Side;
+  readonly before: DifferenceSide;
+  readonly after: DifferenceSide;
   readonly forcesReplacement: boolean;
 }
 
 /** One side of a difference: nothing, a value, or a word for a value that can't be shown. */
-export type Side = { readonly value: unknown } | { readonly word: "sensitive" | "unknown" } | undefined;
+export type DifferenceSide = { readonly value: unknown } | { readonly word: "sensitive" | "unknown" } | undefined;
 
-interface Sides {
+interface DifferenceSides {
   readonly before: unknown;
   readonly after: unknown;
   readonly unknown: unknown;
@@ -120,9 +120,9 @@ interface Sides {
 }
 
 /** Every path at which either side has a value, down to single values; unchanged ones are marked as such. */
-export function differencesOf(change: Change): Difference[] {
+export function differencesOf(change: PlannedChange): PlanDifference[] {
   const forced = new Set((change.replace_paths ?? []).map((path) => pathOf(path)));
-  const found: Difference[] = [];
+  const found: PlanDifference[] = [];
   const isForced = (path: string) =>
     [...forced].some((each) => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
   walk(
@@ -147,7 +147,7 @@ export function differencesOf(change: Change): Difference[] {
   return found;
 }
 
-type Tell = (path: string, before: Side, after: Side, isSame: boolean) => void;
+type Tell = (path: string, before: DifferenceSide, after: DifferenceSide, isSame: boolean) => void;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -157,11 +157,11 @@ const at = (value: unknown, step: string | number): unknown =>
     ? (value as Record<string | number, unknown>)[step]
     : undefined;
 
-function walk(path: string, sides: Sides, tell: Tell): void {
+function walk(path: string, sides: DifferenceSides, tell: Tell): void {
   const { unknown, hidden } = sides;
   const before = unpacked(sides.before, sides.after);
   const after = unpacked(sides.after, sides.before);
-  const places = placesIn(before, after, unknown);
+  const places = pathsIn(before, after, unknown);
   if (unknown === true || hidden.includes(true) || places === undefined)
     return leaf(path, { ...sides, before, after }, tell);
   for (const step of places)
@@ -177,16 +177,16 @@ function walk(path: string, sides: Sides, tell: Tell): void {
     );
 }
 
-function leaf(path: string, { before, after, unknown, hidden }: Sides, tell: Tell): void {
-  const sideOf = (value: unknown): Side =>
+function leaf(path: string, { before, after, unknown, hidden }: DifferenceSides, tell: Tell): void {
+  const sideOf = (value: unknown): DifferenceSide =>
     isNothing(value) ? undefined : hidden.includes(true) ? { word: "sensitive" } : { value };
-  const later: Side = unknown === true ? { word: "unknown" } : sideOf(after);
+  const later: DifferenceSide = unknown === true ? { word: "unknown" } : sideOf(after);
   if (sideOf(before) === undefined && later === undefined) return;
   tell(path, sideOf(before), later, unknown !== true && JSON.stringify(before) === JSON.stringify(after));
 }
 
 /** The members of two objects or lists to compare; undefined if either side is a single value, or both are empty. */
-function placesIn(before: unknown, after: unknown, unknown: unknown): (string | number)[] | undefined {
+function pathsIn(before: unknown, after: unknown, unknown: unknown): (string | number)[] | undefined {
   const some = [before, after].filter((value) => !isNothing(value));
   if (some.length === 0 && (isObject(unknown) || Array.isArray(unknown))) some.push(unknown);
   if (some.length === 0) return undefined;

@@ -1,11 +1,11 @@
 /** Runs as a table, of a workspace or an organization. */
 import { Group, Select, Text } from "@mantine/core";
 import { includedIn, type Resource } from "../../api/client.ts";
-import { paths, type Search } from "../../paths.ts";
+import { paths, type SearchParameters } from "../../paths.ts";
 import type { Address } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";
-import { Table, type Column } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 import { Dimmed, When } from "../../ui/text.tsx";
 import { WorkspaceLink } from "../../components/list.tsx";
 import { Counts } from "./counts.tsx";
@@ -25,7 +25,7 @@ export interface RunsProps {
 export function Runs({ organization, workspace, runs, included }: RunsProps) {
   const nameOf = (run: Resource<"runs">) =>
     workspace ?? includedIn({ included }, "workspaces", run.relationships.workspace?.data?.id)?.attributes.name ?? "";
-  const columns: (Column<Resource<"runs">> | false)[] = [
+  const columns: (TableColumn<Resource<"runs">> | false)[] = [
     { title: "Status", width: 130, cell: (run) => <RunStatus status={run.attributes.status} /> },
     workspace === undefined && {
       title: "Workspace",
@@ -103,7 +103,7 @@ const operationLabels: Readonly<Record<(typeof runOperations)[number], string>> 
 };
 
 export function RunFilters({ search, set }: Pick<Address, "search" | "set">) {
-  const change = (changes: Search) => set({ ...changes, page: undefined });
+  const change = (changes: SearchParameters) => set({ ...changes, page: undefined });
   return (
     <Group gap="xs" mb="sm">
       <SearchInput
@@ -147,9 +147,9 @@ export const StatusFilter = ({ value, onChange }: StatusFilterProps) => (
   />
 );
 
-export function noRunsTitle(search: Search): string {
+export function noRunsTitle(search: SearchParameters): string {
   if (search["q"]) return `No runs match "${search["q"]}".`;
   return isFiltered(search) ? "No runs match these filters" : "No runs yet";
 }
 
-export const isFiltered = (search: Search): boolean => ["q", "status", "does"].some((name) => search[name]);
+export const isFiltered = (search: SearchParameters): boolean => ["q", "status", "does"].some((name) => search[name]);

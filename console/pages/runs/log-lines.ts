@@ -77,7 +77,7 @@ export class LogLines {
     const cut = this.#restCut;
     this.#rest = "";
     this.#restCut = 0;
-    return spoken(whole).map((said) => {
+    return messageLines(whole).map((said) => {
       const { spans, look } = spansOf(said, this.#look);
       this.#look = look;
       this.#count += 1;
@@ -116,7 +116,7 @@ const escape = "\u001b";
 const colorOf: Record<string, string> = { error: "31", warn: "33" };
 
 /** The text of a line; a JSON message may have several lines. */
-function spoken(line: string): string[] {
+function messageLines(line: string): string[] {
   const message = line.startsWith("{") ? messageIn(line) : undefined;
   if (message === undefined) return [line.slice(line.lastIndexOf("\r", line.length - 2) + 1).replace(/\r$/, "")];
   const { "@message": said = "", "@level": level = "", diagnostic } = message;

@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState, type MouseEvent } from "react";
 import { useAddress } from "../../ui/address.ts";
 import { prefix } from "../../ui/link.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";
-import { Refusal } from "../../components/states.tsx";
+import { ErrorMessage } from "../../components/states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import type { LogLine } from "./log-lines.ts";
 import classes from "./log.module.css";
@@ -45,7 +45,7 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
     if (isThere && named !== undefined) show(named);
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [isThere, named]);
-  const found = useFound(lines, search["find"], show);
+  const found = useLogSearch(lines, search["find"], show);
   return (
     <Box>
       <Head
@@ -54,7 +54,7 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
         isFollowing={log.hasEnded ? undefined : isFollowing}
         onFollow={setFollowing}
       />
-      {log.error !== undefined && <Refusal error={log.error} />}
+      {log.error !== undefined && <ErrorMessage error={log.error} />}
       {log.dropped > 0 && (
         <Text c="dimmed" fz="sm" mb={4}>
           The first {counted(log.dropped, "line")} {log.dropped === 1 ? "is" : "are"} not shown.
@@ -99,7 +99,7 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
 }
 
 interface HeadProps {
-  readonly found: Finding;
+  readonly found: LogSearchMatches;
   readonly said: string;
   readonly isFollowing: boolean | undefined;
   readonly onFollow: (isFollowing: boolean) => void;
@@ -118,7 +118,7 @@ function Head({ found, said, isFollowing, onFollow }: HeadProps) {
         onKeyDown={({ key, shiftKey }) => key === "Enter" && found.go(shiftKey ? -1 : 1)}
         w={220}
       />
-      {search["find"] && <Found found={found} />}
+      {search["find"] && <SearchMatches found={found} />}
       <Text c="dimmed" fz="sm" ml="auto" aria-live="polite">
         {said}
       </Text>
@@ -135,14 +135,18 @@ function Head({ found, said, isFollowing, onFollow }: HeadProps) {
   );
 }
 
-interface Finding {
+interface LogSearchMatches {
   readonly count: number;
   readonly matchIndex: number;
   readonly current: number | undefined;
   readonly go: (by: 1 | -1) => void;
 }
 
-function useFound(lines: readonly LogLine[], find: string | undefined, show: (number: number) => void): Finding {
+function useLogSearch(
+  lines: readonly LogLine[],
+  find: string | undefined,
+  show: (number: number) => void,
+): LogSearchMatches {
   const [step, setStep] = useState(0);
   const matches = useMemo(() => {
     const wanted = find?.toLowerCase() ?? "";
@@ -171,7 +175,7 @@ function useFound(lines: readonly LogLine[], find: string | undefined, show: (nu
   };
 }
 
-function Found({ found }: { readonly found: Finding }) {
+function SearchMatches({ found }: { readonly found: LogSearchMatches }) {
   return (
     <Group gap={4} wrap="nowrap">
       <Text fz="sm" c="dimmed" aria-live="polite">
@@ -192,7 +196,7 @@ function Found({ found }: { readonly found: Finding }) {
   );
 }
 
-interface LineProps {
+interface LogLineProps {
   readonly line: LogLine;
   readonly top: number;
   readonly isNamed: boolean;
@@ -202,7 +206,7 @@ interface LineProps {
   readonly onName: (number: number) => void;
 }
 
-function Line({ line, top, isNamed, isCurrent, find, href, onName }: LineProps) {
+function Line({ line, top, isNamed, isCurrent, find, href, onName }: LogLineProps) {
   const name = (event: MouseEvent) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();

@@ -4,13 +4,13 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Resource } from "../../api/client.ts";
 import { useAddress } from "../../ui/address.ts";
-import type { Listed } from "../../components/list.tsx";
-import { Asked } from "../../components/states.tsx";
+import type { ListResponse } from "../../components/list.tsx";
+import { QueryContent } from "../../components/states.tsx";
 import { Pager } from "../../ui/table.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import { Runs, type RunsProps } from "./list.tsx";
 
-interface PageOfRuns extends Listed {
+interface PageOfRuns extends ListResponse {
   readonly data: readonly Resource<"runs">[];
   readonly included?: readonly any[] | undefined;
 }
@@ -24,7 +24,7 @@ export function PagedRuns({ query, empty, ...props }: PagedRunsProps) {
   const { set } = useAddress();
   const onPage = (page: number) => set({ page: page === 1 ? undefined : String(page) });
   return (
-    <Asked query={query}>
+    <QueryContent query={query}>
       {({ data, included, meta }) => {
         if (data.length === 0) return empty;
         const pagination = meta?.pagination;
@@ -40,7 +40,7 @@ export function PagedRuns({ query, empty, ...props }: PagedRunsProps) {
           </>
         );
       }}
-    </Asked>
+    </QueryContent>
   );
 }
 

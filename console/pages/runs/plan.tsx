@@ -4,22 +4,22 @@ import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ApiError } from "../../api/errors.ts";
-import { asking } from "../../api/queries.ts";
+import { apiQuery } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { SearchInput } from "../../ui/inputs.tsx";
-import { Asked, Empty } from "../../components/states.tsx";
+import { QueryContent, Empty } from "../../components/states.tsx";
 import { counted, hasWords } from "../../ui/text.tsx";
 import { Differences } from "./differences.tsx";
 import {
   type ActionInvocation,
   byModule,
-  type Change,
+  type PlannedChange,
   configurationOf,
   countsOf,
-  deedOf,
+  planActionOf,
   drawnOf,
-  type Deed,
-  type Drawn,
+  type PlanAction,
+  type DrawnChange,
   type Module,
   type Plan,
   triggerOf,
@@ -28,16 +28,16 @@ import classes from "./plan.module.css";
 
 export function PlanView({ planId }: { readonly planId: string }) {
   const query = useQuery({
-    ...asking("GET /plans/{plan_id}/json-output-redacted", { path: { plan_id: planId } }),
+    ...apiQuery("GET /plans/{plan_id}/json-output-redacted", { path: { plan_id: planId } }),
     // A plan never changes once it exists.
     staleTime: Infinity,
   });
   if (query.error instanceof ApiError && query.error.isMissing)
     return <Empty title="No structured plan">See the plan log.</Empty>;
-  return <Asked query={query}>{(answer) => <DrawnPlan plan={answer as Plan} />}</Asked>;
+  return <QueryContent query={query}>{(answer) => <DrawnPlan plan={answer as Plan} />}</QueryContent>;
 }
 
-const deeds: Record<Deed, { readonly sign: string; readonly word: string; readonly look: string }> = {
+const actionLabels: Record<PlanAction, { readonly sign: string; readonly word: string; readonly look: string }> = {
   create: { sign: "+", word: "add", look: "create" },
   update: { sign: "~", word: "change", look: "update" },
   replace: { sign: "∓", word: "replace", look: "replace" },
@@ -52,7 +52,9 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
   const { search, set } = useAddress();
   const all = drawnOf(plan.resource_changes);
   const drift = drawnOf(plan.resource_drift);
-  const outputs = Object.entries(plan.output_changes ?? {}).filter(([, change]) => deedOf({ change }) !== undefined);
+  const outputs = Object.entries(plan.output_changes ?? {}).filter(
+    ([, change]) => planActionOf({ change }) !== undefined,
+  );
   const counts = countsOf(all);
   const shown = all.filter(
     ({ deed, address }) => (!search["deed"] || deed === search["deed"]) && hasWords(address, search["find"] ?? ""),
@@ -78,9 +80,12 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
           onChange={(deed) => set({ deed })}
           data={[
             { value: "", label: `All ${all.length}` },
-            ...(Object.keys(deeds) as Deed[])
+            ...(Object.keys(actionLabels) as PlanAction[])
               .filter((deed) => counts[deed])
-              .map((deed) => ({ value: deed, label: `${deeds[deed].sign} ${deeds[deed].word} ${counts[deed]}` })),
+              .map((deed) => ({
+                value: deed,
+                label: `${actionLabels[deed].sign} ${actionLabels[deed].word} ${counts[deed]}`,
+              })),
           ]}
         />
       </Group>
@@ -105,7 +110,7 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
           {outputs.map(([name, change]) => (
             <ResourceView
               key={name}
-              resource={{ address: name, label: name, change, deed: deedOf({ change }) ?? "update" }}
+              resource={{ address: name, label: name, change, deed: planActionOf({ change }) ?? "update" }}
             />
           ))}
         </Fold>
@@ -143,10 +148,10 @@ function Fold({ title, isOpen, children }: FoldProps) {
   );
 }
 
-const atOnce = 100;
+const pageSize = 100;
 
 function ModuleView({ module, isOpen }: { readonly module: Module; readonly isOpen: boolean }) {
-  const [shown, setShown] = useState(atOnce);
+  const [shown, setShown] = useState(pageSize);
   const { address, resources, counts } = module;
   return (
     <Fold
@@ -155,7 +160,9 @@ function ModuleView({ module, isOpen }: { readonly module: Module; readonly isOp
         <>
           <span className="mono">{address === "" ? "root module" : address}</span>
           <Text span c="dimmed" fz="sm">
-            {(Object.keys(counts) as Deed[]).map((deed) => `${deeds[deed].sign}${counts[deed]}`).join("  ")}
+            {(Object.keys(counts) as PlanAction[])
+              .map((deed) => `${actionLabels[deed].sign}${counts[deed]}`)
+              .join("  ")}
           </Text>
         </>
       }
@@ -164,7 +171,7 @@ function ModuleView({ module, isOpen }: { readonly module: Module; readonly isOp
         <ResourceView key={`${resource.address} ${resource.deposed ?? ""}`} resource={resource} />
       ))}
       {resources.length > shown && (
-        <Button variant="subtle" onClick={() => setShown(shown + atOnce)}>
+        <Button variant="subtle" onClick={() => setShown(shown + pageSize)}>
           Show more ({counted(resources.length, "resource")} in total)
         </Button>
       )}
@@ -186,9 +193,9 @@ const reasons: Readonly<Record<string, string>> = {
   read_because_dependency_pending: "a dependency has pending changes",
 };
 
-function ResourceView({ resource }: { readonly resource: Drawn }) {
+function ResourceView({ resource }: { readonly resource: DrawnChange }) {
   const { deed, label, previous_address: moved, action_reason: reason, change } = resource;
-  const { sign, word, look } = deeds[deed];
+  const { sign, word, look } = actionLabels[deed];
   return (
     <Row sign={sign} look={look} label={label} change={change} name={resource.address}>
       {word}
@@ -210,7 +217,7 @@ interface RowProps {
   readonly sign: string;
   readonly look: string;
   readonly label: string;
-  readonly change: Change;
+  readonly change: PlannedChange;
   readonly name: string;
   readonly children: React.ReactNode;
 }

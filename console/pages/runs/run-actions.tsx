@@ -4,9 +4,9 @@ import { useState } from "react";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { CountsInWords } from "./counts.tsx";
-import type { RunPlace } from "./status-line.tsx";
+import type { RunDetails } from "./status-line.tsx";
 
-const deeds = {
+const runActions = {
   apply: {
     operation: "POST /runs/{run_id}/actions/apply",
     verb: "Confirm & apply",
@@ -47,17 +47,17 @@ const deeds = {
   },
 } as const;
 
-type Deed = keyof typeof deeds;
+type RunActionName = keyof typeof runActions;
 
-function titleOf(deed: Deed, { name }: RunPlace): string {
+function titleOf(deed: RunActionName, { name }: RunDetails): string {
   if (deed === "apply") return `Apply to ${name}?`;
-  return deed === "discard" ? "Discard this plan?" : deeds[deed].verb;
+  return deed === "discard" ? "Discard this plan?" : runActions[deed].verb;
 }
 
-export function RunActions({ details }: { readonly details: RunPlace }) {
-  const [deed, setDeed] = useState<Deed>();
+export function RunActions({ details }: { readonly details: RunDetails }) {
+  const [deed, setDeed] = useState<RunActionName>();
   const { status, actions: can, permissions: may } = details.run.attributes;
-  const offered: Deed[] = [
+  const offered: RunActionName[] = [
     ...(status === "pending" && may["can-force-execute"] ? ["force-execute" as const] : []),
     ...(can["is-discardable"] && may["can-discard"] ? ["discard" as const] : []),
     ...(can["is-cancelable"] && may["can-cancel"] ? ["cancel" as const] : []),
@@ -68,7 +68,7 @@ export function RunActions({ details }: { readonly details: RunPlace }) {
     <>
       {offered.map((each) => (
         <Button key={each} variant={each === "apply" ? "filled" : "default"} onClick={() => setDeed(each)}>
-          {deeds[each].verb}
+          {runActions[each].verb}
         </Button>
       ))}
       <FormDialog
@@ -76,20 +76,20 @@ export function RunActions({ details }: { readonly details: RunPlace }) {
         onClose={() => setDeed(undefined)}
         title={deed ? titleOf(deed, details) : ""}
       >
-        {deed && <DeedForm details={details} deed={deed} onClose={() => setDeed(undefined)} />}
+        {deed && <RunActionForm details={details} deed={deed} onClose={() => setDeed(undefined)} />}
       </FormDialog>
     </>
   );
 }
 
-interface DeedFormProps {
-  readonly details: RunPlace;
-  readonly deed: Deed;
+interface RunActionFormProps {
+  readonly details: RunDetails;
+  readonly deed: RunActionName;
   readonly onClose: () => void;
 }
 
-function DeedForm({ details: { run, plan }, deed, onClose }: DeedFormProps) {
-  const { operation, verb, done, about, color } = deeds[deed];
+function RunActionForm({ details: { run, plan }, deed, onClose }: RunActionFormProps) {
+  const { operation, verb, done, about, color } = runActions[deed];
   const draft = useDraft({ comment: "" });
   return (
     <OperationForm

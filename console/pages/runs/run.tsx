@@ -6,8 +6,8 @@ import { includedIn, type Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere, Empty, LoadingRows } from "../../components/states.tsx";
-import { AboutRun, type RunPlace, StatusLine } from "./status-line.tsx";
+import { QueryContent, dataUnlessDeleted, Empty, LoadingRows } from "../../components/states.tsx";
+import { AboutRun, type RunDetails, StatusLine } from "./status-line.tsx";
 import { isFinal, RunStatus } from "./status.tsx";
 import { LogView } from "./log.tsx";
 import { PlanView } from "./plan.tsx";
@@ -26,7 +26,7 @@ export default function RunPage() {
   const query = useQuery(runQuery(id));
   const run = query.data?.data;
   const included = query.data?.included;
-  const details: RunPlace | undefined = stillThere(query) &&
+  const details: RunDetails | undefined = dataUnlessDeleted(query) &&
     run && {
       organization,
       name,
@@ -47,7 +47,7 @@ export default function RunPage() {
       beside={run && <RunStatus status={run.attributes.status} />}
       actions={details && <RunActions details={details} />}
     >
-      <Asked query={query} loading={<LoadingRows rows={12} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={12} />}>
         {() =>
           details && (
             <>
@@ -64,24 +64,24 @@ export default function RunPage() {
             </>
           )
         }
-      </Asked>
+      </QueryContent>
     </Page>
   );
 }
 
-const began = (phase: Resource<"plans"> | Resource<"applies"> | undefined) =>
+const hasStarted = (phase: Resource<"plans"> | Resource<"applies"> | undefined) =>
   phase !== undefined && !["pending", "queued", "unreachable"].includes(phase.attributes.status);
 
 interface RunViewProps {
-  readonly details: RunPlace;
+  readonly details: RunDetails;
   readonly stream: RunStream | undefined;
 }
 
 function RunView({ details: { organization, name, run, plan, apply }, stream }: RunViewProps) {
   const { search, set } = useAddress();
   const isDrawable = plan?.attributes.status === "finished";
-  const usual = began(apply) && !isFinal(run.attributes.status) ? "apply-log" : isDrawable ? "plan" : "plan-log";
-  const show = search["show"] ?? (began(apply) && run.attributes.status === "errored" ? "apply-log" : usual);
+  const usual = hasStarted(apply) && !isFinal(run.attributes.status) ? "apply-log" : isDrawable ? "plan" : "plan-log";
+  const show = search["show"] ?? (hasStarted(apply) && run.attributes.status === "errored" ? "apply-log" : usual);
   const phase = show === "apply-log" ? apply : plan;
   return (
     <Box>
@@ -93,7 +93,7 @@ function RunView({ details: { organization, name, run, plan, apply }, stream }: 
         data={[
           { value: "plan", label: "Plan" },
           { value: "plan-log", label: "Plan log" },
-          { value: "apply-log", label: "Apply log", disabled: !began(apply) },
+          { value: "apply-log", label: "Apply log", disabled: !hasStarted(apply) },
         ]}
       />
       {show === "plan" && plan && isDrawable && <PlanView planId={plan.id} />}

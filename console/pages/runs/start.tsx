@@ -2,15 +2,15 @@
 import { Alert, Button, Checkbox, Collapse, Select, TagsInput, Textarea } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlayerPlay } from "@tabler/icons-react";
-import type { Input } from "../../api/client.ts";
+import type { OperationInput } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useForgotten, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { OperationForm, useDraft, type Draft } from "../../components/forms.tsx";
+import { OperationForm, useDraft, type FormDraft } from "../../components/forms.tsx";
 import { useGo } from "../../ui/link.tsx";
-import type { Place } from "../workspace/place.ts";
+import type { WorkspaceDetails } from "../workspace/details.ts";
 
-export function StartRun({ details }: { readonly details: Place }) {
+export function StartRun({ details }: { readonly details: WorkspaceDetails }) {
   const [opened, { open, close }] = useOpened("start-run");
   const { permissions: may, "execution-mode": mode, name } = details.workspace.attributes;
   // In local mode, runs start on the user's machine.
@@ -29,10 +29,10 @@ export function StartRun({ details }: { readonly details: Place }) {
   );
 }
 
-type Kind = "apply" | "plan" | "refresh" | "destroy" | "empty" | "save";
+type StartableRunType = "apply" | "plan" | "refresh" | "destroy" | "empty" | "save";
 
 interface Wishes {
-  readonly kind: Kind;
+  readonly kind: StartableRunType;
   readonly message: string;
   readonly "auto-apply": boolean;
   readonly "target-addrs": string[];
@@ -41,7 +41,10 @@ interface Wishes {
   readonly "debugging-mode": boolean;
 }
 
-const told: Record<Kind, { readonly label: string; readonly about: string; readonly attributes: object }> = {
+const runTypes: Record<
+  StartableRunType,
+  { readonly label: string; readonly about: string; readonly attributes: object }
+> = {
   apply: {
     label: "Plan and apply",
     about: "Plans, then waits for confirmation before applying.",
@@ -74,7 +77,7 @@ const told: Record<Kind, { readonly label: string; readonly about: string; reado
   },
 };
 
-function StartForm({ details, onClose }: { readonly details: Place; readonly onClose: () => void }) {
+function StartForm({ details, onClose }: { readonly details: WorkspaceDetails; readonly onClose: () => void }) {
   const { organization, workspace } = details;
   const {
     permissions: may,
@@ -94,7 +97,7 @@ function StartForm({ details, onClose }: { readonly details: Place; readonly onC
     "debugging-mode": false,
   });
   const { kind, "auto-apply": autoApply } = draft.values;
-  const offered = (Object.keys(told) as Kind[]).filter(
+  const offered = (Object.keys(runTypes) as StartableRunType[]).filter(
     (each) => each !== "destroy" || (may["can-queue-destroy"] && isDestroyable),
   );
   return (
@@ -113,9 +116,9 @@ function StartForm({ details, onClose }: { readonly details: Place; readonly onC
     >
       <Select
         label="Run type"
-        description={told[kind].about}
+        description={runTypes[kind].about}
         inputWrapperOrder={["label", "input", "description", "error"]}
-        data={offered.map((value) => ({ value, label: told[value].label }))}
+        data={offered.map((value) => ({ value, label: runTypes[value].label }))}
         {...draft.getInputProps("kind")}
       />
       {kind === "destroy" && autoApply && (
@@ -147,7 +150,7 @@ function StartForm({ details, onClose }: { readonly details: Place; readonly onC
   );
 }
 
-function More({ draft }: { readonly draft: Draft<Wishes> }) {
+function More({ draft }: { readonly draft: FormDraft<Wishes> }) {
   return (
     <>
       <TagsInput
@@ -175,14 +178,14 @@ function More({ draft }: { readonly draft: Draft<Wishes> }) {
   );
 }
 
-function bodyOf(workspaceId: string, { kind, message, refresh, ...wishes }: Wishes): Input<"POST /runs"> {
+function bodyOf(workspaceId: string, { kind, message, refresh, ...wishes }: Wishes): OperationInput<"POST /runs"> {
   const some = (addresses: string[]) => (addresses.length === 0 ? null : addresses);
   return {
     body: {
       data: {
         type: "runs",
         attributes: {
-          ...told[kind].attributes,
+          ...runTypes[kind].attributes,
           message: message.trim() === "" ? "Started in the console" : message,
           "debugging-mode": wishes["debugging-mode"],
           "target-addrs": some(wishes["target-addrs"]),

@@ -1,28 +1,28 @@
 /** A run's status line and facts, and the props that its parts share. */
 import { Paper, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { asking } from "../../api/queries.ts";
+import { apiQuery } from "../../api/queries.ts";
 import { counted, listed, Identifier, When } from "../../ui/text.tsx";
 import { makerOf, kindOf } from "./list.tsx";
 import { includedIn, type Resource } from "../../api/client.ts";
 import { Facts, Section } from "../../ui/page.tsx";
-import { engineNames } from "../workspace/place.ts";
+import { engineNames } from "../workspace/details.ts";
 import { Counts } from "./counts.tsx";
 
-export function StatusLine({ details }: { readonly details: RunPlace }) {
+export function StatusLine({ details }: { readonly details: RunDetails }) {
   const sentence = sentenceOf(details);
   const needsConfirmation = details.run.attributes.actions["is-confirmable"] === true;
   if (sentence === undefined) return null;
   return (
     <Paper withBorder p="sm" mb="md" role="status">
       <Text>
-        {sentence} {needsConfirmation && <WhoCan details={details} />}
+        {sentence} {needsConfirmation && <ConfirmingTeams details={details} />}
       </Text>
     </Paper>
   );
 }
 
-function sentenceOf({ run, plan, apply, included }: RunPlace): string | undefined {
+function sentenceOf({ run, plan, apply, included }: RunDetails): string | undefined {
   const { status, "waiting-for": waits, "plan-only": isOnlyPlan } = run.attributes;
   if (waits !== null) return `${waits}${positionInQueue(run.attributes["position-in-queue"])}`;
   if (run.attributes.actions["is-confirmable"]) return "Waiting for confirmation.";
@@ -52,7 +52,7 @@ function sentenceOf({ run, plan, apply, included }: RunPlace): string | undefine
 const positionInQueue = (position: number) =>
   position > 0 ? ` Position ${position} in the organization's queue.` : "";
 
-function onAgent(phase: RunPlace["plan"] | RunPlace["apply"]): string {
+function onAgent(phase: RunDetails["plan"] | RunDetails["apply"]): string {
   const name = phase?.attributes["execution-details"]["agent-name"];
   return typeof name === "string" ? ` on ${name}` : "";
 }
@@ -60,10 +60,10 @@ function onAgent(phase: RunPlace["plan"] | RunPlace["apply"]): string {
 const namedMax = 8;
 
 /** The teams with the permission; every reader of the workspace can request these. */
-function WhoCan({ details: { run } }: { readonly details: RunPlace }) {
+function ConfirmingTeams({ details: { run } }: { readonly details: RunDetails }) {
   const mine = run.attributes.permissions["can-apply"];
   const query = useQuery({
-    ...asking("GET /workspaces/{workspace_id}/team-access", {
+    ...apiQuery("GET /workspaces/{workspace_id}/team-access", {
       path: { workspace_id: run.relationships.workspace?.data?.id },
       query: { "page[size]": 100 },
     }),
@@ -78,7 +78,7 @@ function WhoCan({ details: { run } }: { readonly details: RunPlace }) {
   return others === "" ? needed : `${needed} Ask ${others}.`;
 }
 
-export function AboutRun({ details: { run, plan, apply, included } }: { readonly details: RunPlace }) {
+export function AboutRun({ details: { run, plan, apply, included } }: { readonly details: RunDetails }) {
   const { attributes } = run;
   const commit = included?.find(({ type }) => type === "ingress-attributes")?.["attributes"];
   const confirmer = run.relationships["confirmed-by"]?.data;
@@ -120,7 +120,7 @@ export function AboutRun({ details: { run, plan, apply, included } }: { readonly
   );
 }
 
-export interface RunPlace {
+export interface RunDetails {
   readonly organization: string;
   readonly name: string;
   readonly run: Resource<"runs">;

@@ -5,17 +5,17 @@ import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { includedIn } from "../../api/client.ts";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, LoadingRows } from "../../components/states.tsx";
 import { When, sentenceCase } from "../../ui/text.tsx";
-import type { RunPlace } from "./status-line.tsx";
+import type { RunDetails } from "./status-line.tsx";
 import classes from "./timeline.module.css";
 import { runEvents } from "../../api/detail-queries.ts";
 
-export function Timeline({ details: { run } }: { readonly details: RunPlace }) {
+export function Timeline({ details: { run } }: { readonly details: RunDetails }) {
   const query = useQuery(runEvents(run.id));
   return (
     <Section title="Timeline">
-      <Asked query={query} loading={<LoadingRows rows={4} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={4} />}>
         {({ data, included }) => (
           <ol className={classes["timeline"]}>
             {data.map(({ id, attributes, relationships }) => {
@@ -44,7 +44,7 @@ export function Timeline({ details: { run } }: { readonly details: RunPlace }) {
             })}
           </ol>
         )}
-      </Asked>
+      </QueryContent>
       {run.attributes.permissions["can-comment"] && <Comment runId={run.id} />}
     </Section>
   );

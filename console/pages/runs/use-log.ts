@@ -4,7 +4,7 @@ import type { LogLine } from "./log-lines.ts";
 import { type LogKind, LogReading, RunStream } from "./run-stream.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { isFinal } from "./status.tsx";
-import type { RunPlace } from "./status-line.tsx";
+import type { RunDetails } from "./status-line.tsx";
 
 const pauseMs = 3_000;
 
@@ -92,11 +92,11 @@ const finalPhases = ["finished", "errored", "canceled", "unreachable"];
 /** A document this recent is what the stream starts with. */
 const freshMs = 1_000;
 
-export function useRunStream(details: RunPlace | undefined, readAt: number): RunStream | undefined {
+export function useRunStream(details: RunDetails | undefined, readAt: number): RunStream | undefined {
   const client = useQueryClient();
   const [stream, setStream] = useState<RunStream>();
   const isLive = details !== undefined && !isFinal(details.run.attributes.status);
-  const hasEnded = (phase: RunPlace["plan"] | RunPlace["apply"]) =>
+  const hasEnded = (phase: RunDetails["plan"] | RunDetails["apply"]) =>
     phase !== undefined && finalPhases.includes(phase.attributes.status);
   if (isLive && stream?.runId !== details.run.id)
     setStream(new RunStream(details.run.id, { plan: hasEnded(details.plan), apply: hasEnded(details.apply) }));

@@ -5,13 +5,13 @@ import { useParams } from "@tanstack/react-router";
 import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { End, SettingsForm } from "../../components/settings.tsx";
-import { changesIn, useDraft, type Draft } from "../../components/forms.tsx";
-import { Asked } from "../../components/states.tsx";
+import { DeleteSection, SettingsForm } from "../../components/settings.tsx";
+import { changesIn, useDraft, type FormDraft } from "../../components/forms.tsx";
+import { QueryContent } from "../../components/states.tsx";
 import { ReservedKeys } from "./reserved-keys.tsx";
 import { Retention } from "./retention.tsx";
 import { TokenLifetimes } from "./token-lifetimes.tsx";
-import type { Answer } from "../../api/client.ts";
+import type { OperationResponse } from "../../api/client.ts";
 import { EmailInput } from "../../ui/inputs.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { DefaultExecution } from "../agent-pools/execution.tsx";
@@ -21,7 +21,7 @@ export default function OrganizationSettingsPage() {
   const query = useQuery(organizationQuery(organization));
   return (
     <Page title="Settings" crumbs={[{ label: organization, to: paths.organization(organization) }]}>
-      <Asked query={query}>
+      <QueryContent query={query}>
         {(answer) => {
           const { "can-update": canUpdate, "can-destroy": canDelete } = answer.data.attributes.permissions;
           return (
@@ -34,14 +34,14 @@ export default function OrganizationSettingsPage() {
             </Stack>
           );
         }}
-      </Asked>
+      </QueryContent>
     </Page>
   );
 }
 
 function Danger({ organization }: { readonly organization: string }) {
   return (
-    <End
+    <DeleteSection
       one="organization"
       name={organization}
       title="Delete organization"
@@ -52,11 +52,11 @@ function Danger({ organization }: { readonly organization: string }) {
     >
       This deletes every project, workspace, state, variable, team and token of {organization}. You can't undo this. The
       infrastructure that its workspaces manage is not destroyed, but nothing manages it afterwards.
-    </End>
+    </DeleteSection>
   );
 }
 
-type Organization = Answer<"GET /organizations/{organization_name}">;
+type Organization = OperationResponse<"GET /organizations/{organization_name}">;
 
 export function General({ answer: { data, etag } }: { readonly answer: Organization }) {
   const go = useGo();
@@ -95,13 +95,13 @@ export function General({ answer: { data, etag } }: { readonly answer: Organizat
   );
 }
 
-interface FieldsProps {
-  readonly draft: Draft<any>;
+interface OrganizationFieldsProps {
+  readonly draft: FormDraft<any>;
   readonly organization: string;
   readonly canUpdate: boolean;
 }
 
-function Fields({ draft, organization, canUpdate }: FieldsProps) {
+function Fields({ draft, organization, canUpdate }: OrganizationFieldsProps) {
   return (
     <>
       <TextInput

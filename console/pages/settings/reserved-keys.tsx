@@ -7,7 +7,7 @@ import type { Resource } from "../../api/client.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/states.tsx";
+import { QueryContent } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { reservedKeys } from "../../api/list-queries.ts";
 
@@ -31,7 +31,7 @@ export function ReservedKeys({ organization, canUpdate }: ReservedKeysProps) {
         )
       }
     >
-      <Asked query={query}>
+      <QueryContent query={query}>
         {({ data }) =>
           data.length === 0 ? (
             <span>No reserved tag keys yet.</span>
@@ -51,7 +51,7 @@ export function ReservedKeys({ organization, canUpdate }: ReservedKeysProps) {
             />
           )
         }
-      </Asked>
+      </QueryContent>
       <FormDialog opened={opened} onClose={close} title="Reserve tag key">
         <Reserve organization={organization} onClose={close} />
       </FormDialog>
@@ -59,13 +59,13 @@ export function ReservedKeys({ organization, canUpdate }: ReservedKeysProps) {
   );
 }
 
-type Key = Resource<"reserved-tag-keys">;
+type ReservedTagKey = Resource<"reserved-tag-keys">;
 
 function Overrides({
   reserved: { id, attributes },
   canUpdate,
 }: {
-  readonly reserved: Key;
+  readonly reserved: ReservedTagKey;
   readonly canUpdate: boolean;
 }) {
   const { key, "disable-overrides": isFixed } = attributes;
@@ -87,7 +87,7 @@ function Overrides({
   );
 }
 
-function Unreserve({ reserved: { id, attributes } }: { readonly reserved: Key }) {
+function Unreserve({ reserved: { id, attributes } }: { readonly reserved: ReservedTagKey }) {
   const { key } = attributes;
   const remove = useAction("DELETE /reserved-tag-keys/{reserved_tag_key_id}", {
     done: `${key} is no longer reserved.`,

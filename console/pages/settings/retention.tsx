@@ -2,11 +2,11 @@
 import { Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { asking, organization as organizationQuery } from "../../api/queries.ts";
+import { apiQuery, organization as organizationQuery } from "../../api/queries.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { LoadingRows, Refusal } from "../../components/states.tsx";
+import { LoadingRows, ErrorMessage } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { WholeNumberInput } from "../../ui/inputs.tsx";
 
@@ -21,7 +21,7 @@ export function Retention({ organization, canUpdate }: RetentionProps) {
   // Only requested if it exists: otherwise the server responds 404, which browsers log.
   const isNone = known !== undefined && !known.relationships["data-retention-policy"]?.data;
   const query = useQuery({
-    ...asking("GET /organizations/{organization_name}/relationships/data-retention-policy", { path }),
+    ...apiQuery("GET /organizations/{organization_name}/relationships/data-retention-policy", { path }),
     enabled: known !== undefined && !isNone,
   });
   // Earlier data stays beside an error.
@@ -36,7 +36,7 @@ export function Retention({ organization, canUpdate }: RetentionProps) {
       about="Deletes old states and configurations, never the current ones. A workspace can have its own setting."
     >
       {query.isLoading && <LoadingRows rows={1} />}
-      {!isNone && query.isError && <Refusal error={query.error} />}
+      {!isNone && query.isError && <ErrorMessage error={query.error} />}
       {(query.isSuccess || isNone) && (
         <>
           <Text>

@@ -2,10 +2,10 @@
 import { Stack, Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { asking, organization as organizationQuery } from "../../api/queries.ts";
+import { apiQuery, organization as organizationQuery } from "../../api/queries.ts";
 import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/states.tsx";
+import { QueryContent } from "../../components/states.tsx";
 import { WholeNumberInput } from "../../ui/inputs.tsx";
 
 const dayMs = 86_400_000;
@@ -20,7 +20,7 @@ type Days = Record<(typeof kinds)[number][0], number | string>;
 export function TokenLifetimes({ organization }: { readonly organization: string }) {
   const path = { organization_name: organization };
   const isOn = useQuery(organizationQuery(organization)).data?.data.attributes["max-ttl-enabled"] ?? false;
-  const query = useQuery(asking("GET /organizations/{organization_name}/token-ttl-policies", { path }));
+  const query = useQuery(apiQuery("GET /organizations/{organization_name}/token-ttl-policies", { path }));
   const turn = useAction("PATCH /organizations/{organization_name}", {
     done: isOn ? "Token lifetime is no longer limited." : "Token lifetime is now limited.",
   });
@@ -38,7 +38,7 @@ export function TokenLifetimes({ organization }: { readonly organization: string
         }
       />
       {isOn && (
-        <Asked query={query}>
+        <QueryContent query={query}>
           {({ data }) => (
             <Limits
               key={data.map(({ attributes }) => attributes["max-ttl-ms"]).join()}
@@ -53,7 +53,7 @@ export function TokenLifetimes({ organization }: { readonly organization: string
               }
             />
           )}
-        </Asked>
+        </QueryContent>
       )}
     </Section>
   );

@@ -3,10 +3,10 @@ import { Alert, Box, Select, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import type { Input } from "../../api/client.ts";
+import type { OperationInput } from "../../api/client.ts";
 import { account } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
-import type { Search } from "../../paths.ts";
+import type { SearchParameters } from "../../paths.ts";
 import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { inDays } from "../../ui/expiry-input.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -20,7 +20,7 @@ const lifetimes = [
 ];
 
 /** The parameters of the request, unchanged: the server validates them again. */
-const askedIn = (search: Search) => ({
+const authorizationRequest = (search: SearchParameters) => ({
   "client-id": search["client_id"],
   "redirect-uri": search["redirect_uri"],
   "response-type": search["response_type"],
@@ -45,8 +45,8 @@ export default function AuthorizePage() {
   // The server refuses missing parameters.
   const bodyOf = (attributes: object) =>
     ({
-      body: { data: { type: "authorizations", attributes: { ...askedIn(search), ...attributes } } },
-    }) as Input<"POST /authorizations">;
+      body: { data: { type: "authorizations", attributes: { ...authorizationRequest(search), ...attributes } } },
+    }) as OperationInput<"POST /authorizations">;
   return (
     <Page title="Authorize Terraform CLI">
       <Box maw="34rem">

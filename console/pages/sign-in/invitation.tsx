@@ -4,15 +4,15 @@ import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
-import { call, type Answer } from "../../api/client.ts";
+import { call, type OperationResponse } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { Expires } from "../../ui/text.tsx";
 import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { LinkButton, useGo } from "../../ui/link.tsx";
-import { Asked, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, LoadingRows } from "../../components/states.tsx";
 import { invitation as invitationQuery } from "../../api/detail-queries.ts";
 
-type Invitation = Answer<"GET /invitations/{invitation_secret}">["data"];
+type Invitation = OperationResponse<"GET /invitations/{invitation_secret}">["data"];
 
 interface InvitationProps {
   readonly secret: string;
@@ -32,9 +32,9 @@ export default function InvitationPage() {
             <img src="/app/icon.svg" width={40} height={40} alt="" />
             <Title order={1}>Welcome to Cadastre</Title>
           </Stack>
-          <Asked query={query} loading={<LoadingRows rows={3} />}>
+          <QueryContent query={query} loading={<LoadingRows rows={3} />}>
             {({ data }) => <Welcome secret={secret} invitation={data} />}
-          </Asked>
+          </QueryContent>
         </Stack>
       </Paper>
     </Center>

@@ -2,18 +2,18 @@
 import { TextInput, Title } from "@mantine/core";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import type { Answer } from "../../api/client.ts";
+import type { OperationResponse } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useDraft } from "../../components/forms.tsx";
-import { End, SettingsForm } from "../../components/settings.tsx";
-import { Asked } from "../../components/states.tsx";
+import { DeleteSection, SettingsForm } from "../../components/settings.tsx";
+import { QueryContent } from "../../components/states.tsx";
 import { liveMs, PoolAgents, PoolTokens } from "../agent-pools/agents.tsx";
-import { MakeToken } from "../tokens/make-token.tsx";
+import { CreateToken } from "../tokens/create-token.tsx";
 import { SiteFrame } from "./frame.tsx";
 import { siteAgentTokens, siteAgents, siteAgentPool } from "../../api/detail-queries.ts";
 
 const pathOf = (id: string) => ({ site_agent_pool_id: id });
-type PoolAnswer = Answer<"GET /admin/agent-pools/{site_agent_pool_id}">;
+type SitePoolResponse = OperationResponse<"GET /admin/agent-pools/{site_agent_pool_id}">;
 
 export default function SiteAgentPoolPage() {
   const { pool: id } = useParams({ from: "/inside/~/site/agent-pools/$pool" });
@@ -25,9 +25,9 @@ export default function SiteAgentPoolPage() {
   );
 }
 
-function Pool({ id, query }: { readonly id: string; readonly query: UseQueryResult<PoolAnswer> }) {
+function Pool({ id, query }: { readonly id: string; readonly query: UseQueryResult<SitePoolResponse> }) {
   return (
-    <Asked query={query}>
+    <QueryContent query={query}>
       {(answer) => (
         <>
           <Title order={2} mb="md">
@@ -38,7 +38,7 @@ function Pool({ id, query }: { readonly id: string; readonly query: UseQueryResu
           <Settings answer={answer} />
         </>
       )}
-    </Asked>
+    </QueryContent>
   );
 }
 
@@ -54,7 +54,7 @@ function Tokens({ id, name }: { readonly id: string; readonly name: string }) {
   const query = useQuery(siteAgentTokens(id));
   return (
     <PoolTokens query={query}>
-      <MakeToken
+      <CreateToken
         operation="POST /admin/agent-pools/{site_agent_pool_id}/authentication-tokens"
         path={pathOf(id)}
         verb="Create token"
@@ -65,7 +65,7 @@ function Tokens({ id, name }: { readonly id: string; readonly name: string }) {
   );
 }
 
-function Settings({ answer: { data: pool, etag } }: { readonly answer: PoolAnswer }) {
+function Settings({ answer: { data: pool, etag } }: { readonly answer: SitePoolResponse }) {
   const path = pathOf(pool.id);
   const draft = useDraft({ name: pool.attributes.name });
   return (
@@ -80,7 +80,7 @@ function Settings({ answer: { data: pool, etag } }: { readonly answer: PoolAnswe
       >
         <TextInput label="Name" {...draft.getInputProps("name")} />
       </SettingsForm>
-      <End
+      <DeleteSection
         one="agent pool"
         name={pool.attributes.name}
         operation="DELETE /admin/agent-pools/{site_agent_pool_id}"
@@ -89,7 +89,7 @@ function Settings({ answer: { data: pool, etag } }: { readonly answer: PoolAnswe
       >
         This revokes all tokens of the pool, its agents can no longer connect, and runs on them are lost. You can't undo
         this.
-      </End>
+      </DeleteSection>
     </>
   );
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../components/states.tsx";
+import { QueryContent, Empty } from "../../components/states.tsx";
 
 interface SiteFrameProps {
   readonly part?: string | undefined;
@@ -29,7 +29,7 @@ export function SiteFrame({ part, actions, children }: SiteFrameProps) {
         { label: "Single sign-on", to: paths.siteProviders() },
       ]}
     >
-      <Asked query={me}>
+      <QueryContent query={me}>
         {({ data }) =>
           data.attributes["is-site-admin"] ? (
             children
@@ -39,7 +39,7 @@ export function SiteFrame({ part, actions, children }: SiteFrameProps) {
             </Empty>
           )
         }
-      </Asked>
+      </QueryContent>
     </Page>
   );
 }

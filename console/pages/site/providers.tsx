@@ -151,12 +151,12 @@ function ProviderForm({
   );
 }
 
-interface FieldsProps {
+interface SsoProviderFieldsProps {
   readonly draft: { getInputProps: any };
   readonly provider: Provider | undefined;
 }
 
-function Fields({ draft, provider }: FieldsProps) {
+function Fields({ draft, provider }: SsoProviderFieldsProps) {
   return (
     <>
       <Text c="dimmed" fz="sm">

@@ -3,9 +3,9 @@ import { Button, Group, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import type { Resource } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
+import { pagedQuery } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
-import { Asked, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, LoadingRows } from "../../components/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { counted, Dimmed, figure, Value } from "../../ui/text.tsx";
 
@@ -27,7 +27,7 @@ interface ComparedProps {
 }
 
 const changesOf = ({ stateId, since }: ComparedProps, query: object) =>
-  askingOn("GET /state-versions/{state_version_id}/changes", {
+  pagedQuery("GET /state-versions/{state_version_id}/changes", {
     path: { state_version_id: stateId },
     query: { since, ...query },
   });
@@ -51,7 +51,7 @@ export function Changes(compared: ComparedProps) {
           clearButtonProps={{ "aria-label": "Show all changes" }}
         />
       </Group>
-      <Asked query={query}>
+      <QueryContent query={query}>
         {({ data, meta }) =>
           data.length === 0 ? (
             <Text c="dimmed">No changes.</Text>
@@ -62,7 +62,7 @@ export function Changes(compared: ComparedProps) {
             </>
           )
         }
-      </Asked>
+      </QueryContent>
     </>
   );
 }
@@ -72,7 +72,7 @@ const shortMax = 10;
 export function FirstChanges({ more, ...compared }: ComparedProps & { readonly more: ReactNode }) {
   const query = useQuery(changesOf(compared, { "page[size]": shortMax }));
   return (
-    <Asked query={query} loading={<LoadingRows rows={3} />}>
+    <QueryContent query={query} loading={<LoadingRows rows={3} />}>
       {({ data, meta }) => {
         const rest = (meta?.pagination?.["total-count"] ?? 0) - data.length;
         if (data.length === 0) return <Text>Both versions are the same.</Text>;
@@ -87,13 +87,13 @@ export function FirstChanges({ more, ...compared }: ComparedProps & { readonly m
           </>
         );
       }}
-    </Asked>
+    </QueryContent>
   );
 }
 
-type Change = Resource<"state-version-changes">;
+type StateVersionDifference = Resource<"state-version-changes">;
 
-function ChangeTable({ changes }: { readonly changes: readonly Change[] }) {
+function ChangeTable({ changes }: { readonly changes: readonly StateVersionDifference[] }) {
   return (
     <Table
       label="Changes"
@@ -126,7 +126,7 @@ function ChangeTable({ changes }: { readonly changes: readonly Change[] }) {
 
 const shownAtFirst = 8;
 
-function Attributes({ change }: { readonly change: Change["attributes"] }) {
+function Attributes({ change }: { readonly change: StateVersionDifference["attributes"] }) {
   const [isWhole, setWhole] = useState(false);
   const { "attribute-changes": listed, "attribute-change-count": count } = change;
   if (change.change !== "changed") return null;
@@ -148,7 +148,7 @@ function Attributes({ change }: { readonly change: Change["attributes"] }) {
   );
 }
 
-interface LineProps {
+interface ChangeLineProps {
   readonly name: string;
   readonly label?: string;
   readonly change: string;
@@ -158,7 +158,7 @@ interface LineProps {
   readonly after: unknown;
 }
 
-function Line({ name, label, change, sensitive, isTooLarge = false, before, after }: LineProps) {
+function Line({ name, label, change, sensitive, isTooLarge = false, before, after }: ChangeLineProps) {
   return (
     <Text fz="sm" component="div" style={{ overflowWrap: "anywhere" }}>
       {label && (

@@ -4,16 +4,17 @@ import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../../api/client.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Section } from "../../ui/page.tsx";
-import type { Place } from "../workspace/place.ts";
+import type { WorkspaceDetails } from "../workspace/details.ts";
 import { Changes } from "./changes.tsx";
 import { finalizedStateVersions } from "../../api/detail-queries.ts";
 
 export interface StateProps {
-  readonly details: Place;
+  readonly details: WorkspaceDetails;
   readonly state: Resource<"state-versions">;
 }
 
-export const currentOf = ({ workspace }: Place) => workspace.relationships["current-state-version"]?.data?.id;
+export const currentOf = ({ workspace }: WorkspaceDetails) =>
+  workspace.relationships["current-state-version"]?.data?.id;
 
 const createdText = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 

@@ -5,24 +5,24 @@ import type { Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
-import { Asked, Empty } from "../../components/states.tsx";
+import { QueryContent, Empty } from "../../components/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { bytes, Dimmed, figure, When, Value } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
-import type { Place } from "../workspace/place.ts";
+import type { WorkspaceDetails } from "../workspace/details.ts";
 import { stateVersions } from "../../api/detail-queries.ts";
-import { asking } from "../../api/queries.ts";
+import { apiQuery } from "../../api/queries.ts";
 
 export default function StatesPage() {
   return <WorkspaceFrame>{(details) => <States details={details} />}</WorkspaceFrame>;
 }
 
-function States({ details }: { readonly details: Place }) {
+function States({ details }: { readonly details: WorkspaceDetails }) {
   const { organization, workspace } = details;
   const { search, set } = useAddress();
   const query = useQuery(stateVersions(workspace.id, search));
   return (
-    <Asked query={query}>
+    <QueryContent query={query}>
       {({ data, meta }) =>
         data.length === 0 ? (
           <Empty title="No state yet">
@@ -75,7 +75,7 @@ function States({ details }: { readonly details: Place }) {
           </>
         )
       }
-    </Asked>
+    </QueryContent>
   );
 }
 
@@ -102,7 +102,7 @@ export function StateBadge({ state, workspace }: StateBadgeProps) {
 }
 
 interface WriterProps {
-  readonly details: Place;
+  readonly details: WorkspaceDetails;
   readonly state: Resource<"state-versions">;
 }
 
@@ -110,12 +110,12 @@ export function Writer({ details: { organization, workspace }, state }: WriterPr
   const run = state.relationships.run?.data;
   const maker = state.relationships["created-by"]?.data;
   const person = useQuery({
-    ...asking("GET /users/{user_id}", { path: { user_id: maker?.id } }),
+    ...apiQuery("GET /users/{user_id}", { path: { user_id: maker?.id } }),
     enabled: !run && maker?.type === "users",
     staleTime: 60_000,
   });
   const team = useQuery({
-    ...asking("GET /teams/{team_id}", { path: { team_id: maker?.id } }),
+    ...apiQuery("GET /teams/{team_id}", { path: { team_id: maker?.id } }),
     enabled: !run && maker?.type === "teams",
     staleTime: 60_000,
   });

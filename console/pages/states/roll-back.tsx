@@ -3,19 +3,19 @@ import { Anchor, Button, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconHistory } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { tell, tellRefusal } from "../../api/actions.ts";
+import { showMessage, showError } from "../../api/actions.ts";
 import { call, type Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
 import { useGo } from "../../ui/link.tsx";
-import type { Place } from "../workspace/place.ts";
+import type { WorkspaceDetails } from "../workspace/details.ts";
 import { FirstChanges } from "./changes.tsx";
 import { currentOf } from "./compare.tsx";
 import { useHoldsLock } from "../workspace/lock-actions.tsx";
 
 interface RollBackProps {
-  readonly details: Place;
+  readonly details: WorkspaceDetails;
   readonly state: Resource<"state-versions">;
 }
 
@@ -32,12 +32,12 @@ export function RollBack({ details, state }: RollBackProps) {
     mutationFn: () => rollBack(workspace.id, state.id, isMine),
     onSuccess: async (created) => {
       close();
-      tell(`Rolled back ${name} to serial ${serial}. The new version is serial ${created.attributes.serial}.`);
+      showMessage(`Rolled back ${name} to serial ${serial}. The new version is serial ${created.attributes.serial}.`);
       await client.invalidateQueries();
       go(paths.state(organization, name, created.id));
     },
     onError: async (error) => {
-      tellRefusal(error);
+      showError(error);
       await client.invalidateQueries();
     },
   });

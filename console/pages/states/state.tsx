@@ -5,10 +5,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { sameOrigin, type Resource } from "../../api/client.ts";
 import { Facts, Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, LoadingRows } from "../../components/states.tsx";
 import { bytes, figure, Identifier, When } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
-import type { Place } from "../workspace/place.ts";
+import type { WorkspaceDetails } from "../workspace/details.ts";
 import { Compare, type StateProps } from "./compare.tsx";
 import { Outputs, StateBadge, Writer } from "./page.tsx";
 import { RollBack } from "./roll-back.tsx";
@@ -19,10 +19,10 @@ export default function StatePage() {
   return <WorkspaceFrame part={`State ${id}`}>{(details) => <One details={details} id={id} />}</WorkspaceFrame>;
 }
 
-function One({ details, id }: { readonly details: Place; readonly id: string }) {
+function One({ details, id }: { readonly details: WorkspaceDetails; readonly id: string }) {
   const query = useQuery(stateVersion(id));
   return (
-    <Asked query={query} loading={<LoadingRows rows={10} />}>
+    <QueryContent query={query} loading={<LoadingRows rows={10} />}>
       {({ data: state }) => (
         <>
           <Section
@@ -48,7 +48,7 @@ function One({ details, id }: { readonly details: Place; readonly id: string }) 
           </Grid>
         </>
       )}
-    </Asked>
+    </QueryContent>
   );
 }
 
@@ -93,11 +93,11 @@ function StateOutputs({ id }: { readonly id: string }) {
   const query = useQuery(outputsOfState(id));
   return (
     <Section title="Outputs">
-      <Asked query={query} loading={<LoadingRows rows={3} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={3} />}>
         {({ data }) =>
           data.length === 0 ? <Text c="dimmed">This state has no outputs.</Text> : <Outputs outputs={data} />
         }
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }

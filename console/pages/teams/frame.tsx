@@ -3,27 +3,27 @@ import { Badge } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { Answer } from "../../api/client.ts";
+import type { OperationResponse } from "../../api/client.ts";
 import { team as teamQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../components/states.tsx";
+import { QueryContent, dataUnlessDeleted } from "../../components/states.tsx";
 
-export interface TeamPlace {
+export interface TeamDetails {
   readonly organization: string;
-  readonly answer: Answer<"GET /teams/{team_id}">;
-  readonly team: Answer<"GET /teams/{team_id}">["data"];
+  readonly answer: OperationResponse<"GET /teams/{team_id}">;
+  readonly team: OperationResponse<"GET /teams/{team_id}">["data"];
 }
 
 interface TeamFrameProps {
-  readonly actions?: (details: TeamPlace) => ReactNode;
-  readonly children: (details: TeamPlace) => ReactNode;
+  readonly actions?: (details: TeamDetails) => ReactNode;
+  readonly children: (details: TeamDetails) => ReactNode;
 }
 
 export function TeamFrame({ actions, children }: TeamFrameProps) {
   const { organization, team: id } = useParams({ from: "/inside/$organization/teams/$team" });
   const query = useQuery(teamQuery(id));
-  const answer = stillThere(query);
+  const answer = dataUnlessDeleted(query);
   const details = answer && { organization, answer, team: answer.data };
   return (
     <Page
@@ -45,7 +45,7 @@ export function TeamFrame({ actions, children }: TeamFrameProps) {
         { label: "Settings", to: paths.teamSettings(organization, id) },
       ]}
     >
-      <Asked query={query}>{() => details && children(details)}</Asked>
+      <QueryContent query={query}>{() => details && children(details)}</QueryContent>
     </Page>
   );
 }

@@ -4,12 +4,12 @@ import { useDebouncedValue, useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { includedIn } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
+import { pagedQuery } from "../../api/queries.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
+import { type Expiry, expiryFault, expiryInstant } from "../../ui/expiry.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
-import { OperationForm, type Draft, useDraft } from "../../components/forms.tsx";
-import type { TeamPlace } from "./frame.tsx";
+import { OperationForm, type FormDraft, useDraft } from "../../components/forms.tsx";
+import type { TeamDetails } from "./frame.tsx";
 
 /** The expiry and reason are in the relationship's meta. */
 export interface Membership {
@@ -32,11 +32,13 @@ interface SeatDraft {
 const seatInput = (teamId: string, { person, "expires-at": expiry, reason }: SeatDraft) => ({
   path: { team_id: teamId },
   body: {
-    data: [{ type: "users" as const, id: person, meta: { "expires-at": momentOf(expiry), reason: reason || null } }],
+    data: [
+      { type: "users" as const, id: person, meta: { "expires-at": expiryInstant(expiry), reason: reason || null } },
+    ],
   },
 });
 
-function SeatFields({ draft }: { readonly draft: Draft<SeatDraft> }) {
+function SeatFields({ draft }: { readonly draft: FormDraft<SeatDraft> }) {
   return (
     <>
       <ExpiryInput never="The membership has no expiry." {...draft.getInputProps("expires-at")} />
@@ -50,7 +52,7 @@ function SeatFields({ draft }: { readonly draft: Draft<SeatDraft> }) {
   );
 }
 
-export function AddMember({ organization, team, onClose }: TeamPlace & { readonly onClose: () => void }) {
+export function AddMember({ organization, team, onClose }: TeamDetails & { readonly onClose: () => void }) {
   const draft = useDraft<SeatDraft>({ person: "", "expires-at": null, reason: "" });
   const { person, "expires-at": expiry } = draft.getValues();
   return (
@@ -71,7 +73,7 @@ export function AddMember({ organization, team, onClose }: TeamPlace & { readonl
 }
 
 export interface MemberProps {
-  readonly details: TeamPlace;
+  readonly details: TeamDetails;
   readonly member: Membership;
 }
 
@@ -122,7 +124,7 @@ function PersonSelect({ organization, value, onChange }: PersonSelectProps) {
   const [typed, setTyped] = useState("");
   const [q] = useDebouncedValue(typed.trim(), 150);
   const people = useQuery(
-    askingOn("GET /organizations/{organization_name}/organization-memberships", {
+    pagedQuery("GET /organizations/{organization_name}/organization-memberships", {
       path: { organization_name: organization },
       query: { q, include: "user", "filter[status]": "active", "page[size]": 20 },
     }),

@@ -9,7 +9,7 @@ import { Expires, counted } from "../../ui/text.tsx";
 import { Link } from "../../ui/link.tsx";
 import { Empty } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
-import { TeamFrame, type TeamPlace } from "./frame.tsx";
+import { TeamFrame, type TeamDetails } from "./frame.tsx";
 import { AddMember, ChangeMember, idOf, type MemberProps, type Membership } from "./member-forms.tsx";
 
 export default function TeamMembersPage() {
@@ -32,7 +32,7 @@ export default function TeamMembersPage() {
   );
 }
 
-function membersOf({ answer, team }: TeamPlace): Membership[] {
+function membersOf({ answer, team }: TeamDetails): Membership[] {
   return (team.relationships.users?.data ?? []).map(({ id, meta }) => ({
     id,
     name: includedIn(answer, "users", id)?.attributes.username || "invited",
@@ -41,7 +41,7 @@ function membersOf({ answer, team }: TeamPlace): Membership[] {
   }));
 }
 
-function Members(details: TeamPlace) {
+function Members(details: TeamDetails) {
   const { organization, team } = details;
   const members = membersOf(details);
   const canUpdate = team.attributes.permissions["can-update-membership"];

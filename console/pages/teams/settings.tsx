@@ -3,10 +3,10 @@ import { Checkbox, Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine
 import { team as teamQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { changesIn, useDraft } from "../../components/forms.tsx";
-import { End, SettingsForm } from "../../components/settings.tsx";
+import { DeleteSection, SettingsForm } from "../../components/settings.tsx";
 import { Section } from "../../ui/page.tsx";
 import { counted } from "../../ui/text.tsx";
-import { TeamFrame, type TeamPlace } from "./frame.tsx";
+import { TeamFrame, type TeamDetails } from "./frame.tsx";
 import { abilities, visibilities } from "./words.ts";
 
 export default function TeamSettingsPage() {
@@ -23,7 +23,7 @@ export default function TeamSettingsPage() {
   );
 }
 
-function Settings({ team, answer }: TeamPlace) {
+function Settings({ team, answer }: TeamDetails) {
   const { attributes } = team;
   const draft = useDraft({
     name: attributes.name,
@@ -63,7 +63,7 @@ function Settings({ team, answer }: TeamPlace) {
   );
 }
 
-function OrganizationAccess({ team, answer }: TeamPlace) {
+function OrganizationAccess({ team, answer }: TeamDetails) {
   const held = team.attributes["organization-access"] as Readonly<Record<string, boolean>> | undefined;
   const draft = useDraft<Record<string, boolean>>(
     Object.fromEntries(abilities.map(({ name }) => [name, held?.[name] === true])),
@@ -102,10 +102,10 @@ function OrganizationAccess({ team, answer }: TeamPlace) {
   );
 }
 
-function Danger({ organization, team }: TeamPlace) {
+function Danger({ organization, team }: TeamDetails) {
   const { name, "users-count": count } = team.attributes;
   return (
-    <End
+    <DeleteSection
       one="team"
       name={name}
       about="Its members stay in the organization, but lose the access that only this team gives them."
@@ -115,6 +115,6 @@ function Danger({ organization, team }: TeamPlace) {
     >
       This deletes the team {name}, its grants on projects and workspaces, and all its tokens.{" "}
       {counted(count, "person", "people")} can lose access. You can't undo this.
-    </End>
+    </DeleteSection>
   );
 }

@@ -1,10 +1,10 @@
 /** The tokens of a team. */
 import { useQuery } from "@tanstack/react-query";
-import { Asked, Empty } from "../../components/states.tsx";
-import { MakeToken } from "../tokens/make-token.tsx";
+import { QueryContent, Empty } from "../../components/states.tsx";
+import { CreateToken } from "../tokens/create-token.tsx";
 import { Rotate } from "../tokens/rotate.tsx";
 import { TokensTable } from "../tokens/table.tsx";
-import { TeamFrame, type TeamPlace } from "./frame.tsx";
+import { TeamFrame, type TeamDetails } from "./frame.tsx";
 import { tokensOfTeam } from "../../api/detail-queries.ts";
 
 export default function TeamTokensPage() {
@@ -12,7 +12,7 @@ export default function TeamTokensPage() {
     <TeamFrame
       actions={({ team }) =>
         team.attributes.permissions["can-update-api-token"] && (
-          <MakeToken
+          <CreateToken
             operation="POST /teams/{team_id}/authentication-tokens"
             path={{ team_id: team.id }}
             verb="Create token"
@@ -26,10 +26,10 @@ export default function TeamTokensPage() {
   );
 }
 
-function Tokens({ organization, team }: TeamPlace) {
+function Tokens({ organization, team }: TeamDetails) {
   const tokens = useQuery(tokensOfTeam(team.id));
   return (
-    <Asked query={tokens}>
+    <QueryContent query={tokens}>
       {({ data }) =>
         data.length === 0 ? (
           <Empty title="No tokens yet">
@@ -45,6 +45,6 @@ function Tokens({ organization, team }: TeamPlace) {
           />
         )
       }
-    </Asked>
+    </QueryContent>
   );
 }

@@ -1,13 +1,13 @@
 /** Collects the tokens of every kind that the caller can see. */
 import { useQueries, useQuery } from "@tanstack/react-query";
-import { askingWhole, account, asking, useRights } from "../../api/queries.ts";
+import { completeListQuery, account, apiQuery, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import type { RotateProps } from "./rotate.tsx";
 import type { Token } from "./table.tsx";
 import { allTeams } from "../../api/list-queries.ts";
 import { tokensOfUser } from "../../api/detail-queries.ts";
 
-export interface Held {
+export interface ListedToken {
   readonly token: Token;
   readonly kind: "organization" | "audit log" | "team" | "you" | "agent pool";
   readonly name: string;
@@ -16,7 +16,7 @@ export interface Held {
 }
 
 export interface Tokens {
-  readonly held: readonly Held[];
+  readonly held: readonly ListedToken[];
   readonly leftOut: number;
   readonly isLoading: boolean;
   readonly errors: readonly unknown[];
@@ -30,10 +30,10 @@ export function useTokens(organization: string): Tokens {
   // Lists are empty if there is no such token; a request for one that doesn't exist would be a 404, which browsers log.
   const ofOrganization = "GET /organizations/{organization_name}/authentication-tokens";
   const trail = { token: "audit-trails" };
-  const own = useQuery({ ...asking(ofOrganization, { path }), enabled: canManageOwn });
-  const audit = useQuery({ ...asking(ofOrganization, { path, query: trail }), enabled: canManageOwn });
+  const own = useQuery({ ...apiQuery(ofOrganization, { path }), enabled: canManageOwn });
+  const audit = useQuery({ ...apiQuery(ofOrganization, { path, query: trail }), enabled: canManageOwn });
   const teamTokens = useQuery({
-    ...askingWhole("GET /organizations/{organization_name}/team-tokens", { path, query: { sort: "expired-at" } }),
+    ...completeListQuery("GET /organizations/{organization_name}/team-tokens", { path, query: { sort: "expired-at" } }),
     enabled: rights?.["can-create-team"] === true,
   });
   const teams = useQuery(allTeams(organization));
@@ -43,10 +43,10 @@ export function useTokens(organization: string): Tokens {
   });
   const agents = useAgentTokens(organization, rights?.["can-update-agent-pools"] === true);
   const teamNames = new Map(teams.data?.data.map(({ id, attributes }) => [id, attributes.name]));
-  const held: Held[] = [
+  const held: ListedToken[] = [
     ...(own.data?.data ?? []).map((token) => ofOrganizationItself(token, organization, "organization")),
     ...(audit.data?.data ?? []).map((token) => ofOrganizationItself(token, organization, "audit log", trail)),
-    ...(teamTokens.data?.data ?? []).map((token): Held => {
+    ...(teamTokens.data?.data ?? []).map((token): ListedToken => {
       const id = token.relationships.team?.data?.id ?? "";
       return {
         token,
@@ -56,7 +56,7 @@ export function useTokens(organization: string): Tokens {
         rotation: { kind: "teams", id },
       };
     }),
-    ...(mine.data?.data ?? []).map((token): Held => ({
+    ...(mine.data?.data ?? []).map((token): ListedToken => ({
       token,
       kind: "you",
       name: me!.attributes.username,
@@ -82,7 +82,7 @@ const ofOrganizationItself = (
   organization: string,
   kind: "organization" | "audit log",
   query?: Record<string, string>,
-): Held => ({
+): ListedToken => ({
   token,
   kind,
   name: organization,
@@ -91,17 +91,19 @@ const ofOrganizationItself = (
 
 function useAgentTokens(organization: string, enabled: boolean): Omit<Tokens, "errors"> {
   const pools = useQuery({
-    ...askingWhole("GET /organizations/{organization_name}/agent-pools", { path: { organization_name: organization } }),
+    ...completeListQuery("GET /organizations/{organization_name}/agent-pools", {
+      path: { organization_name: organization },
+    }),
     enabled,
   });
   const all = pools.data?.data ?? [];
   const lists = useQueries({
     queries: all.map(({ id }) =>
-      askingWhole("GET /agent-pools/{agent_pool_id}/authentication-tokens", { path: { agent_pool_id: id } }),
+      completeListQuery("GET /agent-pools/{agent_pool_id}/authentication-tokens", { path: { agent_pool_id: id } }),
     ),
   });
   const held = all.flatMap(({ id, attributes }, index) =>
-    (lists[index]?.data?.data ?? []).map((token: Token): Held => ({
+    (lists[index]?.data?.data ?? []).map((token: Token): ListedToken => ({
       token,
       kind: "agent pool",
       name: attributes.name,

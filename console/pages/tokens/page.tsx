@@ -7,10 +7,10 @@ import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
 import { useNow } from "../../now.ts";
 import { Page } from "../../ui/page.tsx";
-import { Empty, LoadingRows, Refusal } from "../../components/states.tsx";
+import { Empty, LoadingRows, ErrorMessage } from "../../components/states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
-import { useTokens, type Held } from "./every-kind.ts";
-import { MakeToken } from "./make-token.tsx";
+import { useTokens, type ListedToken } from "./every-kind.ts";
+import { CreateToken } from "./create-token.tsx";
 import { Rotate } from "./rotate.tsx";
 import { TokensTable, countTokens, soonDays, unusedDays } from "./table.tsx";
 
@@ -28,7 +28,7 @@ export default function TokensPage() {
       actions={
         <>
           {rights?.["can-update-api-token"] && !isLoading && !held.some(({ kind }) => kind === "organization") && (
-            <MakeToken
+            <CreateToken
               operation="POST /organizations/{organization_name}/authentication-token"
               path={{ organization_name: organization }}
               verb="Create organization token"
@@ -36,7 +36,7 @@ export default function TokensPage() {
             />
           )}
           {me && (
-            <MakeToken
+            <CreateToken
               operation="POST /users/{user_id}/authentication-tokens"
               path={{ user_id: me.id }}
               verb="Create token"
@@ -48,9 +48,9 @@ export default function TokensPage() {
       }
     >
       {errors.map((error) => (
-        <Refusal key={String(error)} error={error} />
+        <ErrorMessage key={String(error)} error={error} />
       ))}
-      {!isLoading && <Concerns held={held} total={held.length + leftOut} />}
+      {!isLoading && <AttentionCounts held={held} total={held.length + leftOut} />}
       {leftOut > 0 && (
         <Alert color="yellow" mb="sm" role="note">
           {counted(leftOut, "token")} {leftOut === 1 ? "is" : "are"} not shown here. See the pages of teams and agent
@@ -81,7 +81,7 @@ export default function TokensPage() {
 }
 
 /** "12 tokens · 0 expiring in 14 days · 2 never used" */
-function Concerns({ held, total }: { readonly held: readonly Held[]; readonly total: number }) {
+function AttentionCounts({ held, total }: { readonly held: readonly ListedToken[]; readonly total: number }) {
   const now = useNow();
   const tokens = held.map(({ token }) => token);
   const { expiring, neverUsed, unused } = countTokens(tokens, now);
@@ -99,7 +99,7 @@ function Concerns({ held, total }: { readonly held: readonly Held[]; readonly to
   );
 }
 
-function Holder({ organization, held }: { readonly organization: string; readonly held: Held | undefined }) {
+function Holder({ organization, held }: { readonly organization: string; readonly held: ListedToken | undefined }) {
   if (held === undefined) return null;
   const to = held.page?.(organization);
   return (

@@ -4,7 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
+import { type Expiry, expiryFault, expiryInstant } from "../../ui/expiry.ts";
 import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
 import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { serverNow } from "../../now.ts";
@@ -90,7 +90,7 @@ function Rotation({ token, holder, onClose }: RotateProps & { readonly onClose: 
               type: "authentication-tokens",
               attributes: {
                 description: successorOf(token.attributes.description, holder.kind),
-                "expired-at": momentOf(expiry),
+                "expired-at": expiryInstant(expiry),
               },
             },
           },

@@ -7,7 +7,7 @@ import { DangerButton } from "../../ui/dialog.tsx";
 import { Expires, Identifier, When } from "../../ui/text.tsx";
 import { LinkButton } from "../../ui/link.tsx";
 import { useNow } from "../../now.ts";
-import { Table, type Column } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 import type { Resource } from "../../api/client.ts";
 
 export interface TokensTableProps {
@@ -22,7 +22,7 @@ export interface TokensTableProps {
 
 export function TokensTable({ label, tokens, holder, organization, reachable, more }: TokensTableProps) {
   const now = useNow();
-  const columns: Column<Token>[] = [
+  const columns: TableColumn<Token>[] = [
     ...(holder ? [{ title: "Belongs to", cell: holder }] : []),
     {
       title: "Description",
@@ -33,7 +33,7 @@ export function TokensTable({ label, tokens, holder, organization, reachable, mo
       cell: (token) => (
         <Group gap={6}>
           <When time={token.attributes["last-used-at"]} none="never" />
-          {concernOf(token, now) === "unused" && (
+          {attentionOf(token, now) === "unused" && (
             <Badge color="yellow" style={{ flexShrink: 0 }}>
               unused
             </Badge>
@@ -46,7 +46,7 @@ export function TokensTable({ label, tokens, holder, organization, reachable, mo
       cell: (token) => (
         <Group gap={6}>
           <Expires time={token.attributes["expired-at"]} />
-          {concernOf(token, now) === "expiring" && (
+          {attentionOf(token, now) === "expiring" && (
             <Badge color="orange" style={{ flexShrink: 0 }}>
               soon
             </Badge>
@@ -71,7 +71,7 @@ export function TokensTable({ label, tokens, holder, organization, reachable, mo
       ),
     },
   ];
-  return <Table label={label} columns={columns} rows={tokens.toSorted(byConcern(now))} keyOf={({ id }) => id} />;
+  return <Table label={label} columns={columns} rows={tokens.toSorted(byAttention(now))} keyOf={({ id }) => id} />;
 }
 
 const nameOf = (token: Token) => token.attributes.description || token.id;
@@ -98,10 +98,10 @@ const dayMs = 86_400_000;
 export const soonDays = 14;
 export const unusedDays = 90;
 
-export type Concern = "expired" | "expiring" | "unused" | "none";
+export type TokenAttention = "expired" | "expiring" | "unused" | "none";
 
 /** Whether it needs attention: it expires soon, or has not been used for a long time. */
-export function concernOf({ attributes }: Token, now: number): Concern {
+export function attentionOf({ attributes }: Token, now: number): TokenAttention {
   const { "expired-at": ends } = attributes;
   if (ends !== null && Date.parse(ends) <= now) return "expired";
   if (ends !== null && Date.parse(ends) - now < soonDays * dayMs) return "expiring";
@@ -112,21 +112,21 @@ const isUnused = ({ attributes }: Pick<Token, "attributes">, now: number): boole
   now - Date.parse(attributes["last-used-at"] ?? attributes["created-at"]) > unusedDays * dayMs;
 
 export function countTokens(tokens: readonly Token[], now: number) {
-  const working = tokens.filter((token) => concernOf(token, now) !== "expired");
+  const working = tokens.filter((token) => attentionOf(token, now) !== "expired");
   return {
-    expiring: working.filter((token) => concernOf(token, now) === "expiring").length,
+    expiring: working.filter((token) => attentionOf(token, now) === "expiring").length,
     neverUsed: working.filter(({ attributes }) => attributes["last-used-at"] === null).length,
     unused: working.filter((token) => token.attributes["last-used-at"] !== null && isUnused(token, now)).length,
   };
 }
 
-const order: readonly Concern[] = ["expiring", "unused", "expired", "none"];
+const order: readonly TokenAttention[] = ["expiring", "unused", "expired", "none"];
 
 /** Expiring soon first, then unused, then the rest by expiry. */
-export function byConcern(now: number): (one: Token, other: Token) => number {
+export function byAttention(now: number): (one: Token, other: Token) => number {
   const endOf = ({ attributes }: Token) => attributes["expired-at"] ?? "9999";
   return (one, other) =>
-    order.indexOf(concernOf(one, now)) - order.indexOf(concernOf(other, now)) ||
+    order.indexOf(attentionOf(one, now)) - order.indexOf(attentionOf(other, now)) ||
     endOf(one).localeCompare(endOf(other)) ||
     one.id.localeCompare(other.id);
 }

@@ -4,16 +4,16 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { paths } from "../../paths.ts";
 import { changesIn, useDraft } from "../../components/forms.tsx";
-import { End, SettingsForm } from "../../components/settings.tsx";
+import { DeleteSection, SettingsForm } from "../../components/settings.tsx";
 import { Page, Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/states.tsx";
+import { QueryContent } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { whereOf } from "./page.tsx";
-import { Variables, type SetPlace } from "./variables.tsx";
+import { Variables, type VariableSetDetails } from "./variables.tsx";
 import { variableSet } from "../../api/detail-queries.ts";
 import { useAction } from "../../api/actions.ts";
 import { includedIn } from "../../api/client.ts";
-import { ChosenThings } from "../../components/pickers.tsx";
+import { SelectedItems } from "../../components/pickers.tsx";
 
 export default function VariableSetPage() {
   const { organization, set } = useParams({ from: "/inside/$organization/variable-sets/$set" });
@@ -28,7 +28,7 @@ export default function VariableSetPage() {
       ]}
       about={attributes?.description}
     >
-      <Asked query={query}>
+      <QueryContent query={query}>
         {(answer) => (
           <Stack gap={0} maw="60rem" key={set}>
             <Variables organization={organization} answer={answer} />
@@ -41,12 +41,12 @@ export default function VariableSetPage() {
             )}
           </Stack>
         )}
-      </Asked>
+      </QueryContent>
     </Page>
   );
 }
 
-function Settings({ answer: { data: set, etag } }: SetPlace) {
+function Settings({ answer: { data: set, etag } }: VariableSetDetails) {
   const { name, description, global, priority } = set.attributes;
   const draft = useDraft({ name, description: description ?? "", global, priority });
   return (
@@ -78,10 +78,10 @@ function Settings({ answer: { data: set, etag } }: SetPlace) {
   );
 }
 
-function Danger({ organization, answer: { data: set } }: SetPlace) {
+function Danger({ organization, answer: { data: set } }: VariableSetDetails) {
   const { name, "var-count": count } = set.attributes;
   return (
-    <End
+    <DeleteSection
       one="variable set"
       name={name}
       operation="DELETE /varsets/{varset_id}"
@@ -90,11 +90,11 @@ function Danger({ organization, answer: { data: set } }: SetPlace) {
     >
       This deletes the set and its {counted(count, "variable")}. It applies to {whereOf(set)}, where runs no longer get
       them. You can't undo this.
-    </End>
+    </DeleteSection>
   );
 }
 
-export function Applied(details: SetPlace) {
+export function Applied(details: VariableSetDetails) {
   const { data: set } = details.answer;
   if (set.attributes.global)
     return (
@@ -104,18 +104,18 @@ export function Applied(details: SetPlace) {
     );
   return (
     <Section title="Applies to" about="All workspaces in these projects, and these workspaces.">
-      <Chosen details={details} kind="projects" />
-      <Chosen details={details} kind="workspaces" />
+      <ScopePicker details={details} kind="projects" />
+      <ScopePicker details={details} kind="workspaces" />
     </Section>
   );
 }
 
-interface ChosenProps {
-  readonly details: SetPlace;
+interface ScopePickerProps {
+  readonly details: VariableSetDetails;
   readonly kind: "projects" | "workspaces";
 }
 
-function Chosen({ details: { organization, answer }, kind }: ChosenProps) {
+function ScopePicker({ details: { organization, answer }, kind }: ScopePickerProps) {
   const { data: set } = answer;
   const path = { varset_id: set.id };
   // The operations differ only in the noun.
@@ -130,7 +130,7 @@ function Chosen({ details: { organization, answer }, kind }: ChosenProps) {
   const bodyOf = (id: string) => ({ data: [{ type: kind as "projects", id }] });
   const chosen = set.relationships[kind]?.data ?? [];
   return (
-    <ChosenThings
+    <SelectedItems
       organization={organization}
       kind={kind}
       label={kind === "projects" ? "Projects" : "Workspaces"}

@@ -3,31 +3,31 @@ import { Badge, Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import type { Answer, Resource } from "../../api/client.ts";
+import type { OperationResponse, Resource } from "../../api/client.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, Empty, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Dimmed } from "../../ui/text.tsx";
 import { VariableFields, type VariableValues } from "../variables/form.tsx";
 import { variablesOfSet } from "../../api/detail-queries.ts";
 
-export interface SetPlace {
+export interface VariableSetDetails {
   readonly organization: string;
-  readonly answer: Answer<"GET /varsets/{varset_id}">;
+  readonly answer: OperationResponse<"GET /varsets/{varset_id}">;
 }
 
 type Variable = Resource<"vars">;
 
-export function Variables({ answer: { data: set } }: SetPlace) {
+export function Variables({ answer: { data: set } }: VariableSetDetails) {
   const [edited, setEdited] = useState<Variable | "new">();
   const close = () => setEdited(undefined);
   const canUpdate = set.attributes.permissions["can-update"];
   const query = useQuery(variablesOfSet(set.id));
   return (
     <Section title="Variables" actions={canUpdate && <Button onClick={() => setEdited("new")}>Add variable</Button>}>
-      <Asked query={query} loading={<LoadingRows rows={2} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={2} />}>
         {({ data }) =>
           data.length === 0 ? (
             <Empty title="No variables yet">Runs of all workspaces that this set applies to get its variables.</Empty>
@@ -67,7 +67,7 @@ export function Variables({ answer: { data: set } }: SetPlace) {
             />
           )
         }
-      </Asked>
+      </QueryContent>
       <FormDialog
         opened={edited !== undefined}
         onClose={close}

@@ -4,7 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
-import { ActionForm, changesIn, useDraft, type Draft } from "../../components/forms.tsx";
+import { ActionForm, changesIn, useDraft, type FormDraft } from "../../components/forms.tsx";
 
 export interface VariableValues {
   readonly key: string;
@@ -80,7 +80,7 @@ export function VariableForm({ workspaceId, variable, onClose }: VariableFormPro
 }
 
 interface VariableFieldsProps {
-  readonly draft: Draft<VariableValues>;
+  readonly draft: FormDraft<VariableValues>;
   readonly wasSensitive: boolean;
 }
 

@@ -8,21 +8,21 @@ import { useAddress } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";
-import { Asked, Empty } from "../../components/states.tsx";
+import { QueryContent, Empty } from "../../components/states.tsx";
 import { hasWords, Value } from "../../ui/text.tsx";
 import { Table } from "../../ui/table.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
-import type { Place } from "../workspace/place.ts";
+import type { WorkspaceDetails } from "../workspace/details.ts";
 import { DeleteVariable, VariableForm } from "./form.tsx";
-import { appliedVariableSets, ownVariables, variablesInForce } from "../../api/detail-queries.ts";
+import { appliedVariableSets, ownVariables, effectiveVariables } from "../../api/detail-queries.ts";
 
 export default function VariablesPage() {
   return <WorkspaceFrame>{(details) => <Variables details={details} />}</WorkspaceFrame>;
 }
 
-function Variables({ details }: { readonly details: Place }) {
+function Variables({ details }: { readonly details: WorkspaceDetails }) {
   const { workspace } = details;
-  const inForce = useQuery(variablesInForce(workspace.id));
+  const inForce = useQuery(effectiveVariables(workspace.id));
   const own = useQuery(ownVariables(workspace.id));
   const sets = useQuery(appliedVariableSets(workspace.id));
   const { search, set } = useAddress();
@@ -43,7 +43,7 @@ function Variables({ details }: { readonly details: Place }) {
           onChange={(q) => set({ q })}
           w={{ base: "100%", xs: 240 }}
         />
-        <Asked query={inForce}>
+        <QueryContent query={inForce}>
           {({ data }) => {
             const all = ranked(data, own.data?.data ?? [], sets.data?.data ?? [], sets.data?.included ?? []);
             const rows = all.filter(({ variable }) => hasWords(variable.attributes.key, search["q"] ?? ""));
@@ -56,7 +56,7 @@ function Variables({ details }: { readonly details: Place }) {
               );
             return <VariableTable details={details} rows={rows} canWrite={canWrite} onEdit={setEditing} />;
           }}
-        </Asked>
+        </QueryContent>
       </Section>
       <Order details={details} sets={sets.data?.data ?? []} />
       {editing && (
@@ -72,14 +72,14 @@ function Variables({ details }: { readonly details: Place }) {
 }
 
 interface VariableTableProps {
-  readonly details: Place;
-  readonly rows: readonly Given[];
+  readonly details: WorkspaceDetails;
+  readonly rows: readonly VariableWithSource[];
   readonly canWrite: boolean;
   readonly onEdit: (variable: Resource<"vars">) => void;
 }
 
 function VariableTable({ details, rows, canWrite, onEdit }: VariableTableProps) {
-  const crossed = (given: Given) =>
+  const crossed = (given: VariableWithSource) =>
     given.overriddenBy === undefined ? undefined : ({ textDecoration: "line-through" } as const);
   return (
     <Table
@@ -137,8 +137,8 @@ function Source({
   details: { organization },
   given: { varset, overriddenBy },
 }: {
-  readonly details: Place;
-  readonly given: Given;
+  readonly details: WorkspaceDetails;
+  readonly given: VariableWithSource;
 }) {
   return (
     <>
@@ -165,7 +165,7 @@ function Order({
   details: { organization },
   sets,
 }: {
-  readonly details: Place;
+  readonly details: WorkspaceDetails;
   readonly sets: readonly Resource<"varsets">[];
 }) {
   const listed = (isPriority: boolean) => {
@@ -194,25 +194,25 @@ function Order({
   );
 }
 
-export interface Given {
+export interface VariableWithSource {
   readonly variable: Resource<"vars">;
   readonly varset: Resource<"varsets"> | undefined;
   /** The name of what overrides it; undefined if it is in effect. */
   readonly overriddenBy: string | undefined;
 }
 
-type Row = Pick<Resource<"vars">, "id" | "attributes" | "relationships">;
+type VariableListRow = Pick<Resource<"vars">, "id" | "attributes" | "relationships">;
 
-const slotOf = ({ attributes: { category, key } }: Row) => `${category} ${key}`;
+const slotOf = ({ attributes: { category, key } }: VariableListRow) => `${category} ${key}`;
 
 export function ranked(
   inForce: readonly Resource<"vars">[],
   own: readonly Resource<"vars">[],
   sets: readonly Resource<"varsets">[],
   included: readonly any[],
-): Given[] {
+): VariableWithSource[] {
   const setById = new Map(sets.map((varset) => [varset.id, varset]));
-  const setOf = (variable: Row) => setById.get(variable.relationships.varset?.data?.id ?? "");
+  const setOf = (variable: VariableListRow) => setById.get(variable.relationships.varset?.data?.id ?? "");
   const winners = new Map(inForce.map((variable) => [slotOf(variable), variable]));
   const all = new Map<string, Resource<"vars">>();
   const ofSets = included.filter((one): one is Resource<"vars"> => one.type === "vars");

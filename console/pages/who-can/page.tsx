@@ -2,7 +2,7 @@
 import { Group, SegmentedControl, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { askable, sourcesInShort, type Source } from "../../access/words.ts";
+import { permissionChoices, sourcesText, type Source } from "../../access/words.ts";
 import { account, useRights } from "../../api/queries.ts";
 import type { Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
@@ -10,14 +10,14 @@ import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { useNow } from "../../now.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../components/states.tsx";
-import { type Column, Pager, Table } from "../../ui/table.tsx";
+import { QueryContent, Empty } from "../../components/states.tsx";
+import { type TableColumn, Pager, Table } from "../../ui/table.tsx";
 import { figure } from "../../ui/text.tsx";
 import { accessHolders, holdersPermission } from "../../api/list-queries.ts";
 
 type Holder = Resource<"access-holders">;
 
-export default function WhoCanPage() {
+export default function WhoHasAccessPage() {
   const { organization } = useParams({ from: "/inside/$organization" });
   const { search, set } = useAddress();
   const now = useNow();
@@ -45,7 +45,7 @@ export default function WhoCanPage() {
               size="xs"
               w={220}
               searchable
-              data={[...askable]}
+              data={[...permissionChoices]}
               value={permission}
               onChange={(value) => set({ permission: value ?? undefined, page: undefined })}
             />
@@ -61,7 +61,7 @@ export default function WhoCanPage() {
               onChange={(kind) => set({ kind, page: undefined })}
             />
           </Group>
-          <Asked query={query}>
+          <QueryContent query={query}>
             {({ data, meta }) => (
               <>
                 {data.length === 0 ? (
@@ -82,14 +82,14 @@ export default function WhoCanPage() {
                 />
               </>
             )}
-          </Asked>
+          </QueryContent>
         </>
       )}
     </Page>
   );
 }
 
-const columnsOf = (organization: string, permission: string, now: number): Column<Holder>[] => [
+const columnsOf = (organization: string, permission: string, now: number): TableColumn<Holder>[] => [
   {
     title: "Who",
     cell: ({ attributes: { kind, name }, relationships }) => {
@@ -116,7 +116,7 @@ const columnsOf = (organization: string, permission: string, now: number): Colum
     title: "Source",
     isExtra: true,
     cell: ({ attributes }) =>
-      sourcesInShort({
+      sourcesText({
         sources: attributes["given-by"] as readonly Source[],
         hidden: attributes["hidden-sources"],
         hasTeams: attributes.kind === "user",

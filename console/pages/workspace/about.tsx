@@ -3,7 +3,7 @@ import { Badge, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { includedIn, type Resource } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
+import { apiQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Expires, counted, Dimmed, Identifier, When } from "../../ui/text.tsx";
 import { Facts, Section } from "../../ui/page.tsx";
@@ -11,9 +11,9 @@ import { Link } from "../../ui/link.tsx";
 import { Outcome } from "../repository/events.tsx";
 import { repositoryOf } from "../repository/words.ts";
 import { holderOf } from "../workspaces/lock.tsx";
-import { type Place, engineNames, modeNames } from "./place.ts";
+import { type WorkspaceDetails, engineNames, modeNames } from "./details.ts";
 
-export function AboutWorkspace({ details }: { readonly details: Place }) {
+export function AboutWorkspace({ details }: { readonly details: WorkspaceDetails }) {
   const { organization, workspace, included } = details;
   const { attributes } = workspace;
   const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
@@ -48,7 +48,7 @@ const engineText = (engine: string | null | undefined, version: string) =>
 const countOf = (count: number | null) =>
   count === null ? "unknown: the state is encrypted" : counted(count, "resource");
 
-function Lock({ details: { organization, workspace, included } }: { readonly details: Place }) {
+function Lock({ details: { organization, workspace, included } }: { readonly details: WorkspaceDetails }) {
   const { locked, name, "locked-reason": reason, "locked-at": since, "lock-expires-at": until } = workspace.attributes;
   if (!locked) return <>not locked</>;
   const holder = workspace.relationships["locked-by"]?.data;
@@ -69,7 +69,7 @@ function Lock({ details: { organization, workspace, included } }: { readonly det
   );
 }
 
-function stateFact({ organization, workspace, included }: Place): ReactNode {
+function stateFact({ organization, workspace, included }: WorkspaceDetails): ReactNode {
   const id = workspace.relationships["current-state-version"]?.data?.id;
   const { name, "latest-change-at": changed } = workspace.attributes;
   if (id === undefined) return <Text c="dimmed">none yet</Text>;
@@ -87,11 +87,11 @@ function stateFact({ organization, workspace, included }: Place): ReactNode {
 }
 
 /** The connected repository, and why the last push did or did not start a run. */
-function RepositoryFact({ details: { organization, workspace } }: { readonly details: Place }) {
+function RepositoryFact({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
   const { name, permissions: may } = workspace.attributes;
   const repository = repositoryOf(workspace);
   const query = useQuery({
-    ...asking("GET /workspaces/{workspace_id}/vcs-events", {
+    ...apiQuery("GET /workspaces/{workspace_id}/vcs-events", {
       path: { workspace_id: workspace.id },
       query: { "page[size]": 1 },
     }),
@@ -114,7 +114,7 @@ function RepositoryFact({ details: { organization, workspace } }: { readonly det
   );
 }
 
-function Tags({ details: { organization, workspace, included } }: { readonly details: Place }) {
+function Tags({ details: { organization, workspace, included } }: { readonly details: WorkspaceDetails }) {
   const names = workspace.attributes["tag-names"];
   const bindings: Resource<"effective-tag-bindings">[] = included.filter(
     ({ type }) => type === "effective-tag-bindings",

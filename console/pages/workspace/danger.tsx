@@ -7,9 +7,9 @@ import { DangerDialog } from "../../ui/dialog.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
 import { counted } from "../../ui/text.tsx";
-import type { Place } from "./place.ts";
+import type { WorkspaceDetails } from "./details.ts";
 
-export function DangerZone({ details }: { readonly details: Place }) {
+export function DangerZone({ details }: { readonly details: WorkspaceDetails }) {
   const { permissions: may } = details.workspace.attributes;
   if (!may["can-destroy"] && !may["can-force-delete"])
     return (
@@ -25,7 +25,7 @@ export function DangerZone({ details }: { readonly details: Place }) {
   );
 }
 
-const useGone = ({ organization, workspace }: Place) => {
+const useDeletedResult = ({ organization, workspace }: WorkspaceDetails) => {
   const go = useGo();
   return {
     done: `Deleted ${workspace.attributes.name}.`,
@@ -33,11 +33,11 @@ const useGone = ({ organization, workspace }: Place) => {
   };
 };
 
-function SafeDelete({ details }: { readonly details: Place }) {
+function SafeDelete({ details }: { readonly details: WorkspaceDetails }) {
   const [opened, { open, close }] = useDisclosure();
   const { workspace } = details;
   const { name, "resource-count": managed, locked } = workspace.attributes;
-  const action = useAction("POST /workspaces/{workspace_id}/actions/safe-delete", useGone(details));
+  const action = useAction("POST /workspaces/{workspace_id}/actions/safe-delete", useDeletedResult(details));
   return (
     <Section
       title="Delete"
@@ -58,18 +58,18 @@ function SafeDelete({ details }: { readonly details: Place }) {
         isBusy={action.isPending}
         onConfirm={() => action.mutate({ path: { workspace_id: workspace.id } }, { onSettled: close })}
       >
-        <Gone />
+        <DeletedContents />
         {locked && " The workspace is locked. Unlock it first."}
       </DangerDialog>
     </Section>
   );
 }
 
-function ForceDelete({ details }: { readonly details: Place }) {
+function ForceDelete({ details }: { readonly details: WorkspaceDetails }) {
   const [opened, { open, close }] = useDisclosure();
   const { workspace } = details;
   const { name, "resource-count": managed } = workspace.attributes;
-  const action = useAction("DELETE /workspaces/{workspace_id}", useGone(details));
+  const action = useAction("DELETE /workspaces/{workspace_id}", useDeletedResult(details));
   return (
     <Section
       title="Force delete"
@@ -87,7 +87,7 @@ function ForceDelete({ details }: { readonly details: Place }) {
         isBusy={action.isPending}
         onConfirm={() => action.mutate({ path: { workspace_id: workspace.id } }, { onSettled: close })}
       >
-        <Gone />
+        <DeletedContents />
         {managed !== 0 && (
           <Text mt="xs" fw={600}>
             {managed === null ? "The resources in its encrypted state" : counted(managed, "resource")} will be left
@@ -99,7 +99,7 @@ function ForceDelete({ details }: { readonly details: Place }) {
   );
 }
 
-function Gone() {
+function DeletedContents() {
   return (
     <>
       You can't undo this. It also deletes:

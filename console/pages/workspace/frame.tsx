@@ -6,10 +6,10 @@ import type { Resource } from "../../api/client.ts";
 import { workspaceNamed, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../components/states.tsx";
+import { QueryContent, dataUnlessDeleted } from "../../components/states.tsx";
 import { StartRun } from "../runs/start.tsx";
 import { LockActions } from "./lock-actions.tsx";
-import type { Place } from "./place.ts";
+import type { WorkspaceDetails } from "./details.ts";
 
 const tabsOf = (
   organization: string,
@@ -35,16 +35,16 @@ export function useWorkspaceNames(): { readonly organization: string; readonly n
 
 interface FrameProps {
   readonly part?: string;
-  readonly actions?: (details: Place) => ReactNode;
-  readonly children: (details: Place) => ReactNode;
+  readonly actions?: (details: WorkspaceDetails) => ReactNode;
+  readonly children: (details: WorkspaceDetails) => ReactNode;
 }
 
 export function WorkspaceFrame({ part, actions, children }: FrameProps) {
   const { organization, name } = useWorkspaceNames();
   const query = useQuery(workspaceNamed(organization, name));
   const canReadAuditLog = useRights(organization)?.["can-manage-auditing"];
-  const answer = stillThere(query);
-  const details: Place | undefined = answer && {
+  const answer = dataUnlessDeleted(query);
+  const details: WorkspaceDetails | undefined = answer && {
     organization,
     workspace: answer.data,
     included: answer.included ?? [],
@@ -70,7 +70,7 @@ export function WorkspaceFrame({ part, actions, children }: FrameProps) {
       }
       tabs={tabsOf(organization, name, details?.workspace.attributes.permissions ?? {}, canReadAuditLog === true)}
     >
-      <Asked query={query}>{() => details && children(details)}</Asked>
+      <QueryContent query={query}>{() => details && children(details)}</QueryContent>
     </Page>
   );
 }

@@ -2,13 +2,13 @@
 import { Checkbox, Fieldset, Group, Radio, Select, Stack, TagsInput, Text, Textarea, TextInput } from "@mantine/core";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
-import type { Draft } from "../../components/forms.tsx";
+import type { FormDraft } from "../../components/forms.tsx";
 import { Link } from "../../ui/link.tsx";
-import { MomentInput } from "../../ui/expiry-input.tsx";
+import { InstantInput } from "../../ui/expiry-input.tsx";
 import { PoolSelect } from "../agent-pools/execution.tsx";
-import type { Place } from "./place.ts";
+import type { WorkspaceDetails } from "./details.ts";
 
-export interface Settings {
+export interface GeneralSettings {
   readonly name: string;
   readonly description: string;
   readonly "execution-mode": string;
@@ -30,8 +30,8 @@ export interface Settings {
   readonly "auto-destroy-at": string;
 }
 
-type Fields = { readonly draft: Draft<Settings> };
-type Placed = Fields & { readonly details: Place };
+type Fields = { readonly draft: FormDraft<GeneralSettings> };
+type WorkspaceFieldsProps = Fields & { readonly details: WorkspaceDetails };
 
 export function NameFields({ draft }: Fields) {
   return (
@@ -47,7 +47,7 @@ export function NameFields({ draft }: Fields) {
   );
 }
 
-export function ExecutionFields({ draft, details: { organization, workspace, included } }: Placed) {
+export function ExecutionFields({ draft, details: { organization, workspace, included } }: WorkspaceFieldsProps) {
   const { "execution-mode": mode, "agent-pool-id": pool } = draft.values;
   const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
   return (
@@ -113,7 +113,7 @@ export function ExecutionFields({ draft, details: { organization, workspace, inc
 }
 
 export function RunFields({ draft }: Fields) {
-  const flag = (name: keyof Settings) => draft.getInputProps(name, { type: "checkbox" });
+  const flag = (name: keyof GeneralSettings) => draft.getInputProps(name, { type: "checkbox" });
   return (
     <Fieldset legend="Runs">
       <Stack gap="sm">
@@ -139,7 +139,7 @@ export function RunFields({ draft }: Fields) {
 }
 
 export function PushFields({ draft }: Fields) {
-  const flag = (name: keyof Settings) => draft.getInputProps(name, { type: "checkbox" });
+  const flag = (name: keyof GeneralSettings) => draft.getInputProps(name, { type: "checkbox" });
   const isFiltered = draft.values["file-triggers-enabled"];
   return (
     <Fieldset legend="Version control">
@@ -175,7 +175,7 @@ export function PushFields({ draft }: Fields) {
   );
 }
 
-export function AutoDestroyFields({ draft, details: { organization, workspace } }: Placed) {
+export function AutoDestroyFields({ draft, details: { organization, workspace } }: WorkspaceFieldsProps) {
   const { "inherits-project-auto-destroy": isInherited } = draft.values;
   const project = workspace.relationships.project?.data?.id;
   const { "auto-destroy-activity-duration": duration, "auto-destroy-status": status } = workspace.attributes;
@@ -195,7 +195,7 @@ export function AutoDestroyFields({ draft, details: { organization, workspace } 
               inputWrapperOrder={["label", "input", "description", "error"]}
               {...draft.getInputProps("auto-destroy-activity-duration")}
             />
-            <MomentInput
+            <InstantInput
               label="At"
               description="In your time zone. Leave empty for no fixed time."
               inputWrapperOrder={["label", "input", "description", "error"]}

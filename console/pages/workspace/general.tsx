@@ -5,23 +5,23 @@ import { workspaceNamed } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { useGo } from "../../ui/link.tsx";
-import type { Place } from "./place.ts";
+import type { WorkspaceDetails } from "./details.ts";
 import {
   AutoDestroyFields,
   ExecutionFields,
   NameFields,
   PushFields,
   RunFields,
-  type Settings,
+  type GeneralSettings,
 } from "./general-fields.tsx";
 import type { Resource } from "../../api/client.ts";
 
-export function GeneralSettings({ details }: { readonly details: Place }) {
+export function GeneralSettings({ details }: { readonly details: WorkspaceDetails }) {
   const { organization, workspace, etag } = details;
   const { name, permissions: may } = workspace.attributes;
   const go = useGo();
   const client = useQueryClient();
-  const draft = useDraft<Settings>(settingsOf(workspace));
+  const draft = useDraft<GeneralSettings>(settingsOf(workspace));
   const reload = async () => (await client.fetchQuery({ ...workspaceNamed(organization, name), staleTime: 0 })).etag;
   const canChange = may["can-update"] === true;
   return (
@@ -71,7 +71,7 @@ export function GeneralSettings({ details }: { readonly details: Place }) {
   );
 }
 
-export function settingsOf({ attributes, relationships }: Resource<"workspaces">): Settings {
+export function settingsOf({ attributes, relationships }: Resource<"workspaces">): GeneralSettings {
   const isOwn = attributes["setting-overwrites"]["execution-mode"] === true;
   return {
     name: attributes.name,
@@ -101,7 +101,7 @@ export function settingsOf({ attributes, relationships }: Resource<"workspaces">
 const nullable = ["description", "engine", "working-directory", "auto-destroy-activity-duration"] as const;
 
 /** Only the changed attributes; those that depend on each other are sent together. */
-export function attributesOf(changes: Partial<Settings>, whole: Settings): Record<string, unknown> {
+export function attributesOf(changes: Partial<GeneralSettings>, whole: GeneralSettings): Record<string, unknown> {
   const { "execution-mode": mode, "agent-pool-id": pool, "auto-destroy-at": at, ...rest } = changes;
   const sent: Record<string, unknown> = { ...rest };
   for (const name of nullable) if (sent[name] === "") sent[name] = null;
@@ -116,7 +116,7 @@ export function attributesOf(changes: Partial<Settings>, whole: Settings): Recor
   return sent;
 }
 
-function executionOf({ "execution-mode": mode, "agent-pool-id": pool }: Settings): object {
+function executionOf({ "execution-mode": mode, "agent-pool-id": pool }: GeneralSettings): object {
   if (mode === "") return { "setting-overwrites": { "execution-mode": false, "agent-pool": false } };
   return { "execution-mode": mode, ...(mode === "agent" && { "agent-pool-id": pool }) };
 }

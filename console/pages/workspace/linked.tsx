@@ -2,7 +2,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
 import { Picker } from "../../components/pickers.tsx";
-import { Table, type Column } from "../../ui/table.tsx";
+import { Table, type TableColumn } from "../../ui/table.tsx";
 import { WorkspaceLink } from "../../components/list.tsx";
 
 interface Linked {
@@ -29,7 +29,7 @@ interface LinkedWorkspacesProps {
 
 export function LinkedWorkspaces({ label, organization, rows, change }: LinkedWorkspacesProps) {
   const [chosen, setChosen] = useState<string>();
-  const columns: (Column<Linked> | false)[] = [
+  const columns: (TableColumn<Linked> | false)[] = [
     {
       title: "Workspace",
       cell: ({ name }) =>

@@ -6,20 +6,20 @@ import { useAction } from "../../api/actions.ts";
 import { account, workspaceNamed } from "../../api/queries.ts";
 import { useForgotten, useOpened } from "../../ui/address.ts";
 import { DangerDialog, FormDialog } from "../../ui/dialog.tsx";
-import { type Expiry, expiryFault } from "../../ui/ends.ts";
+import { type Expiry, expiryFault } from "../../ui/expiry.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
 import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { When } from "../../ui/text.tsx";
 import { holderOf } from "../workspaces/lock.tsx";
-import type { Place } from "./place.ts";
+import type { WorkspaceDetails } from "./details.ts";
 
-export function useHoldsLock(workspace: Place["workspace"]): boolean {
+export function useHoldsLock(workspace: WorkspaceDetails["workspace"]): boolean {
   const me = useQuery(account());
   const holder = workspace.relationships["locked-by"]?.data;
   return holder != null && holder.type === "users" && holder.id === me.data?.data.id;
 }
 
-export function LockActions({ details }: { readonly details: Place }) {
+export function LockActions({ details }: { readonly details: WorkspaceDetails }) {
   const { locked, name, permissions: may } = details.workspace.attributes;
   const isMine = useHoldsLock(details.workspace);
   const isOfRun = details.workspace.relationships["locked-by"]?.data?.type === "runs";
@@ -30,7 +30,7 @@ export function LockActions({ details }: { readonly details: Place }) {
   useForgotten("lock", !canLock && !isFetching);
   useForgotten("force-unlock", !canForce && !isFetching);
   if (canLock) return <Lock details={details} />;
-  if (locked && isMine) return <LetGo details={details} />;
+  if (locked && isMine) return <OwnLockActions details={details} />;
   return canForce ? <ForceUnlock details={details} /> : null;
 }
 
@@ -40,7 +40,7 @@ const leaseOf = (expiry: Expiry) => {
   return "at" in expiry ? { "expires-at": expiry.at } : { "lease-seconds": expiry.seconds };
 };
 
-function Lock({ details: { workspace } }: { readonly details: Place }) {
+function Lock({ details: { workspace } }: { readonly details: WorkspaceDetails }) {
   const [opened, { open, close }] = useOpened("lock");
   return (
     <>
@@ -54,7 +54,7 @@ function Lock({ details: { workspace } }: { readonly details: Place }) {
   );
 }
 
-function LockForm({ workspace, onClose }: Pick<Place, "workspace"> & { readonly onClose: () => void }) {
+function LockForm({ workspace, onClose }: Pick<WorkspaceDetails, "workspace"> & { readonly onClose: () => void }) {
   const draft = useDraft({ reason: "", "expires-at": null as Expiry });
   return (
     <OperationForm
@@ -86,7 +86,7 @@ function LockForm({ workspace, onClose }: Pick<Place, "workspace"> & { readonly 
   );
 }
 
-function LetGo({ details: { workspace } }: { readonly details: Place }) {
+function OwnLockActions({ details: { workspace } }: { readonly details: WorkspaceDetails }) {
   const { name, "lock-expires-at": ends } = workspace.attributes;
   const input = { path: { workspace_id: workspace.id } };
   const renew = useAction("POST /workspaces/{workspace_id}/actions/renew-lock", {
@@ -112,7 +112,7 @@ function LetGo({ details: { workspace } }: { readonly details: Place }) {
   );
 }
 
-function ForceUnlock({ details: { workspace, included } }: { readonly details: Place }) {
+function ForceUnlock({ details: { workspace, included } }: { readonly details: WorkspaceDetails }) {
   const [opened, { open, close }] = useOpened("force-unlock");
   const { name, "locked-at": since, "locked-reason": reason } = workspace.attributes;
   const action = useAction("POST /workspaces/{workspace_id}/actions/force-unlock", {

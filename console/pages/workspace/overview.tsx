@@ -1,17 +1,17 @@
 /** The overview of a workspace: runs, resources, outputs and facts, or how to create its first state. */
 import { Box, Grid, Text, Paper } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { asking, workspaceNamed, askingOn } from "../../api/queries.ts";
+import { apiQuery, workspaceNamed, pagedQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, LoadingRows } from "../../components/states.tsx";
 import { Runs } from "../runs/list.tsx";
 import { Outputs } from "../states/page.tsx";
 import { AboutWorkspace } from "./about.tsx";
 import { WorkspaceFrame } from "./frame.tsx";
-import type { Place } from "./place.ts";
-import { Neighbours } from "./neighbours.tsx";
+import type { WorkspaceDetails } from "./details.ts";
+import { RelatedWorkspaces } from "./related.tsx";
 import { lastRuns } from "../../api/detail-queries.ts";
 import { CodeToCopy, Dimmed, When } from "../../ui/text.tsx";
 import { cloudBlock } from "../first-start/cloud-block.ts";
@@ -35,7 +35,7 @@ export default function WorkspaceOverviewPage() {
   );
 }
 
-function Main({ details }: { readonly details: Place }) {
+function Main({ details }: { readonly details: WorkspaceDetails }) {
   const { organization, workspace } = details;
   const { permissions: may, name } = workspace.attributes;
   const hasState = workspace.relationships["current-state-version"]?.data != null;
@@ -45,7 +45,7 @@ function Main({ details }: { readonly details: Place }) {
       <LastRuns details={details} />
       {hasState && <ManagedResources workspaceId={workspace.id} />}
       {hasState && may["can-read-state-outputs"] && <CurrentOutputs workspaceId={workspace.id} />}
-      <Neighbours details={details} />
+      <RelatedWorkspaces details={details} />
       <Readme workspaceId={workspace.id} hasReadme={workspace.relationships.readme?.data != null} />
       {hasState && (
         <Section title="Use this workspace" about="Add this to your configuration, then run terraform init.">
@@ -56,7 +56,7 @@ function Main({ details }: { readonly details: Place }) {
   );
 }
 
-function FirstState({ details: { organization, workspace } }: { readonly details: Place }) {
+function FirstState({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
   const { name } = workspace.attributes;
   useQuery({
     ...workspaceNamed(organization, name),
@@ -73,7 +73,7 @@ function FirstState({ details: { organization, workspace } }: { readonly details
   );
 }
 
-function LastRuns({ details: { organization, workspace } }: { readonly details: Place }) {
+function LastRuns({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
   const { name } = workspace.attributes;
   const query = useQuery({
     ...lastRuns(workspace.id),
@@ -88,7 +88,7 @@ function LastRuns({ details: { organization, workspace } }: { readonly details: 
         </Link>
       }
     >
-      <Asked query={query} loading={<LoadingRows rows={5} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={5} />}>
         {({ data, included }) =>
           data.length === 0 ? (
             <Text c="dimmed">No runs yet.</Text>
@@ -96,22 +96,22 @@ function LastRuns({ details: { organization, workspace } }: { readonly details: 
             <Runs organization={organization} workspace={name} runs={data} included={included} />
           )
         }
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }
 
 function CurrentOutputs({ workspaceId }: { readonly workspaceId: string }) {
   const query = useQuery(
-    asking("GET /workspaces/{workspace_id}/current-state-version-outputs", { path: { workspace_id: workspaceId } }),
+    apiQuery("GET /workspaces/{workspace_id}/current-state-version-outputs", { path: { workspace_id: workspaceId } }),
   );
   return (
     <Section title="Outputs">
-      <Asked query={query} loading={<LoadingRows rows={3} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={3} />}>
         {({ data }) =>
           data.length === 0 ? <Text c="dimmed">This state has no outputs.</Text> : <Outputs outputs={data} />
         }
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }
@@ -123,13 +123,16 @@ export function CloudBlock({ organization, name }: { readonly organization: stri
 
 export function Readme({ workspaceId, hasReadme }: { readonly workspaceId: string; readonly hasReadme: boolean }) {
   const query = useQuery({
-    ...asking("GET /workspaces/{workspace_id}", { path: { workspace_id: workspaceId }, query: { include: "readme" } }),
+    ...apiQuery("GET /workspaces/{workspace_id}", {
+      path: { workspace_id: workspaceId },
+      query: { include: "readme" },
+    }),
     enabled: hasReadme,
   });
   if (!hasReadme) return null;
   return (
     <Section title="Readme">
-      <Asked query={query}>
+      <QueryContent query={query}>
         {({ included }) => (
           <Paper withBorder p="md" mah="32rem" style={{ overflow: "auto" }} tabIndex={0} aria-label="Readme">
             <pre className="mono" style={{ margin: 0 }}>
@@ -137,7 +140,7 @@ export function Readme({ workspaceId, hasReadme }: { readonly workspaceId: strin
             </pre>
           </Paper>
         )}
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }
@@ -145,14 +148,14 @@ export function Readme({ workspaceId, hasReadme }: { readonly workspaceId: strin
 export function ManagedResources({ workspaceId }: { readonly workspaceId: string }) {
   const { search, set } = useAddress();
   const query = useQuery(
-    askingOn("GET /workspaces/{workspace_id}/resources", {
+    pagedQuery("GET /workspaces/{workspace_id}/resources", {
       path: { workspace_id: workspaceId },
       query: { "page[size]": 10, "page[number]": search["resources"] },
     }),
   );
   return (
     <Section title="Resources">
-      <Asked query={query} loading={<LoadingRows rows={10} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={10} />}>
         {({ data, meta }) =>
           data.length === 0 ? (
             <Text c="dimmed">This state has no resources, or they are still being read.</Text>
@@ -176,7 +179,7 @@ export function ManagedResources({ workspaceId }: { readonly workspaceId: string
             </>
           )
         }
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }

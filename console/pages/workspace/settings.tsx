@@ -5,23 +5,23 @@ import { useAddress } from "../../ui/address.ts";
 import { NavigationLink } from "../../ui/link.tsx";
 import { paths } from "../../paths.ts";
 import { WorkspaceFrame } from "./frame.tsx";
-import type { Place } from "./place.ts";
+import type { WorkspaceDetails } from "./details.ts";
 import { DangerZone } from "./danger.tsx";
 import { GeneralSettings } from "./general.tsx";
-import { Keeping } from "./keeping.tsx";
+import { SshKeyAndRetention } from "./ssh-key-and-retention.tsx";
 import { Sharing, Triggers } from "./sharing.tsx";
 import { Tagging } from "./tagging.tsx";
 
 const parts: readonly {
   readonly part: string;
   readonly label: string;
-  readonly draw: (details: Place) => ReactNode;
+  readonly draw: (details: WorkspaceDetails) => ReactNode;
 }[] = [
   { part: "", label: "General", draw: (details) => <GeneralSettings details={details} /> },
   { part: "tags", label: "Tags", draw: (details) => <Tagging details={details} /> },
   { part: "sharing", label: "State sharing", draw: (details) => <Sharing details={details} /> },
   { part: "triggers", label: "Run triggers", draw: (details) => <Triggers details={details} /> },
-  { part: "keeping", label: "SSH key and retention", draw: (details) => <Keeping details={details} /> },
+  { part: "keeping", label: "SSH key and retention", draw: (details) => <SshKeyAndRetention details={details} /> },
   { part: "delete", label: "Delete", draw: (details) => <DangerZone details={details} /> },
 ];
 

@@ -2,21 +2,21 @@
 import { Radio, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { askingOn, askingWhole } from "../../api/queries.ts";
+import { pagedQuery, completeListQuery } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { FlowGraph } from "../../ui/flow-graph.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, LoadingRows } from "../../components/states.tsx";
 import { Pager } from "../../ui/table.tsx";
-import type { Place } from "./place.ts";
-import { useNeighbours } from "./neighbours.tsx";
+import type { WorkspaceDetails } from "./details.ts";
+import { useRelatedWorkspaces } from "./related.tsx";
 import { LinkedWorkspaces } from "./linked.tsx";
 
-export function Sharing({ details }: { readonly details: Place }) {
+export function Sharing({ details }: { readonly details: WorkspaceDetails }) {
   const { workspace, etag } = details;
   const { name, "global-remote-state": isGlobal, "project-remote-state": isOfProject } = workspace.attributes;
   const canChange = workspace.attributes.permissions["can-update"] === true;
-  const { before, after } = useNeighbours(details);
+  const { before, after } = useRelatedWorkspaces(details);
   const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Changed the state sharing of ${name}.` });
   const value = isGlobal ? "global" : isOfProject ? "project" : "some";
   const change = (to: string) =>
@@ -51,7 +51,7 @@ export function Sharing({ details }: { readonly details: Place }) {
 }
 
 interface ConsumersProps {
-  readonly details: Place;
+  readonly details: WorkspaceDetails;
   readonly canChange: boolean;
 }
 
@@ -59,7 +59,7 @@ function Consumers({ details: { organization, workspace }, canChange }: Consumer
   const { search, set } = useAddress();
   const path = { workspace_id: workspace.id };
   const query = useQuery(
-    askingOn("GET /workspaces/{workspace_id}/relationships/remote-state-consumers", {
+    pagedQuery("GET /workspaces/{workspace_id}/relationships/remote-state-consumers", {
       path,
       query: { "page[size]": 30, "page[number]": search["page"] },
     }),
@@ -73,7 +73,7 @@ function Consumers({ details: { organization, workspace }, canChange }: Consumer
   const bodyOf = (id: string) => ({ path, body: { data: [{ type: "workspaces" as const, id }] } });
   return (
     <Section title="Selected workspaces">
-      <Asked query={query}>
+      <QueryContent query={query}>
         {({ data, meta }) => (
           <>
             <LinkedWorkspaces
@@ -95,18 +95,18 @@ function Consumers({ details: { organization, workspace }, canChange }: Consumer
             <Pager pagination={meta?.pagination} one="workspace" onPage={(page) => set({ page: String(page) })} />
           </>
         )}
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }
 
 const triggersOf = (workspaceId: string, type: "inbound" | "outbound") =>
-  askingWhole("GET /workspaces/{workspace_id}/run-triggers", {
+  completeListQuery("GET /workspaces/{workspace_id}/run-triggers", {
     path: { workspace_id: workspaceId },
     query: { "filter[run-trigger][type]": type },
   });
 
-export function Triggers({ details }: { readonly details: Place }) {
+export function Triggers({ details }: { readonly details: WorkspaceDetails }) {
   return (
     <>
       <Inbound details={details} />
@@ -115,7 +115,7 @@ export function Triggers({ details }: { readonly details: Place }) {
   );
 }
 
-function Inbound({ details: { organization, workspace } }: { readonly details: Place }) {
+function Inbound({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
   const canChange = workspace.attributes.permissions["can-update"] === true;
   const query = useQuery(triggersOf(workspace.id, "inbound"));
   const add = useAction("POST /workspaces/{workspace_id}/run-triggers", {
@@ -132,7 +132,7 @@ function Inbound({ details: { organization, workspace } }: { readonly details: P
       title="Source workspaces"
       about="Each apply in one of these workspaces starts a run here, with this workspace's configuration."
     >
-      <Asked query={query} loading={<LoadingRows rows={2} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={2} />}>
         {({ data }) => (
           <LinkedWorkspaces
             label="Source workspaces"
@@ -154,12 +154,12 @@ function Inbound({ details: { organization, workspace } }: { readonly details: P
             }
           />
         )}
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }
 
-function Outbound({ details: { organization, workspace } }: { readonly details: Place }) {
+function Outbound({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
   const query = useQuery(triggersOf(workspace.id, "outbound"));
   const found = query.data?.data ?? [];
   if (found.length === 0) return null;

@@ -4,17 +4,17 @@ import { IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
+import { apiQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useDraft } from "../../components/forms.tsx";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { sortProblems } from "../../api/errors.ts";
-import type { Place } from "./place.ts";
+import type { WorkspaceDetails } from "./details.ts";
 
-export function Tagging({ details }: { readonly details: Place }) {
+export function Tagging({ details }: { readonly details: WorkspaceDetails }) {
   const canChange = details.workspace.attributes.permissions["can-manage-tags"] === true;
   return (
     <>
@@ -25,7 +25,7 @@ export function Tagging({ details }: { readonly details: Place }) {
 }
 
 interface TagProps {
-  readonly details: Place;
+  readonly details: WorkspaceDetails;
   readonly canChange: boolean;
 }
 
@@ -96,13 +96,13 @@ function PlainTags({ details: { organization, workspace }, canChange }: TagProps
 
 function Bindings({ details: { organization, workspace }, canChange }: TagProps) {
   const path = { workspace_id: workspace.id };
-  const query = useQuery(asking("GET /workspaces/{workspace_id}/effective-tag-bindings", { path }));
+  const query = useQuery(apiQuery("GET /workspaces/{workspace_id}/effective-tag-bindings", { path }));
   return (
     <Section
       title="Key-value tags"
       about="The workspace's own tags override inherited ones, unless a reserved key prevents that."
     >
-      <Asked query={query} loading={<LoadingRows rows={3} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={3} />}>
         {({ data }) => (
           <>
             {data.length === 0 && <Text c="dimmed">No key-value tags yet.</Text>}
@@ -139,14 +139,14 @@ function Bindings({ details: { organization, workspace }, canChange }: TagProps)
             )}
           </>
         )}
-      </Asked>
+      </QueryContent>
       {canChange && <AddBinding workspaceId={workspace.id} />}
     </Section>
   );
 }
 
-type Binding = Resource<"effective-tag-bindings">;
-const isInherited = ({ links }: Binding) => links?.["inherited-from"] !== undefined;
+type EffectiveTagBinding = Resource<"effective-tag-bindings">;
+const isInherited = ({ links }: EffectiveTagBinding) => links?.["inherited-from"] !== undefined;
 
 function AddBinding({ workspaceId }: { readonly workspaceId: string }) {
   const draft = useDraft({ key: "", value: "" });
@@ -181,8 +181,8 @@ function AddBinding({ workspaceId }: { readonly workspaceId: string }) {
 
 interface RemoveBindingProps {
   readonly workspaceId: string;
-  readonly binding: Binding;
-  readonly all: readonly Binding[];
+  readonly binding: EffectiveTagBinding;
+  readonly all: readonly EffectiveTagBinding[];
 }
 
 /** Sends the workspace's own tags without this one; inherited ones are not included. */

@@ -2,15 +2,18 @@
 import { includedIn, type Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
-import type { Column } from "../../ui/table.tsx";
+import type { TableColumn } from "../../ui/table.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
 import { WorkspaceLink } from "../../components/list.tsx";
 import { LockedBy } from "./lock.tsx";
 
-type Item = { readonly row: Resource<"workspaces">; readonly page: { readonly included?: readonly any[] } };
+type WorkspaceListItem = {
+  readonly row: Resource<"workspaces">;
+  readonly page: { readonly included?: readonly any[] };
+};
 
-export const columnsOf = (organization: string): Column<Item>[] => [
+export const columnsOf = (organization: string): TableColumn<WorkspaceListItem>[] => [
   {
     title: "Name",
     sort: "name",

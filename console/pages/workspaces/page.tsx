@@ -4,7 +4,7 @@ import { IconSearch } from "@tabler/icons-react";
 import { useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useRows, useRights } from "../../api/queries.ts";
-import { paths, type Search } from "../../paths.ts";
+import { paths, type SearchParameters } from "../../paths.ts";
 import { Picker } from "../../components/pickers.tsx";
 import { ActionBar } from "../../ui/action-bar.tsx";
 import { useAddress } from "../../ui/address.ts";
@@ -12,9 +12,15 @@ import { LinkButton } from "../../ui/link.tsx";
 import { LongTable } from "../../ui/long-table.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";
-import { Empty, LoadingRows, NoMatches, Refusal } from "../../components/states.tsx";
+import { Empty, LoadingRows, NoMatches, ErrorMessage } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
-import { type Selection, SelectMatching, useCarry, useSelection, useTickColumn } from "../move/selection.tsx";
+import {
+  type Selection,
+  SelectMatching,
+  useOpenWithSelection,
+  useSelection,
+  useTickColumn,
+} from "../move/selection.tsx";
 import { runStatusChoices } from "../runs/status.tsx";
 import { columnsOf } from "./columns.tsx";
 import { workspaceFilters, workspaceOrder, workspaceRows } from "../../api/list-queries.ts";
@@ -40,7 +46,7 @@ export default function WorkspacesPage() {
       }
     >
       <Filters organization={organization} search={search} set={set} count={rows.count} />
-      {rows.error ? <Refusal error={rows.error} /> : null}
+      {rows.error ? <ErrorMessage error={rows.error} /> : null}
       {rows.isLoading && <LoadingRows rows={16} height={34} />}
       {rows.count === 0 &&
         (isFiltered ? (
@@ -89,7 +95,7 @@ interface SelectionBarProps {
 
 function SelectionBar({ organization, selection, count }: SelectionBarProps) {
   const { search } = useAddress();
-  const carry = useCarry();
+  const carry = useOpenWithSelection();
   const to = paths.move(organization, { q: search["q"], from: search["project"] });
   return (
     <ActionBar count={selection.ids.length} onClear={() => selection.set([])}>
@@ -101,10 +107,10 @@ function SelectionBar({ organization, selection, count }: SelectionBarProps) {
   );
 }
 
-interface FiltersProps {
+interface WorkspaceFiltersProps {
   readonly organization: string;
-  readonly search: Search;
-  readonly set: (changes: Search) => void;
+  readonly search: SearchParameters;
+  readonly set: (changes: SearchParameters) => void;
   readonly count: number | undefined;
 }
 
@@ -114,7 +120,7 @@ const locks = [
   { value: "1d", label: "Locked for over a day" },
 ];
 
-function Filters({ organization, search, set, count }: FiltersProps) {
+function Filters({ organization, search, set, count }: WorkspaceFiltersProps) {
   return (
     <Group mb="sm" gap="xs">
       <SearchInput

@@ -13,7 +13,7 @@ import { LocalApi } from "../local-api.ts";
 import type { SourceServer } from "../source-server.ts";
 import type { ImportReport } from "../report.ts";
 import { type ImportLink, readLinks, writeLinks } from "../store.ts";
-import { listAll, bodyOf, type JsonObject, MissingResource, textOf, type ResourceObject } from "../wire.ts";
+import { listAll, bodyOf, type WireObject, MissingResource, textOf, type ResourceObject } from "../wire.ts";
 
 export interface ImportRequest {
   readonly context: Context;
@@ -227,8 +227,8 @@ export class Importer {
 
 export interface ResourceBody {
   readonly type: string;
-  readonly attributes: JsonObject;
-  readonly relationships?: JsonObject;
+  readonly attributes: WireObject;
+  readonly relationships?: WireObject;
   /** Attributes without which the resource can't be created. */
   readonly required?: readonly string[];
 }
@@ -238,7 +238,7 @@ const nameKey = (thing: ResourceObject) => {
   return name === undefined ? undefined : fold(name);
 };
 
-function refusedAttributes(error: unknown, attributes: JsonObject, required: readonly string[]) {
+function refusedAttributes(error: unknown, attributes: WireObject, required: readonly string[]) {
   if (!(error instanceof AppError) || error.code !== "invalid") return [];
   const named = error.faults.flatMap(({ pointer = "", detail }) => {
     const name = /^\/data\/attributes\/([^/]+)/.exec(pointer)?.[1] ?? "";

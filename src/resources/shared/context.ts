@@ -2,7 +2,7 @@
 import type { Actor } from "../../access/actor.ts";
 import type { Database } from "../../database/database.ts";
 import type { Vault } from "../../database/vault.ts";
-import type { Handlers, IfMatch, Resource, ResourceDefinition } from "../../jsonapi/define.ts";
+import type { Handlers, IfMatch, MountedResource, ResourceDefinition } from "../../jsonapi/define.ts";
 import type { Hooks } from "./hooks.ts";
 
 export interface ServiceOptions {
@@ -87,7 +87,7 @@ export type ConditionalContext = Context & { readonly ifMatch: IfMatch };
 export function implement<const D extends ResourceDefinition>(
   definition: D,
   handlers: Handlers<Context, D>,
-  admissions?: Resource<Context>["admissions"],
-): Resource<Context> {
-  return { definition, handlers: handlers as Resource<Context>["handlers"], admissions };
+  admissions?: MountedResource<Context>["admissions"],
+): MountedResource<Context> {
+  return { definition, handlers: handlers as MountedResource<Context>["handlers"], admissions };
 }

@@ -52,7 +52,7 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
   id: (pool) => pool.id,
   version: (pool) => [pool.version, pool.organizationFacts, pool.users.checksum],
   // The number of live agents changes with time alone.
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: {
     name: required(agentPoolName, "Unique in the organization, ignoring case.", { folded: true }),
     "organization-scoped": optional(

@@ -98,7 +98,7 @@ const ofTeam = ofSubscribable("/teams/:team_id/notification-configurations", "te
 export const notificationConfigurations = defineResource<NotificationConfigurationView>()(
   ({ once, required, optional, readOnly, toOne, toMany }) => ({
     type: "notification-configurations",
-    alsoTyped: "notification-configuration",
+    acceptedType: "notification-configuration",
     doc: "Sends notifications about events in a workspace, in all workspaces of a project, or in those that a team can read.",
     id: (configuration) => configuration.id,
     version: ({ version, userIds, invitedCount }) => [version, userIds.length, invitedCount],

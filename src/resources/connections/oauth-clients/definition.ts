@@ -90,7 +90,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
     "webhook-secret": optional(
       webhookSecret.nullable(),
       "The secret that authenticates the provider's webhooks. If it is absent at creation, or null, a secret is generated and shown once, in the response. After a change, the previous secret stays valid for one day.",
-      { from: ({ generatedWebhookSecret: madeWebhookSecret }) => madeWebhookSecret, audited: false, column: false },
+      { from: ({ generatedWebhookSecret }) => generatedWebhookSecret, audited: false, column: false },
     ),
     "organization-scoped": optional(
       flag(),

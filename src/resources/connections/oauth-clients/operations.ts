@@ -88,7 +88,7 @@ export const oauthClientResource = implement(oauthClients, {
             ];
       const view = { ...row, ...factsOf(organization), standing: organization.standing, tokenIds, projectIds };
       await record(tx, context, { after: view });
-      return { view: { ...view, madeWebhookSecret: generated } };
+      return { view: { ...view, generatedWebhookSecret: generated } };
     });
   },
 

@@ -21,7 +21,7 @@ export const siteAgentPools = defineResource<SiteAgentPoolView>()(({ required, r
   id: (pool) => pool.id,
   version: (pool) => pool.version,
   // The number of live agents changes with time alone.
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: {
     name: required(agentPoolName, "Unique among the pools of the site, ignoring case.", { folded: true }),
     "organization-scoped": readOnly(flag(), "Always true, because it serves every organization.", {

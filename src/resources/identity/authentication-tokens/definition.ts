@@ -38,7 +38,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
   id: (token) => token.id,
   version: (token) => [token.version, token.organizationFacts ?? 0],
   // `last-used-at` changes without a new version.
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: {
     description: fixed(text({ max: 256 }).nullable(), "What the token is for.", { default: null }),
     "expired-at": fixed(

@@ -23,7 +23,7 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
   type: "invitations",
   doc: "A link to join an organization or to set a user's password. It can be used once and expires after seven days.",
   id: (invitation) => invitation.id,
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: {
     username: fixed(
       username.nullable(),

@@ -99,7 +99,7 @@ export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne 
         "End one of the caller's sessions. Responds with 204, or with the session if its SSO provider has a sign-out-url",
       needs,
       answer: "document",
-      elseNothing: "The session has ended, and there is no provider to sign out of.",
+      noContentWhen: "The session has ended, and there is no provider to sign out of.",
     },
     deleteSessions: {
       method: "DELETE",
@@ -108,7 +108,7 @@ export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne 
         "End all of the caller's sessions. Responds with 204, or with the current session if its SSO provider has a sign-out-url",
       needs,
       answer: "document",
-      elseNothing: "The sessions have ended, and there is no provider to sign out of.",
+      noContentWhen: "The sessions have ended, and there is no provider to sign out of.",
     },
   },
 }));

@@ -41,7 +41,7 @@ export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
   type: "agent-jobs",
   doc: "A plan or an apply, with everything that an agent needs to execute it. Its id is the id of the plan or apply.",
   id: (job) => job.id,
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: {
     attempt: readOnly(attempt, "How many times the job was claimed. Every report must send this number."),
     phase: readOnly(text(), "`plan` or `apply`."),
@@ -92,7 +92,7 @@ export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
       summary: "Wait for a job and claim it; 204 if there is none",
       body: { custom: z.object({ wait: z.number().min(0).max(waitSecondsMax.claim).optional(), engines }) },
       answer: "document",
-      elseNothing: "There was no job.",
+      noContentWhen: "There was no job.",
       example: { wait: 0, engines: { terraform: ["1.5.7"] } },
     },
     heartbeatJob: {

@@ -56,7 +56,7 @@ export const agents = defineResource<AgentView>()(({ readOnly, toOne }) => ({
   doc: "A program that executes runs for an agent pool. An agent that stops pinging becomes `unknown`, and is removed after a day.",
   id: (agent) => agent.id,
   // `status` changes with time.
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: {
     name: readOnly(text(), "The agent's name, from its registration."),
     status: readOnly(

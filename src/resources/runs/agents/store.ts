@@ -92,7 +92,7 @@ export async function touchAgent(
 }
 
 export async function deleteVanishedAgents(tx: Tx, _by: Capability<"job">, forMs: number, limit: number) {
-  const { nowMs, lockRowsSkipLocked: lockFreeRows } = tx.dialect;
+  const { nowMs, lockRowsSkipLocked } = tx.dialect;
   return tx.db
     .deleteFrom("agents")
     .where("id", "in", (query) =>
@@ -102,7 +102,7 @@ export async function deleteVanishedAgents(tx: Tx, _by: Capability<"job">, forMs
         .where(sql<boolean>`a.last_ping_ms < ${nowMs} - ${sql.lit(forMs)}`)
         .orderBy("a.lastPingMs")
         .limit(limit)
-        .modifyEnd(lockFreeRows("a", "removal")),
+        .modifyEnd(lockRowsSkipLocked("a", "removal")),
     )
     .returning(["id", "organizationId", "name"])
     .execute();

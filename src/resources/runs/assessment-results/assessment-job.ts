@@ -59,7 +59,7 @@ async function start(tx: Tx, context: Context, by: JobContext["capability"], wor
     refreshOnly: true,
     source: "tfe-api",
     triggerReason: "assessment",
-    byNobody: true,
+    isAutomatic: true,
   } as const;
   try {
     const { id: runId, organizationId } = await createRun(tx, context, by.proofFor(workspace), input);

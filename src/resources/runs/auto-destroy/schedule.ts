@@ -78,7 +78,7 @@ async function startRun(
     autoApply: true,
     source: "tfe-api",
     triggerReason: "auto_destroy",
-    byNobody: true,
+    isAutomatic: true,
   } as const;
   try {
     return { runId: (await createRun(tx, context, workspace, input)).id };

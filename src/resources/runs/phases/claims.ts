@@ -46,7 +46,7 @@ export async function findClaimable(
   actor: AgentActor,
   engines: readonly string[],
 ): Promise<ClaimablePhase | undefined> {
-  const { isOneOf, lockRowsSkipLocked: lockFreeRows } = tx.dialect;
+  const { isOneOf, lockRowsSkipLocked } = tx.dialect;
   const serving: RawBuilder<unknown> = actor.site
     ? sql`1 = 1`
     : sql`exists (select 1 from agent_pools as p where p.id = ${actor.agentPoolId} and p.organization_id = f.organization_id
@@ -66,8 +66,8 @@ export async function findClaimable(
     .orderBy("f.queuedMs")
     .orderBy("f.id")
     .limit(1)
-    .modifyEnd(lockFreeRows("o", "reference"))
-    .modifyEnd(lockFreeRows("w", "change"))
+    .modifyEnd(lockRowsSkipLocked("o", "reference"))
+    .modifyEnd(lockRowsSkipLocked("w", "change"))
     .executeTakeFirst();
   return row && { ...row, claim: issueClaim(row.runId) };
 }

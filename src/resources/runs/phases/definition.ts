@@ -49,7 +49,7 @@ export const plans = defineResource<PhaseView>()(({ readOnly, toMany }) => ({
   doc: "The plan of a run: what the engine would change.",
   id: (plan) => plan.id,
   // The log URL expires.
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: {
     actions: readOnly(flags(["is-exportable"]), "The actions that the plan allows. Plans can't be exported.", {
       from: () => ({ "is-exportable": false }),
@@ -116,7 +116,7 @@ export const applies = defineResource<PhaseView>()(({ readOnly, toMany }) => ({
   doc: "The apply of a run: what the engine changed.",
   id: (apply) => apply.id,
   // The log URL expires.
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: {
     "action-invocations": readOnly(wholeNumber(), "The number of actions that the apply invoked."),
     "backing-data-status": readOnly(

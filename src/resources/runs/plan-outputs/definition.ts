@@ -35,7 +35,7 @@ export const planOutputs = defineResource<never>()(() => ({
       summary: "Fetch the redacted JSON that engines render a plan from; 204 until the plan has finished",
       needs: "read access to the workspace's runs",
       answer: "content",
-      elseNothing: "The plan has not finished.",
+      noContentWhen: "The plan has not finished.",
     },
     showPlanSchemas: schemas,
     showRunPlanSchemas: {

@@ -10,9 +10,9 @@ export type SchemaShape =
   | { readonly items: readonly SchemaShape[] }
   | undefined;
 
-type SchemaObject = Readonly<Record<string, unknown>>;
+type PlanSchemaObject = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is SchemaObject =>
+const isObject = (value: unknown): value is PlanSchemaObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const entriesOf = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
 
@@ -20,7 +20,7 @@ export function shapeOfSchema(schema: unknown): SchemaShape {
   return isObject(schema) && isObject(schema["block"]) ? shapeOfBlock(schema["block"]) : undefined;
 }
 
-function shapeOfBlock(block: SchemaObject): SchemaShape {
+function shapeOfBlock(block: PlanSchemaObject): SchemaShape {
   return {
     members: new Map([
       ...entriesOf(block["attributes"]).map(([name, attribute]) => [name, shapeOfAttribute(attribute)] as const),
@@ -38,7 +38,7 @@ function shapeOfAttribute(attribute: unknown): SchemaShape {
 const shapeOfNested = (nested: unknown): SchemaShape =>
   isObject(nested) && isObject(nested["block"]) ? nestedBy(nested, shapeOfBlock(nested["block"])) : undefined;
 
-const nestedBy = ({ nesting_mode: mode }: SchemaObject, shape: SchemaShape): SchemaShape =>
+const nestedBy = ({ nesting_mode: mode }: PlanSchemaObject, shape: SchemaShape): SchemaShape =>
   mode === "single" || mode === "group" ? shape : { each: shape };
 
 /** Types are `"string"`, `["map", "string"]`, `["object", { "name": "string" }]`. */

@@ -211,7 +211,7 @@ export const runs = defineResource<RunView>()(({ fixed, readOnly, toOne, toMany 
   doc: "A run plans a workspace's configuration and, once confirmed, applies the plan.",
   id: (run) => run.id,
   // position-in-queue, waiting-for and actions depend on other rows and on the time.
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: {
     actions: readOnly(
       flags(["is-cancelable", "is-confirmable", "is-discardable", "is-force-cancelable"]),

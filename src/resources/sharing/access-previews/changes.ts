@@ -2,7 +2,7 @@
  * Parses changes of access in a preview request: which operations they can use, each read like a request to its own route, and the
  * resources that each refers to. Refuses everything else.
  */
-import type { Operation, Resource, ResourceDefinition } from "../../../jsonapi/define.ts";
+import type { Operation, MountedResource, ResourceDefinition } from "../../../jsonapi/define.ts";
 import { parseBody } from "../../../jsonapi/input.ts";
 import { matchPath, paramsOf } from "../../../jsonapi/paths.ts";
 import { AppError, type Fault, invalid } from "../../../kernel/errors.ts";
@@ -132,7 +132,7 @@ interface PreviewableOperation {
 export type ChangeParser = (changes: readonly AccessChangeRequest[]) => ParsedChange[];
 
 /** Parses changes like the resources' own routes. Raises `invalid` with the faults of all changes. */
-export function createChangeParser(resources: readonly Resource<Context>[]): ChangeParser {
+export function createChangeParser(resources: readonly MountedResource<Context>[]): ChangeParser {
   const previewable = resources.flatMap(({ definition, handlers }) =>
     Object.entries(definition.operations).flatMap(([id, operation]): PreviewableOperation[] => {
       const [kind, handler] = [kinds[id], handlers[id]];

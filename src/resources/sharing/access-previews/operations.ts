@@ -1,7 +1,7 @@
 /** The operation of access previews: parse → apply in one transaction → compare → report, and roll back or commit. */
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Resource } from "../../../jsonapi/define.ts";
+import type { MountedResource } from "../../../jsonapi/define.ts";
 import { AppError, invalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
@@ -25,7 +25,7 @@ import { atChange, applyChanges, type CanReadChange, type ChangeResult, refuseUn
 import { accessVersionOf, findReferenced, type ReferencedRow, readableAmong } from "./store.ts";
 
 /** `resources`: those whose operations can be previewed; their own handlers apply a change. */
-export function accessPreviewResource(resources: readonly Resource<Context>[]): Resource<Context> {
+export function accessPreviewResource(resources: readonly MountedResource<Context>[]): MountedResource<Context> {
   const read = createChangeParser(resources);
   return implement(accessPreviews, {
     previewAccess: ({ context, params, body }) => preview(read, context, params.organizationName, body.data.attributes),

@@ -99,7 +99,7 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
     version.previousPosition ?? 0,
     version.nextPosition ?? 0,
   ],
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: {
     serial: once(wholeNumber({ max: serialMax }), "The serial of the state. It never decreases within a lineage."),
     md5: once(md5, "The MD5 of the state in hexadecimal. The service checks the content against it.", { shown: false }),

@@ -42,7 +42,7 @@ export const repositories = defineResource<RemoteName>()(({ readOnly }) => ({
   type: "repositories",
   doc: "A repository that a connection's token can see at its provider.",
   id: ({ name }) => name,
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: {
     identifier: readOnly(text(), "The repository's name, for a workspace's `vcs-repo.identifier`.", {
       from: ({ name }) => name,
@@ -64,7 +64,7 @@ export const branches = defineResource<RemoteName>()(({ readOnly }) => ({
   type: "branches",
   doc: "A branch of a repository that a connection's token can see at its provider.",
   id: ({ name }) => name,
-  hasExpiring: true,
+  isUncacheable: true,
   attributes: { name: readOnly(text(), "The branch's name, for a workspace's `vcs-repo.branch`.") },
   relationships: {},
   operations: {

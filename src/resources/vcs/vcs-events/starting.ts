@@ -164,7 +164,7 @@ async function runInputOf(tx: Tx, context: Context, event: { readonly configurat
     message,
     source: "tfe-configuration-version",
     triggerReason: "vcs",
-    byNobody: true,
+    isAutomatic: true,
   } as const;
 }
 

@@ -192,7 +192,7 @@ describe("who may", () => {
     ];
     expect(refusals.map((answer) => answer.status)).toEqual([403, 403, 403]);
     for (const answer of refusals) {
-      expect(details(answer)[0]).toContain("it needs ownership of the organization (can-update).");
+      expect(details(answer)[0]).toContain("this action needs ownership of the organization (can-update).");
     }
   });
 });

@@ -288,7 +288,7 @@ describe("a configuration from version control", () => {
   it("that is not an archive is errored, with the reason", async () => {
     const broken = await storeCommit(api, place());
     await expect(receiveFetchedArchive(upkeepOf(api), broken.id, inPieces(Buffer.from("no")))).rejects.toThrow(
-      /no gzip/,
+      /not a gzip/,
     );
     expect((await stage.show(broken.id)).attributes).toMatchObject({ status: "errored", error: "not_gzip" });
   });

@@ -97,7 +97,7 @@ describe("uploadConfiguration: 200", () => {
 
 describe("uploadConfiguration: a rejected archive", () => {
   it.each<[string, Buffer, string, RegExp]>([
-    ["text", Buffer.from("resource {}"), "not_gzip", /This is no gzip archive/],
+    ["text", Buffer.from("resource {}"), "not_gzip", /This is not a gzip archive/],
     ["nothing", Buffer.alloc(0), "truncated", /ends too early/],
     ["half of it", whole.subarray(0, whole.length / 2), "truncated", /ends too early/],
     ["damaged", gzipSync("no tar ".repeat(200)), "corrupt", /is damaged/],
@@ -126,7 +126,7 @@ describe("uploadConfiguration: a rejected archive", () => {
   it("does not affect an earlier archive", async () => {
     const version = await stage.announced();
     await send(version, whole);
-    expectRefused(await send(version, "no archive"), 422, /no gzip/);
+    expectRefused(await send(version, "no archive"), 422, /not a gzip/);
     expect(await statusOf(version.id)).toBe("uploaded");
     expect((await download(version.id)).bytes.equals(whole)).toBe(true);
   });

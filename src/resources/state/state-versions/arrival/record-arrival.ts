@@ -5,7 +5,7 @@ import { recordStateWritten } from "../../../register/workspaces/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import { insertResources } from "../../resources/writes.ts";
 import { insertOutputs } from "../../state-version-outputs/writes.ts";
-import type { StateUploader } from "../../state-writers.ts";
+import type { UploadingCaller } from "../../state-writers.ts";
 import { discardVersions } from "../store.ts";
 import { recordDiscarded } from "../writes.ts";
 import type { ParsedStateRows } from "./parsing.ts";
@@ -23,7 +23,7 @@ export interface ArrivedStateVersion {
 export async function recordArrival(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
-  by: StateUploader,
+  by: UploadingCaller,
   { version, rows, predecessorId, hasPending }: ArrivedStateVersion,
 ): Promise<void> {
   await insertOutputs(tx, by, rows.outputs);

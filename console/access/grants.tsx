@@ -10,7 +10,7 @@ import { DangerButton } from "../ui/dialog.tsx";
 import { Expires, When } from "../ui/text.tsx";
 import { Link } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
-import { Asked, LoadingRows } from "../components/states.tsx";
+import { QueryContent, LoadingRows } from "../components/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { workspaceColumn } from "../components/list.tsx";
 import { lockedWorkspaces, tokensOfUser } from "../api/detail-queries.ts";
@@ -30,7 +30,7 @@ export function Locks({ organization, user }: OffboardingProps) {
   );
   return (
     <Section title="Locks held" about="A lock stays when its holder leaves. A workspace admin can force-unlock it.">
-      <Asked query={query} loading={<LoadingRows rows={2} />}>
+      <QueryContent query={query} loading={<LoadingRows rows={2} />}>
         {() =>
           held?.length ? (
             <Table
@@ -66,7 +66,7 @@ export function Locks({ organization, user }: OffboardingProps) {
             <Text c="dimmed">No locks that you can see.</Text>
           )
         }
-      </Asked>
+      </QueryContent>
     </Section>
   );
 }
@@ -89,7 +89,7 @@ export function Tokens({ organization, user }: OffboardingProps) {
         </Text>
       )}
       {canAsk && (
-        <Asked query={query} loading={<LoadingRows rows={2} />}>
+        <QueryContent query={query} loading={<LoadingRows rows={2} />}>
           {({ data }) =>
             data.length === 0 ? (
               <Text c="dimmed">No tokens.</Text>
@@ -133,7 +133,7 @@ export function Tokens({ organization, user }: OffboardingProps) {
               />
             )
           }
-        </Asked>
+        </QueryContent>
       )}
     </Section>
   );

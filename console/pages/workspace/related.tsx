@@ -2,27 +2,27 @@
 import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { includedIn } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
+import { apiQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { FlowGraph, type FlowNode } from "../../ui/flow-graph.tsx";
 import { Section } from "../../ui/page.tsx";
 import { unseenWorkspace } from "./linked.tsx";
-import type { Place } from "./place.ts";
+import type { WorkspaceDetails } from "./details.ts";
 
 const shown = 12;
 
-export function useNeighbours({ organization, workspace, included }: Place) {
+export function useRelatedWorkspaces({ organization, workspace, included }: WorkspaceDetails) {
   const path = { workspace_id: workspace.id };
   const { "global-remote-state": isGlobal, "project-remote-state": isOfProject } = workspace.attributes;
   const consumers = useQuery({
-    ...asking("GET /workspaces/{workspace_id}/relationships/remote-state-consumers", {
+    ...apiQuery("GET /workspaces/{workspace_id}/relationships/remote-state-consumers", {
       path,
       query: { "page[size]": shown },
     }),
     enabled: !isGlobal && !isOfProject,
   });
   const triggers = (type: "inbound" | "outbound") =>
-    asking("GET /workspaces/{workspace_id}/run-triggers", {
+    apiQuery("GET /workspaces/{workspace_id}/run-triggers", {
       path,
       query: { "filter[run-trigger][type]": type, "page[size]": shown },
     });
@@ -58,8 +58,8 @@ export function useNeighbours({ organization, workspace, included }: Place) {
   };
 }
 
-export function Neighbours({ details }: { readonly details: Place }) {
-  const { before, after } = useNeighbours(details);
+export function RelatedWorkspaces({ details }: { readonly details: WorkspaceDetails }) {
+  const { before, after } = useRelatedWorkspaces(details);
   if (before.length === 0 && after.length === 0) return null;
   return (
     <Section title="Connected workspaces">

@@ -4,7 +4,7 @@ import { paths } from "./paths.ts";
 
 export type Rights = Attributes<"organizations">["permissions"] | undefined;
 
-export const placesOf = (organization: string, rights: Rights): [string, [string, string][]][] => [
+export const navigationOf = (organization: string, rights: Rights): [string, [string, string][]][] => [
   [
     "Infrastructure",
     [

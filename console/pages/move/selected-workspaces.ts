@@ -1,8 +1,8 @@
 /** Loads the selected workspaces with their projects and tags, a hundred in each request. */
 import { useQueries } from "@tanstack/react-query";
-import { includedIn, type Answer } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
-import type { Moved } from "./brought.tsx";
+import { includedIn, type OperationResponse } from "../../api/client.ts";
+import { apiQuery } from "../../api/queries.ts";
+import type { MovableWorkspace } from "./effects.tsx";
 
 const list = "GET /organizations/{organization_name}/workspaces";
 const size = 100;
@@ -14,13 +14,13 @@ function chunksOf(ids: readonly string[]): (readonly string[])[] {
   );
 }
 
-export function useMoved(
+export function useSelectedWorkspaces(
   organization: string,
   ids: readonly string[],
-): { readonly moved: readonly Moved[] | undefined; readonly error: unknown } {
+): { readonly moved: readonly MovableWorkspace[] | undefined; readonly error: unknown } {
   const found = useQueries({
     queries: chunksOf(ids).map((some) =>
-      asking(list, {
+      apiQuery(list, {
         path: { organization_name: organization },
         query: { "filter[id]": some.join(","), "page[size]": size, include: "project,effective_tag_bindings" },
       }),
@@ -28,10 +28,10 @@ export function useMoved(
   });
   const error = found.find((query) => query.error)?.error;
   if (found.some(({ data }) => data === undefined)) return { moved: undefined, error };
-  return { moved: found.flatMap(({ data }) => movedIn(data!)), error: undefined };
+  return { moved: found.flatMap(({ data }) => selectedWorkspaceOf(data!)), error: undefined };
 }
 
-function movedIn(answer: Answer<typeof list>): Moved[] {
+function selectedWorkspaceOf(answer: OperationResponse<typeof list>): MovableWorkspace[] {
   const tags = new Map(
     (answer.included ?? [])
       .filter(({ type }: any) => type === "effective-tag-bindings")

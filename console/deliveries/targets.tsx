@@ -3,10 +3,10 @@ import { Badge, Button, Group, Switch, Text, PasswordInput, type PasswordInputPr
 import { useAction } from "../api/actions.ts";
 import { DangerButton } from "../ui/dialog.tsx";
 import { Dimmed, When, CodeToCopy } from "../ui/text.tsx";
-import { DeliveriesButton, type Teller } from "./log.tsx";
+import { DeliveriesButton, type DeliveryTargetType } from "./log.tsx";
 import { useState } from "react";
 
-const ways = {
+const deliveryOperations = {
   "notification-configurations": {
     parameter: "notification_configuration_id",
     update: "PATCH /notification-configurations/{notification_configuration_id}",
@@ -23,22 +23,22 @@ const ways = {
   },
 } as const;
 
-type Way = (typeof ways)["notification-configurations"];
+type DeliveryOperations = (typeof deliveryOperations)["notification-configurations"];
 
 /** The operations of both kinds have the same parameters and responses, as far as they are used here. */
-const wayOf = (by: Teller): Way => ways[by] as Way;
+const operationsOf = (by: DeliveryTargetType): DeliveryOperations => deliveryOperations[by] as DeliveryOperations;
 
-export const oneOf = (by: Teller): string => ways[by].one;
+export const nounOf = (by: DeliveryTargetType): string => deliveryOperations[by].one;
 
-interface Told {
-  readonly by: Teller;
+interface DeliveryTarget {
+  readonly by: DeliveryTargetType;
   readonly id: string;
   readonly name: string;
 }
 
 /** The server tests the receiver before enabling it; an error says what was wrong. */
-export function ToldSwitch({ by, id, name, enabled }: Told & { readonly enabled: boolean }) {
-  const { update, parameter } = wayOf(by);
+export function EnabledSwitch({ by, id, name, enabled }: DeliveryTarget & { readonly enabled: boolean }) {
+  const { update, parameter } = operationsOf(by);
   const change = useAction(update, {
     done: `${enabled ? "Disabled" : "Enabled"} ${name}.`,
   });
@@ -57,13 +57,19 @@ export function ToldSwitch({ by, id, name, enabled }: Told & { readonly enabled:
   );
 }
 
-interface ToldActionsProps extends Told {
+interface DeliveryTargetActionsProps extends DeliveryTarget {
   readonly tried?: string;
   readonly onEdit: () => void;
 }
 
-export function ToldActions({ by, id, name, tried = `${name} responded.`, onEdit }: ToldActionsProps) {
-  const { verify, remove, parameter, one } = wayOf(by);
+export function DeliveryTargetActions({
+  by,
+  id,
+  name,
+  tried = `${name} responded.`,
+  onEdit,
+}: DeliveryTargetActionsProps) {
+  const { verify, remove, parameter, one } = operationsOf(by);
   const path = { [parameter]: id };
   const ask = useAction(verify, { done: tried });
   const end = useAction(remove, { done: `Deleted ${name}.` });

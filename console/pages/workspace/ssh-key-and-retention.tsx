@@ -3,15 +3,15 @@ import { Button, Group, Radio, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import { askingWhole, account, asking, organization as organizationQuery } from "../../api/queries.ts";
+import { completeListQuery, account, apiQuery, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../components/states.tsx";
+import { QueryContent, LoadingRows } from "../../components/states.tsx";
 import { WholeNumberInput } from "../../ui/inputs.tsx";
-import type { Place } from "./place.ts";
+import type { WorkspaceDetails } from "./details.ts";
 
-export function Keeping({ details }: { readonly details: Place }) {
+export function SshKeyAndRetention({ details }: { readonly details: WorkspaceDetails }) {
   const isHosted = useQuery(account()).data?.isHosted;
   return (
     <Stack gap={0} maw="44rem">
@@ -25,9 +25,9 @@ export function Keeping({ details }: { readonly details: Place }) {
   );
 }
 
-function SshKey({ details: { organization, workspace } }: { readonly details: Place }) {
+function SshKey({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
   const keys = useQuery(
-    askingWhole("GET /organizations/{organization_name}/ssh-keys", { path: { organization_name: organization } }),
+    completeListQuery("GET /organizations/{organization_name}/ssh-keys", { path: { organization_name: organization } }),
   );
   const action = useAction("PATCH /workspaces/{workspace_id}/relationships/ssh-key", {
     done: "Saved the SSH key.",
@@ -65,14 +65,14 @@ function SshKey({ details: { organization, workspace } }: { readonly details: Pl
   );
 }
 
-function Retention({ details: { organization, workspace } }: { readonly details: Place }) {
+function Retention({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
   const path = { workspace_id: workspace.id };
   const known = useQuery(organizationQuery(organization)).data?.data;
   // Only requested if the workspace or its organization has one: otherwise the server responds 404, which browsers log.
   const isWithout =
     known !== undefined && ![workspace, known].some((each) => each.relationships["data-retention-policy"]?.data);
   const query = useQuery({
-    ...asking("GET /workspaces/{workspace_id}/relationships/data-retention-policy", { path }),
+    ...apiQuery("GET /workspaces/{workspace_id}/relationships/data-retention-policy", { path }),
     enabled: known !== undefined && !isWithout,
   });
   return (
@@ -83,9 +83,9 @@ function Retention({ details: { organization, workspace } }: { readonly details:
       {isWithout ? (
         <RetentionForm key="none" workspace={workspace} policy={null} />
       ) : (
-        <Asked query={query} loading={<LoadingRows rows={3} />}>
+        <QueryContent query={query} loading={<LoadingRows rows={3} />}>
           {(answer) => <RetentionForm workspace={workspace} policy={answer.data as Policy} />}
-        </Asked>
+        </QueryContent>
       )}
     </Section>
   );
@@ -97,7 +97,13 @@ type Policy = {
   readonly relationships?: { readonly workspace?: { readonly data?: { readonly id: string } | null } };
 } | null;
 
-function RetentionForm({ workspace, policy }: { readonly workspace: Place["workspace"]; readonly policy: Policy }) {
+function RetentionForm({
+  workspace,
+  policy,
+}: {
+  readonly workspace: WorkspaceDetails["workspace"];
+  readonly policy: Policy;
+}) {
   const path = { workspace_id: workspace.id };
   const isOwn = policy?.relationships?.workspace?.data?.id === workspace.id;
   const keepsAll = policy?.type === "data-retention-policy-dont-deletes";

@@ -1,7 +1,7 @@
 /** A workspace as its pages show it, and the labels of its settings. */
 import type { Resource } from "../../api/client.ts";
 
-export interface Place {
+export interface WorkspaceDetails {
   readonly organization: string;
   readonly workspace: Resource<"workspaces">;
   readonly included: readonly any[];

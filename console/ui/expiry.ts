@@ -4,7 +4,7 @@ import { serverNow } from "../now.ts";
 /** Seconds from when it is sent; an instant, empty until one is chosen; or null for never. */
 export type Expiry = { readonly seconds: number } | { readonly at: string } | null;
 
-export function momentOf(expiry: Expiry, now = serverNow()): string | null {
+export function expiryInstant(expiry: Expiry, now = serverNow()): string | null {
   if (expiry === null) return null;
   return "at" in expiry ? expiry.at : new Date(now + expiry.seconds * 1000).toISOString();
 }

@@ -1,20 +1,20 @@
 /** Who has access to a project and its workspaces, or to one workspace, and why. */
 import { Matrix } from "../../access/matrix.tsx";
 import { useOwnAccess } from "../../access/rows.ts";
-import type { Thing } from "../../access/words.ts";
+import type { AccessTarget } from "../../access/words.ts";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { LinkButton } from "../../ui/link.tsx";
-import { ProjectFrame, type ProjectPlace } from "../projects/frame.tsx";
+import { ProjectFrame, type ProjectDetails } from "../projects/frame.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
-import type { Place } from "../workspace/place.ts";
+import type { WorkspaceDetails } from "../workspace/details.ts";
 
-const ofProject = ({ organization, project }: ProjectPlace): AccessProps => ({
+const ofProject = ({ organization, project }: ProjectDetails): AccessProps => ({
   organization,
   thing: { kind: "project", id: project.id, name: project.attributes.name },
 });
 
-function ofWorkspace({ organization, workspace, included }: Place): AccessProps {
+function ofWorkspace({ organization, workspace, included }: WorkspaceDetails): AccessProps {
   const { id, attributes, relationships } = workspace;
   const project = includedIn({ included }, "projects", relationships.project?.data?.id);
   const within = project && { id: project.id, name: project.attributes.name };
@@ -35,7 +35,7 @@ export const WorkspaceAccess = () => (
 
 interface AccessProps {
   readonly organization: string;
-  readonly thing: Thing;
+  readonly thing: AccessTarget;
 }
 
 function Grant({ organization, thing: { kind, id }, thing }: AccessProps) {

@@ -1,30 +1,32 @@
 /** The tags and variable sets that workspaces gain or lose by a move. Workspaces with the same effects share a row. */
 import { Table, Text } from "@mantine/core";
 import { useQueries, useQuery } from "@tanstack/react-query";
-import { asking, askingWhole } from "../../api/queries.ts";
-import { LoadingRows, Refusal } from "../../components/states.tsx";
+import { apiQuery, completeListQuery } from "../../api/queries.ts";
+import { LoadingRows, ErrorMessage } from "../../components/states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import type { Resource } from "../../api/client.ts";
 import classes from "../../access/access.module.css";
 
-interface BroughtProps {
-  readonly moved: readonly Moved[];
+interface MoveEffectsProps {
+  readonly moved: readonly MovableWorkspace[];
   readonly target: string;
 }
 
 const setsOf = (project: string) =>
-  askingWhole("GET /projects/{project_id}/varsets", { path: { project_id: project } });
+  completeListQuery("GET /projects/{project_id}/varsets", { path: { project_id: project } });
 
-export function Brought({ moved, target }: BroughtProps) {
+export function MoveEffects({ moved, target }: MoveEffectsProps) {
   const projects = [...new Set(moved.map(({ project }) => project.id))];
   const here = useQueries({ queries: projects.map(setsOf) });
   const there = useQuery(setsOf(target));
-  const tags = useQuery(asking("GET /projects/{project_id}/effective-tag-bindings", { path: { project_id: target } }));
+  const tags = useQuery(
+    apiQuery("GET /projects/{project_id}/effective-tag-bindings", { path: { project_id: target } }),
+  );
   const all = [...here, there, tags];
   const failed = all.filter(({ data, isError }) => isError && data === undefined);
   if (failed[0])
     return (
-      <Refusal
+      <ErrorMessage
         error={failed[0].error}
         title="Couldn't load tags and variable sets"
         onRetry={() => failed.forEach((query) => void query.refetch())}
@@ -35,13 +37,18 @@ export function Brought({ moved, target }: BroughtProps) {
   const setsThere = there.data.data;
   const rows = moved.map((workspace) => ({
     workspace,
-    tags: tagsBrought(workspace, bound),
-    sets: setsBrought(workspace, here[projects.indexOf(workspace.project.id)]?.data?.data ?? [], setsThere, target),
+    tags: tagEffects(workspace, bound),
+    sets: variableSetEffects(
+      workspace,
+      here[projects.indexOf(workspace.project.id)]?.data?.data ?? [],
+      setsThere,
+      target,
+    ),
   }));
   return <Effects rows={rows} />;
 }
 
-function Effects({ rows }: { readonly rows: readonly Effect[] }) {
+function Effects({ rows }: { readonly rows: readonly MoveEffect[] }) {
   const groups = [...Map.groupBy(rows, groupOf).values()];
   return (
     <Table aria-label="Tags and variable sets" fz="sm" verticalSpacing={4} layout="fixed">
@@ -76,13 +83,13 @@ function Effects({ rows }: { readonly rows: readonly Effect[] }) {
   );
 }
 
-interface Effect {
-  readonly workspace: Moved;
-  readonly tags: Change;
-  readonly sets: Change;
+interface MoveEffect {
+  readonly workspace: MovableWorkspace;
+  readonly tags: GainsAndLosses;
+  readonly sets: GainsAndLosses;
 }
 
-const groupOf = ({ workspace, tags, sets }: Effect) => JSON.stringify([workspace.project.id, tags, sets]);
+const groupOf = ({ workspace, tags, sets }: MoveEffect) => JSON.stringify([workspace.project.id, tags, sets]);
 
 const namedMax = 3;
 
@@ -99,7 +106,7 @@ function Names({ names }: { readonly names: readonly string[] }) {
   );
 }
 
-function Lines({ gained, lost }: Change) {
+function Lines({ gained, lost }: GainsAndLosses) {
   if (gained.length + lost.length === 0)
     return (
       <Text span inherit c="dimmed">
@@ -127,14 +134,14 @@ export interface Tag {
   readonly value: string;
 }
 
-export interface Moved {
+export interface MovableWorkspace {
   readonly id: string;
   readonly name: string;
   readonly project: { readonly id: string; readonly name: string };
   readonly tags: readonly (Tag & { readonly isInherited: boolean })[];
 }
 
-interface Change {
+interface GainsAndLosses {
   readonly gained: readonly string[];
   readonly lost: readonly string[];
 }
@@ -142,7 +149,7 @@ interface Change {
 const written = ({ key, value }: Tag) => (value === "" ? key : `${key}: ${value}`);
 
 /** A workspace's own tag wins over its project's tag with the same key, before and after the move. */
-export function tagsBrought({ tags }: Moved, there: readonly Tag[]): Change {
+export function tagEffects({ tags }: MovableWorkspace, there: readonly Tag[]): GainsAndLosses {
   const own = new Set(tags.filter(({ isInherited }) => !isInherited).map(({ key }) => key));
   const before = tags.filter(({ isInherited }) => isInherited).map(written);
   const after = there.filter(({ key }) => !own.has(key)).map(written);
@@ -161,12 +168,12 @@ const isOwned = (set: Varset) => (set.relationships.parent?.data as { type?: str
 const isKept = (set: Varset, workspace: string) => !isOwned(set) && names(set, "workspaces", workspace);
 
 /** Global sets and sets applied directly to the workspace stay. */
-export function setsBrought(
-  { id, project }: Moved,
+export function variableSetEffects(
+  { id, project }: MovableWorkspace,
   here: readonly Varset[],
   there: readonly Varset[],
   target: string,
-): Change {
+): GainsAndLosses {
   const applied = here.filter(
     (set) =>
       !set.attributes.global && (names(set, "projects", project.id) || (isOwned(set) && names(set, "workspaces", id))),

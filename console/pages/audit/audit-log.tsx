@@ -1,11 +1,11 @@
 /** The audit log of an organization, project or workspace, with its filters in the address. */
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { addressOf, call, type Answer } from "../../api/client.ts";
+import { addressOf, call, type OperationResponse } from "../../api/client.ts";
 import { ExportButton } from "../../components/export-button.tsx";
 import { useAddress } from "../../ui/address.ts";
-import { Empty, LoadingRows, Refusal } from "../../components/states.tsx";
-import { Filters, noFilters, useFilters, type Subject } from "./filters.tsx";
+import { Empty, LoadingRows, ErrorMessage } from "../../components/states.tsx";
+import { Filters, noFilters, useFilters, type AuditSubject } from "./filters.tsx";
 import { Timeline } from "./timeline.tsx";
 import { actorOf } from "./words.ts";
 import { useParams } from "@tanstack/react-router";
@@ -13,15 +13,15 @@ import { AuditFrame } from "./frame.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import { ProjectFrame } from "../projects/frame.tsx";
 
-export interface AuditTrailProps {
+export interface AuditLogProps {
   readonly organization: string;
-  readonly subject?: Subject;
+  readonly subject?: AuditSubject;
 }
 
 const operation = "GET /organizations/{organization_name}/audit-events";
-type Page = Answer<typeof operation>;
+type AuditLogPage = OperationResponse<typeof operation>;
 
-export function AuditTrail({ organization, subject }: AuditTrailProps) {
+export function AuditLog({ organization, subject }: AuditLogProps) {
   const { search, set } = useAddress();
   const filters = useFilters(search, subject);
   const path = { organization_name: organization };
@@ -52,7 +52,7 @@ export function AuditTrail({ organization, subject }: AuditTrailProps) {
           )
         }
       />
-      {query.isError && <Refusal error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isError && <ErrorMessage error={query.error} onRetry={() => void query.refetch()} />}
       {query.isLoading && <LoadingRows rows={12} />}
       {query.isSuccess && events.length === 0 && <NoEvents {...(isFiltered && { onClear: () => set(noFilters) })} />}
       <Timeline
@@ -84,7 +84,7 @@ function NoEvents({ onClear }: { readonly onClear?: () => void }) {
   );
 }
 
-function nextOf(page: Page): string | undefined {
+function nextOf(page: AuditLogPage): string | undefined {
   const next = (page as { links?: { next?: string | null } }).links?.next;
   return next ? (new URL(next, location.origin).searchParams.get("page[cursor]") ?? undefined) : undefined;
 }
@@ -93,7 +93,7 @@ export function OrganizationAudit() {
   const { organization } = useParams({ from: "/inside/$organization" });
   return (
     <AuditFrame about="Append-only log of every change.">
-      <AuditTrail organization={organization} />
+      <AuditLog organization={organization} />
     </AuditFrame>
   );
 }
@@ -102,7 +102,7 @@ export function WorkspaceAudit() {
   return (
     <WorkspaceFrame>
       {({ organization, workspace }) => (
-        <AuditTrail organization={organization} subject={{ type: "workspaces", id: workspace.id }} />
+        <AuditLog organization={organization} subject={{ type: "workspaces", id: workspace.id }} />
       )}
     </WorkspaceFrame>
   );
@@ -112,7 +112,7 @@ export function ProjectAudit() {
   return (
     <ProjectFrame>
       {({ organization, project }) => (
-        <AuditTrail organization={organization} subject={{ type: "projects", id: project.id }} />
+        <AuditLog organization={organization} subject={{ type: "projects", id: project.id }} />
       )}
     </ProjectFrame>
   );

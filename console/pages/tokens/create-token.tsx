@@ -2,10 +2,10 @@
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import type { Input } from "../../api/client.ts";
+import type { OperationInput } from "../../api/client.ts";
 import { useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
+import { type Expiry, expiryFault, expiryInstant } from "../../ui/expiry.ts";
 import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
 import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
@@ -17,9 +17,9 @@ type Making =
   | "POST /agent-pools/{agent_pool_id}/authentication-tokens"
   | "POST /admin/agent-pools/{site_agent_pool_id}/authentication-tokens";
 
-export interface MakeTokenProps<O extends Making> {
+export interface CreateTokenProps<O extends Making> {
   readonly operation: O;
-  readonly path: Input<O>["path"];
+  readonly path: OperationInput<O>["path"];
   readonly query?: Record<string, string>;
   readonly verb: string;
   readonly holder: string;
@@ -29,7 +29,7 @@ export interface MakeTokenProps<O extends Making> {
   readonly dialog?: string;
 }
 
-export function MakeToken<O extends Making>(props: MakeTokenProps<O>) {
+export function CreateToken<O extends Making>(props: CreateTokenProps<O>) {
   const { verb, holder, isQuiet = false } = props;
   const [opened, { open, close }] = useOpened(props.dialog);
   return (
@@ -43,13 +43,13 @@ export function MakeToken<O extends Making>(props: MakeTokenProps<O>) {
         {verb}
       </Button>
       <FormDialog opened={opened} onClose={close} title={`${verb} for ${holder}`}>
-        <MakeTokenForm {...props} onClose={close} />
+        <CreateTokenForm {...props} onClose={close} />
       </FormDialog>
     </>
   );
 }
 
-function MakeTokenForm<O extends Making>(props: MakeTokenProps<O> & { readonly onClose: () => void }) {
+function CreateTokenForm<O extends Making>(props: CreateTokenProps<O> & { readonly onClose: () => void }) {
   const { operation, path, query, verb, warning, isEndless = false, onClose } = props;
   const [secret, setSecret] = useState<string>();
   const draft = useDraft({ description: "", "expired-at": { seconds: 90 * 86_400 } as Expiry });
@@ -68,12 +68,12 @@ function MakeTokenForm<O extends Making>(props: MakeTokenProps<O> & { readonly o
       onCancel={onClose}
       isReady={isEndless || expiryFault(draft.getValues()["expired-at"]) === undefined}
       input={({ description, "expired-at": expiry }) => ({
-        path: path as Input<"POST /users/{user_id}/authentication-tokens">["path"],
+        path: path as OperationInput<"POST /users/{user_id}/authentication-tokens">["path"],
         ...(query && { query }),
         body: {
           data: {
             type: "authentication-tokens",
-            attributes: { description, ...(!isEndless && { "expired-at": momentOf(expiry) }) },
+            attributes: { description, ...(!isEndless && { "expired-at": expiryInstant(expiry) }) },
           },
         },
       })}
