@@ -318,11 +318,8 @@ describe("a renamed setting", () => {
   const used = { setting: "CADASTRE_KEPT_MEGABYTES", replacement: "CADASTRE_CACHE_MB", isIgnored: false };
 
   test("is accepted under its former name, from every source", () => {
-    for (const sources of [
-      { environment: former },
-      { file: fileOf("CADASTRE_KEPT_MEGABYTES=8") },
-      { flags: { keptMegabytes: "8" } },
-    ]) {
+    const file = fileOf("CADASTRE_KEPT_MEGABYTES=8");
+    for (const sources of [{ environment: former }, { file }, { flags: { keptMegabytes: "8" } }]) {
       expect(readSettings(sources).cacheMb).toBe(8);
       expect(deprecatedSettings(settingTable, sources)).toEqual([used]);
     }
@@ -339,16 +336,10 @@ describe("a renamed setting", () => {
     }
   });
 
-  test("is not reported under its new name", () => {
-    expect(deprecatedSettings(settingTable, { environment: current })).toEqual([]);
-    expect(deprecatedSettings(settingTable, { environment: { CADASTRE_KEPT_MEGABYTES: "" } })).toEqual([]);
-  });
-
-  test("is refused by the name that was set", () => {
+  test("is reported, refused and suggested by the right name", () => {
+    const unset = { CADASTRE_KEPT_MEGABYTES: "" };
+    for (const environment of [current, unset]) expect(deprecatedSettings(settingTable, { environment })).toEqual([]);
     expect(refusal({ environment: { CADASTRE_KEPT_MEGABYTES: "x" } })).toMatch(/^CADASTRE_KEPT_MEGABYTES must be/);
-  });
-
-  test("is never suggested under its former name", () => {
     expect(refusal({ file: fileOf("CADASTRE_KEPT_MEGABYTE=8") })).not.toContain("CADASTRE_KEPT_MEGABYTES");
   });
 
@@ -357,20 +348,15 @@ describe("a renamed setting", () => {
     const logger = { warn: (fields: object, message: string) => void lines.push([fields, message]) };
     logDeprecated(logger, deprecatedSettings(settingTable, { environment: former }));
     logDeprecated(logger, deprecatedSettings(settingTable, { environment: { ...former, ...current } }));
-    const fields = { setting: "CADASTRE_KEPT_MEGABYTES", replacement: "CADASTRE_CACHE_MB" };
-    expect(lines).toEqual([
-      [fields, "deprecated setting"],
-      [fields, "deprecated setting ignored: its replacement is also set"],
-    ]);
+    const { isIgnored: _, ...fields } = used;
+    const messages = ["deprecated setting", "deprecated setting ignored: its replacement is also set"];
+    expect(lines).toEqual(messages.map((message) => [fields, message]));
   });
 });
 
 test("an empty variable is an absent one", () => {
-  const file = fileOf("CADASTRE_EDITION=");
-  expect(readSettings({ environment: { CADASTRE_RATE_LIMIT: "" }, file })).toMatchObject({
-    rateLimit: 0,
-    edition: "self-hosted",
-  });
+  const sources = { environment: { CADASTRE_RATE_LIMIT: "" }, file: fileOf("CADASTRE_EDITION=") };
+  expect(readSettings(sources)).toMatchObject({ rateLimit: 0, edition: "self-hosted" });
 });
 
 describe("the settings file", () => {

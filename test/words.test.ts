@@ -8,14 +8,14 @@ const filesIn = (folder: string, ending: RegExp): string[] =>
     .map((file) => join(folder, file).split(sep).join("/"))
     .filter((file) => ending.test(file) && !/(^|\/)(node_modules|dist)\//.test(file));
 
-const code = [...filesIn("src", /\.ts$/), ...filesIn("console", /\.tsx?$/)];
+const code = [...filesIn("src", /\.ts$/), ...filesIn("console", /(?<!\.gen)\.tsx?$/)];
 
 /** Where each type is declared, by its name. */
 const declarations = new Map<string, string[]>();
 for (const file of code) {
   const text = readFileSync(file, "utf8");
   for (const [, name = ""] of text.matchAll(
-    /^\s*(?:export )?(?:declare )?(?:abstract )?(?:type|interface|class|enum) ([A-Z]\w*)(?=[\s<=])/gm,
+    /^\s*(?:export )?(?:declare )?(?:abstract )?(?:type|interface|class|enum) ([A-Z]\w*[a-z]\w*)(?=[\s<=])/gm,
   ))
     declarations.set(name, [...(declarations.get(name) ?? []), file]);
 }

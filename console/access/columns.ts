@@ -190,14 +190,14 @@ export const choicesOn: Readonly<Record<AccessTargetKind, readonly PermissionCho
   ],
 };
 
-export type ChosenPermissions = Readonly<Record<string, string | boolean>>;
+export type CustomPermissions = Readonly<Record<string, string | boolean>>;
 
 /** The defaults of a custom grant: the lowest value of each permission. */
-export const lowest = (kind: AccessTargetKind): ChosenPermissions =>
+export const lowest = (kind: AccessTargetKind): CustomPermissions =>
   Object.fromEntries(choicesOn[kind].map(({ attribute, options }) => [attribute, options?.[0] ?? false]));
 
 /** `workspace-access.runs: "plan"` → `{ "workspace-access": { runs: "plan" } }`. */
-export function attributesOf(chosen: ChosenPermissions): Record<string, unknown> {
+export function attributesOf(chosen: CustomPermissions): Record<string, unknown> {
   const attributes: Record<string, any> = {};
   for (const [attribute, value] of Object.entries(chosen)) {
     const [outer, inner] = attribute.split(".") as [string, string?];
@@ -210,7 +210,7 @@ export function attributesOf(chosen: ChosenPermissions): Record<string, unknown>
 export function chosenPermissionsOf(
   kind: AccessTargetKind,
   attributes: Readonly<Record<string, any>>,
-): ChosenPermissions {
+): CustomPermissions {
   return Object.fromEntries(
     choicesOn[kind].map(({ attribute }) => {
       const [outer, inner] = attribute.split(".") as [string, string?];

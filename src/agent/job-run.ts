@@ -204,13 +204,12 @@ export class JobRun {
     const { runId: run, phase } = this.#job;
     const reason = this.#lost.signal.aborted ? (this.#lost.signal.reason as Error).message : (error as Error).message;
     say(logLine("job abandoned", { run, phase, reason }));
-    const kept = await saveLostState(lost, this.#job, this.#directory.root, this.#directory.stateFile).catch(
-      (failure: Error) => {
-        say(logLine("state not saved", { run, phase, error: failure.message }));
-        return undefined;
-      },
-    );
-    if (kept !== undefined) say(logLine("state saved", { run, file: kept, reason }));
+    try {
+      const file = await saveLostState(lost, this.#job, this.#directory.root, this.#directory.stateFile);
+      if (file !== undefined) say(logLine("state saved", { run, file, reason }));
+    } catch (failure) {
+      say(logLine("state not saved", { run, phase, error: (failure as Error).message }));
+    }
   }
 
   #masked<Text extends string | null | undefined>(text: Text): Text {

@@ -2,7 +2,7 @@
 import { AppError } from "../kernel/errors.ts";
 import { SettingError, readTable } from "../kernel/settings.ts";
 import { fold, quoted } from "../kernel/text.ts";
-import { isObject, type WireObject, textOf, type ResourceObject, resourceOf, resourcesOf } from "../moving/wire.ts";
+import { isObject, type WireObject, textOf, type WireResource, resourceOf, resourcesOf } from "../moving/wire.ts";
 import { version } from "../version.ts";
 import { type Invocation, UsageError } from "./command.ts";
 import { commandSettingTable } from "./environment.ts";
@@ -44,11 +44,11 @@ export class RemoteServer {
     this.#token = secret;
   }
 
-  async get(path: string): Promise<ResourceObject> {
+  async get(path: string): Promise<WireResource> {
     return this.#thing(await this.#send("GET", path), path);
   }
 
-  async create(path: string, type: string, attributes: WireObject): Promise<ResourceObject> {
+  async create(path: string, type: string, attributes: WireObject): Promise<WireResource> {
     return this.#thing(await this.#send("POST", path, { data: { type, attributes } }), path);
   }
 
@@ -57,8 +57,8 @@ export class RemoteServer {
   }
 
   /** Fetches all pages. */
-  async list(path: string): Promise<ResourceObject[]> {
-    const things: ResourceObject[] = [];
+  async list(path: string): Promise<WireResource[]> {
+    const things: WireResource[] = [];
     for (let page: number | undefined = 1; page !== undefined;) {
       const query = `${path.includes("?") ? "&" : "?"}page[number]=${page}&page[size]=100`;
       const document = await this.#send("GET", path + query);
@@ -72,7 +72,7 @@ export class RemoteServer {
   }
 
   /** By name, ignoring case, or by id; without a name, the token's own user. Throws `not-found`. */
-  async findUser(nameOrId: string | undefined): Promise<ResourceObject> {
+  async findUser(nameOrId: string | undefined): Promise<WireResource> {
     const self = await this.get("/account/details");
     if (nameOrId === undefined || isNamed(self, nameOrId)) return self;
     if (/^user-\w{16}$/.test(nameOrId)) return this.get(`/users/${nameOrId}`);
@@ -86,7 +86,7 @@ export class RemoteServer {
     return found;
   }
 
-  #thing(document: WireObject, path: string): ResourceObject {
+  #thing(document: WireObject, path: string): WireResource {
     const thing = resourceOf(document["data"]);
     if (thing === undefined) throw this.#failure(`the response to ${path} is not a document`);
     return thing;
@@ -127,7 +127,7 @@ export class RemoteServer {
   }
 }
 
-function isNamed(user: ResourceObject, nameOrId: string): boolean {
+function isNamed(user: WireResource, nameOrId: string): boolean {
   return user.id === nameOrId || fold(textOf(user, "username") ?? "") === fold(nameOrId);
 }
 

@@ -5,7 +5,7 @@ import { parseBody } from "../jsonapi/input.ts";
 import { activityDurationMs, activityDurationPattern } from "../kernel/time.ts";
 import { AppError } from "../kernel/errors.ts";
 import { fold, quoted } from "../kernel/text.ts";
-import { type WireObject, textOf, type ResourceObject } from "../moving/wire.ts";
+import { type WireObject, textOf, type WireResource } from "../moving/wire.ts";
 import { authenticationTokens } from "../resources/identity/authentication-tokens/definition.ts";
 import { addToken, type NewToken, removeToken } from "../resources/identity/authentication-tokens/writes.ts";
 import type { Settings } from "../settings.ts";
@@ -91,9 +91,9 @@ async function addOwnersToken(
   return withSecret(made, "team", `the owners of ${organization}`);
 }
 
-const tokensOf = (user: ResourceObject) => `/users/${user.id}/authentication-tokens`;
+const tokensOf = (user: WireResource) => `/users/${user.id}/authentication-tokens`;
 
-const withSecret = (made: ResourceObject, kind: string, holder: string) => ({
+const withSecret = (made: WireResource, kind: string, holder: string) => ({
   ...rowOf(made, kind, holder),
   token: textOf(made, "token") ?? "",
 });
@@ -200,9 +200,9 @@ const columns = [
   "tokens.version",
 ] as const;
 
-type ListedToken = ShownToken & { readonly holder: string | null };
+type TokenListing = ShownToken & { readonly holder: string | null };
 
-async function listTokens(tx: Tx, userId: string | undefined): Promise<ListedToken[]> {
+async function listTokens(tx: Tx, userId: string | undefined): Promise<TokenListing[]> {
   return (
     tx.db
       .selectFrom("tokens")
@@ -243,7 +243,7 @@ function checked(attributes: Record<string, unknown>): TokenAttributes {
 }
 
 /** Keys are named like the attributes of the API. */
-function toRow(token: ListedToken) {
+function toRow(token: TokenListing) {
   return {
     id: token.id,
     kind: token.kind,
@@ -255,7 +255,7 @@ function toRow(token: ListedToken) {
   };
 }
 
-function rowOf(token: ResourceObject, kind: string, holder: string): TokenRow {
+function rowOf(token: WireResource, kind: string, holder: string): TokenRow {
   return {
     id: token.id,
     kind,

@@ -8,7 +8,7 @@ import { newPassword } from "../kernel/passwords.ts";
 import { fold, quoted } from "../kernel/text.ts";
 import { users } from "../resources/identity/users/definition.ts";
 import { hashNewPassword, setPassword } from "../resources/identity/sessions/writes.ts";
-import { flagOf, textOf, type ResourceObject } from "../moving/wire.ts";
+import { flagOf, textOf, type WireResource } from "../moving/wire.ts";
 import { withSiteAdminProof, requireSiteAdmin } from "../resources/shared/administration.ts";
 import { addUser } from "../resources/identity/users/writes.ts";
 import { type Command, jsonOption, printRows } from "./command.ts";
@@ -127,7 +127,7 @@ function toRow(user: UserTable) {
   };
 }
 
-function rowOf(user: ResourceObject): ReturnType<typeof toRow> {
+function rowOf(user: WireResource): ReturnType<typeof toRow> {
   return {
     id: user.id,
     username: textOf(user, "username") ?? "",

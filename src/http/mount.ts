@@ -160,10 +160,8 @@ function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<u
 const wantsTable = ({ headers }: FastifyRequest): boolean =>
   prefers(headers.accept, tableMediaType, [mediaType, "application/json"]);
 
-const isCacheable = (
-  { method, answer, signed }: Operation,
-  { isUncacheable }: ResourceDefinition,
-): boolean => method === "GET" && (answer === "document" || answer === "list") && !signed && !isUncacheable;
+const isCacheable = ({ method, answer, signed }: Operation, { isUncacheable }: ResourceDefinition): boolean =>
+  method === "GET" && (answer === "document" || answer === "list") && !signed && !isUncacheable;
 
 /** Raises `not-found` for agents and runs that call an operation that is not for them. */
 function contextOf(

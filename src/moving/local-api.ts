@@ -19,7 +19,7 @@ import {
   MissingResource,
   type OrganizationReader,
   type ResourcePage,
-  type ResourceObject,
+  type WireResource,
   resourceOf,
   resourcesOf,
 } from "./wire.ts";
@@ -79,13 +79,13 @@ export class LocalApi implements OrganizationReader {
   }
 
   /** Returns undefined if the operation answers without a document. Throws AppError. */
-  async send(method: Exclude<HttpMethod, "GET">, path: string, body?: unknown): Promise<ResourceObject | undefined> {
+  async send(method: Exclude<HttpMethod, "GET">, path: string, body?: unknown): Promise<WireResource | undefined> {
     const { answer, route } = await this.#call(method, path, new URLSearchParams(), body);
     const { view } = (answer ?? {}) as Partial<DocumentAnswer<unknown>>;
     return view === undefined ? undefined : resourceOf(JSON.parse(writeResource(route.answered, view)));
   }
 
-  async get(path: string): Promise<ResourceObject> {
+  async get(path: string): Promise<WireResource> {
     const [plain = "", query] = path.split("?");
     const { answer, route } = await this.#read(plain, new URLSearchParams(query));
     const thing = resourceOf(JSON.parse(writeResource(route.answered, (answer as DocumentAnswer<unknown>).view)));
@@ -93,7 +93,7 @@ export class LocalApi implements OrganizationReader {
     return thing;
   }
 
-  async find(path: string): Promise<ResourceObject | undefined> {
+  async find(path: string): Promise<WireResource | undefined> {
     try {
       return await this.get(path);
     } catch (error) {
@@ -112,7 +112,7 @@ export class LocalApi implements OrganizationReader {
       const { views, totalCount, hasMore, included = [] } = answer as ListAnswer<unknown>;
       yield {
         resources: resourcesOf(JSON.parse(writeResources(route.answered, views))),
-        included: included.map(({ definition, view }) => JSON.parse(writeResource(definition, view)) as ResourceObject),
+        included: included.map(({ definition, view }) => JSON.parse(writeResource(definition, view)) as WireResource),
       };
       if (!(hasMore ?? (totalCount ?? 0) > page.number * page.size)) return;
     }

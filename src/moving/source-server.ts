@@ -12,7 +12,7 @@ import {
   MissingResource,
   type OrganizationReader,
   type ResourcePage,
-  type ResourceObject,
+  type WireResource,
   resourceOf,
   resourcesOf,
 } from "./wire.ts";
@@ -63,7 +63,7 @@ export class SourceServer implements OrganizationReader {
     return peer;
   }
 
-  async get(path: string): Promise<ResourceObject> {
+  async get(path: string): Promise<WireResource> {
     const thing = resourceOf((await this.#document(this.base + path))["data"]);
     if (thing === undefined) throw new MissingResource(`the response to ${path} is not a document`);
     return thing;

@@ -2,7 +2,7 @@
 
 export type WireObject = Readonly<Record<string, unknown>>;
 
-export interface ResourceObject {
+export interface WireResource {
   readonly id: string;
   readonly type: string;
   readonly attributes: WireObject;
@@ -10,14 +10,14 @@ export interface ResourceObject {
 }
 
 export interface ResourcePage {
-  readonly resources: readonly ResourceObject[];
-  readonly included: readonly ResourceObject[];
+  readonly resources: readonly WireResource[];
+  readonly included: readonly WireResource[];
 }
 
 /** Where an organization is read from: another server, or this one. */
 export interface OrganizationReader {
   /** Throws Missing. */
-  get(path: string): Promise<ResourceObject>;
+  get(path: string): Promise<WireResource>;
   /** Throws Missing. */
   pages(path: string): AsyncIterable<ResourcePage>;
 }
@@ -28,8 +28,8 @@ export class MissingResource extends Error {
 }
 
 /** Reads all pages into memory. Throws Missing. */
-export async function listAll(origin: OrganizationReader, path: string): Promise<ResourceObject[]> {
-  const things: ResourceObject[] = [];
+export async function listAll(origin: OrganizationReader, path: string): Promise<WireResource[]> {
+  const things: WireResource[] = [];
   for await (const page of origin.pages(path)) things.push(...page.resources);
   return things;
 }
@@ -38,7 +38,7 @@ export const isObject = (value: unknown): value is WireObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Undefined if the value is not a resource object. */
-export function resourceOf(value: unknown): ResourceObject | undefined {
+export function resourceOf(value: unknown): WireResource | undefined {
   if (!isObject(value)) return undefined;
   const { id, type, attributes, relationships } = value;
   if (typeof id !== "string" || typeof type !== "string") return undefined;
@@ -50,28 +50,28 @@ export function resourceOf(value: unknown): ResourceObject | undefined {
   };
 }
 
-export const resourcesOf = (value: unknown): ResourceObject[] =>
+export const resourcesOf = (value: unknown): WireResource[] =>
   Array.isArray(value) ? value.map(resourceOf).filter((thing) => thing !== undefined) : [];
 
-export function textOf({ attributes }: Pick<ResourceObject, "attributes">, name: string): string | undefined {
+export function textOf({ attributes }: Pick<WireResource, "attributes">, name: string): string | undefined {
   const value = attributes[name];
   return typeof value === "string" ? value : undefined;
 }
 
-export const flagOf = ({ attributes }: Pick<ResourceObject, "attributes">, name: string): boolean =>
+export const flagOf = ({ attributes }: Pick<WireResource, "attributes">, name: string): boolean =>
   attributes[name] === true;
 
-export function numberOf({ attributes }: Pick<ResourceObject, "attributes">, name: string): number {
+export function numberOf({ attributes }: Pick<WireResource, "attributes">, name: string): number {
   const value = Number(attributes[name]);
   return Number.isSafeInteger(value) ? value : 0;
 }
 
-export function objectOf({ attributes }: Pick<ResourceObject, "attributes">, name: string): WireObject {
+export function objectOf({ attributes }: Pick<WireResource, "attributes">, name: string): WireObject {
   const value = attributes[name];
   return isObject(value) ? value : {};
 }
 
-const linkageOf = ({ relationships }: ResourceObject, name: string): unknown => {
+const linkageOf = ({ relationships }: WireResource, name: string): unknown => {
   const relationship = relationships[name];
   return isObject(relationship) ? relationship["data"] : undefined;
 };
@@ -81,14 +81,14 @@ const idIn = (linkage: unknown): string | undefined => {
   return typeof id === "string" && id !== "" ? id : undefined;
 };
 
-export const relatedId = (thing: ResourceObject, name: string): string | undefined => idIn(linkageOf(thing, name));
+export const relatedId = (thing: WireResource, name: string): string | undefined => idIn(linkageOf(thing, name));
 
-export function relatedType(thing: ResourceObject, name: string): string | undefined {
+export function relatedType(thing: WireResource, name: string): string | undefined {
   const linkage = linkageOf(thing, name);
   return isObject(linkage) && typeof linkage["type"] === "string" ? linkage["type"] : undefined;
 }
 
-export function relatedIds(thing: ResourceObject, name: string): string[] {
+export function relatedIds(thing: WireResource, name: string): string[] {
   const linkage = linkageOf(thing, name);
   return Array.isArray(linkage) ? linkage.map(idIn).filter((id) => id !== undefined) : [];
 }

@@ -2,32 +2,32 @@
 import { z } from "zod";
 import { writeResources } from "../../src/moving/exporting/resources.ts";
 import type { CollectedOrganization } from "../../src/moving/exporting/collect.ts";
-import type { ResourceObject } from "../../src/moving/wire.ts";
+import type { WireResource } from "../../src/moving/wire.ts";
 import { resources } from "../../src/resources/index.ts";
 
 /** Every type that an export reads, and where it stands in what was collected. */
 const places = {
-  organizations: (organization: ResourceObject) => ({ organization }),
-  teams: (team: ResourceObject) => ({ teams: [team] }),
-  "organization-memberships": (membership: ResourceObject) => ({
+  organizations: (organization: WireResource) => ({ organization }),
+  teams: (team: WireResource) => ({ teams: [team] }),
+  "organization-memberships": (membership: WireResource) => ({
     memberships: [membership],
     teams: [{ ...bare, id: "teams-one" }],
   }),
-  "ssh-keys": (key: ResourceObject) => ({ sshKeys: [key] }),
-  "agent-pools": (pool: ResourceObject) => ({ agentPools: [pool] }),
-  "reserved-tag-keys": (key: ResourceObject) => ({ reservedTagKeys: [key] }),
-  projects: (project: ResourceObject) => ({ projects: [{ project, access: [], bindings: [] }] }),
-  "team-projects": (record: ResourceObject) => ({ projects: [{ project: bare, access: [record], bindings: [] }] }),
-  varsets: (varset: ResourceObject) => ({ varsets: [{ varset, variables: [] }] }),
-  vars: (variable: ResourceObject) => ({ varsets: [{ varset: bare, variables: [variable] }] }),
-  workspaces: (workspace: ResourceObject) => ({ workspaces: [{ ...nothing, workspace }] }),
-  "team-workspaces": (record: ResourceObject) => ({ workspaces: [{ ...nothing, access: [record] }] }),
-  "tag-bindings": (binding: ResourceObject) => ({ workspaces: [{ ...nothing, bindings: [binding] }] }),
-  "run-triggers": (trigger: ResourceObject) => ({ workspaces: [{ ...nothing, triggers: [trigger] }] }),
-  "data-retention-policy-delete-olders": (retention: ResourceObject) => ({ retention }),
-} satisfies Readonly<Record<string, (thing: ResourceObject) => Partial<CollectedOrganization>>>;
+  "ssh-keys": (key: WireResource) => ({ sshKeys: [key] }),
+  "agent-pools": (pool: WireResource) => ({ agentPools: [pool] }),
+  "reserved-tag-keys": (key: WireResource) => ({ reservedTagKeys: [key] }),
+  projects: (project: WireResource) => ({ projects: [{ project, access: [], bindings: [] }] }),
+  "team-projects": (record: WireResource) => ({ projects: [{ project: bare, access: [record], bindings: [] }] }),
+  varsets: (varset: WireResource) => ({ varsets: [{ varset, variables: [] }] }),
+  vars: (variable: WireResource) => ({ varsets: [{ varset: bare, variables: [variable] }] }),
+  workspaces: (workspace: WireResource) => ({ workspaces: [{ ...nothing, workspace }] }),
+  "team-workspaces": (record: WireResource) => ({ workspaces: [{ ...nothing, access: [record] }] }),
+  "tag-bindings": (binding: WireResource) => ({ workspaces: [{ ...nothing, bindings: [binding] }] }),
+  "run-triggers": (trigger: WireResource) => ({ workspaces: [{ ...nothing, triggers: [trigger] }] }),
+  "data-retention-policy-delete-olders": (retention: WireResource) => ({ retention }),
+} satisfies Readonly<Record<string, (thing: WireResource) => Partial<CollectedOrganization>>>;
 
-const bare: ResourceObject = { id: "bare", type: "", attributes: {}, relationships: {} };
+const bare: WireResource = { id: "bare", type: "", attributes: {}, relationships: {} };
 const nothing = {
   workspace: bare,
   variables: [],

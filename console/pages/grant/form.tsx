@@ -5,7 +5,7 @@ import { useId, useState } from "react";
 import { grantChange } from "../../access/changes.ts";
 import {
   attributesOf,
-  type ChosenPermissions,
+  type CustomPermissions,
   choicesOn,
   chosenPermissionsOf,
   levelsOn,
@@ -34,7 +34,7 @@ interface GrantFormProps {
 
 interface GrantDraft {
   readonly level: string;
-  readonly chosen: ChosenPermissions;
+  readonly chosen: CustomPermissions;
   readonly expiry: Expiry;
   readonly reason: string;
 }
@@ -151,8 +151,8 @@ function LevelInput({ kind, value, onChange }: LevelInputProps) {
 
 interface CustomProps {
   readonly kind: AccessTargetKind;
-  readonly chosen: ChosenPermissions;
-  readonly onChange: (chosen: ChosenPermissions) => void;
+  readonly chosen: CustomPermissions;
+  readonly onChange: (chosen: CustomPermissions) => void;
 }
 
 function Custom({ kind, chosen, onChange }: CustomProps) {

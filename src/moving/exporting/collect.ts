@@ -1,32 +1,32 @@
 /** Reads everything of an organization that an export contains. States and runs are not part of it. */
 import { forEachConcurrently } from "../concurrency.ts";
-import { listAll, MissingResource, type OrganizationReader, type ResourceObject } from "../wire.ts";
+import { listAll, MissingResource, type OrganizationReader, type WireResource } from "../wire.ts";
 
 export interface CollectedWorkspace {
-  readonly workspace: ResourceObject;
-  readonly variables: readonly ResourceObject[];
-  readonly access: readonly ResourceObject[];
-  readonly bindings: readonly ResourceObject[];
-  readonly consumers: readonly ResourceObject[];
-  readonly triggers: readonly ResourceObject[];
-  readonly retention: ResourceObject | undefined;
+  readonly workspace: WireResource;
+  readonly variables: readonly WireResource[];
+  readonly access: readonly WireResource[];
+  readonly bindings: readonly WireResource[];
+  readonly consumers: readonly WireResource[];
+  readonly triggers: readonly WireResource[];
+  readonly retention: WireResource | undefined;
 }
 
 export interface CollectedOrganization {
-  readonly organization: ResourceObject;
-  readonly teams: readonly ResourceObject[];
-  readonly memberships: readonly ResourceObject[];
-  readonly sshKeys: readonly ResourceObject[];
-  readonly agentPools: readonly ResourceObject[];
-  readonly reservedTagKeys: readonly ResourceObject[];
+  readonly organization: WireResource;
+  readonly teams: readonly WireResource[];
+  readonly memberships: readonly WireResource[];
+  readonly sshKeys: readonly WireResource[];
+  readonly agentPools: readonly WireResource[];
+  readonly reservedTagKeys: readonly WireResource[];
   readonly projects: readonly {
-    readonly project: ResourceObject;
-    readonly access: readonly ResourceObject[];
-    readonly bindings: readonly ResourceObject[];
+    readonly project: WireResource;
+    readonly access: readonly WireResource[];
+    readonly bindings: readonly WireResource[];
   }[];
-  readonly varsets: readonly { readonly varset: ResourceObject; readonly variables: readonly ResourceObject[] }[];
+  readonly varsets: readonly { readonly varset: WireResource; readonly variables: readonly WireResource[] }[];
   readonly workspaces: readonly CollectedWorkspace[];
-  readonly retention: ResourceObject | undefined;
+  readonly retention: WireResource | undefined;
 }
 
 const concurrency = 4;
@@ -61,7 +61,7 @@ export async function collect(origin: OrganizationReader, name: string): Promise
   };
 }
 
-async function collectWorkspace(origin: OrganizationReader, workspace: ResourceObject): Promise<CollectedWorkspace> {
+async function collectWorkspace(origin: OrganizationReader, workspace: WireResource): Promise<CollectedWorkspace> {
   const of = (rest: string) => `/workspaces/${workspace.id}${rest}`;
   const shares =
     workspace.attributes["global-remote-state"] !== true && workspace.attributes["project-remote-state"] !== true;
@@ -79,7 +79,7 @@ async function collectWorkspace(origin: OrganizationReader, workspace: ResourceO
   };
 }
 
-async function find(origin: OrganizationReader, path: string): Promise<ResourceObject | undefined> {
+async function find(origin: OrganizationReader, path: string): Promise<WireResource | undefined> {
   try {
     return await origin.get(path);
   } catch (error) {
@@ -89,7 +89,7 @@ async function find(origin: OrganizationReader, path: string): Promise<ResourceO
 }
 
 /** Keeps the order. */
-async function each<T>(things: readonly ResourceObject[], work: (thing: ResourceObject) => Promise<T>): Promise<T[]> {
+async function each<T>(things: readonly WireResource[], work: (thing: WireResource) => Promise<T>): Promise<T[]> {
   const found: T[] = [];
   await forEachConcurrently(things.entries(), concurrency, async ([index, thing]) => {
     found[index] = await work(thing);

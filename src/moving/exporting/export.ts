@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { conflict } from "../../kernel/errors.ts";
 import { quoted } from "../../kernel/text.ts";
-import { type OrganizationReader, textOf, type ResourceObject } from "../wire.ts";
+import { type OrganizationReader, textOf, type WireResource } from "../wire.ts";
 import { collect, type CollectedOrganization } from "./collect.ts";
 import { writeResources, type HclExport } from "./resources.ts";
 
@@ -53,19 +53,19 @@ function requireEmpty(folder: string): void {
 }
 
 /** Without links, and without the reader's own permissions. */
-const documentOf = ({ id, type, attributes, relationships }: ResourceObject): object => {
+const documentOf = ({ id, type, attributes, relationships }: WireResource): object => {
   const { permissions: _, ...facts } = attributes;
   return { id, type, attributes: facts, relationships };
 };
 
 function jsonFiles(collected: CollectedOrganization): [path: string, content: object][] {
-  const named = (folder: string, thing: ResourceObject, content: object): [string, object] => [
+  const named = (folder: string, thing: WireResource, content: object): [string, object] => [
     `${folder}/${fileName(textOf(thing, "name") ?? textOf(thing, "email") ?? textOf(thing, "key") ?? thing.id)}.json`,
     content,
   ];
-  const each = (folder: string, things: readonly ResourceObject[]) =>
+  const each = (folder: string, things: readonly WireResource[]) =>
     things.map((thing) => named(folder, thing, documentOf(thing)));
-  const all = (things: readonly ResourceObject[]) => things.map(documentOf);
+  const all = (things: readonly WireResource[]) => things.map(documentOf);
   return [
     [
       "organization.json",

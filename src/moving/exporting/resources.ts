@@ -2,7 +2,7 @@
  * Writes an organization as resources of the official Terraform provider with import blocks. A plan against the same server shows no
  * changes. Values that can't be read, and settings that the provider doesn't support, are listed separately.
  */
-import { flagOf, numberOf, objectOf, relatedId, relatedIds, textOf, type ResourceObject } from "../wire.ts";
+import { flagOf, numberOf, objectOf, relatedId, relatedIds, textOf, type WireResource } from "../wire.ts";
 import type { CollectedOrganization } from "./collect.ts";
 import { block, type HclBody, type HclArgument } from "./hcl.ts";
 import { workspaceResources } from "./workspace-resources.ts";
@@ -200,7 +200,7 @@ function projectResources(writer: HclWriter, { projects }: CollectedOrganization
   }
 }
 
-function projectAccess(writer: HclWriter, project: string, record: ResourceObject): void {
+function projectAccess(writer: HclWriter, project: string, record: WireResource): void {
   const level = textOf(record, "access") ?? "";
   const chosen = (attribute: string): HclBody => ({
     attributes: Object.fromEntries(

@@ -1,5 +1,5 @@
 /** Writes workspaces, and everything that belongs to them, as resources of the official provider. */
-import { flagOf, isObject, objectOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
+import { flagOf, isObject, objectOf, relatedId, textOf, type WireResource } from "../wire.ts";
 import type { CollectedOrganization, CollectedWorkspace } from "./collect.ts";
 import type { HclBody, HclArgument } from "./hcl.ts";
 import { ignoring, noteTerms, retentionResource, tagsOf, variableResource, type HclWriter } from "./writer.ts";
@@ -13,7 +13,7 @@ export function workspaceResources(writer: HclWriter, { workspaces }: CollectedO
   }
 }
 
-const texts = (thing: ResourceObject, name: string): string[] | undefined => {
+const texts = (thing: WireResource, name: string): string[] | undefined => {
   const value = thing.attributes[name];
   const list = Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
   return list.length === 0 ? undefined : list;
@@ -68,7 +68,7 @@ function workspaceResource(writer: HclWriter, { workspace, bindings }: Collected
   });
 }
 
-function repositoryOf(workspace: ResourceObject): HclBody | undefined {
+function repositoryOf(workspace: WireResource): HclBody | undefined {
   const repository = workspace.attributes["vcs-repo"];
   if (!isObject(repository)) return undefined;
   const text = (name: string) => (typeof repository[name] === "string" ? repository[name] || undefined : undefined);
@@ -132,7 +132,7 @@ const permissions = [
   "run-tasks",
 ] as const;
 
-function workspaceAccess(writer: HclWriter, workspace: string, record: ResourceObject): void {
+function workspaceAccess(writer: HclWriter, workspace: string, record: WireResource): void {
   const level = textOf(record, "access") ?? "";
   const isCustom = level === "custom";
   const chosen = Object.fromEntries(

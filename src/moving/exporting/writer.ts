@@ -1,5 +1,5 @@
 /** Collects HCL resources with their import blocks, and builds the resources that several kinds of objects share. */
-import { flagOf, textOf, type ResourceObject } from "../wire.ts";
+import { flagOf, textOf, type WireResource } from "../wire.ts";
 import { block, type HclBody, HclExpression, ResourceLabels, quotedText, type HclArgument } from "./hcl.ts";
 
 export class HclWriter {
@@ -67,7 +67,7 @@ export const ignoring = (...names: string[]): HclBody => ({
 
 export function retentionResource(
   writer: HclWriter,
-  policy: ResourceObject | undefined,
+  policy: WireResource | undefined,
   name: string,
   importId: string,
   attributes: HclBody["attributes"],
@@ -80,13 +80,13 @@ export function retentionResource(
 }
 
 /** The provider supports neither the expiry of an access record nor its reason. */
-export function noteTerms(writer: HclWriter, what: string, record: ResourceObject): void {
+export function noteTerms(writer: HclWriter, what: string, record: WireResource): void {
   const [end, reason] = [textOf(record, "expires-at"), textOf(record, "reason")];
   if (end !== undefined) writer.beyond.push(`${what} (${record.id}) expires at ${end}`);
   if (reason) writer.beyond.push(`${what} (${record.id}) has a reason: ${reason}`);
 }
 
-export function tagsOf(bindings: readonly ResourceObject[]): HclArgument | undefined {
+export function tagsOf(bindings: readonly WireResource[]): HclArgument | undefined {
   if (bindings.length === 0) return undefined;
   return Object.fromEntries(bindings.map((each) => [textOf(each, "key") ?? "", textOf(each, "value") ?? ""]));
 }
@@ -99,7 +99,7 @@ export interface VariableOwner {
 
 export function variableResource(
   writer: HclWriter,
-  variable: ResourceObject,
+  variable: WireResource,
   { name, importId, owner }: VariableOwner,
 ): void {
   const key = textOf(variable, "key") ?? variable.id;

@@ -1,7 +1,7 @@
 /** Imports SSH keys (by name, without their value) and agent pools, and finds the VCS connections here that match those of the source. */
 import { agentPools } from "../../resources/connections/agent-pools/definition.ts";
 import { keyReason, keyToReplace, poolReason } from "../report.ts";
-import { bodyOf, linkage, relatedId, relatedIds, textOf, type ResourceObject } from "../wire.ts";
+import { bodyOf, linkage, relatedId, relatedIds, textOf, type WireResource } from "../wire.ts";
 import { type Importer, isPlaceholder, writableAttributes } from "./importer.ts";
 
 export async function importSshKeys(importer: Importer): Promise<void> {
@@ -27,7 +27,7 @@ export async function importSshKeys(importer: Importer): Promise<void> {
 }
 
 /** Pools are organization-scoped until all workspaces exist (`restrictAgentPools`); their agents have no token yet. */
-export async function importAgentPools(importer: Importer): Promise<readonly ResourceObject[]> {
+export async function importAgentPools(importer: Importer): Promise<readonly WireResource[]> {
   const kind = "agent-pools";
   const pools = (await importer.listSource(kind, "all", importer.sourcePath("/agent-pools"))) ?? [];
   const existing = await importer.listExisting(importer.localPath("/agent-pools"));
@@ -56,7 +56,7 @@ const scopes = [
 ] as const;
 
 /** Restricts the pools to their workspaces and projects, once those exist. */
-export async function restrictAgentPools(importer: Importer, pools: readonly ResourceObject[]): Promise<void> {
+export async function restrictAgentPools(importer: Importer, pools: readonly WireResource[]): Promise<void> {
   for (const pool of pools) {
     const localId = importer.localIdOf("agent-pools", pool.id);
     const named = scopes.filter(([name]) => relatedIds(pool, name).length > 0);
@@ -110,5 +110,5 @@ export async function findVcsTokens(importer: Importer): Promise<VcsTokenMap> {
   return known;
 }
 
-const connectionKey = (client: ResourceObject) =>
+const connectionKey = (client: WireResource) =>
   `${textOf(client, "service-provider") ?? ""} ${textOf(client, "http-url") ?? ""}`.toLowerCase();

@@ -2,7 +2,7 @@
 import { AppError } from "../../kernel/errors.ts";
 import { forEachConcurrently } from "../concurrency.ts";
 import { listMissingSecrets } from "../report.ts";
-import { bodyOf, linkage, relatedId, type ResourceObject } from "../wire.ts";
+import { bodyOf, linkage, relatedId, type WireResource } from "../wire.ts";
 import { importAgentPools, importSshKeys, findVcsTokens, restrictAgentPools } from "./connections.ts";
 import { Importer, type ImportRequest } from "./importer.ts";
 import { importOrganizationRecord, importRules, reportUnsupported, importDefaults } from "./organization.ts";
@@ -63,7 +63,7 @@ async function importConsumers(importer: Importer, { sourceId, localId, label }:
 }
 
 /** The pairs that were not imported yet. */
-function pairs(importer: Importer, kind: string, sourceId: string, label: string, others: readonly ResourceObject[]) {
+function pairs(importer: Importer, kind: string, sourceId: string, label: string, others: readonly WireResource[]) {
   return others.flatMap((other) => {
     const [ourId, pair] = [importer.localIdOf("workspaces", other.id), `${sourceId} ${other.id}`];
     if (importer.localIdOf(kind, pair) !== undefined) importer.report.count(kind, "here");

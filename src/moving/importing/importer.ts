@@ -13,7 +13,7 @@ import { LocalApi } from "../local-api.ts";
 import type { SourceServer } from "../source-server.ts";
 import type { ImportReport } from "../report.ts";
 import { type ImportLink, readLinks, writeLinks } from "../store.ts";
-import { listAll, bodyOf, type WireObject, MissingResource, textOf, type ResourceObject } from "../wire.ts";
+import { listAll, bodyOf, type WireObject, MissingResource, textOf, type WireResource } from "../wire.ts";
 
 export interface ImportRequest {
   readonly context: Context;
@@ -112,7 +112,7 @@ export class Importer {
   /** The resources that exist here at this path, by name unless `keyOf` is given. */
   async listExisting(
     path: string,
-    keyOf: (thing: ResourceObject) => string | undefined = nameKey,
+    keyOf: (thing: WireResource) => string | undefined = nameKey,
   ): Promise<ExistingResources> {
     if (this.#organizationId === undefined) return noResources;
     const things = await listAll(this.api, path);
@@ -126,7 +126,7 @@ export class Importer {
   async listExistingOf(
     ourId: string,
     path: string,
-    keyOf?: (thing: ResourceObject) => string | undefined,
+    keyOf?: (thing: WireResource) => string | undefined,
   ): Promise<ExistingResources> {
     return isPlaceholder(ourId) ? noResources : this.listExisting(path, keyOf);
   }
@@ -181,7 +181,7 @@ export class Importer {
   }
 
   /** Lists resources of the source; undefined if it doesn't provide the list, which is then in the report. */
-  async listSource(kind: string, label: string, path: string): Promise<ResourceObject[] | undefined> {
+  async listSource(kind: string, label: string, path: string): Promise<WireResource[] | undefined> {
     try {
       return await listAll(this.source, path);
     } catch (error) {
@@ -192,7 +192,7 @@ export class Importer {
   }
 
   /** Lists resources that a source may not support; empty if it doesn't. */
-  async listSourceIfAny(path: string): Promise<ResourceObject[]> {
+  async listSourceIfAny(path: string): Promise<WireResource[]> {
     try {
       return await listAll(this.source, path);
     } catch (error) {
@@ -233,7 +233,7 @@ export interface ResourceBody {
   readonly required?: readonly string[];
 }
 
-const nameKey = (thing: ResourceObject) => {
+const nameKey = (thing: WireResource) => {
   const name = textOf(thing, "name");
   return name === undefined ? undefined : fold(name);
 };
@@ -257,7 +257,7 @@ function reasonOf(error: unknown): string | undefined {
 
 /** The attributes that can be set on creation; null values are left out. */
 export function writableAttributes(
-  { attributes }: ResourceObject,
+  { attributes }: WireResource,
   definition: ResourceDefinition,
   except: readonly string[] = [],
 ): Record<string, unknown> {

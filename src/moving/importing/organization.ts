@@ -4,13 +4,13 @@ import { quoted } from "../../kernel/text.ts";
 import { organizations } from "../../resources/identity/organizations/definition.ts";
 import { policyKinds } from "../../resources/register/data-retention-policies/definition.ts";
 import { reservedTagKeys } from "../../resources/register/reserved-tag-keys/definition.ts";
-import { bodyOf, MissingResource, textOf, type ResourceObject } from "../wire.ts";
+import { bodyOf, MissingResource, textOf, type WireResource } from "../wire.ts";
 import { type Importer, writableAttributes } from "./importer.ts";
 
 const kind = "organizations";
 
 /** Returns the organization of the source. Throws `not-found`. */
-export async function importOrganizationRecord(importer: Importer): Promise<ResourceObject> {
+export async function importOrganizationRecord(importer: Importer): Promise<WireResource> {
   const { from, to } = importer.request;
   const source = await findInSource(importer, from);
   const existing = await importer.api.find(importer.localPath(""));
@@ -28,7 +28,7 @@ export async function importOrganizationRecord(importer: Importer): Promise<Reso
   return source;
 }
 
-async function findInSource(importer: Importer, name: string): Promise<ResourceObject> {
+async function findInSource(importer: Importer, name: string): Promise<WireResource> {
   try {
     return await importer.source.get(importer.sourcePath(""));
   } catch (error) {
@@ -41,7 +41,7 @@ async function findInSource(importer: Importer, name: string): Promise<ResourceO
 }
 
 /** Returns its id. Never disables user tokens: nobody has another token here yet. */
-async function makeOrganization(importer: Importer, source: ResourceObject): Promise<string> {
+async function makeOrganization(importer: Importer, source: WireResource): Promise<string> {
   const { to } = importer.request;
   const sent = writableAttributes(source, organizations, ["name", "user-tokens-enabled", "default-execution-mode"]);
   const mode = textOf(source, "default-execution-mode");
@@ -67,7 +67,7 @@ async function makeOrganization(importer: Importer, source: ResourceObject): Pro
 }
 
 /** Imports the reserved tag keys and the data retention policy. */
-export async function importRules(importer: Importer, source: ResourceObject): Promise<void> {
+export async function importRules(importer: Importer, source: WireResource): Promise<void> {
   const kindOfKeys = "reserved-tag-keys";
   const keys = await importer.listSourceIfAny(importer.sourcePath("/reserved-tag-keys"));
   const existing =
@@ -92,7 +92,7 @@ export async function importRules(importer: Importer, source: ResourceObject): P
   await importRetention(importer, source.id, importer.sourcePath(""), importer.localPath(""), importer.request.to);
 }
 
-const keyOf = (thing: ResourceObject) => textOf(thing, "key");
+const keyOf = (thing: WireResource) => textOf(thing, "key");
 
 /** Imports a data retention policy; not every server has them. */
 export async function importRetention(
@@ -123,7 +123,7 @@ export async function importRetention(
 /** Sets the default execution mode `agent` with its pool, once the pools exist. */
 export async function importDefaults(
   importer: Importer,
-  source: ResourceObject,
+  source: WireResource,
   poolSourceId: string | undefined,
 ): Promise<void> {
   if (textOf(source, "default-execution-mode") !== "agent") return;

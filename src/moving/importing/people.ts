@@ -2,7 +2,7 @@
 import { fold } from "../../kernel/text.ts";
 import { teams as teamDefinition } from "../../resources/identity/teams/definition.ts";
 import { findUsers } from "../store.ts";
-import { linkage, relatedId, relatedIds, textOf, type ResourceObject } from "../wire.ts";
+import { linkage, relatedId, relatedIds, textOf, type WireResource } from "../wire.ts";
 import { type Importer, writableAttributes } from "./importer.ts";
 
 /** Maps users of the source to users here. */
@@ -39,7 +39,7 @@ interface SourceMember {
 
 export async function importMembers(importer: Importer): Promise<MemberDirectory> {
   const members: SourceMember[] = [];
-  const teamMembers: { readonly membership: ResourceObject; readonly localId: string }[] = [];
+  const teamMembers: { readonly membership: WireResource; readonly localId: string }[] = [];
   const existing = await importer.listExisting(importer.localPath("/organization-memberships"), emailKey);
   for await (const page of memberships(importer)) {
     for (const membership of page.resources) {
@@ -64,14 +64,14 @@ async function* memberships(importer: Importer) {
 }
 
 const kind = "organization-memberships";
-const emailKey = (thing: ResourceObject) => {
+const emailKey = (thing: WireResource) => {
   const email = textOf(thing, "email");
   return email === undefined ? undefined : fold(email);
 };
 
 async function importMember(
   importer: Importer,
-  membership: ResourceObject,
+  membership: WireResource,
   email: string | undefined,
   existing: Awaited<ReturnType<Importer["listExisting"]>>,
 ): Promise<string | undefined> {
@@ -95,7 +95,7 @@ async function importMember(
 /** One request per team, up to 500 members each. */
 async function importTeamMembers(
   importer: Importer,
-  teamMembers: readonly { membership: ResourceObject; localId: string }[],
+  teamMembers: readonly { membership: WireResource; localId: string }[],
 ): Promise<void> {
   const byTeam = new Map<string, { readonly pair: string; readonly localId: string }[]>();
   for (const { membership, localId } of teamMembers)

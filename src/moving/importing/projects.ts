@@ -3,12 +3,12 @@ import { projects as projectDefinition } from "../../resources/register/projects
 import { teamProjects } from "../../resources/sharing/team-access/team-projects/definition.ts";
 import { teamWorkspaces } from "../../resources/sharing/team-access/team-workspaces/definition.ts";
 import { forEachConcurrently } from "../concurrency.ts";
-import { bodyOf, objectOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
+import { bodyOf, objectOf, relatedId, textOf, type WireResource } from "../wire.ts";
 import { type Importer, isPlaceholder, writableAttributes } from "./importer.ts";
 
 const kind = "projects";
 
-export async function importProjects(importer: Importer, organization: ResourceObject): Promise<void> {
+export async function importProjects(importer: Importer, organization: WireResource): Promise<void> {
   const projects = (await importer.listSource(kind, "all", importer.sourcePath("/projects"))) ?? [];
   const existing = await importer.listExisting(importer.localPath("/projects"));
   const ourDefault = await defaultHere(importer);
@@ -35,7 +35,7 @@ export async function importProjects(importer: Importer, organization: ResourceO
   });
 }
 
-const isDefault = (project: ResourceObject) => textOf(project, "name") === "Default Project";
+const isDefault = (project: WireResource) => textOf(project, "name") === "Default Project";
 
 async function defaultHere(importer: Importer): Promise<string | undefined> {
   const organization = await importer.api.find(importer.localPath(""));
@@ -43,7 +43,7 @@ async function defaultHere(importer: Importer): Promise<string | undefined> {
 }
 
 /** The default project always exists here; it takes the settings of the source's default project, once. */
-async function importDefault(importer: Importer, project: ResourceObject, localId: string): Promise<string> {
+async function importDefault(importer: Importer, project: WireResource, localId: string): Promise<string> {
   const label = textOf(project, "name") ?? project.id;
   const isNew = await importer.runOnce("default-projects", project.id, label, async () => {
     await importer.create({ kind, label }, "PATCH", `/projects/${localId}`, await settingsOf(importer, project));
@@ -53,7 +53,7 @@ async function importDefault(importer: Importer, project: ResourceObject, localI
   return localId;
 }
 
-async function settingsOf(importer: Importer, project: ResourceObject) {
+async function settingsOf(importer: Importer, project: WireResource) {
   const defaults = ["default-execution-mode", "default-agent-pool-id", "setting-overwrites"];
   const attributes = writableAttributes(project, projectDefinition, defaults);
   if (objectOf(project, "setting-overwrites")["default-execution-mode"] === true) {
@@ -86,7 +86,7 @@ export async function bindingsOf(importer: Importer, path: string): Promise<Reco
 
 async function importProjectAccess(
   importer: Importer,
-  project: ResourceObject,
+  project: WireResource,
   label: string,
   localId: string,
 ): Promise<void> {
@@ -97,7 +97,7 @@ async function importProjectAccess(
   for (const record of found) await importRecord(importer, "team-projects", record, { label, localId, existing });
 }
 
-export interface AccessTarget {
+export interface ImportedGrantTarget {
   readonly label: string;
   readonly localId: string;
   readonly existing: Awaited<ReturnType<Importer["listExisting"]>>;
@@ -112,8 +112,8 @@ const records = {
 export async function importRecord(
   importer: Importer,
   kindOfRecord: keyof typeof records,
-  record: ResourceObject,
-  { label, localId, existing }: AccessTarget,
+  record: WireResource,
+  { label, localId, existing }: ImportedGrantTarget,
 ): Promise<void> {
   const { target, type, definition } = records[kindOfRecord];
   const theirTeam = relatedId(record, "team");

@@ -12,7 +12,7 @@ import {
   objectOf,
   relatedId,
   textOf,
-  type ResourceObject,
+  type WireResource,
 } from "../wire.ts";
 import type { Importer } from "./importer.ts";
 import { type WorkspaceHistory, timestampOf } from "./states.ts";
@@ -21,8 +21,8 @@ const kind = "runs";
 const runsPerBatch = 50;
 
 interface SourceRun {
-  readonly run: ResourceObject;
-  readonly included: readonly ResourceObject[];
+  readonly run: WireResource;
+  readonly included: readonly WireResource[];
 }
 
 export async function importRunHistory(importer: Importer, history: WorkspaceHistory): Promise<void> {
@@ -91,7 +91,7 @@ async function listSourceRuns(importer: Importer, { workspace, label }: Workspac
   return [];
 }
 
-function includedFor(run: ResourceObject, included: readonly ResourceObject[]): ResourceObject[] {
+function includedFor(run: WireResource, included: readonly WireResource[]): WireResource[] {
   const ids = new Set(["plan", "apply", "created-by"].map((name) => relatedId(run, name)));
   return included.filter(({ id }) => ids.has(id));
 }
@@ -102,7 +102,7 @@ const equivalentStatuses: Readonly<Record<string, string>> = {
   policy_soft_failed: "errored",
 };
 
-const statusOf = (run: ResourceObject): string => {
+const statusOf = (run: WireResource): string => {
   const status = textOf(run, "status") ?? "";
   return equivalentStatuses[status] ?? status;
 };
@@ -144,7 +144,7 @@ function historicOf({ run, included }: SourceRun, { people }: WorkspaceHistory):
   };
 }
 
-const stampsOf = (thing: ResourceObject): Record<string, string> =>
+const stampsOf = (thing: WireResource): Record<string, string> =>
   Object.fromEntries(
     Object.entries(objectOf(thing, "status-timestamps")).filter(
       (entry): entry is [string, string] => typeof entry[1] === "string",
@@ -163,7 +163,7 @@ function phasesAfter(status: HistoricRun["status"], wasPlanned: boolean): { plan
 
 const phaseEnds: readonly string[] = ["finished", "errored", "canceled", "unreachable"];
 
-function phaseOf(shown: ResourceObject | undefined, otherwise: PhaseEnd): HistoricPhase {
+function phaseOf(shown: WireResource | undefined, otherwise: PhaseEnd): HistoricPhase {
   const phase = shown ?? { attributes: {}, id: "", type: "", relationships: {} };
   const status = textOf(phase, "status") ?? "";
   return {

@@ -6,7 +6,7 @@ import {
   receiveImportedState,
 } from "../../resources/state/state-versions/arrival/import.ts";
 import { readStatuses } from "../store.ts";
-import { MissingResource, numberOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
+import { MissingResource, numberOf, relatedId, textOf, type WireResource } from "../wire.ts";
 import type { Importer } from "./importer.ts";
 import type { MemberDirectory } from "./people.ts";
 
@@ -14,7 +14,7 @@ const kind = "state-versions";
 const attemptsMax = 3;
 
 export interface WorkspaceHistory {
-  readonly workspace: ResourceObject;
+  readonly workspace: WireResource;
   readonly localId: string;
   readonly label: string;
   readonly people: MemberDirectory;
@@ -53,7 +53,7 @@ export async function importStates(importer: Importer, history: WorkspaceHistory
   }
 }
 
-function countOnly(importer: Importer, label: string, versions: readonly ResourceObject[]): void {
+function countOnly(importer: Importer, label: string, versions: readonly WireResource[]): void {
   for (const version of versions) {
     if (importer.localIdOf(kind, version.id) !== undefined) importer.report.count(kind, "here");
     else if (obstacleOf(version) === undefined) importer.report.count(kind, "brought");
@@ -62,10 +62,7 @@ function countOnly(importer: Importer, label: string, versions: readonly Resourc
 }
 
 /** Oldest first. Some servers have only one of the two lists. */
-async function listSourceVersions(
-  importer: Importer,
-  { workspace, label }: WorkspaceHistory,
-): Promise<ResourceObject[]> {
+async function listSourceVersions(importer: Importer, { workspace, label }: WorkspaceHistory): Promise<WireResource[]> {
   const query = new URLSearchParams({
     "filter[organization][name]": importer.request.from,
     "filter[workspace][name]": label,
@@ -73,7 +70,7 @@ async function listSourceVersions(
   const paths = [`/state-versions?${query.toString()}`, `/workspaces/${workspace.id}/state-versions`];
   for (const [index, path] of paths.entries()) {
     try {
-      const versions: ResourceObject[] = [];
+      const versions: WireResource[] = [];
       for await (const page of importer.source.pages(path)) versions.push(...page.resources);
       return versions.toReversed();
     } catch (error) {
@@ -85,7 +82,7 @@ async function listSourceVersions(
 }
 
 /** Why a version can't be imported; undefined if it can. */
-function obstacleOf(version: ResourceObject): string | undefined {
+function obstacleOf(version: WireResource): string | undefined {
   const status = textOf(version, "status");
   if (status === undefined || status === "finalized") return undefined;
   if (status === "pending") return "its content has not been uploaded to the source yet; import again later";
@@ -102,7 +99,7 @@ interface StateImportPosition {
 async function importState(
   importer: Importer,
   history: WorkspaceHistory,
-  version: ResourceObject,
+  version: WireResource,
   { after, announced }: StateImportPosition,
 ): Promise<string | undefined> {
   const { context } = importer.request;
@@ -139,8 +136,8 @@ async function importState(
 const isAboutContent = ({ code }: AppError): boolean => ["bad-request", "invalid", "too-large"].includes(code);
 
 /** Uses the download URL of the document; fetches a new one if it has expired. Throws Missing. */
-async function contentOf(importer: Importer, version: ResourceObject): Promise<AsyncIterable<Uint8Array>> {
-  const addressOf = (thing: ResourceObject) =>
+async function contentOf(importer: Importer, version: WireResource): Promise<AsyncIterable<Uint8Array>> {
+  const addressOf = (thing: WireResource) =>
     textOf(thing, "hosted-state-download-url") ?? `${importer.source.base}/state-versions/${thing.id}/download`;
   try {
     return await importer.source.content(addressOf(version));
@@ -153,7 +150,7 @@ async function contentOf(importer: Importer, version: ResourceObject): Promise<A
 async function announce(
   importer: Importer,
   { localId, people }: WorkspaceHistory,
-  version: ResourceObject,
+  version: WireResource,
   after: string | undefined,
 ): Promise<string> {
   const creatorId = relatedId(version, "created-by");

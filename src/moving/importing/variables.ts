@@ -3,7 +3,7 @@ import { vars as varDefinition } from "../../resources/variables/vars/definition
 import { varsets as varsetDefinition } from "../../resources/variables/varsets/definition.ts";
 import { forEachConcurrently } from "../concurrency.ts";
 import { variableReason } from "../report.ts";
-import { flagOf, linkage, relatedId, relatedIds, relatedType, textOf, type ResourceObject } from "../wire.ts";
+import { flagOf, linkage, relatedId, relatedIds, relatedType, textOf, type WireResource } from "../wire.ts";
 import { type Importer, isPlaceholder, writableAttributes } from "./importer.ts";
 
 /** `sourcePath` and `localPath` are those of the owner: `/workspaces/ws-…`, or `/varsets/varset-…/relationships`. */
@@ -34,7 +34,7 @@ export async function importVariables(
   }
 }
 
-const keyOf = (variable: ResourceObject) =>
+const keyOf = (variable: WireResource) =>
   `${textOf(variable, "category") ?? ""} ${textOf(variable, "key") ?? variable.id}`;
 
 /** Needs projects and workspaces to exist. */
@@ -72,14 +72,14 @@ export async function importVarsets(importer: Importer): Promise<void> {
   });
 }
 
-function parentOf(importer: Importer, set: ResourceObject): Record<string, object> | "missing" {
+function parentOf(importer: Importer, set: WireResource): Record<string, object> | "missing" {
   if (relatedType(set, "parent") !== "projects") return {};
   const id = importer.localIdOf("projects", relatedId(set, "parent"));
   return id === undefined ? "missing" : { parent: { data: { type: "projects", id } } };
 }
 
 /** Each link is imported only once: a link that was removed here is not restored. */
-async function importLinks(importer: Importer, set: ResourceObject, localId: string, label: string): Promise<void> {
+async function importLinks(importer: Importer, set: WireResource, localId: string, label: string): Promise<void> {
   for (const type of ["projects", "workspaces"] as const) {
     const kind = `varset-${type}`;
     const pending = relatedIds(set, type).flatMap((id) => {

@@ -1,7 +1,7 @@
 /** Imports workspaces with their settings, variables, access, history and states, several in parallel. */
 import { workspaces as workspaceDefinition } from "../../resources/register/workspaces/definition.ts";
 import { forEachConcurrently } from "../concurrency.ts";
-import { bodyOf, flagOf, isObject, objectOf, relatedId, textOf, type ResourceObject } from "../wire.ts";
+import { bodyOf, flagOf, isObject, objectOf, relatedId, textOf, type WireResource } from "../wire.ts";
 import type { VcsTokenMap } from "./connections.ts";
 import { type Importer, type ResourceBody, writableAttributes, type ExistingResources } from "./importer.ts";
 import { importRetention } from "./organization.ts";
@@ -47,15 +47,15 @@ export async function importWorkspaces(
   return imported;
 }
 
-async function* listSourceWorkspaces(importer: Importer): AsyncGenerator<ResourceObject> {
+async function* listSourceWorkspaces(importer: Importer): AsyncGenerator<WireResource> {
   for await (const page of importer.source.pages(importer.sourcePath("/workspaces"))) yield* page.resources;
 }
 
-const nameOf = (workspace: ResourceObject) => textOf(workspace, "name") ?? workspace.id;
+const nameOf = (workspace: WireResource) => textOf(workspace, "name") ?? workspace.id;
 
 async function importWorkspace(
   importer: Importer,
-  workspace: ResourceObject,
+  workspace: WireResource,
   existing: ExistingResources,
   { people, vcsTokens }: WorkspaceImportContext,
 ): Promise<string | undefined> {
@@ -106,7 +106,7 @@ const separateAttributes = [
 
 async function settingsOf(
   importer: Importer,
-  workspace: ResourceObject,
+  workspace: WireResource,
   project: string | undefined,
 ): Promise<ResourceBody> {
   const tags = workspace.attributes["tag-names"];
@@ -127,7 +127,7 @@ async function settingsOf(
 }
 
 /** Empty if the workspace uses the default mode. Without its agent pool it becomes `local`, so that no other agents execute its runs. */
-function executionOf(importer: Importer, workspace: ResourceObject): Record<string, unknown> {
+function executionOf(importer: Importer, workspace: WireResource): Record<string, unknown> {
   const mode = textOf(workspace, "execution-mode");
   if (objectOf(workspace, "setting-overwrites")["execution-mode"] === false || mode === undefined) return {};
   if (mode !== "agent") return { "execution-mode": mode };
@@ -142,7 +142,7 @@ function executionOf(importer: Importer, workspace: ResourceObject): Record<stri
 }
 
 /** A duration or a time in the future; empty if inherited from the project. */
-function autoDestroyOf(workspace: ResourceObject): Record<string, unknown> {
+function autoDestroyOf(workspace: WireResource): Record<string, unknown> {
   if (workspace.attributes["inherits-project-auto-destroy"] !== false) return {};
   const duration = textOf(workspace, "auto-destroy-activity-duration");
   if (duration !== undefined) return { "auto-destroy-activity-duration": duration };
@@ -153,7 +153,7 @@ function autoDestroyOf(workspace: ResourceObject): Record<string, unknown> {
 /** Sets the SSH key and the repository, each only once. */
 async function connect(
   importer: Importer,
-  workspace: ResourceObject,
+  workspace: WireResource,
   localId: string,
   vcsTokens: VcsTokenMap,
 ): Promise<void> {
@@ -185,7 +185,7 @@ async function connect(
   });
 }
 
-async function importAccess(importer: Importer, workspace: ResourceObject, localId: string): Promise<void> {
+async function importAccess(importer: Importer, workspace: WireResource, localId: string): Promise<void> {
   const path = "/team-workspaces?filter[workspace][id]=";
   const label = nameOf(workspace);
   const found = (await importer.listSource("team-workspaces", label, path + workspace.id)) ?? [];
@@ -195,7 +195,7 @@ async function importAccess(importer: Importer, workspace: ResourceObject, local
 }
 
 /** Reports what is not imported: the lock and notification configurations. */
-async function reportUnsupported(importer: Importer, workspace: ResourceObject): Promise<void> {
+async function reportUnsupported(importer: Importer, workspace: WireResource): Promise<void> {
   const label = nameOf(workspace);
   if (flagOf(workspace, "locked"))
     importer.report.notes.push(`The workspace ${label} is locked at the source, but not here.`);

@@ -37,7 +37,6 @@ export async function insertOwnersTeam(
 
 type NewTeamMember = Pick<OrganizationMembershipTable, "id" | "organizationId" | "userId" | "createdAt">;
 
-/** `usersCount` of the owners team already includes the first owner. */
 export async function addFirstOwnerToTeam(
   tx: Tx,
   by: Capability<"new-organization">,
@@ -130,7 +129,6 @@ async function incrementUsersCounts(tx: Tx, teamIds: readonly string[]): Promise
     .execute();
 }
 
-/** Call before an organization membership is deleted. */
 export async function decrementCountsForMembership(
   tx: Tx,
   { id: membershipId }: Granted<{ readonly id: string }, "can-destroy">,
@@ -161,10 +159,7 @@ export async function removeEndedMembershipsOf(
   await deleteTeamMembers(tx, context, sql<SqlBool>`${concerned} and ${hasExpired("teamMembers")}`);
 }
 
-/**
- * Removes the memberships that ended first, for one organization and at most `limit` of its teams at a time. Returns the affected
- * organization memberships.
- */
+/** Removes the memberships that ended first, in one organization and at most `limit` teams. Returns the affected organization memberships. */
 export async function removeEndedTeamMembers(
   tx: Tx,
   context: TeamChangeContext,
@@ -221,7 +216,6 @@ async function deleteTeamMembers(
   return deleted;
 }
 
-/** A user who has signed in through an SSO provider, with their groups. */
 export type SsoGroupMember = Granted<UserGroups & ProviderGroups & { readonly username: string }, "can-sign-in">;
 
 /** Locks the teams; the caller must have locked their organizations. */

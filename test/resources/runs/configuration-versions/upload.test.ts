@@ -98,10 +98,10 @@ describe("uploadConfiguration: 200", () => {
 describe("uploadConfiguration: a rejected archive", () => {
   it.each<[string, Buffer, string, RegExp]>([
     ["text", Buffer.from("resource {}"), "not_gzip", /This is not a gzip archive/],
-    ["nothing", Buffer.alloc(0), "truncated", /ends too early/],
-    ["half of it", whole.subarray(0, whole.length / 2), "truncated", /ends too early/],
+    ["nothing", Buffer.alloc(0), "truncated", /is incomplete/],
+    ["half of it", whole.subarray(0, whole.length / 2), "truncated", /is incomplete/],
     ["damaged", gzipSync("no tar ".repeat(200)), "corrupt", /is damaged/],
-    ["something after it", Buffer.concat([whole, Buffer.alloc(3)]), "trailing_data", /Something follows/],
+    ["something after it", Buffer.concat([whole, Buffer.alloc(3)]), "trailing_data", /followed by other data/],
     ["an absolute name", archive([{ ...mainTf, name: "/etc/x" }]), "name_absolute", /'\/etc\/x' is absolute/],
     ["'..'", archive([{ ...mainTf, name: "../x" }]), "name_outside", /'\.\.\/x' leads out/],
     ["a link to outside", archive([{ name: "a", type: "2", target: "/etc/passwd" }]), "link_outside", /'a' leads out/],

@@ -228,7 +228,10 @@ describe("a change that the caller can't make", () => {
   it("that nobody can make at present changes nothing", async () => {
     const leave = leaving(org.ownersTeamId, "admin", org.owner.username);
     const told = await preview(org.owner, leave, give("read"));
-    expect(told.changes[0]).toMatchObject({ allowed: false, refusal: expect.stringContaining("without a permanent owner") });
+    expect(told.changes[0]).toMatchObject({
+      allowed: false,
+      refusal: expect.stringContaining("without a permanent owner"),
+    });
     expect([told.changes[1].allowed, told.allowed, told.losses]).toEqual([true, false, []]);
     expect(subjects(told.gains)).toEqual(["builders", grace.username]);
   });
