@@ -49,10 +49,10 @@ const gateOnly = [
   "test/resources/runs/run-streams/{stream,access}.test.ts",
   "test/resources/{shared/audit-events/export,identity/sessions/guessing}.test.ts",
   "test/moving/import.test.ts",
-  "test/contract/{storm,random-bodies,growth}.test.ts",
+  "test/contract/{stress,random-bodies,growth}.test.ts",
   // Random input, an oracle, or thousands of rows; other files test the same by example.
-  "test/resources/sharing/{access-previews/together,access-explanations/properties}.test.ts",
-  "test/resources/register/workspaces/{search-oracle,large-organization,large-filters,lock-machine}.test.ts",
+  "test/resources/sharing/{access-previews/together,access-explanations/properties,access-explanations/matrix}.test.ts",
+  "test/resources/register/workspaces/{access,search-oracle,large-organization,large-filters,lock-machine}.test.ts",
   "test/resources/register/workspace-moves/together.test.ts",
   "test/resources/runs/{agent-jobs/crowd,plan-outputs/masking}.test.ts",
   "test/resources/{state/state-versions,runs/configuration-versions}/large.test.ts",

@@ -13,6 +13,7 @@ import { deep, seed } from "../support/depth.ts";
 import { newFolder } from "../support/folder.ts";
 import { expectLinear } from "../support/growth.ts";
 import { agentToken, TestServer } from "./support/server.ts";
+import { itInGate } from "../support/once.ts";
 
 const options = { seed, numRuns: deep(300, 10_000) };
 
@@ -157,7 +158,7 @@ describe("what masking costs", () => {
     return length + masker.end().length;
   };
 
-  it.each([
+  itInGate.each([
     ["a secret of one letter, and a text of the same", (size: number) => ["a".repeat(size)], () => "a"],
     ["a secret that the text never ends", (size: number) => [`${"a".repeat(size)}b`], () => "a"],
     ["a secret that consists of another", (size: number) => ["abcd", `${"abcd-".repeat(size / 5)}!`], () => "abcd-"],
@@ -179,7 +180,7 @@ describe("what masking costs", () => {
       );
   });
 
-  it("takes 100,000 secrets at once", () => {
+  itInGate("takes 100,000 secrets at once", () => {
     const secrets = Array.from({ length: 100_000 }, (_, index) => `secret-${index}`);
     expect(masked(secrets, "a secret-4711 b secret-x c")).toBe("a *** b secret-x c");
   });

@@ -7,6 +7,7 @@ import { ArchiveCheck, readmeBytesMax } from "../../src/archive/check.ts";
 import { ArchiveFault, limits } from "../../src/archive/faults.ts";
 import { archive, type Entry, header, inPieces, pax, part, tar, tarEnd, withChecksum } from "../support/archives.ts";
 import { deep, seed } from "../support/depth.ts";
+import { itInGate } from "../support/once.ts";
 
 async function check(bytes: Uint8Array, { directory = "", pieces = 1000 } = {}) {
   const checking = new ArchiveCheck(directory);
@@ -275,7 +276,7 @@ describe("limits", () => {
     });
   });
 
-  it("of what comes out: a bomb is noticed while it is inflated, in bounded memory", async () => {
+  itInGate("of what comes out: a bomb is noticed while it is inflated, in bounded memory", async () => {
     // 600 MiB in less than 1 MiB: the member of gzip repeated, each of them 4 MiB of one file.
     const zeros = gzipSync(Buffer.alloc(4 * 1024 * 1024), { level: 9 });
     const first = gzipSync(header({ ...main, size: 600 * 1024 * 1024 }));
@@ -297,14 +298,14 @@ describe("limits", () => {
     expect(told.peakBytes).toBeLessThan(300 * 1024 * 1024);
   });
 
-  it("of entries, with the directories that names mention", async () => {
+  itInGate("of entries, with the directories that names mention", async () => {
     const some = (count: number) =>
       Array.from({ length: count }, (_, place) => header({ name: `d${place}/f`, content: "" }));
     expect((await refusal(archive(some(limits.entries / 2)), 65536)).word).toBe("none");
     expect((await refusal(archive(some(limits.entries / 2 + 1)), 65536)).word).toBe("too_many_entries");
   });
 
-  it("of names together", async () => {
+  itInGate("of names together", async () => {
     const long = (place: number) => pax({ path: `${"a".repeat(250)}/`.repeat(16) + String(place) });
     const parts = Array.from({ length: 4500 }, (_, place) => [long(place), header({ name: "a" })]).flat();
     expect((await refusal(archive(parts), 65536)).word).toBe("names_too_long");

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { HclFault, readHcl, textsInHcl } from "../../src/kernel/hcl.ts";
 import { deep, seed } from "../support/depth.ts";
 import { expectLinear } from "../support/growth.ts";
+import { itInGate } from "../support/once.ts";
 
 const valueOf = (text: string): unknown => JSON.parse(readHcl(text).json);
 const faultOf = (text: string): string => {
@@ -253,7 +254,7 @@ describe("time", () => {
     spaces: (length) => " ".repeat(length),
     "brackets that close nothing": (length) => `1${"]".repeat(length)}`,
   };
-  it.each(Object.entries(shapes))("grows with the length alone: %s", async (name, shape) => {
+  itInGate.each(Object.entries(shapes))("grows with the length alone: %s", async (name, shape) => {
     await expectLinear(name, (length) => faultOf(shape(length)), sizeMax);
   });
 });

@@ -5,6 +5,7 @@ import { useApi } from "../../../support/api.ts";
 import { details, type Org } from "../../../support/builders.ts";
 import { endPlan, finishedPlan, storeOutput, type StoredRun, storeRun } from "../../../support/phases.ts";
 import { bring, makeRun, makeRunnable } from "../../../support/runs.ts";
+import { itInGate } from "../../../support/once.ts";
 
 const api = useApi();
 let org: Org;
@@ -147,7 +148,7 @@ describe("showRedactedPlanJson", () => {
     expect(body.provider_schemas).toEqual({ [provider]: { action_schemas } });
   });
 
-  it("409: a plan that is too large to be rendered", async () => {
+  itInGate("409: a plan that is too large to be rendered", async () => {
     const run = await finishedPlan(api, workspace, org.id, { plan: `{"a":"${"x".repeat(33 * 1024 * 1024)}"}` });
     const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
     expect(answer.status).toBe(409);
@@ -198,7 +199,7 @@ describe("showRedactedPlanJson", () => {
     expect(JSON.stringify(later.body)).not.toContain("hunter2");
   });
 
-  it("409: JSON with too many values", async () => {
+  itInGate("409: JSON with too many values", async () => {
     const hostile = `{"resource_changes":[${"[1.0],".repeat(4 * 1024 * 1024)}0]}`;
     const run = await finishedPlan(api, workspace, org.id, { plan: hostile });
     const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
@@ -206,7 +207,7 @@ describe("showRedactedPlanJson", () => {
     expect(details(answer)[0]).toMatch(/^This plan can't be rendered: it has more than \d+ values\./);
   });
 
-  it("answers many concurrent requests", async () => {
+  itInGate("answers many concurrent requests", async () => {
     const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => byLevel.read.get(`/plans/${run.plan.id}/json-output-redacted`)),

@@ -208,11 +208,8 @@ describe("a transition", () => {
 
   it("is refused for every pair without a row", () => {
     const named = new Set(cases.map(([status, event]) => `${status} ${event}`));
-    for (const status of runStatuses)
-      for (const event of lifecycleEventNames) {
-        const taken = everyRun(status).filter((run) => transitionOf(run, event) !== undefined);
-        expect(taken.length > 0, `${status} ${event}`).toBe(named.has(`${status} ${event}`));
-      }
+    const taken = everything.flatMap(({ run, event, step }) => (step === undefined ? [] : [`${run.status} ${event}`]));
+    expect(new Set(taken)).toEqual(named);
   });
 
   it.each([

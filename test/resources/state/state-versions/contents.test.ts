@@ -10,6 +10,7 @@ import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
 import { base64, managed, stateOf, stateOfSize, upkeepOf, writeState } from "../../../support/states.ts";
 import { chunksOf, contentsOf, useStage, versionRow } from "./support.ts";
+import { itInGate } from "../../../support/once.ts";
 
 const api = useApi();
 const stage = useStage(api);
@@ -206,7 +207,7 @@ describe("on read, what is damaged never arrives as a whole", () => {
 });
 
 describe("bounds", () => {
-  it("not more than 256 MiB are taken", async () => {
+  itInGate("not more than 256 MiB are taken", async () => {
     const piece = Buffer.alloc(64 * 1024 * 1024);
     async function* pieces(count: number): AsyncGenerator<Uint8Array> {
       for (let index = 0; index < count; index += 1) yield piece;
@@ -255,7 +256,7 @@ async function readInOrder(
 }
 
 describe("a huge state", () => {
-  it("lets smaller ones pass that came after it, also while it is read", async () => {
+  itInGate("lets smaller ones pass that came after it, also while it is read", async () => {
     const other = await makeWorkspace(api, stage.org.name);
     const third = await makeWorkspace(api, stage.org.name);
     const first = await stage.write(huge(1));
@@ -272,13 +273,13 @@ describe("a huge state", () => {
     expect(data(await stage.owner.get(`/workspaces/${third.id}`)).attributes["resource-count"]).toBe(4);
   });
 
-  it("does not let those of its own workspace pass: they are compared with it", async () => {
+  itInGate("does not let those of its own workspace pass: they are compared with it", async () => {
     const first = await stage.write(huge(1));
     const next = await stage.write(small(2));
     expect(await readInOrder(() => [first.id, next.id])).toEqual([first.id, next.id]);
   });
 
-  it("waits for none that fails more than once", async () => {
+  itInGate("waits for none that fails more than once", async () => {
     const other = await makeWorkspace(api, stage.org.name);
     const first = await stage.write(huge(1));
     const lost = await writeState(stage.owner, other.id, small(1));
