@@ -296,11 +296,11 @@ describe("cgroups", () => {
   it("say why there are none", () => {
     expect(openCgroups(limits, fakeCgroup("cpu"))).toMatchObject({
       slot: undefined,
-      sentence: expect.stringContaining("lacks the memory and pids controllers"),
+      description: expect.stringContaining("lacks the memory and pids controllers"),
     });
     expect(openCgroups({ memoryBytes: 0, processes: 0 })).toMatchObject({
       slot: undefined,
-      sentence: expect.stringContaining("as configured"),
+      description: expect.stringContaining("as configured"),
     });
   });
 });

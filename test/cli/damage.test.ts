@@ -48,7 +48,7 @@ describe("a full disk", () => {
       else refused = answer;
     }
     expect(refused?.status).toBe(503);
-    expect(details(refused!)[0]).toMatch(/^The disk of the database (is full|has failed)\. Nothing was changed;/);
+    expect(details(refused!)[0]).toMatch(/^The disk of the database (is full|has failed)\. Nothing was changed\./);
     expect(Number(refused!.headers.get("retry-after"))).toBeGreaterThan(0);
     const keys = async (url: string) =>
       data(await callerOn(url, token).get(`/workspaces/${workspace.id}/vars`)).map(

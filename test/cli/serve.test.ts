@@ -148,7 +148,7 @@ describe("ends with one line, and no stack, for", () => {
   });
 
   test("an address of another machine", () =>
-    refused({ CADASTRE_LISTEN: "192.0.2.1:8080" }, /^The address 192\.0\.2\.1:8080 can't be used here/));
+    refused({ CADASTRE_LISTEN: "192.0.2.1:8080" }, /^The address 192\.0\.2\.1:8080 can't be used on this machine/));
 
   test("an unusable setting", () => refused({ CADASTRE_GRACE_SECONDS: "long" }, /^CADASTRE_GRACE_SECONDS must be/));
 
