@@ -26,7 +26,7 @@ export interface ConfigurationVersionView extends ConfigurationVersionTable, Wor
   readonly currentConfigurationVersionId: string | null;
   /** Only in the response to the creation. */
   readonly uploadUrl: string | null;
-  /** The latest run with it; null without one, undefined if it was not loaded. */
+  /** Null without a run; undefined if not loaded. */
   readonly runId?: string | null;
 }
 

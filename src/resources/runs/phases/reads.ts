@@ -18,7 +18,6 @@ export const phasesOfRuns =
     return findPhasesOf(tx, context, kind, runIds);
   };
 
-/** Raises `not-found`. */
 export async function loadPhase(
   tx: Tx,
   context: PhaseCaller,
@@ -30,10 +29,7 @@ export async function loadPhase(
   return grantOnWorkspace(kind, phase, "can-read-run");
 }
 
-/**
- * Checks the current access of the token that a log URL names. Two statements. Raises `forbidden` for an invalid token, and whatever that token's
- * request for the plan or apply would raise.
- */
+/** Checks the current access of the token that the URL names. Raises `forbidden` for an invalid token. */
 export async function loadLog(
   tx: Tx,
   { phaseId, tokenId }: LogUrlGrant,

@@ -88,5 +88,5 @@ export function columnsForPhaseStatus(
   };
 }
 
-/** No agent has it; also for a phase that is queued again because its agent was lost. */
+/** Also for a phase that is queued again because its agent was lost. */
 const unclaimed = { agentId: null, agentName: null, claimedMs: null, heardMs: null, signal: null, tokenHash: null };

@@ -1,7 +1,4 @@
-/**
- * Masks the values of a run's sensitive variables in its plan, as in its log. Equal values get equal replacements in the whole plan, and different
- * values different ones; strings stay strings and numbers numbers. Pure.
- */
+/** Masks sensitive variables in a plan. Replacements keep the JSON type, and are equal if and only if the values are. Pure. */
 import { comparedMax, LiteralMatcher } from "../../../kernel/literal-matcher.ts";
 import { secretSpellings, maskedValues } from "../../../kernel/secret-spellings.ts";
 import type { ExactJson } from "./exact-json.ts";

@@ -61,7 +61,6 @@ async function forAdmins(
   return content && answerWith(context, content);
 }
 
-/** Undefined until the plan has finished. Raises `not-found` for a finished plan without output. */
 async function outputOf(context: Context, plan: PhaseView, kind: string): Promise<StoredContent | undefined> {
   if (!isFinalPhase(plan.status)) return undefined;
   const content = await findContent(context.database.reader, ofRun(plan), kind);

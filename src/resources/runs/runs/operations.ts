@@ -129,7 +129,6 @@ async function withRun<Permission extends RunPermission>(
   });
 }
 
-/** Raises `forbidden` if no other run blocks this one, and `conflict` if the blocking run can't be discarded. */
 async function requireDiscardableHolder(tx: Tx, run: RunView) {
   if (run.status !== "pending" || run.lockedByType !== "runs" || run.lockedById === null)
     throw forbidden(
@@ -146,7 +145,7 @@ async function requireDiscardableHolder(tx: Tx, run: RunView) {
   return holder;
 }
 
-/** Ends a run without the waiting time that others have. Raises `not-found` in the hosted edition. */
+/** Without the waiting time that others have. */
 async function forceCancelAsAdmin(context: Context, runId: string, body: RunActionBody): Promise<void> {
   const admin = requireSiteAdmin(context.actor);
   if (context.options.edition === "hosted") throw notFound("path");
@@ -184,7 +183,6 @@ interface RunListFilterParams {
   readonly searchBasic: string | undefined;
 }
 
-/** A blank filter is ignored. */
 function filtersOf(query: RunListFilterParams): RunFilters {
   const list = (values: readonly string[] | undefined) => (values?.length ? values : undefined);
   return {
