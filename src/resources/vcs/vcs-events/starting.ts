@@ -66,7 +66,7 @@ function refToFetch(repositoryEvent: VcsRepositoryEvent | undefined, { vcsBranch
   return { sha: repositoryEvent.sha, ref: refOf(repositoryEvent) };
 }
 
-/** Returns the id of the configuration version to upload to; undefined if the event has ended in the meantime. */
+/** Undefined if the event has ended in the meantime. */
 async function createConfiguration(
   tx: Tx,
   { context, capability }: JobContext,
@@ -137,7 +137,7 @@ async function startRun(
   }
 }
 
-/** Ends earlier events that wait for a retry: a run of an older commit must not follow that of a newer one. */
+/** A run of an older commit must not follow that of a newer one. */
 async function supersedeEarlier(tx: Tx, by: Capability<"job">, event: UndecidedEvent): Promise<void> {
   for (const earlier of await findEarlier(tx, event))
     await endAndCount(tx, by, earlier, { outcome: "ignored", why: `${labelOfEvent(event)} superseded it` });
@@ -168,7 +168,6 @@ async function runInputOf(tx: Tx, context: Context, event: { readonly configurat
   } as const;
 }
 
-/** Cancels the plans of earlier commits of a pull request, if the organization has enabled that. Returns their number. */
 async function cancelOutdated(
   tx: Tx,
   context: Context,
