@@ -46,7 +46,6 @@ export const organizationCapacityResource = implement(organizationCapacities, {
   },
 });
 
-/** Undefined if the caller is not a member of the organization. */
 async function capacityOf(
   tx: Tx,
   { actor }: Pick<Context, "actor">,

@@ -39,7 +39,6 @@ export async function claimJob(
     const sees = ({ waiting }: { waiting: readonly { pool: string; engine: string; engineVersion: string }[] }) =>
       waiting.some((kind) => kind.pool === poolOf(by) && known.has(engineKey(kind.engine, kind.engineVersion)));
     await queueWatcherOf(database).wait({ jobId: undefined, matches: sees }, leftMs, isGone);
-    // Do not claim a job for a disconnected client.
     if (isGone()) return undefined;
   }
 }

@@ -34,7 +34,6 @@ export async function resolveLostJobs({ context, capability, signal, step }: Job
         if (how !== undefined) resolved += 1;
         if (how === "ended") publishEndedPhase(endedPhaseMetric(phase, "lost", phase.nowMs));
       } catch (error) {
-        // One failure must not block the other jobs.
         failure ??= error;
         if (signal.aborted) break;
       }

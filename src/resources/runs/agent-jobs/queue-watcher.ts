@@ -12,7 +12,6 @@ interface QueueSnapshot {
 }
 
 interface LongPollWaiter {
-  /** Undefined if it waits for a job instead of a signal. */
   readonly jobId: string | undefined;
   readonly matches: (snapshot: QueueSnapshot) => boolean;
   readonly wake: () => void;

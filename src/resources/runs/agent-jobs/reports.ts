@@ -39,7 +39,6 @@ function staleReport(attempt: number, phase?: Pick<RunPhaseTable, "attempt" | "s
   );
 }
 
-/** Raises `not-found` for a job that the pool has not claimed, and `conflict` for an attempt that is not current. */
 async function loadCurrentAttempt(
   tx: Tx,
   by: AgentServiceGrant,
@@ -146,7 +145,6 @@ const contentLimit = { bytes: 256 * mebibyte, thing: "An output of a job" } as c
 
 const ownerOf = ({ runId }: Pick<ClaimedPhaseRow, "runId">) => ({ column: "runId", id: runId }) as const;
 
-/** Raises `not-found` for a kind that this phase can't upload. */
 export async function putJobContent(
   context: Context,
   by: AgentServiceGrant,
@@ -204,7 +202,6 @@ const isRepeated = ({ status, attempt, signal }: ClaimedPhaseRow, report: JobRep
 
 const stoppedByAgent = "The agent stopped the job, although nobody had canceled the run. Start another run.";
 
-/** One transaction, so that all results of the job become visible together. */
 export async function finishJob(
   context: Context,
   by: AgentServiceGrant,

@@ -75,7 +75,6 @@ export async function deleteAgentRow(
   await tx.db.deleteFrom("agents").where("id", "=", id).execute();
 }
 
-/** Undefined for an unknown agent, which has to register again. */
 export async function touchAgent(
   tx: Tx,
   by: Granted<AgentActor, "can-serve">,

@@ -27,7 +27,6 @@ export async function startDueDestroys({ context, capability, signal, step }: Jo
   }
 }
 
-/** Checks the schedule again under the lock. */
 async function destroy(tx: Tx, context: Context, capability: JobContext["capability"], id: string): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [id]);
   if (workspace === undefined || !isDue(workspace)) return false;

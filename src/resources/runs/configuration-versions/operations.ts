@@ -145,7 +145,6 @@ async function download(context: Context, load: ConfigurationLoader): Promise<Co
   return { size: content.size, bytes: readContent(context, content) };
 }
 
-/** Raises `bad-request` if the status does not allow it. */
 async function changeBackingData(context: Context, id: string, how: BackingDataAction): Promise<void> {
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {

@@ -43,7 +43,6 @@ export const grantConfigurationVersion = <Permission extends WorkspacePermission
   permission: Permission,
 ): Granted<ConfigurationVersionView, Permission> => grantOnWorkspace("configuration version", version, permission);
 
-/** A run's configuration may belong to another workspace. */
 export const includedConfigurations: LoadMany<ConfiguredParent> = async (tx, _context, ids, parents) => {
   const [first] = parents.values();
   if (first === undefined) return [];

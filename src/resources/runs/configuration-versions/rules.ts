@@ -38,7 +38,6 @@ interface NewConfigurationFacts {
 /** Long enough to retry an interrupted upload. */
 const uploadLifetimeMs = 60 * 60 * 1000;
 
-/** With a commit, the server fetches the archive; without one, the caller uploads it. */
 export function newConfigurationVersion(
   attributes: NewConfiguration,
   { workspace, position, createdAt }: NewConfigurationFacts,
@@ -88,7 +87,6 @@ export function columnsForConfigurationStatus(
   return { status, statusTimestamps: JSON.stringify({ ...before, ...stamps }) };
 }
 
-/** Undefined for version control. */
 export function creatorOf(version: ConfigurationVersionTable): Actor | undefined {
   const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
   if (id === null || name === null) return undefined;

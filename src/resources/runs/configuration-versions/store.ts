@@ -251,7 +251,6 @@ export async function findExpiredUpload(tx: Tx, at: string): Promise<string | un
 
 export type ExpiredConfiguration = Pick<ConfigurationVersionTable, "id" | "createdAt">;
 
-/** A workspace's own policy overrides the organization's. */
 export async function findExpiredConfiguration(
   tx: Tx,
   { organizationId, workspaceId }: RetentionPolicy,

@@ -172,7 +172,6 @@ interface ReceivedUpload extends ReceivedArchive {
   readonly startedAt: string;
 }
 
-/** False if the version already has the same archive. */
 async function finalize(
   tx: Tx,
   context: Context,
@@ -226,7 +225,6 @@ function refuseUnawaited({ status }: GrantedConfiguration): void {
     );
 }
 
-/** Raises `not-found` if the version has been deleted since its URL was signed. */
 async function load(
   tx: Tx,
   by: ConfigurationUploadGrant | Capability<"job">,
@@ -254,7 +252,6 @@ async function record(tx: Tx, context: Context, version: GrantedConfiguration, a
   );
 }
 
-/** The creator's current permissions decide on approval and run. */
 interface ConfigurationUploader {
   readonly caller: Context;
   readonly workspace: Granted<WorkspaceView, "can-queue-run">;
@@ -282,7 +279,6 @@ async function loadUploader(
 const approvalBy = (uploader: ConfigurationUploader | undefined): string | null =>
   uploader === undefined || workspacePermissions(uploader.workspace)["can-queue-apply"] ? now() : null;
 
-/** For the audit log. Undefined if no run was requested. */
 type QueuedRunResult = { readonly run: string } | { readonly run: null; readonly reason: string } | undefined;
 
 /** A run that can't be created does not fail the upload. Version control queues its own runs. */

@@ -83,7 +83,6 @@ export function requestedIdentities(
   });
 }
 
-/** Published in the OpenID configuration. */
 export const claimNames: readonly string[] = [
   "sub",
   "aud",

@@ -18,7 +18,6 @@ const kindsOf: Readonly<Record<PhaseKind, readonly string[]>> = {
 };
 const typeOf = { plan: "plans", apply: "applies" } as const;
 
-/** Raises `conflict` if the status does not allow it. */
 export async function changeBackingData(
   context: Context,
   kind: PhaseKind,

@@ -113,7 +113,6 @@ export interface LostPhaseLimits {
   readonly applyMs: number;
 }
 
-/** By the database's clock. */
 export async function findLostPhases(tx: Tx, limits: LostPhaseLimits, most: number): Promise<LostPhase[]> {
   const { nowMs } = tx.dialect;
   const longest = sql`case when kind = 'plan' then ${sql.lit(limits.planMs)} else ${sql.lit(limits.applyMs)} end`;

@@ -51,7 +51,6 @@ export async function endLog<Phase extends LoggedPhase>(tx: Tx, vault: Vault, ph
   return phase.logEnded === 1 ? phase : write(tx, vault, phase, Buffer.from([etx]), 1);
 }
 
-/** Undefined if there is no such phase. */
 export async function appendServiceMessage(
   tx: Tx,
   vault: Vault,

@@ -10,7 +10,6 @@ import type { LogUrlGrant } from "./log-urls.ts";
 import type { PhaseKind } from "./rules.ts";
 import { type PhaseCaller, findPhase, findPhasesOf, findReadableLog, type LoggedPhase } from "./store.ts";
 
-/** For runs that the caller is known to read. */
 export const phasesOfRuns =
   (kind: PhaseKind): LoadMany<{ readonly id: string }> =>
   (tx, context, _ids, runsByPhase) => {
@@ -29,7 +28,6 @@ export async function loadPhase(
   return grantOnWorkspace(kind, phase, "can-read-run");
 }
 
-/** Checks the current access of the token that the URL names. Raises `forbidden` for an invalid token. */
 export async function loadLog(
   tx: Tx,
   { phaseId, tokenId }: LogUrlGrant,

@@ -87,7 +87,6 @@ export async function insertChunks(
   await tx.db.updateTable("runPhases").set(after).where("id", "=", id).execute();
 }
 
-/** The caller updates the phases. */
 export async function insertLogChunks(tx: Tx, chunks: readonly RunLogChunkTable[]): Promise<void> {
   await tx.db.insertInto("runLogChunks").values(chunks).execute();
 }

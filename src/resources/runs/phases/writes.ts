@@ -9,7 +9,6 @@ import type { RunTransition } from "../capabilities.ts";
 import { endLogs, type LoggedPhase } from "./logs.ts";
 import { isFinalPhase } from "./rules.ts";
 
-/** A queued phase is claimable once this is committed. */
 export async function insertPhases(tx: Tx, _by: RunTransition, phases: readonly RunPhaseTable[]): Promise<void> {
   await tx.db
     .insertInto("runPhases")
@@ -65,7 +64,7 @@ export async function updatePhases(
 
 type ClaimedPhaseKey = Granted<Pick<RunPhaseTable, "id" | "attempt">, "claim">;
 
-/** By the database's clock. Undefined if the attempt no longer has the phase. */
+/** Undefined if the attempt no longer has the phase. */
 export async function recordHeartbeat(
   tx: Tx,
   { id, attempt }: ClaimedPhaseKey,

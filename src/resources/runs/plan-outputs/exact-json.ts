@@ -28,7 +28,6 @@ export class ExactJson {
     return JSON.stringify(value).replaceAll(new RegExp(`"${this.#mark}([^"]*)"`, "g"), "$1");
   }
 
-  /** As written; undefined for other values. */
   numberIn(value: unknown): string | undefined {
     if (typeof value === "number") return String(value);
     return typeof value === "string" && value.startsWith(this.#mark) ? value.slice(this.#mark.length) : undefined;

@@ -82,7 +82,6 @@ async function run(task: PlanTask): Promise<PlanTaskResult> {
   }
 }
 
-/** An organization that was served moves to the end. */
 class OrganizationQueue {
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #running = new Set<string>();

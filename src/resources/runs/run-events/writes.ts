@@ -54,7 +54,6 @@ export interface StoredComment {
   readonly audit: AuditEvent;
 }
 
-/** The caller records the returned events. */
 export async function storeComment(
   tx: Tx,
   _by: RunTransition,

@@ -106,7 +106,6 @@ export class RunEventStream {
     return performance.now() - this.#checkedAt >= this.#limits.checkMs;
   }
 
-  /** False if the token can't read the run any more. */
   async #check(): Promise<boolean> {
     const { database, vault } = this.#context;
     const load = (actor: Actor) => loadRun(database.reader, { vault, actor }, this.#view.id);

@@ -132,7 +132,6 @@ function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
   };
 }
 
-/** Log contents are not imported. */
 async function writePhases(
   tx: Tx,
   context: Context,

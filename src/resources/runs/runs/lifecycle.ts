@@ -341,7 +341,6 @@ async function workspaceChanges(
   return currentRunColumns(after);
 }
 
-/** The state written under the run's lock becomes current; uploads that have not arrived are discarded. */
 async function settleState(transaction: RunTransaction, run: LoadedRun): Promise<CurrentStateColumns | undefined> {
   const { tx, context, by } = transaction;
   const { workspaceId: id, organizationId, currentStateVersionId } = run;

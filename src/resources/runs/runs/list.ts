@@ -30,7 +30,6 @@ const newest: readonly SortColumn[] = [
 const only = (query: RunSelection, conditions: readonly RunCondition[]): RunSelection =>
   conditions.reduce((found, condition) => found.where(condition), query);
 
-/** Only with the joins that the conditions need. */
 const counted = (tx: Tx, conditions: readonly RunCondition[]): RunSelection =>
   only(
     tx.db
@@ -57,7 +56,6 @@ async function pageOf(
   return { views: found.rows.map((row) => toRunView(row, context)), totalCount: found.totals.totalCount };
 }
 
-/** Plan-only runs are left out unless `filter[operation]` is given. */
 export async function pageOfWorkspaceRuns(
   tx: Tx,
   context: RunCaller,

@@ -70,7 +70,6 @@ export const runResource = implement(runs, {
   async showRun({ context, params, query }) {
     const tx = context.database.reader;
     const { actor } = context;
-    // A run's token can only read that run.
     if (actor.kind === "run" && actor.runId !== params.runId) throw notFound("run");
     const view = await loadRun(tx, context, params.runId);
     return { view, included: await loadIncluded(tx, context, runs, [view], query.include) };
@@ -117,7 +116,6 @@ export const runResource = implement(runs, {
 
 type RunActionBody = { readonly comment?: string | null | undefined } | undefined;
 
-/** Raises `not-found` without the permission, and `conflict` if the run's status does not allow the action. */
 async function withRun<Permission extends RunPermission>(
   context: Context,
   runId: string,
@@ -198,7 +196,6 @@ function filtersOf(query: RunListFilterParams): RunFilters {
   };
 }
 
-/** A timestamp or a date. Raises `bad-request`. */
 function parseTimeFilter(parameter: string, value: string | undefined): string | undefined {
   if (!value) return undefined;
   const timestamp = parseTimestamp(value) ?? parseTimestamp(`${value}T00:00:00Z`);

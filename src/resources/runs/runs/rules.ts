@@ -89,7 +89,6 @@ function configurationFaults(input: RunInput, configuration: UsableConfiguration
 const isPlanOnly = (input: RunInput, configuration: UsableConfiguration | undefined): boolean =>
   input.planOnly ?? configuration?.speculative === 1;
 
-/** For `filter[operation]`. The first match wins. */
 export function operationOf(
   run: Pick<RunInput, "isDestroy" | "refreshOnly" | "savePlan" | "allowEmptyApply" | "invokeActionAddrs">,
   planOnly: boolean,
@@ -269,7 +268,7 @@ function runColumns(
       forceCancelAvailableAt: new Date(Date.parse(at) + coolOffMs).toISOString(),
     }),
     ...(event === "force-cancel" && { forceCanceledAt: at }),
-    // The snapshot is only needed during execution.
+    // `writeTransition` keeps the sensitive part, to mask the plan.
     ...(isFinal(status) && { endedAt: at, pinnedVariables: null }),
   } satisfies Partial<RunTable>;
 }
@@ -314,7 +313,6 @@ function averageOf(durations: readonly (number | undefined)[]): number {
 export const countsForFigures = ({ status, planOnly }: Pick<RunTable, "status" | "planOnly">): boolean =>
   planOnly === 0 && (status === "applied" || status === "errored");
 
-/** Undefined if no schedule started one of them. */
 export function autoDestroyStatusAfter(
   ended: readonly Pick<RunTable, "status" | "triggerReason">[],
 ): { readonly autoDestroyStatus: string | null } | undefined {

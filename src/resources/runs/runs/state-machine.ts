@@ -195,7 +195,6 @@ const table: readonly TransitionRow[] = [
 const names = <Name extends string>(one: Name | readonly Name[]): readonly Name[] =>
   typeof one === "string" ? [one] : one;
 
-/** Undefined if the event is refused. */
 export function transitionOf(facts: RunFacts, event: LifecycleEventName): StatusTransition | undefined {
   const row = table.find(
     ([from, name, when]) => names(from).includes(facts.status) && names(name).includes(event) && when(facts),

@@ -38,7 +38,6 @@ export interface LoadedRunColumns extends Pick<
 }
 
 export interface LoadedRun extends RunTable, LoadedRunColumns {
-  /** Null if nobody with permission to apply has approved its configuration. */
   readonly configurationApprovedAt: string | null;
 }
 
@@ -122,7 +121,6 @@ export function waitingForOf(run: RunView): string | null {
   return `Waiting for ${executor} with ${engine} to be free.`;
 }
 
-/** Only for a run that would otherwise have been applied automatically. */
 function waitingForConfirmation(run: RunView): string | null {
   const isEmpty = run.allowEmptyApply === 1 && run.hasChanges === 0;
   if (run.autoApply === 0 && !isEmpty) return null;

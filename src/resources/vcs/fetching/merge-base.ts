@@ -36,7 +36,6 @@ export async function fetchMergeBase(gitSandbox: GitSandbox, url: string, sides:
   );
 }
 
-/** Returns whether the server served the target by SHA. */
 async function fetchBoth(gitSandbox: GitSandbox, { head, target }: MergeSides, depth: number): Promise<boolean> {
   const fetch = (what: readonly string[]) => {
     const args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", `--depth=${depth}`, "--force"];

@@ -66,7 +66,6 @@ export async function prepareRemote(
   return remote.href;
 }
 
-/** It can be relative to the parent repository. */
 export function submoduleRemote(url: string, parent: URL): URL {
   if (!url.startsWith("./") && !url.startsWith("../")) return readRemote(url);
   const base = new URL(parent.href.endsWith("/") ? parent.href : `${parent.href}/`);

@@ -136,7 +136,6 @@ const states: Readonly<Record<CommitState, string>> = {
   canceled: "error",
 };
 
-/** The part before the project is the organization or collection. */
 function partsOf(repository: string): { organization: string; project: string; name: string } {
   const parts = repository.split("/");
   const name = parts.pop() ?? "";

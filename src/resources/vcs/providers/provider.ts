@@ -129,7 +129,6 @@ interface FileChanges {
   readonly removed?: readonly string[] | null | undefined;
 }
 
-/** Null if a list is missing or incomplete. */
 export function filesOf(commits: readonly FileChanges[], isWhole: boolean): readonly string[] | null {
   if (!isWhole) return null;
   const files = new Set<string>();

@@ -56,7 +56,6 @@ const refusal = ({ webhookSecrets }: WebhookConnection): AppError =>
       : "The webhook is not signed with this connection's webhook-secret. Set the same secret at the provider.",
   );
 
-/** Undefined for invalid JSON. Raises `too-large`. */
 function parsed(body: Uint8Array): unknown {
   try {
     return parseBounded(body);

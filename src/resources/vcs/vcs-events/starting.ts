@@ -66,7 +66,6 @@ function refToFetch(repositoryEvent: VcsRepositoryEvent | undefined, { vcsBranch
   return { sha: repositoryEvent.sha, ref: refOf(repositoryEvent) };
 }
 
-/** Undefined if the event has ended in the meantime. */
 async function createConfiguration(
   tx: Tx,
   { context, capability }: JobContext,

@@ -135,7 +135,6 @@ export async function findDue(
     .execute();
 }
 
-/** Of the same pull request, or otherwise the workspace's pushes and tags. */
 export async function findEarlier(
   tx: Tx,
   { id, createdAt, workspaceId, pullRequest }: VcsEventTable,
@@ -167,7 +166,6 @@ export async function updateEvent(
   await updateRow(tx, "vcsEvents", id, changes);
 }
 
-/** By the database's clock. */
 export async function postponeEvent(
   tx: Tx,
   _by: Capability<"job">,
