@@ -1,4 +1,4 @@
-/** Ends jobs whose agent is silent or late. Never requeues a job whose engine was started: its effects are unknown. */
+/** Ends jobs whose agent is silent or late. Requeues only a plan whose engine was not started: other jobs may have had effects. */
 import type { Tx } from "../../../database/database.ts";
 import { agentTimeoutMs } from "../../connections/agent-pools/reads.ts";
 import type { Context } from "../../shared/context.ts";

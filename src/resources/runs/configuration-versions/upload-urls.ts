@@ -16,7 +16,6 @@ export function uploadUrl(
   return `${context.options.publicUrl}/api/v2/configuration-versions/${id}/upload?expires=${expires}&signature=${signature}`;
 }
 
-/** Raises `not-found` for an invalid signature, and `forbidden` for an expired URL. */
 export function checkUploadUrl(
   context: Pick<Context, "vault">,
   id: string,

@@ -21,7 +21,6 @@ export function logUrl(context: Pick<Context, "actor" | "vault" | "options">, ph
   return `${context.options.publicUrl}/api/v2/logs/${phaseId}.${tokenId}.${expires}.${signature}`;
 }
 
-/** Raises `not-found` for an invalid signature, and `forbidden` for an expired URL. */
 export function checkLogUrl(context: Pick<Context, "vault">, logKey: string): LogUrlGrant {
   const [phaseId = "", tokenId = "", expires, signature] = logKey.split(".");
   return checkSignedUrl(

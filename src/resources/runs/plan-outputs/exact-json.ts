@@ -1,4 +1,4 @@
-/** JSON with exact numbers, as strings with a random prefix. A `JSON.parse` reviver would take minutes instead of a second. */
+/** JSON with exact numbers: those that JavaScript changes become prefixed strings. A `JSON.parse` reviver would take minutes. */
 import { randomUUID } from "node:crypto";
 
 export class TooManyValues extends Error {}

@@ -132,7 +132,6 @@ export async function findTargetIds(tx: Tx, sourceableId: string): Promise<strin
   return rows.map(({ workspaceId }) => workspaceId);
 }
 
-/** False if another server has already deleted it. */
 export async function deleteFiring(tx: Tx, _by: Capability<"job">, runId: string): Promise<boolean> {
   const { numDeletedRows } = await tx.db.deleteFrom("runTriggerFirings").where("runId", "=", runId).executeTakeFirst();
   return Number(numDeletedRows) === 1;

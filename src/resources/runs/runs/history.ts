@@ -80,7 +80,6 @@ export async function importRuns(
   });
 }
 
-/** Neither a plan-only run nor one created before the current run becomes current. */
 async function updateWorkspace(
   tx: Tx,
   by: RunTransition,

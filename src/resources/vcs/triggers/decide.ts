@@ -17,7 +17,7 @@ export interface TriggerSettings {
 }
 
 export interface TriggerFacts {
-  /** Like `files`: undefined until it was looked up; null if that failed. */
+  /** Like `files`: undefined until it was looked up; null if unknown. */
   readonly defaultBranch?: string | null | undefined;
   readonly files?: readonly string[] | null | undefined;
   readonly hasManualRun: boolean;
