@@ -99,7 +99,6 @@ export async function createFetchedConfiguration(
   return row;
 }
 
-/** Raises `invalid` or `too-large`, which is also recorded on the version. */
 export async function receiveFetchedArchive(
   { context, capability }: ConfigurationJob,
   id: string,
@@ -194,7 +193,6 @@ async function finalize(
   return true;
 }
 
-/** False for the same content. Raises `conflict` if a run uses the earlier archive. */
 async function removeEarlier(tx: Tx, version: GrantedConfiguration, { md5 }: StoredContent): Promise<boolean> {
   const [archive, readme] = [await findOwn(tx, version, "archive"), await findOwn(tx, version, "readme")];
   if (archive?.md5 === md5) return false;

@@ -19,7 +19,6 @@ export class PlanMask {
   readonly #json: ExactJson;
   readonly #seen = new Map<string, number>();
 
-  /** Raises TooManySecrets. */
   constructor(secrets: readonly SecretVariable[], json: ExactJson) {
     const forms = secretSpellings(secrets.flatMap(maskedValues));
     if (forms.reduce((sum, { length }) => sum + Math.min(length, comparedMax), 0) > formBytesMax)

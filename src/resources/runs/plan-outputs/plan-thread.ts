@@ -29,7 +29,6 @@ export async function redactPlanInThread(organizationId: string, bytes: () => Pr
   return "redacted" in result ? result.redacted : refuse("fault" in result ? result.fault : "there is no output");
 }
 
-/** Undefined for a plan that can't be read. */
 export async function summarizePlanInThread(
   organizationId: string,
   bytes: () => Promise<Uint8Array>,

@@ -47,7 +47,6 @@ export async function processEvents(work: JobContext): Promise<number> {
   return handled;
 }
 
-/** Later events do not wait for a retry. */
 async function processEvent(work: JobContext, event: UndecidedEvent): Promise<void> {
   try {
     await processOnce(work, event);

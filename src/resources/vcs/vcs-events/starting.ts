@@ -59,7 +59,6 @@ async function isUploaded(context: Context, id: string | null): Promise<boolean>
   return id !== null && (await loadConfigurationVersion(context.database.reader, context, id)).status === "uploaded";
 }
 
-/** For a workspace that was just connected, the tip of its branch. */
 function refToFetch(repositoryEvent: VcsRepositoryEvent | undefined, { vcsBranch }: WorkspaceView) {
   if (repositoryEvent === undefined)
     return { sha: undefined, ref: vcsBranch === null ? undefined : `refs/heads/${vcsBranch}` };
