@@ -1,11 +1,10 @@
-/** The capabilities and grants that functions require to change runs and their parts. */
+/** The capabilities and grants that functions require to change runs and their phases. */
 import type { Capability } from "../../access/capability.ts";
 import type { Granted } from "../../access/granted.ts";
 
-/** Permits a transition of the state machine; only `RunTransaction` issues it. */
+/** Only `RunTransaction` issues it. */
 export type RunTransition = Capability<"run-transition">;
 
-/** A grant on a workspace or run that permits a transition: a permission, a job's capability or an agent's claim. */
 export type RunTransitionGrant = Granted<
   object,
   | "can-queue-run"

@@ -46,7 +46,6 @@ export const organizationCapacityResource = implement(organizationCapacities, {
   },
 });
 
-/** One statement; undefined if the caller is not a member of the organization. */
 async function capacityOf(
   tx: Tx,
   { actor }: Pick<Context, "actor">,

@@ -1,4 +1,4 @@
-/** The task stages of a run. Not supported; the list is always empty, for clients that request it. */
+/** Task stages are not supported: the list is always empty, for clients that request it. */
 import { defineResource } from "../../jsonapi/define.ts";
 import { implement } from "../shared/context.ts";
 import { loadRun } from "./runs/reads.ts";

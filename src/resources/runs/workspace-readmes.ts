@@ -19,7 +19,7 @@ export const workspaceReadmes = defineResource<WorkspaceReadmeView>()(({ readOnl
   operations: {},
 }));
 
-/** For one response. A readme has at most 1 MiB; those of a list that do not fit are left out, and shown with the single workspace. */
+/** Per response. Readmes of a list that exceed it are left out, and shown with the single workspace. */
 const bytesAtOnce = 8 * 1024 * 1024;
 
 export async function readmesOf(

@@ -1,4 +1,4 @@
-/** Opens a workspace's connection to its VCS provider: provider, credentials, API calls and the repository for git. */
+/** Opens a workspace's connection to its VCS provider, and calls the provider's API. */
 import type { Tx } from "../../database/database.ts";
 import { parseBounded } from "../../kernel/bounded-json.ts";
 import { sendRequest, ForbiddenAddress, OutgoingError } from "../../outgoing/request.ts";
@@ -46,7 +46,7 @@ const retryableStatuses = [408, 425, 429];
 
 export type ApiTarget = Pick<OpenConnection, "provider"> & { readonly token: Pick<DecryptedOauthToken, "secret"> };
 
-/** Returns the response's JSON; undefined if it is not JSON. Raises ApiFault. */
+/** Undefined if the response is not JSON. Raises ApiFault. */
 export async function callApi(
   context: Pick<Context, "options">,
   { provider, token }: ApiTarget,
@@ -76,7 +76,6 @@ export async function callApi(
   return parsed(text);
 }
 
-/** Undefined for invalid or oversized JSON. */
 function parsed(text: string): unknown {
   try {
     return parseBounded(Buffer.from(text));
@@ -85,7 +84,6 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Most providers have a `message`; empty without one. */
 function reasonIn(text: string): string {
   const { message } = (parsed(text) ?? {}) as { message?: unknown };
   return typeof message === "string" && message !== "" ? ` (${message.slice(0, 200)})` : "";
@@ -98,7 +96,7 @@ export const gitSandboxOptionsOf = ({ options }: Context, signal: AbortSignal): 
   signal,
 });
 
-/** Over SSH if the provider supports it and the connection has a key, which is also used for submodules. Raises FetchFault. */
+/** The SSH key is also used for submodules. Raises FetchFault. */
 export async function repositoryOf(context: Context, connection: OpenConnection, name: string): Promise<GitRepository> {
   const { provider, token } = connection;
   const over = token.sshKey === undefined ? undefined : provider.overSsh;

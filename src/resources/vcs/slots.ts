@@ -6,7 +6,6 @@ export interface SlotOptions<Item> {
   work(item: Item): Promise<void>;
 }
 
-/** Until there are no more items, or `signal` is aborted. Returns the number of processed items; throws the first error at the end. */
 export async function runInSlots<Item>({ slots, next, work }: SlotOptions<Item>, signal: AbortSignal): Promise<number> {
   const inProgress = new Map<Item, Promise<void>>();
   let handled = 0;

@@ -18,7 +18,7 @@ export interface ClaimRequest {
   };
 }
 
-/** Waits at most `waitMs`; undefined if there was no job. Raises `not-found` for an agent that has to register again. */
+/** Undefined after `waitMs` without a job. Raises `not-found` for an agent that has to register again. */
 export async function claimJob(
   context: Context,
   by: AgentServiceGrant,
@@ -39,14 +39,13 @@ export async function claimJob(
     const sees = ({ waiting }: { waiting: readonly { pool: string; engine: string; engineVersion: string }[] }) =>
       waiting.some((kind) => kind.pool === poolOf(by) && known.has(engineKey(kind.engine, kind.engineVersion)));
     await queueWatcherOf(database).wait({ jobId: undefined, matches: sees }, leftMs, isGone);
-    // Do not claim a job for a client that has disconnected.
     if (isGone()) return undefined;
   }
 }
 
 const triesMax = 3;
 
-/** Compare and set under the workspace lock, so that concurrent claims get different jobs. */
+/** The status check under the workspace lock gives concurrent claims different jobs. */
 async function claimNextPhase(
   tx: Tx,
   context: Context,
@@ -59,7 +58,6 @@ async function claimNextPhase(
     if (candidate === undefined) return undefined;
     const run = candidate.claim.proofFor(await lockRun(tx, candidate.runId));
     const kind = candidate.kind === "plan" ? "plan" : "apply";
-    // Another agent may have claimed it between the two statements.
     if ((kind === "plan" ? run.planStatus : run.applyStatus) !== "queued") continue;
     const attempt = (kind === "plan" ? run.planAttempt : run.applyAttempt) + 1;
     const token = newToken();

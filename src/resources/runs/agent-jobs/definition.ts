@@ -1,7 +1,4 @@
-/**
- * The agent protocol: claim a job (a plan or an apply), send heartbeats, log and contents, and finish it. Every report names its attempt; only
- * reports of the current attempt are accepted.
- */
+/** The agent protocol: claim a job, send heartbeats, log and contents, finish it. Only the current attempt can report. */
 import { z } from "zod";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";

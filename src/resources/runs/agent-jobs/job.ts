@@ -80,7 +80,6 @@ export interface NewClaim {
   readonly token: string;
 }
 
-/** In the claim's transaction. One statement, and more if identity tokens are requested. */
 export async function buildJob(tx: Tx, context: Context, run: RunTable, phase: NewClaim): Promise<AgentJob> {
   const { vault, options } = context;
   const { configurationVersionId, inputStateVersionId } = run;

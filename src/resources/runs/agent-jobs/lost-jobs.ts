@@ -1,7 +1,4 @@
-/**
- * The background job that ends jobs whose agent is silent or whose time limit is exceeded. A plan whose engine was not started is queued again,
- * a few times; every other job fails, because it is unknown what the engine did.
- */
+/** Ends jobs whose agent is silent or late. Requeues only a plan whose engine was not started: other jobs may have had effects. */
 import type { Tx } from "../../../database/database.ts";
 import { agentTimeoutMs } from "../../connections/agent-pools/reads.ts";
 import type { Context } from "../../shared/context.ts";
@@ -17,7 +14,7 @@ import { endedPhaseMetric } from "./reports.ts";
 const batch = 20;
 /** A plan that loses every agent may itself be the cause. */
 const requeuesMax = 3;
-/** Agents enforce the time limit themselves; the server steps in this much later. */
+/** Agents enforce the time limit; the server steps in this much later. */
 const lateMs = 10 * 60_000;
 
 export async function resolveLostJobs({ context, capability, signal, step }: JobContext): Promise<number> {
@@ -37,7 +34,6 @@ export async function resolveLostJobs({ context, capability, signal, step }: Job
         if (how !== undefined) resolved += 1;
         if (how === "ended") publishEndedPhase(endedPhaseMetric(phase, "lost", phase.nowMs));
       } catch (error) {
-        // One failure must not block the other jobs; it is thrown at the end.
         failure ??= error;
         if (signal.aborted) break;
       }
@@ -48,7 +44,7 @@ export async function resolveLostJobs({ context, capability, signal, step }: Job
   return resolved;
 }
 
-/** Checks again under the lock: the agent may have reported in the meantime. */
+/** The agent may have reported before the lock was acquired. */
 async function resolve(
   tx: Tx,
   context: Context,

@@ -1,7 +1,4 @@
-/**
- * Wakes agents' long polls, for a job or for a signal. A server polls the database with one or two narrow statements for all of them: soon after
- * its own commits, and a few times a second for commits of other servers.
- */
+/** Wakes agents' long polls for a job or a signal. One poll of the database serves all waiters of a server. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../../database/database.ts";
 import { findSignals, findQueuedEngines, type PhaseSignal, type QueuedEngine } from "../phases/claims.ts";
@@ -15,7 +12,6 @@ interface QueueSnapshot {
 }
 
 interface LongPollWaiter {
-  /** The job whose signals it waits for; undefined if it waits for a job. */
   readonly jobId: string | undefined;
   readonly matches: (snapshot: QueueSnapshot) => boolean;
   readonly wake: () => void;
@@ -30,7 +26,6 @@ class QueueWatcher {
     this.#database = database;
   }
 
-  /** Resolves on a match, after `forMs`, or when the client has disconnected. */
   async wait(waiter: Omit<LongPollWaiter, "wake">, forMs: number, isGone: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const entry = { ...waiter, wake: resolve };
@@ -55,9 +50,9 @@ class QueueWatcher {
       if (isDue || this.#database.commitCount() !== commits) {
         polledAt = performance.now();
         commits = this.#database.commitCount();
-        // A waiter added during the query is left out: its job would be missing in the result, and look like one that has ended.
+        // A waiter added during the query is left out: its job would be missing in the result, and look ended.
         const waiters = [...this.#waiters];
-        // If the database is unavailable, the next request reports it; waiters keep waiting.
+        // The next request reports an unavailable database; waiters keep waiting.
         const snapshot = await this.#snapshotFor(waiters).catch(() => undefined);
         if (snapshot !== undefined) for (const waiter of waiters) if (waiter.matches(snapshot)) waiter.wake();
       }

@@ -1,4 +1,4 @@
-/** Agents' reports on their jobs. A report of any attempt but the current one is refused and changes nothing. */
+/** Agents' reports on their jobs. A report of any attempt but the current one must change nothing. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
@@ -39,7 +39,6 @@ function staleReport(attempt: number, phase?: Pick<RunPhaseTable, "attempt" | "s
   );
 }
 
-/** Raises `not-found` for a job that no agent of the pool has claimed, and `conflict` for one that is not current or has ended. */
 async function loadCurrentAttempt(
   tx: Tx,
   by: AgentServiceGrant,
@@ -61,7 +60,7 @@ function requireCurrentAttempt(phase: ClaimedPhaseRow, attempt: number): void {
   if (phase.attempt !== attempt || phase.status !== "running") throw staleReport(attempt, phase);
 }
 
-/** Returns the signal as soon as there is one: null, `cancel`, or `kill` for a job that must stop immediately. Raises `conflict`. */
+/** A long poll for `cancel` or `kill` (stop immediately). Raises `not-found`, and `conflict` for an earlier attempt. */
 export async function heartbeatJob(
   context: Context,
   by: AgentServiceGrant,
@@ -132,7 +131,6 @@ async function readAll(source: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return Buffer.concat(pieces);
 }
 
-/** The contents that each phase can upload, and those of the plan that it can download. */
 const uploadedBy: Readonly<Record<string, readonly AgentJobContentKind[]>> = {
   plan: ["plan", "plan-json", "provider-schemas", "lock-file", "generated-configuration"],
   apply: ["errored-state"],
@@ -147,7 +145,6 @@ const contentLimit = { bytes: 256 * mebibyte, thing: "An output of a job" } as c
 
 const ownerOf = ({ runId }: Pick<ClaimedPhaseRow, "runId">) => ({ column: "runId", id: runId }) as const;
 
-/** Replaces an earlier upload of the same kind. Raises `not-found` for a kind that this phase can't upload. */
 export async function putJobContent(
   context: Context,
   by: AgentServiceGrant,
@@ -199,13 +196,12 @@ export interface JobResult {
   >;
 }
 
-/** Whether this attempt has already reported this result, and the response was lost. A job that was ended by others has the signal `kill`. */
+/** An agent repeats a report if the response was lost. A job that others ended has the signal `kill`. */
 const isRepeated = ({ status, attempt, signal }: ClaimedPhaseRow, report: JobReport, { result }: JobResult): boolean =>
   attempt === report.attempt && signal !== "kill" && (status === "canceled" || status === result);
 
 const stoppedByAgent = "The agent stopped the job, although nobody had canceled the run. Start another run.";
 
-/** One transaction, so that all results of the job become visible together. A repeated report is ignored. */
 export async function finishJob(
   context: Context,
   by: AgentServiceGrant,
@@ -250,7 +246,7 @@ export const endedPhaseMetric = (
   seconds: Math.max(0, atMs - (claimedMs ?? atMs)) / 1000,
 });
 
-/** Only the earlier, complete content: the one being uploaded is not complete yet. */
+/** The content being uploaded is not complete yet, and must stay. */
 async function abandonComplete(tx: Tx, owner: ReturnType<typeof ownerOf>, kind: AgentJobContentKind): Promise<void> {
   await abandonContents(tx, owner, [kind], { complete: true });
 }

@@ -87,7 +87,6 @@ export const agentResource = implement(agents, {
   },
 });
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the agent. */
 const grantAgent = (agent: AgentForActor) =>
   grant(agent, {
     thing: "agent",

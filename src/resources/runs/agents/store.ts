@@ -26,7 +26,7 @@ export interface AgentForActor extends AgentView {
   readonly standing: OrganizationStanding;
 }
 
-/** One statement: the agent, and the caller's role in its organization. Only site admins have one for a site agent. */
+/** Only site admins have a role for a site agent. */
 export async function findAgent(tx: Tx, actor: Actor, id: string, lock = false): Promise<AgentForActor | undefined> {
   const row = await agentsOf(tx)
     .select(standingColumns(sql.ref("a.organizationId"), principalOf(actor)))
@@ -75,7 +75,6 @@ export async function deleteAgentRow(
   await tx.db.deleteFrom("agents").where("id", "=", id).execute();
 }
 
-/** Undefined if the caller's pool has no such agent: it has to register again. */
 export async function touchAgent(
   tx: Tx,
   by: Granted<AgentActor, "can-serve">,

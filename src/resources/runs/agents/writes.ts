@@ -11,7 +11,6 @@ import { deleteVanishedAgents, touchAgent } from "./store.ts";
 
 export type AgentServiceGrant = Granted<AgentActor, "can-serve">;
 
-/** Raises `not-found` for all other callers. */
 export function requireAgent({ actor }: Pick<Context, "actor">): AgentServiceGrant {
   if (actor.kind !== "agent") throw notFound("thing");
   const check = { thing: "thing", permission: "can-serve", visible: true, allowed: true } as const;
@@ -30,7 +29,7 @@ export async function recordPing(
   return agent;
 }
 
-/** Records that the site has had an agent, which enables runs for every organization, including future ones. */
+/** The site's first agent enables runs for every organization, including future ones. */
 export async function insertSiteOperations(
   tx: Tx,
   _by: Granted<object, "can-serve" | "can-administer">,

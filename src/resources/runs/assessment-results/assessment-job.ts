@@ -1,4 +1,4 @@
-/** The background job that assesses workspaces: starts a refresh-only plan for each, and records its findings. */
+/** The background job that starts a refresh-only plan for each due workspace, and records its findings. */
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -33,7 +33,6 @@ const everyMs = 24 * 3_600_000;
 const batch = 50;
 const planBytesMax = 32 * 1024 * 1024;
 
-/** Returns the number of started and finished assessments. Only the hosted edition has assessments. */
 export async function runAssessments({ context, capability, signal, step }: JobContext): Promise<number> {
   if (context.options.edition !== "hosted") return 0;
   let handled = 0;
@@ -86,7 +85,7 @@ async function start(tx: Tx, context: Context, by: JobContext["capability"], wor
 const canAssess = (workspace: WorkspaceView): boolean =>
   assessmentsEnabledOf(workspace) === true && executionModeOf(workspace) !== "local" && workspace.lockedByType === null;
 
-/** Called outside of the transaction. Undefined if there is no plan, or it can't be read. */
+/** Call it outside of transactions. Undefined if the plan is missing or unreadable. */
 async function readPlan(
   context: Context,
   { runId, organizationId }: RunningAssessment,
@@ -96,7 +95,7 @@ async function readPlan(
   return summarizePlanInThread(organizationId, () => bytesOf(context, content));
 }
 
-/** Records the result of an assessment that has ended. If another run has started, cancels the assessment without a result. */
+/** If another run has started, cancels the assessment without a result. */
 async function finish(
   tx: Tx,
   context: Context,

@@ -42,10 +42,6 @@ export async function findRunningAssessments(tx: Tx): Promise<RunningAssessment[
     .execute();
 }
 
-/**
- * Unlocked workspaces with assessments enabled, at least one applied run, a successful latest run, no result since a time, and no running
- * assessment.
- */
 export async function findDueWorkspaces(tx: Tx, since: string, limit: number): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")

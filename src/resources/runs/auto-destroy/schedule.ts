@@ -27,7 +27,6 @@ export async function startDueDestroys({ context, capability, signal, step }: Jo
   }
 }
 
-/** Starts the run and clears the due time in one transaction. Checks the schedule again under the lock. */
 async function destroy(tx: Tx, context: Context, capability: JobContext["capability"], id: string): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [id]);
   if (workspace === undefined || !isDue(workspace)) return false;
@@ -89,7 +88,7 @@ async function startRun(
   }
 }
 
-/** Must match the conditions of `store.ts`. Undefined if no destroy is scheduled: a duration only counts while there are resources. */
+/** Must match the conditions of `store.ts`. A duration only counts while there are resources. */
 function scheduledMs(workspace: WorkspaceView): number | undefined {
   const at = autoDestroyAtOf(workspace);
   const { autoDestroyStatus: status, resourceCount, stateEncrypted } = workspace;
@@ -102,9 +101,7 @@ const hourMs = 3_600_000;
 const stagesHours = [12, 24] as const;
 const earliestMs = Math.max(...stagesHours) * hourMs;
 
-/**
- * The reminder that is due now, if any. There is none for a duration that is shorter than the stage: every use of the workspace would send one.
- */
+/** No reminder for a duration shorter than the stage: every use of the workspace would send one. */
 function stageOf(workspace: WorkspaceView, nowMs: number): (typeof stagesHours)[number] | undefined {
   const atMs = scheduledMs(workspace);
   if (atMs === undefined || atMs <= nowMs) return undefined;

@@ -16,10 +16,7 @@ export interface DueWorkspaceQuery {
   readonly remind?: { readonly trigger: string; readonly afterId: string };
 }
 
-/**
- * Due by a fixed time; or by a duration, of the workspace or its project, since the latest of its creation, state change and run. A duration only
- * counts while there are resources, and after a failure not until there is new activity. Never while a destroy run is queued.
- */
+/** Must match `scheduledMs`. After a failure, a duration counts again only after new activity. */
 export async function findDueWorkspaceIds(
   tx: Tx,
   { limit, withinMs = 0, remind }: DueWorkspaceQuery,

@@ -1,7 +1,4 @@
-/**
- * Background jobs for configuration versions: expire uploads that never arrived, and delete archives by retention policy. One transaction per
- * version; never touches an archive that a run may still need.
- */
+/** Expires missing uploads, and deletes archives by retention policy. Never deletes an archive that a run may still need. */
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
 import { type RetentionPolicy, forEachPolicy } from "../../register/data-retention-policies/reads.ts";
@@ -38,7 +35,7 @@ export async function failExpiredUploads({ context, capability, signal, step }: 
   return handled;
 }
 
-/** Deletes archives by the retention policies. The versions stay, because their runs refer to them. */
+/** The versions stay, because their runs refer to them. */
 export const deleteExpiredArchives = (work: JobContext): Promise<number> =>
   forEachPolicy(work, (policy, before) => removeOlder(work, policy, before));
 
@@ -58,7 +55,7 @@ async function removeOlder(
   return handled;
 }
 
-/** Checks again under the lock: a run with it may have been created. */
+/** A run with it may have been created before the lock was acquired. */
 async function remove(tx: Tx, context: Context, by: JobContext["capability"], id: string): Promise<number> {
   const version = await findAwaitedConfiguration(tx, by, id, true);
   if (version === undefined || !isDeletable(version) || (await hasRunInProgress(tx, id))) return 0;

@@ -26,7 +26,6 @@ export interface ConfigurationVersionView extends ConfigurationVersionTable, Wor
   readonly currentConfigurationVersionId: string | null;
   /** Only in the response to the creation. */
   readonly uploadUrl: string | null;
-  /** The latest run with it; null without one, undefined if it was not loaded. */
   readonly runId?: string | null;
 }
 

@@ -120,7 +120,6 @@ async function showVersion(context: Context, load: ConfigurationLoader, wanted: 
   return { view, ...(included && { included }) };
 }
 
-/** Commits are part of the version rows; runs need one statement for their ids and one for the runs. */
 async function withIncluded(
   tx: Tx,
   context: Context,
@@ -146,9 +145,7 @@ async function download(context: Context, load: ConfigurationLoader): Promise<Co
   return { size: content.size, bytes: readContent(context, content) };
 }
 
-/** Soft-deletes, restores or permanently deletes an archive. Raises `bad-request` if the status does not allow it. */
 async function changeBackingData(context: Context, id: string, how: BackingDataAction): Promise<void> {
-  // The hosted edition does not have these endpoints.
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {
     const version = grantConfigurationVersion(await loadConfigurationVersion(tx, context, id, true), "can-update");

@@ -1,4 +1,4 @@
-/** Loads configuration versions, checks permissions on their workspace, and loads them as included resources. */
+/** Loads configuration versions, and checks permissions on their workspace. */
 import type { Granted } from "../../../access/granted.ts";
 import type { WorkspacePermission } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -16,7 +16,6 @@ import {
   toConfigurationView,
 } from "./store.ts";
 
-/** Raises `not-found`. */
 export async function loadConfigurationVersion(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -26,7 +25,6 @@ export async function loadConfigurationVersion(
   return granted(await findConfigurationVersion(tx, context, id, lock));
 }
 
-/** By the caller's access to the run's workspace. Raises `not-found`. */
 export async function loadConfigurationOfRun(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -40,13 +38,11 @@ function granted(version: ConfigurationVersionView | undefined): Granted<Configu
   return grantConfigurationVersion(version, "can-read-run");
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the workspace. */
 export const grantConfigurationVersion = <Permission extends WorkspacePermission>(
   version: ConfigurationVersionView,
   permission: Permission,
 ): Granted<ConfigurationVersionView, Permission> => grantOnWorkspace("configuration version", version, permission);
 
-/** The configurations of runs or workspaces that the caller can read. A run's may belong to another workspace. */
 export const includedConfigurations: LoadMany<ConfiguredParent> = async (tx, _context, ids, parents) => {
   const [first] = parents.values();
   if (first === undefined) return [];

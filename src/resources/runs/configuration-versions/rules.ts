@@ -1,4 +1,4 @@
-/** Pure rules for configuration versions: new rows, allowed status changes, and which version is the workspace's current one. */
+/** Pure rules for configuration versions: new rows, allowed status changes, and the choice of the current version. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { type Actor, actorId, actorName, tokenIdOf } from "../../../access/actor.ts";
@@ -13,7 +13,6 @@ import type { Context } from "../../shared/context.ts";
 import { type ConfigurationStatus, configurationVersions, type VcsSource } from "./definition.ts";
 import type { Ingress } from "./ingress.ts";
 
-/** Permits writes: to callers who can queue runs, to holders of an upload URL, and to jobs for version control. */
 export type ConfigurationWriteGrant = Granted<object, "can-queue-run" | "can-upload" | "job"> | Capability<"job">;
 
 export type ConfigurationContentKind = "archive" | "readme";
@@ -39,7 +38,6 @@ interface NewConfigurationFacts {
 /** Long enough to retry an interrupted upload. */
 const uploadLifetimeMs = 60 * 60 * 1000;
 
-/** With a commit, it is fetched from version control; without one, the caller uploads it. */
 export function newConfigurationVersion(
   attributes: NewConfiguration,
   { workspace, position, createdAt }: NewConfigurationFacts,
@@ -89,7 +87,6 @@ export function columnsForConfigurationStatus(
   return { status, statusTimestamps: JSON.stringify({ ...before, ...stamps }) };
 }
 
-/** For the audit log; undefined for version control. */
 export function creatorOf(version: ConfigurationVersionTable): Actor | undefined {
   const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
   if (id === null || name === null) return undefined;
@@ -101,7 +98,6 @@ export function creatorOf(version: ConfigurationVersionTable): Actor | undefined
 
 type ConfigurationFlags = Pick<ConfigurationVersionTable, "speculative" | "provisional">;
 
-/** Whether it becomes the workspace's current configuration when it is uploaded. */
 export const becomesCurrent = ({ speculative, provisional }: ConfigurationFlags): boolean =>
   speculative === 0 && provisional === 0;
 

@@ -57,7 +57,6 @@ const byRun = prepared<ConfigurationQuery, ConfigurationVersionRow>((db, { id, p
     .where("r.id", "=", id),
 );
 
-/** One statement: the version, and the caller's access to its workspace. `lock` locks both. */
 export async function findConfigurationVersion(
   tx: Tx,
   { actor }: ConfigurationCaller,
@@ -83,7 +82,6 @@ const toView = (row: ConfigurationVersionRow, actor: Context["actor"]): Configur
   uploadUrl: null,
 });
 
-/** A workspace or run that the caller can see, with the columns that its configuration's view needs. */
 export type ConfiguredParent = WorkspaceFacts &
   Pick<ConfigurationVersionView, "organizationId" | "currentConfigurationVersionId">;
 
@@ -146,7 +144,7 @@ export async function updateConfigurationVersion(
   await updateRow(tx, "configurationVersions", id, changes);
 }
 
-/** Only if the version belongs to this workspace. Does not raise the version number: no document shows the approval. */
+/** Does not raise the version number: no document shows the approval. */
 export async function setConfigurationApproved(
   tx: Tx,
   { workspaceId }: Granted<{ readonly workspaceId: string }, "run-transition">,
@@ -161,7 +159,6 @@ export async function setConfigurationApproved(
     .execute();
 }
 
-/** A version whose archive is being uploaded or fetched, with columns of its workspace. */
 export interface AwaitedConfiguration extends ConfigurationVersionTable {
   readonly workingDirectory: string | null;
   readonly currentConfigurationVersionId: string | null;
@@ -254,10 +251,6 @@ export async function findExpiredUpload(tx: Tx, at: string): Promise<string | un
 
 export type ExpiredConfiguration = Pick<ConfigurationVersionTable, "id" | "createdAt">;
 
-/**
- * The next version under a policy, oldest first, that was created before a time and still has its archive. A workspace's own policy overrides the
- * organization's. Never the current version, nor one with a run in progress.
- */
 export async function findExpiredConfiguration(
   tx: Tx,
   { organizationId, workspaceId }: RetentionPolicy,

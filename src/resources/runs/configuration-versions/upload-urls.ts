@@ -1,7 +1,4 @@
-/**
- * Signed URLs for uploading the archive of one configuration version. They expire, are shown once, when the version is created, and are never
- * logged.
- */
+/** Signed, expiring URLs for uploading one archive. They are shown once, on creation, and must never be logged. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Context } from "../../shared/context.ts";
 import { checkSignedUrl, type UrlSignature, signUrl } from "../../shared/signed-urls.ts";
@@ -19,7 +16,6 @@ export function uploadUrl(
   return `${context.options.publicUrl}/api/v2/configuration-versions/${id}/upload?expires=${expires}&signature=${signature}`;
 }
 
-/** Raises `not-found` for an invalid signature, and `forbidden` for an expired URL. */
 export function checkUploadUrl(
   context: Pick<Context, "vault">,
   id: string,

@@ -1,7 +1,4 @@
-/**
- * Receives configuration archives: checks them while streaming them into stored chunks, then attaches them to their version in one short
- * transaction. A rejected or interrupted upload leaves nothing but the version's error.
- */
+/** Checks and stores configuration archives. A rejected or interrupted upload leaves nothing but the version's error. */
 import type { ConfigurationUploadGrant } from "./upload-urls.ts";
 import type { Capability } from "../../../access/capability.ts";
 import { ArchiveCheck, type CheckedArchive } from "../../../archive/check.ts";
@@ -58,10 +55,7 @@ type GrantedConfiguration = Granted<AwaitedConfiguration, "can-upload" | "job">;
 
 const uploads = uploadLimit("configurations");
 
-/**
- * Raises `invalid` or `too-large` for a rejected archive, which is also recorded on the version; `bad-request` for an interrupted upload;
- * `conflict` for a version that awaits no archive; and `forbidden` or `not-found` if its creator has lost the permission to upload.
- */
+/** Raises `invalid` or `too-large` (also recorded on the version), `bad-request`, `conflict`, `forbidden` and `not-found`. */
 export async function receiveArchive(
   context: Context,
   by: ConfigurationUploadGrant | Capability<"job">,
@@ -72,7 +66,7 @@ export async function receiveArchive(
   await uploads.run({ organization: version.organizationId, version: id }, async () => {
     refuseUnawaited(version);
     await loadUploader(context.database.reader, context, version);
-    // The archive of a run can't be replaced; uploading the same one again is allowed, because the first response may have been lost.
+    // A run's archive can't be replaced. The same archive is accepted again: the first response may have been lost.
     if (version.status === "uploaded" && (await hasRun(context.database.reader, id)))
       return refuseOther(context, version, bytes);
     const startedAt = now();
@@ -87,7 +81,7 @@ export async function receiveArchive(
 
 type ConfigurationJob = Pick<JobContext, "context" | "capability">;
 
-/** Creates a version for a commit that is to be fetched, in the caller's transaction, with the workspace locked. It has no creator. */
+/** The workspace must be locked. The version has no creator. */
 export async function createFetchedConfiguration(
   tx: Tx,
   { context, capability }: ConfigurationJob,
@@ -105,7 +99,6 @@ export async function createFetchedConfiguration(
   return row;
 }
 
-/** Raises `invalid` or `too-large` for a rejected archive, which is also recorded on the version. */
 export async function receiveFetchedArchive(
   { context, capability }: ConfigurationJob,
   id: string,
@@ -147,7 +140,6 @@ const refusalOf = (fault: ArchiveFault): AppError =>
     `The configuration was rejected. ${fault.message}`,
   );
 
-/** Does nothing if the version already has an archive. */
 export async function recordUploadFailure(
   tx: Tx,
   context: Context,
@@ -179,7 +171,6 @@ interface ReceivedUpload extends ReceivedArchive {
   readonly startedAt: string;
 }
 
-/** Attaches the archive to its version. False if the version already has the same archive. */
 async function finalize(
   tx: Tx,
   context: Context,
@@ -202,7 +193,6 @@ async function finalize(
   return true;
 }
 
-/** Removes an earlier archive; false if it has the same content. Raises `conflict` if a run uses it. */
 async function removeEarlier(tx: Tx, version: GrantedConfiguration, { md5 }: StoredContent): Promise<boolean> {
   const [archive, readme] = [await findOwn(tx, version, "archive"), await findOwn(tx, version, "readme")];
   if (archive?.md5 === md5) return false;
@@ -233,7 +223,6 @@ function refuseUnawaited({ status }: GrantedConfiguration): void {
     );
 }
 
-/** Raises `not-found` if the version has been deleted since its URL was signed. */
 async function load(
   tx: Tx,
   by: ConfigurationUploadGrant | Capability<"job">,
@@ -245,7 +234,7 @@ async function load(
   return version;
 }
 
-/** The audit log names the creator of the version as the actor: only they received the URL. */
+/** The actor is the creator of the version: only they received the URL. */
 async function record(tx: Tx, context: Context, version: GrantedConfiguration, after: object): Promise<void> {
   const actor = creatorOf(version) ?? context.actor;
   await recordEvent(
@@ -261,13 +250,12 @@ async function record(tx: Tx, context: Context, version: GrantedConfiguration, a
   );
 }
 
-/** The creator of a version, with their current permissions. Only they received the URL, so their permissions decide on approval and run. */
 interface ConfigurationUploader {
   readonly caller: Context;
   readonly workspace: Granted<WorkspaceView, "can-queue-run">;
 }
 
-/** Undefined for version control. Raises `forbidden` or `not-found` if the uploader has lost the permission. */
+/** Undefined for version control. Raises `forbidden` or `not-found` if the creator has lost the permission. */
 async function loadUploader(
   tx: Tx,
   context: Context,
@@ -285,11 +273,10 @@ async function loadUploader(
   return { caller, workspace: grantWorkspace(workspace, "can-queue-run") };
 }
 
-/** An upload by a user who can apply approves the configuration; null if the uploader can only plan. */
+/** An upload by a user who can apply approves the configuration. */
 const approvalBy = (uploader: ConfigurationUploader | undefined): string | null =>
   uploader === undefined || workspacePermissions(uploader.workspace)["can-queue-apply"] ? now() : null;
 
-/** For the audit log: the queued run, or the reason why there is none; undefined if none was requested. */
 type QueuedRunResult = { readonly run: string } | { readonly run: null; readonly reason: string } | undefined;
 
 /** A run that can't be created does not fail the upload. Version control queues its own runs. */

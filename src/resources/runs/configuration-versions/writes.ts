@@ -13,16 +13,13 @@ type ConfirmedRun = Pick<
   "workspaceId" | "configurationVersionId" | "isDestroy" | "refreshOnly" | "targetAddrs" | "variables"
 > & { readonly configurationApprovedAt: string | null };
 
-/**
- * Approves the configuration of a confirmed run. Does nothing for a run of another workspace, where other users can apply, and for a run whose
- * plan did not show everything that an automatic run would do.
- */
+/** Not for another workspace's configuration: other users can apply there. */
 export async function approveConfiguration(tx: Tx, run: Granted<ConfirmedRun, "run-transition">): Promise<void> {
   if (run.configurationVersionId === null || run.configurationApprovedAt !== null || !showsAll(run)) return;
   await setConfigurationApproved(tx, run, run.configurationVersionId);
 }
 
-/** Users who can only plan choose targets and run variables, and could hide from the plan what the next run would apply. */
+/** Users who can only plan could use targets and variables to hide from the plan what the next run would apply. */
 const showsAll = ({ isDestroy, refreshOnly, targetAddrs, variables }: ConfirmedRun): boolean =>
   isDestroy === 0 && refreshOnly === 0 && variables === null && (targetAddrs === null || targetAddrs === "[]");
 
@@ -33,7 +30,6 @@ interface AppliedRun {
   readonly currentConfigurationVersionId: string | null;
 }
 
-/** Only for a provisional configuration of the same workspace, and only if no newer one is current. */
 export async function makeAppliedConfigurationCurrent(
   tx: Tx,
   run: Granted<AppliedRun, "run-transition">,

@@ -2,7 +2,7 @@
 import { generateKeyPair, type KeyObject, randomUUID, sign } from "node:crypto";
 import { promisify } from "node:util";
 
-/** The maximum lifetime of a token; a replaced key stays published for this long. */
+/** A replaced key stays published for this long. */
 export const identityLifeMaxMs = 7 * 24 * 3_600_000;
 
 const keyBits = 2048;
@@ -18,7 +18,7 @@ export const toJwk = (publicKey: KeyObject, kid: string): object => {
 
 export const privateKeyOwner = (id: string): string => `identity_keys/${id}/private_key`;
 
-/** The keys that may have signed a valid token. `keys` are newest first: each was replaced by the one before it. */
+/** `keys` are newest first: each was replaced by the one before it. */
 export function publishableKeys<Key extends { readonly createdAt: string }>(
   keys: readonly Key[],
   nowMs: number,
@@ -83,7 +83,6 @@ export function requestedIdentities(
   });
 }
 
-/** Published in the OpenID configuration. */
 export const claimNames: readonly string[] = [
   "sub",
   "aud",

@@ -2,7 +2,6 @@
 import type { Tx } from "../../../database/database.ts";
 import type { IdentityKeyTable } from "../../../database/schema/runs.ts";
 
-/** Newest first. The newest key signs. */
 export async function findKeys(tx: Tx): Promise<IdentityKeyTable[]> {
   return tx.db.selectFrom("identityKeys").selectAll().orderBy("createdAt", "desc").orderBy("id", "desc").execute();
 }

@@ -1,7 +1,4 @@
-/**
- * Issues workload identity tokens, with which clouds and vaults can trust a run without a stored secret. The first signing key is created on
- * demand; after a rotation, the old key stays published until its tokens have expired.
- */
+/** Issues workload identity tokens, and rotates their keys. A replaced key stays published until its tokens have expired. */
 import { createPrivateKey } from "node:crypto";
 import type { Database, Tx } from "../../../database/database.ts";
 import type { IdentityKeyTable } from "../../../database/schema/runs.ts";
@@ -27,7 +24,6 @@ export interface IdentityToken {
   readonly value: string;
 }
 
-/** The tokens that a run's variables request. No statement if they request none. */
 export async function signIdentityTokens(
   tx: Tx,
   vault: Vault,
@@ -45,7 +41,7 @@ export async function signIdentityTokens(
   }));
 }
 
-/** The published JWKs. There is always one, so that trust can be set up before the first run. */
+/** Creates a key if there is none, so that trust can be set up before the first run. */
 export async function publishedKeys(database: Database, vault: Vault): Promise<object[]> {
   const keys = await findKeys(database.reader);
   const all = keys.length > 0 ? keys : [await database.write((tx) => signingKey(tx, vault))];
@@ -58,7 +54,7 @@ async function signingKey(tx: Tx, vault: Vault): Promise<IdentityKeyTable> {
   return newest ?? addKey(tx, vault, undefined);
 }
 
-/** Its time is always later than that of the previous key, whatever the clock says: the newest signs. */
+/** Later than the previous key, whatever the clock says: the newest key signs. */
 async function addKey(tx: Tx, vault: Vault, before: IdentityKeyTable | undefined): Promise<IdentityKeyTable> {
   const id = newId("identity-keys");
   const { publicKey, privateKey } = await generateSigningKeys();
@@ -74,7 +70,6 @@ async function addKey(tx: Tx, vault: Vault, before: IdentityKeyTable | undefined
 
 const oneLater = (instant: string): string => new Date(Date.parse(instant) + 1).toISOString();
 
-/** With `revoke`, older keys are removed; otherwise they stay published until their tokens have expired. */
 export async function rotateIdentityKey(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,

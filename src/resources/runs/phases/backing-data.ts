@@ -1,7 +1,4 @@
-/**
- * Soft-deletes, restores and permanently deletes the log and JSON output of a finished plan or apply. Readers need no check of their own:
- * queries do not find soft-deleted data.
- */
+/** Soft-deletes, restores and deletes the log and JSON output of a finished phase. Queries do not find soft-deleted data. */
 import { type AppError, conflict, notFound } from "../../../kernel/errors.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
@@ -21,14 +18,12 @@ const kindsOf: Readonly<Record<PhaseKind, readonly string[]>> = {
 };
 const typeOf = { plan: "plans", apply: "applies" } as const;
 
-/** Raises `not-found`, `forbidden`, and `conflict` if the status does not allow it. */
 export async function changeBackingData(
   context: Context,
   kind: PhaseKind,
   id: string,
   how: BackingDataAction,
 ): Promise<void> {
-  // The hosted edition does not have these endpoints.
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {
     const { workspaceId } = await loadPhase(tx, context, kind, { id });

@@ -24,7 +24,6 @@ export interface QueuedEngine {
   readonly engineVersion: string;
 }
 
-/** The pools and engines of all queued phases: one narrow statement serves all agents that wait for a job. */
 export const findQueuedEngines = prepared<object, QueuedEngine>((db) =>
   db.selectFrom("runPhases").select(["pool", "engine", "engineVersion"]).distinct().where("status", "=", "queued"),
 );
@@ -37,10 +36,7 @@ export interface ClaimablePhase {
   readonly claim: PhaseClaim;
 }
 
-/**
- * The first queued phase that the agent can serve and has the engine for, with its workspace locked. Skips workspaces that are locked by
- * another transaction, so that concurrent claims do not wait for each other.
- */
+/** Skips workspaces locked by another transaction, so that concurrent claims do not wait for each other. */
 export async function findClaimable(
   tx: Tx,
   actor: AgentActor,
@@ -74,7 +70,6 @@ export async function findClaimable(
 
 export type ClaimedPhaseRow = RunPhaseTable & { readonly agentPoolId: string | null; readonly claim: PhaseClaim };
 
-/** A phase whose latest claim is by an agent of the caller's pool. `lock` locks its row. */
 export async function findClaimedPhase(
   tx: Tx,
   actor: AgentActor,
@@ -97,7 +92,6 @@ export async function findClaimedPhase(
 
 export type PhaseSignal = Pick<RunPhaseTable, "id" | "attempt" | "status" | "signal">;
 
-/** One narrow statement serves all agents that wait for a signal. */
 export async function findSignals(tx: Tx, ids: readonly string[]): Promise<PhaseSignal[]> {
   return tx.db
     .selectFrom("runPhases")
@@ -119,7 +113,6 @@ export interface LostPhaseLimits {
   readonly applyMs: number;
 }
 
-/** Running phases whose agent is silent, or that exceed their time limit; longest silent first. By the database's clock. */
 export async function findLostPhases(tx: Tx, limits: LostPhaseLimits, most: number): Promise<LostPhase[]> {
   const { nowMs } = tx.dialect;
   const longest = sql`case when kind = 'plan' then ${sql.lit(limits.planMs)} else ${sql.lit(limits.applyMs)} end`;

@@ -14,7 +14,6 @@ export interface PhaseView extends RunPhaseTable, WorkspaceFacts {
   readonly runEndedAt: string | null;
   /** Comma-separated. */
   readonly stateVersionIds?: string | null;
-  /** Signed; expires. */
   readonly logReadUrl: string;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Signed URLs for reading one log. A URL names the token that received it, and each read checks that token's access. Everything is in the path,
- * because clients replace the query with their own and send no token. These URLs are never logged.
- */
+/** Signed URLs for reading one log with the access of the token that they name. They must never be logged. */
 import { nowMs } from "../../../kernel/time.ts";
 import { tokenIdOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -11,12 +8,12 @@ import { checkSignedUrl, signUrl } from "../../shared/signed-urls.ts";
 export type LogUrlGrant = Granted<{ readonly phaseId: string; readonly tokenId: string }, "has-log-url">;
 
 const dayMs = 24 * 3_600_000;
-/** Longer than any phase takes; added to the rest of the current day. */
+/** Longer than any phase takes. */
 const lifeMs = 2 * dayMs;
 
 const readingOf = (phaseId: string, tokenId: string) => ["GET", "logs", phaseId, tokenId];
 
-/** The URL is the same for a whole day, so that unchanged documents stay identical. */
+/** All in the path: clients replace the query. The same for a day, so that unchanged documents stay identical. */
 export function logUrl(context: Pick<Context, "actor" | "vault" | "options">, phaseId: string): string {
   const tokenId = tokenIdOf(context.actor) ?? "";
   const expires = String(Math.ceil(nowMs() / dayMs) * dayMs + lifeMs);
@@ -24,7 +21,6 @@ export function logUrl(context: Pick<Context, "actor" | "vault" | "options">, ph
   return `${context.options.publicUrl}/api/v2/logs/${phaseId}.${tokenId}.${expires}.${signature}`;
 }
 
-/** Raises `not-found` for an invalid signature, and `forbidden` for an expired URL. */
 export function checkLogUrl(context: Pick<Context, "vault">, logKey: string): LogUrlGrant {
   const [phaseId = "", tokenId = "", expires, signature] = logKey.split(".");
   return checkSignedUrl(

@@ -1,7 +1,4 @@
-/**
- * Logs of plans and applies: appended while the engine runs, and read by byte range. The first byte is STX and the last ETX; both count in
- * offsets. Chunks are compressed and encrypted, each bound to its offset; memory use is bounded by a few chunks.
- */
+/** Logs of plans and applies, in encrypted chunks, read by byte range. A log starts with STX and ends with ETX; both count. */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Tx } from "../../../database/database.ts";
 import type { RunLogChunkTable } from "../../../database/schema/runs.ts";
@@ -27,11 +24,7 @@ const chunkBytesMax = 256 * 1024;
 export const logReadBytesMax = 256 * 1024;
 export const logBytesMax = 512 * 1024 * 1024;
 
-/**
- * Appends an agent's log. `offset` counts the bytes of this attempt, without STX and ETX; a later attempt appends to the log of the earlier
- * one, because clients may already be reading it. Bytes that were already sent are ignored. Raises `conflict` for a gap or an ended log, and
- * `too-large`. The phase row must be locked; returns it updated.
- */
+/** `offset` counts this attempt's bytes, without STX and ETX. Raises `conflict` for a gap or an ended log, and `too-large`. */
 export async function appendLog<Phase extends LoggedPhase>(
   tx: Tx,
   vault: Vault,
@@ -54,12 +47,10 @@ export async function appendLog<Phase extends LoggedPhase>(
   return write(tx, vault, phase, withoutMarks(newBytes), 0);
 }
 
-/** Does nothing if the log has already ended. */
 export async function endLog<Phase extends LoggedPhase>(tx: Tx, vault: Vault, phase: Phase): Promise<Phase> {
   return phase.logEnded === 1 ? phase : write(tx, vault, phase, Buffer.from([etx]), 1);
 }
 
-/** Appends a message of the server itself, unless the log has ended. Returns the updated phase; undefined if there is none. */
 export async function appendServiceMessage(
   tx: Tx,
   vault: Vault,
@@ -71,10 +62,7 @@ export async function appendServiceMessage(
   return write(tx, vault, phase, Buffer.from(`\n${sentence}\n`), 0);
 }
 
-/**
- * Ends the logs of phases that become final, with one statement. Returns the new column values; the caller writes them together with the
- * final status.
- */
+/** Returns column values that the caller writes together with the final status. */
 export async function endLogs(
   tx: Tx,
   vault: Vault,
@@ -139,7 +127,7 @@ async function write<Phase extends LoggedPhase>(
   return { ...phase, ...after };
 }
 
-/** Replaces STX and ETX in engine output, which readers would take for the end. In UTF-8 they are never part of another character. */
+/** Readers would take them for the end of the log. In UTF-8 they are never part of another character. */
 function withoutMarks(bytes: Uint8Array): Uint8Array {
   if (!bytes.includes(stx) && !bytes.includes(etx)) return bytes;
   return bytes.map((byte) => (byte === stx || byte === etx ? space : byte));
@@ -148,7 +136,7 @@ function withoutMarks(bytes: Uint8Array): Uint8Array {
 /** Encryption binds a chunk to its log and offset, so that moving or repeating one is detected. */
 const ownerOf = (phaseId: string, start: number): string => `run_log_chunks/${phaseId}/${start}`;
 
-/** The first stored byte says whether the chunk is compressed: short chunks would grow. */
+/** The first stored byte: short chunks would grow if compressed. */
 const [uncompressed, compressed] = [Buffer.from([0]), Buffer.from([1])];
 const compressedFrom = 256;
 
@@ -166,7 +154,7 @@ function sealed(
   return { organizationId, phaseId: id, attempt, start, length: piece.length, bytes };
 }
 
-/** Cache of decrypted chunks, a few MiB: a reader fetches a chunk in several parts, and many clients read the same log. */
+/** A reader fetches a chunk in several parts, and many clients read the same log. */
 const openChunks = new Map<string, { readonly sealed: Uint8Array; readonly plain: Uint8Array }>();
 const openChunksMax = 32;
 

@@ -10,7 +10,6 @@ import type { LogUrlGrant } from "./log-urls.ts";
 import type { PhaseKind } from "./rules.ts";
 import { type PhaseCaller, findPhase, findPhasesOf, findReadableLog, type LoggedPhase } from "./store.ts";
 
-/** For runs that the caller is known to read. */
 export const phasesOfRuns =
   (kind: PhaseKind): LoadMany<{ readonly id: string }> =>
   (tx, context, _ids, runsByPhase) => {
@@ -18,7 +17,6 @@ export const phasesOfRuns =
     return findPhasesOf(tx, context, kind, runIds);
   };
 
-/** Raises `not-found`. */
 export async function loadPhase(
   tx: Tx,
   context: PhaseCaller,
@@ -30,10 +28,6 @@ export async function loadPhase(
   return grantOnWorkspace(kind, phase, "can-read-run");
 }
 
-/**
- * Checks the current access of the token that a log URL names. Two statements. Raises `forbidden` for an invalid token, and whatever that token's
- * request for the plan or apply would raise.
- */
 export async function loadLog(
   tx: Tx,
   { phaseId, tokenId }: LogUrlGrant,

@@ -9,7 +9,6 @@ export const dataPresent = "present";
 const finalPhaseStatuses = ["finished", "errored", "canceled", "unreachable"] as const;
 export const isFinalPhase = (status: string): boolean => (finalPhaseStatuses as readonly string[]).includes(status);
 
-/** The queue name for workspaces in remote mode. */
 export const sitePool = "site";
 
 const initialColumns = {
@@ -37,7 +36,6 @@ const initialColumns = {
   version: 1,
 } as const;
 
-/** Queue priority: applies, then plans that can be applied, then plan-only runs. */
 const rankOf = (kind: PhaseKind, run: Pick<RunTable, "planOnly">): number =>
   kind === "apply" ? 0 : run.planOnly === 1 ? 2 : 1;
 
@@ -88,5 +86,4 @@ export function columnsForPhaseStatus(
   };
 }
 
-/** No agent has it; also for a phase that is queued again because its agent was lost. */
 const unclaimed = { agentId: null, agentName: null, claimedMs: null, heardMs: null, signal: null, tokenHash: null };

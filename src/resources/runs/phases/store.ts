@@ -43,7 +43,6 @@ const byRun = prepared<PhaseQuery, PhaseRow>((db, { kind, id, principal }) =>
   phaseForActor(db, principal).where("f.runId", "=", id).where("f.kind", "=", kind),
 );
 
-/** One statement: the phase, by its own id or its run's, and the caller's access to its workspace. */
 export async function findPhase(
   tx: Tx,
   context: PhaseCaller,
@@ -74,10 +73,10 @@ function toView(row: PhaseRow, context: PhaseCaller): PhaseView {
   return { ...row, ...workspaceFactsOf(context.actor, row), logReadUrl: logUrl(context, row.id) };
 }
 
-/** The columns that log functions need. Writers must hold the lock on the phase row. */
+/** Writers must hold the lock on the phase row. */
 export type LoggedPhase = Pick<RunPhaseTable, "id" | "organizationId" | "attempt" | "logBytes" | "logEnded">;
 
-/** Does not raise the version of the phase: its document does not show the log's length. */
+/** Does not raise the version of the phase: no document shows the log's length. */
 export async function insertChunks(
   tx: Tx,
   { id }: LoggedPhase,
@@ -88,7 +87,6 @@ export async function insertChunks(
   await tx.db.updateTable("runPhases").set(after).where("id", "=", id).execute();
 }
 
-/** Chunks of several logs. The caller updates the phases. */
 export async function insertLogChunks(tx: Tx, chunks: readonly RunLogChunkTable[]): Promise<void> {
   await tx.db.insertInto("runLogChunks").values(chunks).execute();
 }
@@ -124,7 +122,6 @@ const logForActor = prepared<{ id: string; principal: string }, ReadableLog>((db
     .where("f.backingDataStatus", "=", dataPresent),
 );
 
-/** One statement: the log, and the actor's access to its workspace. */
 export async function findReadableLog(
   tx: Tx,
   actor: Actor,
@@ -151,7 +148,7 @@ export async function deleteLog(tx: Tx, _workspace: AdministeredWorkspace, phase
 
 type LogRange = { phaseId: string; from: number; before: number; end: number };
 
-/** The chunks that overlap a range. `before` bounds the index scan: no chunk that starts earlier reaches the range. */
+/** `before` bounds the index scan: no chunk that starts earlier reaches the range. */
 export const readChunks = prepared<LogRange, Pick<RunLogChunkTable, "start" | "bytes">>((db, range) =>
   db
     .selectFrom("runLogChunks")

@@ -9,7 +9,6 @@ import type { RunTransition } from "../capabilities.ts";
 import { endLogs, type LoggedPhase } from "./logs.ts";
 import { isFinalPhase } from "./rules.ts";
 
-/** One statement. A queued phase is claimable once this is committed. */
 export async function insertPhases(tx: Tx, _by: RunTransition, phases: readonly RunPhaseTable[]): Promise<void> {
   await tx.db
     .insertInto("runPhases")
@@ -22,10 +21,7 @@ export interface PhaseChange {
   readonly changes: Partial<RunPhaseTable>;
 }
 
-/**
- * Updates phases, and ends the logs of those that become final. With `alike`, all have the same changes and empty logs, so one statement updates
- * them all.
- */
+/** `alike`: all phases have the same changes and empty logs, so one statement updates them. */
 export async function updatePhases(
   tx: Tx,
   _by: RunTransition,
@@ -68,7 +64,7 @@ export async function updatePhases(
 
 type ClaimedPhaseKey = Granted<Pick<RunPhaseTable, "id" | "attempt">, "claim">;
 
-/** By the database's clock. Undefined if another attempt has the phase by now, or it is not running. */
+/** Undefined if the attempt no longer has the phase. */
 export async function recordHeartbeat(
   tx: Tx,
   { id, attempt }: ClaimedPhaseKey,
@@ -83,7 +79,7 @@ export async function recordHeartbeat(
     .executeTakeFirst();
 }
 
-/** After this, the phase is never given to another agent. False if the agent no longer has it. */
+/** After this, the phase is never given to another agent. False if the attempt no longer has it. */
 export async function recordEngineStart(tx: Tx, { id, attempt }: ClaimedPhaseKey): Promise<boolean> {
   const rows = await tx.db
     .updateTable("runPhases")

@@ -1,7 +1,4 @@
-/**
- * Parses and writes JSON without changing numbers: those that JavaScript would format differently are represented as strings with a random
- * prefix. A `JSON.parse` reviver would take minutes instead of a second.
- */
+/** JSON with exact numbers: those that JavaScript changes become prefixed strings. A `JSON.parse` reviver would take minutes. */
 import { randomUUID } from "node:crypto";
 
 export class TooManyValues extends Error {}
@@ -31,7 +28,6 @@ export class ExactJson {
     return JSON.stringify(value).replaceAll(new RegExp(`"${this.#mark}([^"]*)"`, "g"), "$1");
   }
 
-  /** A number as it was written; undefined for other values. */
   numberIn(value: unknown): string | undefined {
     if (typeof value === "number") return String(value);
     return typeof value === "string" && value.startsWith(this.#mark) ? value.slice(this.#mark.length) : undefined;

@@ -1,7 +1,4 @@
-/**
- * Masks the values of a run's sensitive variables in its plan, as in its log. Equal values get equal replacements in the whole plan, and different
- * values different ones; strings stay strings and numbers numbers. Pure.
- */
+/** Masks sensitive variables in a plan. Replacements keep the JSON type, and are equal if and only if the values are. Pure. */
 import { comparedMax, LiteralMatcher } from "../../../kernel/literal-matcher.ts";
 import { secretSpellings, maskedValues } from "../../../kernel/secret-spellings.ts";
 import type { ExactJson } from "./exact-json.ts";
@@ -22,7 +19,6 @@ export class PlanMask {
   readonly #json: ExactJson;
   readonly #seen = new Map<string, number>();
 
-  /** Raises TooManySecrets. */
   constructor(secrets: readonly SecretVariable[], json: ExactJson) {
     const forms = secretSpellings(secrets.flatMap(maskedValues));
     if (forms.reduce((sum, { length }) => sum + Math.min(length, comparedMax), 0) > formBytesMax)

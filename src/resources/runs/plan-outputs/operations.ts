@@ -61,7 +61,6 @@ async function forAdmins(
   return content && answerWith(context, content);
 }
 
-/** Undefined until the plan has finished. Raises `not-found` for a finished plan without output. */
 async function outputOf(context: Context, plan: PhaseView, kind: string): Promise<StoredContent | undefined> {
   if (!isFinalPhase(plan.status)) return undefined;
   const content = await findContent(context.database.reader, ofRun(plan), kind);
@@ -72,7 +71,6 @@ async function outputOf(context: Context, plan: PhaseView, kind: string): Promis
 const planBytesMax = 32 * 1024 * 1024;
 const schemaBytesMax = 64 * 1024 * 1024;
 
-/** Raises `conflict` for a plan that can't be rendered, and `too-many-requests`. */
 async function redacted(context: Context, plan: PhaseView, content: StoredContent): Promise<Uint8Array> {
   const schemas = await findContent(context.database.reader, ofRun(plan), "provider-schemas");
   if (content.size > planBytesMax || (schemas?.size ?? 0) > schemaBytesMax)

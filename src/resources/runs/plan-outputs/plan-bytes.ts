@@ -1,7 +1,4 @@
-/**
- * Turns the bytes of a plan and its provider schemas into a redacted plan or a summary. Only the needed members are parsed into values; the rest
- * is scanned. Slow for large plans: only call it in the worker thread.
- */
+/** Turns a plan's bytes into a redacted plan or a summary. Slow for large plans: call it only in the worker thread. */
 import { JsonCapture, JsonError, type JsonReader, JsonScanner } from "../../../statefile/json-scanner.ts";
 import { ExactJson, TooManyValues } from "./exact-json.ts";
 import { PlanMask, type SecretVariable, TooManySecrets } from "./masking.ts";
@@ -13,14 +10,13 @@ export interface PlanBytes {
   readonly secrets: readonly SecretVariable[];
 }
 
-/** The message is the end of a sentence: "This plan can't be rendered: …". */
+/** The message ends the sentence "This plan can't be rendered: …". */
 export class PlanFault extends Error {}
 
 /** Enough for a plan of 32 MiB with a value every 16 bytes. */
 const valuesMax = 2_000_000;
 const redactedLengthMax = 96 * 1024 * 1024;
 
-/** Raises PlanFault. */
 export function redactPlanBytes({ plan, schemas, secrets }: PlanBytes): Uint8Array {
   return withPlanFaults(() => {
     const json = new ExactJson(valuesMax);
@@ -34,7 +30,6 @@ export function redactPlanBytes({ plan, schemas, secrets }: PlanBytes): Uint8Arr
   });
 }
 
-/** Raises PlanFault. */
 export const readPlanMembers = (plan: Uint8Array, names: readonly string[]): unknown =>
   withPlanFaults(() => read(plan, membersOf(names), new ExactJson(valuesMax)));
 

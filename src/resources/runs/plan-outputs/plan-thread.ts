@@ -1,7 +1,4 @@
-/**
- * Reads plans in worker threads, with limits on time and memory. Each organization has at most one thread, and organizations are served in turn,
- * so that one organization's plans can't block the others.
- */
+/** Reads plans in worker threads with time and memory limits; one per organization, so that none blocks the others. */
 import { Worker } from "node:worker_threads";
 import { AppError, conflict } from "../../../kernel/errors.ts";
 import { programBeside } from "../../../kernel/programs.ts";
@@ -32,7 +29,6 @@ export async function redactPlanInThread(organizationId: string, bytes: () => Pr
   return "redacted" in result ? result.redacted : refuse("fault" in result ? result.fault : "there is no output");
 }
 
-/** Undefined for a plan that can't be read. */
 export async function summarizePlanInThread(
   organizationId: string,
   bytes: () => Promise<Uint8Array>,
@@ -41,7 +37,7 @@ export async function summarizePlanInThread(
   return "summary" in result ? result.summary : undefined;
 }
 
-/** In its own buffer, so that it can be transferred to the worker. Throws if the stored content is damaged. */
+/** In its own buffer, which can be transferred to the worker. Throws if the stored content is damaged. */
 export async function bytesOf(context: Context, content: StoredContent): Promise<Uint8Array> {
   const bytes = new Uint8Array(content.size);
   let at = 0;
@@ -56,7 +52,7 @@ function refuse(fault: string): never {
   throw conflict(`This plan can't be rendered: ${fault}. Read the plan's log instead.`);
 }
 
-/** One thread per plan, so that its memory is freed with it. */
+/** One thread per plan frees its memory. */
 async function run(task: PlanTask): Promise<PlanTaskResult> {
   const worker = new Worker(programBeside(import.meta.url, "plan-worker.ts"), {
     workerData: task,
@@ -85,7 +81,6 @@ async function run(task: PlanTask): Promise<PlanTaskResult> {
   }
 }
 
-/** Waiting tasks by organization. An organization that was served moves to the end. */
 class OrganizationQueue {
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #running = new Set<string>();

@@ -1,4 +1,4 @@
-/** The worker thread that reads plans. Plans are untrusted input: reading one must not block the server, and can be terminated at any time. */
+/** The worker thread that reads plans, which are untrusted: it can be terminated at any time. */
 import { parentPort, workerData } from "node:worker_threads";
 import { redactPlanBytes, PlanFault, readPlanMembers, summaryOf } from "./plan-bytes.ts";
 import type { PlanTask, PlanTaskResult } from "./plan-thread.ts";

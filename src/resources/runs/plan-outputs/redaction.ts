@@ -1,8 +1,4 @@
-/**
- * Redacts a JSON plan, in the format that engines render plans from. A value that is marked sensitive before or after the change is replaced on
- * both sides; values of sensitive variables are masked everywhere else. A replacement has the same JSON type, and replacements are equal exactly
- * if the values were, so that changes stay visible. Pure.
- */
+/** Redacts a JSON plan. Replacements keep the JSON type, and are equal if and only if the values are: changes stay visible. Pure. */
 import type { ExactJson } from "./exact-json.ts";
 import type { PlanMask } from "./masking.ts";
 import { isDeclared, type SchemaShape, shapeAt, shapeOfSchema } from "./shapes.ts";
@@ -24,7 +20,7 @@ export interface RedactionContext {
   readonly mask: PlanMask;
 }
 
-/** The content of `json-output-redacted`, from the output of `show -json` and `providers schema -json`. */
+/** From the output of `show -json` and `providers schema -json`. */
 export function redactPlan(plan: unknown, schemas: unknown, reading: RedactionContext): object {
   const of = (name: string) => within(plan, name);
   const changes = ["resource_changes", "resource_drift"].map((name) => listOf(of(name)));
@@ -67,7 +63,7 @@ const entriesOf = (value: unknown): [string, unknown][] => (isObject(value) ? Ob
 const membersOf = (value: unknown, names: readonly string[]): object =>
   Object.fromEntries(entriesOf(value).filter(([name]) => names.includes(name)));
 
-/** Members of a resource besides its change. They come from the configuration, and are not secret. */
+/** From the configuration, and not secret. */
 const resourceMembers = [
   "address",
   "previous_address",
@@ -125,7 +121,7 @@ const triggerMembers = {
   invoke_action_trigger: ["calling_resource_address"],
 };
 
-/** Missing members are not added: engines render `config_values` even if it is null. */
+/** Adds no missing members: engines render `config_values` even if it is null. */
 function redactInvocation(invocation: unknown, shape: SchemaShape, reading: RedactionContext): object {
   const of = (name: string) => within(invocation, name);
   const marks = mergeMarks(of("config_sensitive"), undefined);
@@ -163,7 +159,6 @@ function mergeMarks(one: unknown, other: unknown): PlanSensitivity {
 const below = (marks: PlanSensitivity, key: string | number): PlanSensitivity =>
   marks === true || marks === undefined ? marks : Object.hasOwn(marks, key) ? marks[key] : undefined;
 
-/** Redacts one change: equal values get equal replacements on both of its sides, and different values different ones. */
 class ChangeRedactor {
   readonly #json: ExactJson;
   readonly #mask: PlanMask;
@@ -189,7 +184,7 @@ class ChangeRedactor {
     return marks === true ? this.#replacement(value as PlanJson) : this.#mask.leaf(value);
   }
 
-  /** For `after_unknown` and `…_sensitive`: their values are only flags, but their keys are those of the values. */
+  /** The values of `after_unknown` and `…_sensitive` are only flags, but their keys are data. */
   withKeys(flags: unknown, marks: PlanSensitivity, shape: SchemaShape): unknown {
     if (Array.isArray(flags))
       return flags.map((item: unknown, at) => this.withKeys(item, below(marks, at), shapeAt(shape, at)));
@@ -266,10 +261,7 @@ export const schemaUsesOf = (plan: unknown): SchemaUse[] => [
 const schemaOf = (schemas: unknown, { provider, kind, type }: SchemaUse): unknown =>
   within(within(within(schemas, provider), kind), type);
 
-/**
- * Only the schemas in use: all schemas of a provider may be tens of megabytes. Engines fail if the schema of a change or action is missing, so a
- * missing one is synthesized from the names in the plan.
- */
+/** Only the schemas in use: all may be tens of megabytes. Engines fail without a schema, so a missing one is synthesized. */
 function providersOf(uses: readonly SchemaUse[], schemas: unknown): Providers {
   const provided: Record<string, Record<string, Record<string, unknown>>> = Object.create(null);
   const synthesized = new Map<unknown, Record<string, unknown>>();

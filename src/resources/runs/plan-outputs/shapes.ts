@@ -1,7 +1,4 @@
-/**
- * Reads from a provider schema (`providers schema -json`) which object keys are declared by the schema, and which are data, such as the keys of a
- * map. Pure.
- */
+/** Reads from a provider schema which object keys it declares; all others are data, such as the keys of a map. Pure. */
 
 /** Undefined: nothing is known, so every key may be data. */
 export type SchemaShape =

@@ -9,7 +9,7 @@ export type RunEventView = RunEventTable & WorkspaceFacts;
 const readers = "read access to the workspace's runs";
 const includes = ["actor", "comment"] as const;
 
-/** The kinds of actors that have documents; agents, schedules and the operator have none. */
+/** Agents, schedules and the operator have no documents. */
 const actorTypes: Readonly<Record<string, string>> = { user: "users", team: "teams" };
 
 export const runEvents = defineResource<RunEventView>()(({ readOnly, toOne }) => ({

@@ -65,7 +65,6 @@ export async function findComment(tx: Tx, actor: Actor, id: string): Promise<Com
   return row && toCommentView(actor, row);
 }
 
-/** Oldest first. */
 export async function findComments(
   tx: Tx,
   actor: Actor,

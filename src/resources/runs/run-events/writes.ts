@@ -54,7 +54,6 @@ export interface StoredComment {
   readonly audit: AuditEvent;
 }
 
-/** Inserts only the comment; the caller records the returned events. */
 export async function storeComment(
   tx: Tx,
   _by: RunTransition,

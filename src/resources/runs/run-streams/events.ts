@@ -18,7 +18,7 @@ export function parsePosition(id: string): StreamPosition | undefined {
 const frame = (name: string, data: object, position: StreamPosition): string =>
   `id: ${idOf(position)}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** The run, its plan or its apply has changed, and clients should read it again. */
+/** Clients should read the run, its plan and its apply again. */
 export const runEvent = (status: string, position: StreamPosition): string =>
   frame("run", { status, version: position.version }, position);
 
@@ -36,7 +36,7 @@ export const logEvent = ({ kind, offset, nextOffset, text, isEnd }: RunLogText, 
 export const endEvent = (reason: "finished" | "access", position: StreamPosition): string =>
   frame("end", { reason }, position);
 
-/** A comment that keeps proxies from closing an idle connection. */
+/** Keeps proxies from closing an idle connection. */
 export const heartbeat = ":\n\n";
 
 export function completeUtf8Length(bytes: Uint8Array): number {

@@ -1,13 +1,9 @@
-/**
- * One poller per server for all runs that are being streamed. It polls soon after this server's own commits, and a few times a second for those
- * of other servers; less often while idle, but always more than once a second.
- */
+/** One poller per server for all streamed runs. A commit of this server triggers an early poll. */
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../../database/database.ts";
 
 const tickMs = 50;
-/** The minimum time between two polls, and the maximum while active and while idle. */
 const [pollMinMs, pollActiveMs, pollIdleMs] = [150, 300, 600];
 const idleAfterMs = 10_000;
 
@@ -18,7 +14,6 @@ interface RunProgress {
   readonly applyLogBytes: number;
 }
 
-/** One narrow statement by primary keys for all runs. */
 async function findProgress(tx: Tx, ids: readonly string[]): Promise<RunProgress[]> {
   return tx.db
     .selectFrom("runs as r")

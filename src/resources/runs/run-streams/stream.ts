@@ -1,7 +1,4 @@
-/**
- * The events of one stream, from a position on. It reads the next part of a log only when the client has taken the last one, and regularly
- * checks that the caller can still read the run.
- */
+/** The events of one stream. It never reads logs faster than the client, and keeps checking that the caller can read the run. */
 import { createHash } from "node:crypto";
 import type { Actor } from "../../../access/actor.ts";
 import { writeResource } from "../../../jsonapi/document.ts";
@@ -45,7 +42,7 @@ const versionOf = (view: RunView): string =>
     .digest("base64url")
     .slice(0, 16);
 
-/** A log that has already ended is not streamed: clients read it from its `log-read-url`. An unfinished log is streamed from its start. */
+/** An ended log is not streamed: clients read it from its `log-read-url`. */
 export function positionAtOpening(view: RunView): StreamPosition {
   return {
     plan: view.planLogEnded === 1 ? view.planLogBytes : 0,
@@ -109,7 +106,6 @@ export class RunEventStream {
     return performance.now() - this.#checkedAt >= this.#limits.checkMs;
   }
 
-  /** Reloads the run with the token's current access. False if it can't read the run any more. */
   async #check(): Promise<boolean> {
     const { database, vault } = this.#context;
     const load = (actor: Actor) => loadRun(database.reader, { vault, actor }, this.#view.id);

@@ -12,7 +12,7 @@ import { RunTransaction } from "../runs/transaction.ts";
 import { triggeredRunInput, chainLengthMax } from "./rules.ts";
 import { deleteFiring, findFiring, findTargetIds, type FiringRun } from "./store.ts";
 
-/** One transaction per apply: all of its runs are started, or none. Returns the number of applies. */
+/** One transaction per apply: all of its runs are started, or none. */
 export async function fireTriggers({ context, capability, signal, step }: JobContext): Promise<number> {
   let handled = 0;
   while (!signal.aborted) {
@@ -40,7 +40,7 @@ async function fire(tx: Tx, context: Context, capability: JobContext["capability
   return true;
 }
 
-/** Returns an event for the applied run. It names the target only by id: readers of that run may not have access to the target. */
+/** Names the target only by id: readers of the applied run may not have access to it. */
 async function start(
   tx: Tx,
   context: Context,

@@ -8,7 +8,7 @@ import type { RunInput } from "../runs/rules.ts";
 import type { RunTriggerView } from "./definition.ts";
 
 const sourcesMax = 20;
-/** Triggers can form a cycle, so a chain of runs has a maximum length. */
+/** Triggers can form a cycle. */
 export const chainLengthMax = 20;
 
 export function sourceFaults(
@@ -45,7 +45,7 @@ export function newTrigger(workspace: WorkspaceView, source: WorkspaceView): Run
   };
 }
 
-/** It has no creator, so no permission to apply is checked. It does not name the source workspace, to which its readers may have no access. */
+/** Must not name the source workspace: readers of the run may have no access to it. */
 export function triggeredRunInput(
   cause: Pick<RunTable, "id" | "chainLength">,
   target: Pick<WorkspaceView, "autoApplyRunTrigger">,

@@ -1,4 +1,4 @@
-/** SQL for run triggers, and for applies whose runs are still to be started. Writers must lock both workspaces. */
+/** SQL for run triggers, and for applies whose runs are not started yet. Writers must lock both workspaces. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -21,7 +21,6 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { RunTriggerForActor, RunTriggerView } from "./definition.ts";
 
-/** Triggers, with the caller's access to both workspaces, which belong to the same organization. */
 const triggers = (db: Kysely<Schema>, principal: string) => {
   const organizationId = sql.ref<string>("t.organizationId");
   return db
@@ -60,7 +59,6 @@ const byId = lockableStatement<RunTriggerQuery, RunTriggerRow>("w", (db, { id, p
   triggers(db, principal).where("t.id", "=", id),
 );
 
-/** One statement: the trigger, and the caller's access to its workspace. `lock` locks the workspace. */
 export async function findRunTrigger(
   tx: Tx,
   actor: Actor,
@@ -111,11 +109,8 @@ export async function deleteTrigger(tx: Tx, { id }: Granted<RunTriggerForActor, 
   await tx.db.deleteFrom("runTriggers").where("id", "=", id).execute();
 }
 
-// --- applies whose runs are still to be started
-
 export type FiringRun = Pick<RunTable, "id" | "organizationId" | "workspaceId" | "chainLength">;
 
-/** Oldest first. */
 export async function findFiring(tx: Tx): Promise<FiringRun | undefined> {
   return tx.db
     .selectFrom("runTriggerFirings as f")
@@ -137,7 +132,6 @@ export async function findTargetIds(tx: Tx, sourceableId: string): Promise<strin
   return rows.map(({ workspaceId }) => workspaceId);
 }
 
-/** False if another server has already deleted it. */
 export async function deleteFiring(tx: Tx, _by: Capability<"job">, runId: string): Promise<boolean> {
   const { numDeletedRows } = await tx.db.deleteFrom("runTriggerFirings").where("runId", "=", runId).executeTakeFirst();
   return Number(numDeletedRows) === 1;

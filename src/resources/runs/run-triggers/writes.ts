@@ -1,7 +1,4 @@
-/**
- * Queues the run triggers of an apply. The apply's transaction has locked its own workspace, and locking others would violate the lock order; so
- * a job, which is woken immediately, locks all of them and starts the runs.
- */
+/** Queues the run triggers of an apply for a job. Locking the other workspaces here would violate the lock order. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -27,7 +24,7 @@ const inserting = prepared<{ runId: string; workspaceId: string; createdAt: stri
       ) as never,
 );
 
-/** In the transaction that makes the run `applied`; does nothing without run triggers. Wake the job after the commit. */
+/** In the transaction that makes the run `applied`. Wake the job after the commit. */
 export async function queueRunTriggers(
   tx: Tx,
   _by: RunTransition,

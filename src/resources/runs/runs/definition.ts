@@ -58,7 +58,7 @@ const runIncludes = [
   "created_by",
   "plan",
   "workspace",
-  // Accepted for clients that ask for them; always empty.
+  // Accepted for clients that request them; always empty.
   "cost_estimate",
   "task_stages",
   "tf_policy_evaluations",
@@ -85,7 +85,6 @@ const organizationFilters = {
   "filter[workspace_names]": listParameter("Only runs of the workspaces with these names, comma-separated."),
 } as const;
 
-/** Takes an optional comment, as plain JSON. */
 const action = {
   method: "POST",
   body: {

@@ -1,7 +1,4 @@
-/**
- * Imports finished runs from another server as history. They are never executed and hold no lock. Only into a workspace whose latest run was
- * itself imported, or that has none.
- */
+/** Imports finished runs of another server as history. They are never executed and hold no lock. */
 import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
@@ -44,7 +41,6 @@ export interface HistoricRun {
   readonly allowEmptyApply: boolean;
   readonly hasChanges: boolean;
   readonly engineVersion: string | null;
-  /** The creator: a user of this server, or only a name, if known. */
   readonly creator: { readonly userId: string | null; readonly name: string | null };
   readonly createdAt: string;
   readonly endedAt: string;
@@ -52,10 +48,7 @@ export interface HistoricRun {
   readonly apply: HistoricPhase;
 }
 
-/**
- * Oldest first; returns their ids. `after` is the last run imported before; `note` runs in the same transaction. Raises `conflict` if the
- * workspace has runs that were created here.
- */
+/** `after` is the run imported last. Raises `conflict` if the workspace has runs that were created here. */
 export async function importRuns(
   context: Context,
   workspaceId: string,
@@ -87,7 +80,6 @@ export async function importRuns(
   });
 }
 
-/** A plan-only run never becomes the workspace's current run; nor does one that is older than the current run, though it ended later. */
 async function updateWorkspace(
   tx: Tx,
   by: RunTransition,
@@ -139,7 +131,6 @@ function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
   };
 }
 
-/** Inserts both phases of each run in their final status, with ended, empty logs: log contents are not imported. */
 async function writePhases(
   tx: Tx,
   context: Context,

@@ -1,7 +1,4 @@
-/**
- * The life cycle of runs: creates runs and performs their status transitions. Nothing else writes a run's status. Every function runs in the
- * caller's transaction with the workspace row locked, so that run, phases, lock, current run, events and audit log change together.
- */
+/** Creates runs and performs their transitions, with the workspace row locked. Nothing else writes a run's status. */
 import type { Granted } from "../../../access/granted.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -62,10 +59,7 @@ import { runFactsOf, type LoadedRun } from "./view.ts";
 
 type WorkspaceKey = Pick<RunTable, "organizationId" | "workspaceId">;
 
-/**
- * Creates a run with its plan and apply, and admits it if the workspace is free. A run that requests an unsupported feature is created and
- * ends as `errored`: clients read the run back, and ignoring the feature would do something else. Raises `invalid`.
- */
+/** An unsupported feature makes the run `errored`: ignoring it would do something else. Raises `invalid`. */
 export async function createRun(
   tx: Tx,
   context: Context,
@@ -80,7 +74,7 @@ export async function createRun(
     id,
     workspace,
     configuration: configuration as UsableConfiguration,
-    // An unknown version is kept as written: the run then waits, and its `waiting-for` names the version.
+    // With an unknown version, the run waits, and its `waiting-for` names the version.
     engineVersion: (await engineVersionFor(tx, context, workspace, requestedVersion)) ?? requestedVersion,
     mayApply: input.isAutomatic === true || workspacePermissions(workspace)["can-queue-apply"],
     createdAt: now(),
@@ -102,7 +96,7 @@ export async function createRun(
   return performTransition(new RunTransaction(tx, context, workspace, workspace.id), logged, refuse);
 }
 
-/** A configuration of this workspace, or one promoted from another workspace whose runs the caller can read. */
+/** A promoted configuration must belong to a workspace whose runs the caller can read. */
 async function configurationFor(
   tx: Tx,
   context: Context,
@@ -116,7 +110,7 @@ async function configurationFor(
   return workspacePermissions(workspaceFactsOf(context.actor, found))["can-read-run"] ? found : undefined;
 }
 
-/** Terraform releases are in the version table; OpenTofu releases are only known from the agents that can execute the run. */
+/** OpenTofu releases are only known from the agents that can execute the run. */
 async function engineVersionFor(
   tx: Tx,
   context: Context,
@@ -128,7 +122,6 @@ async function engineVersionFor(
   return newestAmong(await offeredVersions(tx, "tofu", pool), requested);
 }
 
-/** Inserts a run; one that can be admitted now is inserted as admitted, with one statement per table. */
 async function insertNewRun(
   transaction: RunTransaction,
   row: RunTable,
@@ -174,7 +167,7 @@ interface TransitionPermissions {
   "phase-returned": "job";
 }
 
-/** Applies an event to a run, with all its consequences. Raises `conflict` if the run's status does not allow the event. */
+/** Raises `conflict` if the run's status does not allow the event. */
 export const transitionRun = <Event extends keyof TransitionPermissions>(
   tx: Tx,
   context: Context,
@@ -204,10 +197,7 @@ async function performTransition(
   return { ...after, ...columns };
 }
 
-/**
- * Admits the next pending run of an unlocked workspace, and returns the changes to the workspace row. With a new state, also discards saved
- * plans, which were made for an older one.
- */
+/** Returns the changes to the workspace row. A new state makes saved plans stale. */
 export async function startNextRun(
   tx: Tx,
   context: Context,
@@ -230,7 +220,7 @@ export interface OvertakenRuns {
   readonly comment?: string | null | undefined;
 }
 
-/** Puts a pending run first: discards the run that holds the workspace, and all pending runs before it. Raises `conflict`. */
+/** Discards the run that holds the workspace, and all pending runs before this one. Raises `conflict`. */
 export async function forceExecute(
   tx: Tx,
   context: Context,
@@ -253,10 +243,7 @@ export async function forceExecute(
   await transaction.finish();
 }
 
-/**
- * Records the end of a deleted workspace's unfinished runs in the audit log; their rows are deleted with the workspace. Agents stop when their
- * next report is rejected.
- */
+/** The rows are deleted with the workspace; agents stop when their next report is rejected. */
 export async function auditRunsOfDeletedWorkspace(
   tx: Tx,
   context: Context,
@@ -294,7 +281,7 @@ function requireTransition(facts: RunFacts, event: TransitionInput["event"]): St
   return transition;
 }
 
-/** Updates the run and its phases, and records events. The caller updates the workspace. Raises `conflict`. */
+/** The caller updates the workspace. Raises `conflict`. */
 async function writeTransition(
   transaction: RunTransaction,
   run: LoadedRun,
@@ -354,7 +341,6 @@ async function workspaceChanges(
   return currentRunColumns(after);
 }
 
-/** The state written under the run's lock becomes current; uploads that have not arrived are discarded. */
 async function settleState(transaction: RunTransaction, run: LoadedRun): Promise<CurrentStateColumns | undefined> {
   const { tx, context, by } = transaction;
   const { workspaceId: id, organizationId, currentStateVersionId } = run;
@@ -369,7 +355,7 @@ async function discardStalePlans(transaction: RunTransaction, key: WorkspaceKey)
     await writeTransition(transaction, saved, { event: "stale", description });
 }
 
-/** The next pending run becomes current, and is admitted if the workspace is free; without one, the last run that ended is current. */
+/** Without a pending run, the last run that ended becomes current. */
 async function admitNextRun(
   transaction: RunTransaction,
   key: WorkspaceKey,
@@ -384,7 +370,7 @@ async function admitNextRun(
   return lockColumnsOf(after);
 }
 
-/** A run has started, which makes the result of a running assessment meaningless. Only the hosted edition has assessments. */
+/** A started run makes the result of a running assessment meaningless. */
 async function cancelAssessment(transaction: RunTransaction, { workspaceId }: WorkspaceKey): Promise<void> {
   const { tx, context } = transaction;
   if (context.options.edition !== "hosted") return;

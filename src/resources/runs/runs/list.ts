@@ -1,4 +1,4 @@
-/** Lists of runs with their filters: for a workspace, an organization, the queue and the site. One statement each. */
+/** Lists of runs for a workspace, an organization, the queue and the site, with their filters. One statement each. */
 import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -30,7 +30,6 @@ const newest: readonly SortColumn[] = [
 const only = (query: RunSelection, conditions: readonly RunCondition[]): RunSelection =>
   conditions.reduce((found, condition) => found.where(condition), query);
 
-/** The matching runs, with only the joins that the conditions need, for counting. */
 const counted = (tx: Tx, conditions: readonly RunCondition[]): RunSelection =>
   only(
     tx.db
@@ -57,7 +56,6 @@ async function pageOf(
   return { views: found.rows.map((row) => toRunView(row, context)), totalCount: found.totals.totalCount };
 }
 
-/** Newest first. Plan-only runs are left out unless `filter[operation]` is given. */
 export async function pageOfWorkspaceRuns(
   tx: Tx,
   context: RunCaller,
@@ -80,7 +78,7 @@ const inOrganization = (actor: Context["actor"], organization: OrganizationView)
   ];
 };
 
-/** Newest first. Not counted, because there may be very many: fetches one row more than the page to know if there is another page. */
+/** Not counted, because there may be very many: one extra row shows whether there is another page. */
 export async function pageOfOrganizationRuns(
   tx: Tx,
   context: RunCaller,
@@ -169,7 +167,7 @@ function conditionsOf({ dialect }: Tx, organizationId: string | undefined, filte
 
 function statusCondition(isOneOf: Tx["dialect"]["isOneOf"], statuses: readonly string[]): RunCondition {
   const plain = isOneOf(sql.ref("r.status"), statuses);
-  // A documented filter value; such runs show the status `canceled`.
+  // A documented value; such runs show the status `canceled`.
   if (!statuses.includes("force_canceled")) return plain;
   return sql<SqlBool>`(${plain} or (r.status = 'canceled' and r.force_canceled_at is not null))`;
 }

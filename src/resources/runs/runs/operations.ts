@@ -70,7 +70,6 @@ export const runResource = implement(runs, {
   async showRun({ context, params, query }) {
     const tx = context.database.reader;
     const { actor } = context;
-    // A run's token can only read that run.
     if (actor.kind === "run" && actor.runId !== params.runId) throw notFound("run");
     const view = await loadRun(tx, context, params.runId);
     return { view, included: await loadIncluded(tx, context, runs, [view], query.include) };
@@ -117,7 +116,6 @@ export const runResource = implement(runs, {
 
 type RunActionBody = { readonly comment?: string | null | undefined } | undefined;
 
-/** Raises `not-found` without the permission, and `conflict` if the run's status does not allow the action. */
 async function withRun<Permission extends RunPermission>(
   context: Context,
   runId: string,
@@ -129,7 +127,6 @@ async function withRun<Permission extends RunPermission>(
   });
 }
 
-/** Raises `forbidden` if no other run blocks this one, and `conflict` if the blocking run can't be discarded. */
 async function requireDiscardableHolder(tx: Tx, run: RunView) {
   if (run.status !== "pending" || run.lockedByType !== "runs" || run.lockedById === null)
     throw forbidden(
@@ -146,7 +143,7 @@ async function requireDiscardableHolder(tx: Tx, run: RunView) {
   return holder;
 }
 
-/** Ends a run without the waiting time that others have. Raises `not-found` in the hosted edition. */
+/** Without the waiting time that others have. */
 async function forceCancelAsAdmin(context: Context, runId: string, body: RunActionBody): Promise<void> {
   const admin = requireSiteAdmin(context.actor);
   if (context.options.edition === "hosted") throw notFound("path");
@@ -184,7 +181,6 @@ interface RunListFilterParams {
   readonly searchBasic: string | undefined;
 }
 
-/** A blank filter is ignored. */
 function filtersOf(query: RunListFilterParams): RunFilters {
   const list = (values: readonly string[] | undefined) => (values?.length ? values : undefined);
   return {
@@ -200,7 +196,6 @@ function filtersOf(query: RunListFilterParams): RunFilters {
   };
 }
 
-/** A timestamp or a date. Raises `bad-request`. */
 function parseTimeFilter(parameter: string, value: string | undefined): string | undefined {
   if (!value) return undefined;
   const timestamp = parseTimestamp(value) ?? parseTimestamp(`${value}T00:00:00Z`);

@@ -1,4 +1,4 @@
-/** Loads runs and checks permissions on them, and answers other modules' questions about runs. */
+/** Loads runs, checks permissions on them, and answers other modules' questions about runs. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { type RunPermission, runPermissionNeeds } from "../../../access/permissions/run.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
@@ -21,12 +21,11 @@ import {
 import { openVariableSnapshot } from "./variables.ts";
 import type { LoadedRun, RunView } from "./view.ts";
 
-/** Raises `not-found` if the caller can't read the run. */
 export async function loadRun(tx: Tx, context: RunCaller, id: string): Promise<Granted<RunView, "can-read-run">> {
   return grantReadable(await findRun(tx, context, id));
 }
 
-/** Loads a run and locks it with its workspace. An expired lock lease on the workspace takes effect first. */
+/** An expired lock lease on the workspace takes effect first. */
 export async function loadRunForUpdate(
   tx: Tx,
   context: Context,
@@ -43,7 +42,7 @@ function grantReadable(run: RunView | undefined): Granted<RunView, "can-read-run
   return grantOnWorkspace("run", run, "can-read-run");
 }
 
-/** Raises `not-found` also for a run that the caller can read but not change: the API documents no 403 here. */
+/** Raises `not-found` even for a run that the caller can read: the API documents no 403 here. */
 export function grantRun<Permission extends RunPermission>(
   run: RunView,
   permission: Permission,
@@ -58,14 +57,13 @@ export function grantRun<Permission extends RunPermission>(
   });
 }
 
-/** Locks a run for an agent, a job or a site admin, without a permission check. Raises `not-found`. */
+/** For agents, jobs and site admins: checks no permission. Raises `not-found`. */
 export async function lockRun(tx: Tx, id: string): Promise<LoadedRun> {
   const run = await findRunLocked(tx, id);
   if (run === undefined) throw notFound("run");
   return run;
 }
 
-/** Oldest first. */
 export const unfinishedRunIds: RunHooks["listUnfinished"] = async (tx, workspace) =>
   (await findUnfinishedRuns(tx, workspace)).map(({ id }) => id);
 
@@ -73,10 +71,7 @@ export async function readableRuns(tx: Tx, context: Context, ids: readonly strin
   return (await findRuns(tx, context, ids)).filter((run) => workspacePermissions(run)["can-read-run"]);
 }
 
-/**
- * The sensitive variables of a run, to mask them in its plan. Runs without a snapshot use the workspace's current variables. Makes no permission
- * check. One or two statements.
- */
+/** Checks no permission. Runs without a snapshot use the workspace's current variables. */
 export async function sensitiveVariables(
   tx: Tx,
   { vault }: Pick<Context, "vault">,

@@ -28,7 +28,7 @@ export interface RunInput extends CreateAttributes<typeof runs> {
   readonly source: string;
   readonly triggerReason: "manual" | "vcs" | "run_trigger" | "auto_destroy" | "assessment";
   readonly causedBy?: Pick<RunTable, "id" | "chainLength"> | undefined;
-  /** Created by a schedule, version control or another run: it has no creator, and needs no permission to apply. */
+  /** It has no creator, and needs no permission to apply. */
   readonly isAutomatic?: boolean;
 }
 
@@ -89,7 +89,6 @@ function configurationFaults(input: RunInput, configuration: UsableConfiguration
 const isPlanOnly = (input: RunInput, configuration: UsableConfiguration | undefined): boolean =>
   input.planOnly ?? configuration?.speculative === 1;
 
-/** The value for `filter[operation]`. If several apply, the first of these wins. */
 export function operationOf(
   run: Pick<RunInput, "isDestroy" | "refreshOnly" | "savePlan" | "allowEmptyApply" | "invokeActionAddrs">,
   planOnly: boolean,
@@ -102,7 +101,6 @@ export function operationOf(
   return run.allowEmptyApply ? "empty_apply" : "plan_and_apply";
 }
 
-/** Why a run is created but can't be executed; undefined if it can. */
 export const unsupportedReason = ({ invokeActionAddrs }: Pick<RunInput, "invokeActionAddrs">): string | undefined =>
   invokeActionAddrs?.length
     ? "Invoking actions (invoke-action-addrs, terraform apply -invoke) is not supported yet, so nothing was planned. Start a run without it."
@@ -134,7 +132,7 @@ export const initialRunColumns = {
 export const engineOf = ({ engine }: Pick<WorkspaceView, "engine">, { options }: Pick<Context, "options">): string =>
   engine ?? options.engine ?? "terraform";
 
-/** A pending run. The insert statement sets its position. */
+/** The insert statement sets its position. */
 export function newRun(input: RunInput, facts: NewRunFacts): RunTable {
   const { id, workspace, configuration, createdAt, context } = facts;
   const planOnly = isPlanOnly(input, configuration);
@@ -155,7 +153,7 @@ export function newRun(input: RunInput, facts: NewRunFacts): RunTable {
     planOnly: Number(planOnly),
     autoApply: Number(autoApply),
     creatorMayApply: Number(facts.mayApply),
-    // The `remote` backend prints log lines unchanged, and so needs plain text.
+    // The `remote` backend prints log lines unchanged, so it needs plain text.
     structured: Number(workspace.structuredRunOutputEnabled === 1 && context.integration !== "remote"),
     variables: facts.variables,
     engine: engineOf(workspace, context),
@@ -173,7 +171,6 @@ export function newRun(input: RunInput, facts: NewRunFacts): RunTable {
   };
 }
 
-/** A new run as it would be loaded after the insert. */
 export function toLoadedRun(
   row: RunTable,
   workspace: WorkspaceView,
@@ -218,7 +215,6 @@ function commitOf({ ingress }: UsableConfiguration): string | null {
 
 export interface TransitionInput {
   readonly event: LifecycleEventName;
-  /** Columns of the current phase: the agent that claimed it, its resource counts, its error. */
   readonly phase?: Partial<RunPhaseTable>;
   readonly hasChanges?: boolean;
   readonly description?: string | null;
@@ -272,7 +268,7 @@ function runColumns(
       forceCancelAvailableAt: new Date(Date.parse(at) + coolOffMs).toISOString(),
     }),
     ...(event === "force-cancel" && { forceCanceledAt: at }),
-    // The snapshot is only needed during execution.
+    // `writeTransition` keeps the sensitive part, to mask the plan.
     ...(isFinal(status) && { endedAt: at, pinnedVariables: null }),
   } satisfies Partial<RunTable>;
 }
@@ -282,7 +278,7 @@ type WorkspaceFigures = Pick<
   "runsCount" | "runFailures" | "planDurationAverage" | "applyDurationAverage"
 >;
 
-/** How many of the latest applied or errored runs the workspace's figures cover. */
+/** Counts the latest applied or errored runs. */
 export const figuresWindow = 30;
 
 export interface EndedRun {
@@ -317,7 +313,6 @@ function averageOf(durations: readonly (number | undefined)[]): number {
 export const countsForFigures = ({ status, planOnly }: Pick<RunTable, "status" | "planOnly">): boolean =>
   planOnly === 0 && (status === "applied" || status === "errored");
 
-/** The workspace's `auto-destroy-status` after these runs have ended; undefined if no schedule started one of them. */
 export function autoDestroyStatusAfter(
   ended: readonly Pick<RunTable, "status" | "triggerReason">[],
 ): { readonly autoDestroyStatus: string | null } | undefined {
@@ -327,7 +322,7 @@ export function autoDestroyStatusAfter(
   return { autoDestroyStatus: isDone ? null : "errored" };
 }
 
-/** The run is current and holds the lock, without a lease: the lock ends with the run. */
+/** Without a lease: the lock ends with the run. */
 export const lockColumnsOf = (run: Pick<RunTable, "id" | "status" | "createdAt">): RunColumns => ({
   ...currentRunColumns(run),
   ...unlocked,

@@ -8,7 +8,6 @@ import { findOldSavedPlan } from "./store.ts";
 /** Counted from the creation of the run. */
 const savedPlanMs = 14 * 24 * 60 * 60 * 1000;
 
-/** One transaction per run. Returns the number of discarded plans. */
 export async function discardOldSavedPlans({ context, capability, signal, step }: JobContext): Promise<number> {
   let discarded = 0;
   while (!signal.aborted) {

@@ -1,7 +1,4 @@
-/**
- * The state machine of runs: a table of status × event → new statuses, with the effects on plan, apply and workspace lock. An event without a
- * row is refused. Pure; `lifecycle.ts` performs the transitions. See the section on runs in docs/architecture.md.
- */
+/** The state machine of runs (docs/architecture.md): status × event → new statuses and effects. Pure. */
 import type { PhaseStatus } from "../phases/rules.ts";
 
 export const runStatuses = [
@@ -27,7 +24,7 @@ export type RunStatus = (typeof runStatuses)[number];
 export const finalStatuses = ["applied", "planned_and_finished", "discarded", "errored", "canceled"] as const;
 export const isFinal = (status: string): boolean => (finalStatuses as readonly string[]).includes(status);
 
-/** The status group `discardable`. A pending run can be discarded too, but clients do not offer it. */
+/** A pending run can be discarded too, but clients do not offer it. */
 export const discardableStatuses = ["planned", "planned_and_saved"] as const;
 export const isDiscardable = (status: string): boolean => (discardableStatuses as readonly string[]).includes(status);
 export const isConfirmable = isDiscardable;
@@ -76,10 +73,10 @@ export interface RunFacts {
   readonly allowEmptyApply: boolean;
   readonly autoApply: boolean;
   readonly creatorMayApply: boolean;
-  /** Whether somebody with permission to apply has approved its configuration. */
+  /** Somebody with permission to apply has approved its configuration. */
   readonly isApproved: boolean;
   readonly isCancelRequested: boolean;
-  /** Whether the time an engine has to stop after a cancel is over, so that a cancel can be forced. */
+  /** The engine had enough time to stop, so a cancel can be forced. */
   readonly isCoolOffOver: boolean;
   readonly hasChanges: boolean;
   readonly isWorkspaceUnlocked: boolean;
@@ -96,7 +93,7 @@ export interface TransitionEffects {
 }
 
 export interface StatusTransition extends TransitionEffects {
-  /** The statuses that the run passes through, in order; empty if its status does not change. */
+  /** In order; empty if the status does not change. */
   readonly to: readonly RunStatus[];
 }
 
@@ -198,7 +195,6 @@ const table: readonly TransitionRow[] = [
 const names = <Name extends string>(one: Name | readonly Name[]): readonly Name[] =>
   typeof one === "string" ? [one] : one;
 
-/** Undefined if the event is refused. */
 export function transitionOf(facts: RunFacts, event: LifecycleEventName): StatusTransition | undefined {
   const row = table.find(
     ([from, name, when]) => names(from).includes(facts.status) && names(name).includes(event) && when(facts),
@@ -239,7 +235,6 @@ export const timestampNameOf = (status: RunStatus): string =>
       ? "fetched-at"
       : `${status.replaceAll("_", "-")}-at`;
 
-/** The `action` of the run event for a new status; undefined if there is no event for it. */
 export const runEventActionOf = (status: RunStatus): string | undefined => eventActions[status];
 const eventActions: Partial<Record<RunStatus, string>> = {
   plan_queued: "queued",

@@ -68,7 +68,7 @@ function runsInPlace(db: Kysely<Schema>) {
     ]);
 }
 
-/** Runs with everything their documents show. Joins only by id, so that the cost of a list depends on its page size. */
+/** Joins only by id, so that the cost of a list depends on its page size. */
 export function runsForActor(db: Kysely<Schema>, principal: string, dialect: Dialect) {
   const linked = (column: string, condition: string) =>
     sql<string | null>`(
@@ -133,7 +133,6 @@ const inPlaceLocked = prepared<{ id: string }, LoadedRun>((db, { id }, dialect) 
 
 export type RunCaller = Pick<Context, "actor" | "vault">;
 
-/** One statement: the run, and the caller's access to its workspace. `lock` locks both. */
 export async function findRun(tx: Tx, context: RunCaller, id: string, lock = false): Promise<RunView | undefined> {
   const [row] = await (lock ? byIdLocked : byId)(tx, { id, principal: principalOf(context.actor) });
   return row && toRunView(row, context);
@@ -146,13 +145,12 @@ export async function findRuns(tx: Tx, context: RunCaller, ids: readonly string[
   return rows.map((row) => toRunView(row, context));
 }
 
-/** Locks the run. For callers without a user whose access would have to be loaded: agents' reports, jobs. */
+/** For agents and jobs, which have no user whose access would have to be loaded. */
 export async function findRunLocked(tx: Tx, id: string): Promise<LoadedRun | undefined> {
   const [row] = await inPlaceLocked(tx, { id });
   return row;
 }
 
-/** A run of a workspace that the transaction has already locked. */
 export async function findRunOfLockedWorkspace(tx: Tx, id: string): Promise<LoadedRun | undefined> {
   return runsInPlace(tx.db).where("r.id", "=", id).executeTakeFirst();
 }
@@ -173,7 +171,6 @@ export function toRunView(row: RunRow, { actor, vault }: RunCaller): RunView {
   };
 }
 
-/** Takes the next position in its workspace, which must be locked. */
 export async function insertRun(tx: Tx, _by: RunTransition, row: RunTable): Promise<void> {
   await tx.db
     .insertInto("runs")
@@ -189,9 +186,7 @@ export async function updateRun(tx: Tx, _by: RunTransition, id: string, changes:
   await updateRow(tx, "runs", id, changes);
 }
 
-/**
- * One statement: the oldest pending run, and the last run that ended. Plan-only runs are left out, and saved plans until they are confirmed.
- */
+/** Leaves out plan-only runs, and saved plans until they are confirmed. */
 export async function findNextAndLastRun(
   tx: Tx,
   { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
@@ -245,7 +240,7 @@ const configuration = prepared<{ organizationId: string; id: string; principal: 
       .where("c.id", "=", id),
 );
 
-/** The pending runs before this one, oldest first. The workspace must be locked. */
+/** The workspace must be locked. */
 export async function findWaitingBefore(
   tx: Tx,
   run: Pick<RunTable, "organizationId" | "workspaceId" | "position">,
@@ -276,7 +271,6 @@ export async function findSavedPlans(
     .execute();
 }
 
-/** Oldest first. */
 export async function findUnfinishedRuns(
   tx: Tx,
   workspace: { id: string; organizationId: string },
@@ -291,7 +285,6 @@ export async function findUnfinishedRuns(
     .execute();
 }
 
-/** The id of the run of a workspace's unfinished assessment, unless it is already being canceled. */
 export async function findRunningAssessment(tx: Tx, workspaceId: string): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("assessmentResults as a")
@@ -305,10 +298,7 @@ export async function findRunningAssessment(tx: Tx, workspaceId: string): Promis
   return row?.runId;
 }
 
-/**
- * Discards pending runs with one statement: their timestamps are known, because nothing but their creation has happened. The caller has
- * checked the transition of each run.
- */
+/** Their timestamps are known: only their creation has happened. The caller must check the transition of each run. */
 export async function discardWaitingRuns(
   tx: Tx,
   _by: RunTransition,

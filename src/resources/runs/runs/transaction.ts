@@ -1,4 +1,4 @@
-/** Collects the run events, audit events and notifications of the transitions in one transaction, and writes them once at its end. */
+/** Collects the run events, audit events and notifications of one transaction's transitions, and writes them at its end. */
 import { actorName } from "../../../access/actor.ts";
 import { Capability } from "../../../access/capability.ts";
 import { belongsTo } from "../../../access/granted.ts";
@@ -27,7 +27,6 @@ export class RunTransaction {
   readonly #audited: AuditEvent[] = [];
   readonly #announced: WorkspaceNotification[] = [];
 
-  /** Throws if the grant belongs to another workspace. */
   constructor(tx: Tx, context: Context, by: RunTransitionGrant, workspaceId: string) {
     if (!belongsTo(by, workspaceId)) throw new Error(`The grant does not belong to the workspace ${workspaceId}.`);
     this.tx = tx;
@@ -54,7 +53,6 @@ export class RunTransaction {
     }
   }
 
-  /** Plan-only runs send no notifications. */
   #announce(run: NotifiedRun, trigger: RunTriggerName, runStatus: string): void {
     if (run.planOnly === 1) return;
     const { id: runId, workspaceId, createdAt: runCreatedAt } = run;

@@ -1,7 +1,4 @@
-/**
- * A run's encrypted variables: its own, and a snapshot of the workspace's variables when the run was admitted, so that later changes only
- * affect later runs. See docs/runs.md#variables.
- */
+/** A run's encrypted variables, and the snapshot of its workspace's taken at admission. See docs/runs.md#variables. */
 import type { Tx } from "../../../database/database.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { Context } from "../../shared/context.ts";
@@ -34,7 +31,7 @@ export async function variableSnapshot(
   return vault.seal(snapshotOwner(id), Buffer.from(JSON.stringify(effective)));
 }
 
-/** The part of the snapshot that is kept after the run ends, to mask its plan. */
+/** Kept after the run ends, to mask its plan. */
 export function sensitiveSnapshot(
   context: VaultContext,
   run: Pick<RunTable, "id" | "pinnedVariables">,

@@ -1,4 +1,4 @@
-/** The loaded forms of a run, and the attributes of its document that are computed. */
+/** The loaded forms of a run, and the computed attributes of its document. */
 import { nowMs } from "../../../kernel/time.ts";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
@@ -38,7 +38,6 @@ export interface LoadedRunColumns extends Pick<
 }
 
 export interface LoadedRun extends RunTable, LoadedRunColumns {
-  /** Null if nobody with permission to apply has approved its configuration. */
   readonly configurationApprovedAt: string | null;
 }
 
@@ -47,12 +46,12 @@ export interface RunRelatedColumns {
   readonly agentPoolName: string | null;
   /** From 1 among the organization's queued jobs; 0 if it is not queued. */
   readonly positionInQueue: number;
-  /** The `engines` JSON of each connected agent that can serve it, one per line; null if there is none. */
+  /** The `engines` JSON of each connected agent that can serve it, one per line. */
   readonly offeredEngines: string | null;
   /** Comma-separated. */
   readonly eventIds: string | null;
   readonly commentIds: string | null;
-  /** The workspace whose apply started it, and the access of the caller's teams to that workspace. */
+  /** Of the workspace whose apply started it. */
   readonly sourceName: string | null;
   readonly sourceProjectAccess: number | null;
   readonly sourceWorkspaceAccess: number | null;
@@ -97,7 +96,7 @@ export function actionsOf(run: RunView): Record<string, boolean> {
   };
 }
 
-/** The time of the last status change: nothing else changes a run. */
+/** Nothing but a status change changes a run. */
 export function updatedAtOf({ createdAt, statusTimestamps }: Pick<RunTable, "createdAt" | "statusTimestamps">): string {
   const stamps = Object.values(JSON.parse(statusTimestamps) as Record<string, string>);
   return stamps.reduce((latest, stamp) => (stamp > latest ? stamp : latest), createdAt);
@@ -105,7 +104,7 @@ export function updatedAtOf({ createdAt, statusTimestamps }: Pick<RunTable, "cre
 
 const engineNames: Readonly<Record<string, string>> = { terraform: "Terraform", tofu: "OpenTofu" };
 
-/** A sentence; null if it waits for nothing, or for a confirmation that such a run always needs. */
+/** Null if it waits for nothing, or for a confirmation that such a run always needs. */
 export function waitingForOf(run: RunView): string | null {
   if (run.status === "pending") return waitingForLock(run);
   if (run.status === "planned") return waitingForConfirmation(run);
@@ -122,7 +121,6 @@ export function waitingForOf(run: RunView): string | null {
   return `Waiting for ${executor} with ${engine} to be free.`;
 }
 
-/** Only for a run that would otherwise have been applied automatically. */
 function waitingForConfirmation(run: RunView): string | null {
   const isEmpty = run.allowEmptyApply === 1 && run.hasChanges === 0;
   if (run.autoApply === 0 && !isEmpty) return null;

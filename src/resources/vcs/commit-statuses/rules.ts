@@ -1,7 +1,6 @@
 /** The commit status that providers show for a run. Pure. */
 import type { CommitState, CommitStatus } from "../providers/provider.ts";
 
-/** All other run statuses are `pending`. */
 export const stateOfRun: Readonly<Record<string, CommitState>> = {
   planning: "running",
   confirmed: "running",

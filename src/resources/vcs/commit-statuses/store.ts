@@ -16,7 +16,6 @@ export interface DueStatus extends VcsStatusTable {
   readonly organizationName: string;
 }
 
-/** Statuses whose run has changed since the last request to the provider; longest due first. */
 export async function findDueStatuses(tx: Tx, busy: readonly string[], limit: number): Promise<DueStatus[]> {
   const state = sql<string>`case r.status ${sql.join(
     Object.entries(stateOfRun).map(([status, shown]) => sql`when ${sql.lit(status)} then ${sql.lit(shown)}`),

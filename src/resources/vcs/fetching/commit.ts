@@ -2,7 +2,7 @@
 import { FetchFault } from "./faults.ts";
 import type { GitSandbox } from "./git-sandbox.ts";
 
-/** A commit by its SHA, by the ref that points to it, or both; with neither, the tip of the default branch. */
+/** With neither, the tip of the default branch. */
 export interface CommitRef {
   readonly sha: string | undefined;
   /** `refs/heads/main` */
@@ -10,11 +10,11 @@ export interface CommitRef {
 }
 
 export const isFullSha = (sha: string | undefined) => sha !== undefined && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(sha);
-/** Whether git can't interpret the ref as anything else, such as an option or a refspec. */
+/** git must not interpret a ref as anything else, such as an option or a refspec. */
 export const isRef = (ref: string) => /^refs\/[^\s:+~^?*[\\\p{Cc}]+$/u.test(ref) && !ref.includes("..");
 
 export const withoutBlobs = ["--filter=blob:none"];
-/** If the server does not serve commits by SHA, the commit is searched in this many commits from the tip. */
+/** For servers that do not serve commits by SHA. */
 const depthBelowTip = 50;
 
 export const commitRefOf = (text: string): CommitRef =>

@@ -14,7 +14,6 @@ export class FetchFault extends Error {
   }
 }
 
-/** Messages of git, and what they mean. `isFinal`: a retry would fail too. */
 const known: readonly { pattern: RegExp; word: string; sentence: string; isFinal?: true }[] = [
   {
     pattern: /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: 40[13]/i,
@@ -64,11 +63,11 @@ const known: readonly { pattern: RegExp; word: string; sentence: string; isFinal
   },
 ];
 
-/** Final for a forbidden address; an address that does not respond may do so later. */
+/** An address that does not respond may do so later. */
 export const addressFault = (error: OutgoingError): FetchFault =>
   new FetchFault("address", error.message, { isFinal: error instanceof ForbiddenAddress });
 
-/** Translates known messages of git. Its output contains no secrets: they are never part of a URL or an argument. */
+/** The output of git contains no secrets: they are never part of a URL or an argument. */
 export function faultOf(output: string): FetchFault {
   const match = known.find((each) => each.pattern.test(output));
   if (match !== undefined) return new FetchFault(match.word, match.sentence, match);

@@ -1,4 +1,4 @@
-/** Fetches commits as archives, with submodules and without history; compares commits; finds the default branch. */
+/** Fetches commits as archives without history, compares commits, and finds the default branch. Raises FetchFault. */
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { FetchFault } from "./faults.ts";
@@ -16,11 +16,10 @@ export interface GitRepository {
 export interface FetchedCommit {
   readonly sha: string;
   readonly message: string;
-  /** A gzip-compressed tar of its files; only valid until `use` returns. */
+  /** A gzip-compressed tar; only valid until `use` returns. */
   readonly archive: AsyncIterable<Uint8Array>;
 }
 
-/** Raises FetchFault. */
 export async function fetchCommit<T>(
   options: GitSandboxOptions,
   repository: GitRepository,
@@ -45,7 +44,7 @@ export async function fetchCommit<T>(
 
 export type CommitRange = { readonly before: string; readonly after: CommitRef } | MergeSides;
 
-/** Includes both names of a renamed file. Raises FetchFault. */
+/** Includes both names of a renamed file. */
 export async function changedFiles(
   options: GitSandboxOptions,
   repository: GitRepository,
@@ -68,7 +67,6 @@ async function endsOf(gitSandbox: GitSandbox, url: string, range: CommitRange): 
   return [await fetchCommitObject(gitSandbox, url, commitRefOf(range.before), withoutBlobs), later];
 }
 
-/** Raises FetchFault. */
 export async function defaultBranchOf(options: GitSandboxOptions, repository: GitRepository): Promise<string> {
   return inGitSandbox(options, async (gitSandbox) => {
     const url = await prepareRemote(gitSandbox, await authorizeRemote(gitSandbox, repository), repository.credentials);
@@ -87,7 +85,6 @@ async function authorizeRemote(gitSandbox: GitSandbox, repository: GitRepository
   return remote;
 }
 
-/** Compresses lazily, as the consumer reads. */
 async function* packed(tar: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const gzip = createGzip({ level: 1 });
   const fed = pipeline(tar, gzip).catch((error: unknown) => gzip.destroy(error as Error));

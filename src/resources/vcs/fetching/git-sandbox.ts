@@ -1,7 +1,4 @@
-/**
- * Runs git in a temporary directory, in the same sandbox as runs, without the machine's git configuration or keys, and with network access only
- * through a proxy that checks addresses. Never uses a shell, and never puts a secret into arguments.
- */
+/** Runs git in a sandbox, with network access only through a proxy. Never uses a shell or puts a secret into arguments. */
 import { accessSync, chownSync, constants } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +14,7 @@ import { addressFault, FetchFault, faultOf } from "./faults.ts";
 
 export interface GitSandboxOptions {
   readonly allowed: readonly string[];
-  /** A file of SSH host keys; without one, any host key is accepted. */
+  /** SSH host keys; without them, any host key is accepted. */
   readonly knownHosts: string | undefined;
   readonly sandbox: SandboxKind | undefined;
   readonly signal: AbortSignal;
@@ -31,7 +28,7 @@ const memoryBytes = 4 * 1024 * 1024 * 1024;
 const errorBytesMax = 64 * 1024;
 const outputBytesMax = 16 * 1024 * 1024;
 const firstUid = 57_000;
-/** Each slot has its own uid if the server runs as root, so that all processes of a fetch can be killed by uid. */
+/** If the server runs as root, each slot has its own uid, by which all processes of a fetch can be killed. */
 const slots = [0, 1, 2, 3, 4, 5];
 const free: number[] = [...slots];
 const waiting: ((slot: number) => void)[] = [];
@@ -58,7 +55,7 @@ export const findGit = (): string | undefined => gits.find(isThere);
 
 let chosen: { readonly requested: SandboxKind | undefined; readonly sandbox: Promise<Sandbox> } | undefined;
 
-/** The strongest sandbox that works on this machine. Without any, git runs unsandboxed: it never executes code from a repository. */
+/** Without any sandbox, git runs unsandboxed: it never executes code from a repository. */
 function sandboxForGit(requested: SandboxKind | undefined): Promise<Sandbox> {
   if (chosen?.requested !== requested || chosen === undefined) chosen = { requested, sandbox: choose(requested) };
   return chosen.sandbox;
@@ -145,7 +142,7 @@ export class GitSandbox {
     return this.#inside("home");
   }
 
-  /** Creates a bare repository, so that nothing is ever checked out. */
+  /** Bare, so that nothing is ever checked out. */
   async prepare(): Promise<void> {
     await mkdir(join(this.#setup.folder, "home"));
     await this.#chown(this.#setup.folder, join(this.#setup.folder, "home"));
@@ -169,7 +166,7 @@ export class GitSandbox {
     return this.#inside(name);
   }
 
-  /** Copies the operator's file to where git can read it; undefined if none is configured. */
+  /** git can't read the operator's file in its original place. */
   async knownHosts(): Promise<string | undefined> {
     const { knownHosts: path } = this.#setup;
     if (path === undefined) return undefined;

@@ -1,7 +1,4 @@
-/**
- * Finds the merge base of a pull request and its target, from which the changes of the request count. Fetches history without files, in
- * increasing depth. Raises FetchFault.
- */
+/** Finds the merge base of a pull request and its target. Fetches history without files. Raises FetchFault. */
 import { FetchFault } from "./faults.ts";
 import { isRef, isFullSha, withoutBlobs, type CommitRef } from "./commit.ts";
 import type { GitSandbox } from "./git-sandbox.ts";
@@ -39,7 +36,6 @@ export async function fetchMergeBase(gitSandbox: GitSandbox, url: string, sides:
   );
 }
 
-/** By SHA, or by ref if the server does not serve commits by SHA. Returns whether the target was fetched by SHA. */
 async function fetchBoth(gitSandbox: GitSandbox, { head, target }: MergeSides, depth: number): Promise<boolean> {
   const fetch = (what: readonly string[]) => {
     const args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", `--depth=${depth}`, "--force"];

@@ -4,17 +4,14 @@ import { addressFault, FetchFault } from "./faults.ts";
 import type { GitSandbox } from "./git-sandbox.ts";
 
 export interface RemoteCredentials {
-  /** Only sent to this origin, which is the connection's own. */
+  /** Must only be sent to this origin, the connection's own. */
   readonly authorization: { readonly origin: string; readonly value: string } | undefined;
   readonly sshKey: string | undefined;
 }
 
 const refused = (sentence: string) => new FetchFault("protocol", sentence, { isFinal: true });
 
-/**
- * Accepts `https://…`, `ssh://…`, `git@HOST:PATH`, and `http://…`, which the proxy restricts to addresses that the operator allows. No local
- * paths, and no transports that run a program.
- */
+/** No local paths, and no transports that run a program. The proxy restricts `http://` to allowed addresses. */
 export function readRemote(text: string): URL {
   const [, user, host, path] = /^(?:([\w.-]+)@)?([A-Za-z0-9][A-Za-z0-9.-]*):(?!\/\/)([^\s]+)$/.exec(text) ?? [];
   const short = host !== undefined && path !== undefined && !/^[a-z][a-z0-9+.-]*::/i.test(text);
@@ -69,7 +66,6 @@ export async function prepareRemote(
   return remote.href;
 }
 
-/** A submodule's URL can be relative to its parent repository. */
 export function submoduleRemote(url: string, parent: URL): URL {
   if (!url.startsWith("./") && !url.startsWith("../")) return readRemote(url);
   const base = new URL(parent.href.endsWith("/") ? parent.href : `${parent.href}/`);

@@ -1,7 +1,4 @@
-/**
- * Fetches submodules under the same rules as their repository, and adds their trees to the commit's tree. Only git's index is used, and nothing is
- * checked out; git itself refuses paths that leave the tree.
- */
+/** Fetches submodules and adds their trees to the commit's tree. Nothing is checked out; git refuses paths that leave the tree. */
 import { FetchFault } from "./faults.ts";
 import { fetchCommitObject } from "./commit.ts";
 import { type RemoteCredentials, prepareRemote, submoduleRemote } from "./remotes.ts";
@@ -16,7 +13,6 @@ interface SubmoduleParent {
 const submodulesMax = 50;
 const depthMax = 5;
 
-/** Returns a commit that contains all submodules; the same commit if there are none. */
 export async function addSubmodules(gitSandbox: GitSandbox, parent: SubmoduleParent): Promise<string> {
   await gitSandbox.git(["read-tree", parent.sha]);
   const count = await addTrees(gitSandbox, parent, { path: "", depth: 0, count: 0 });
@@ -76,7 +72,7 @@ async function linksIn(gitSandbox: GitSandbox, sha: string): Promise<{ path: str
   }));
 }
 
-/** URLs by path from `.gitmodules`, without includes, which could read local files. */
+/** Without includes, which could read local files. */
 async function urlsIn(gitSandbox: GitSandbox, sha: string): Promise<ReadonlyMap<string, string>> {
   const settings = await gitSandbox
     .git(["config", "--no-includes", "--blob", `${sha}:.gitmodules`, "--list", "-z"])

@@ -1,4 +1,4 @@
-/** Azure DevOps Services and Server. They send the secret as a basic-auth password instead of a signature, and no file lists. */
+/** Azure DevOps Services and Server. They send the secret as a basic-auth password, and no file lists. */
 import { z } from "zod";
 import { type VcsRepositoryEvent, unknownSender } from "../triggers/repository-event.ts";
 import { idIn } from "./github.ts";
@@ -110,7 +110,7 @@ function readPullRequest(payload: unknown): readonly VcsRepositoryEvent[] | unde
 const readers: Readonly<Record<string, (payload: unknown) => readonly VcsRepositoryEvent[] | undefined>> = {
   "git.push": readPush,
   "git.pullrequest.created": readPullRequest,
-  // Also sent for a changed title; a commit that already has a plan is not planned again.
+  // Also sent for a changed title; a commit is not planned twice.
   "git.pullrequest.updated": readPullRequest,
 };
 
@@ -136,7 +136,6 @@ const states: Readonly<Record<CommitState, string>> = {
   canceled: "error",
 };
 
-/** `acme/Net/_git/vpc`: everything before the project is the organization or collection. */
 function partsOf(repository: string): { organization: string; project: string; name: string } {
   const parts = repository.split("/");
   const name = parts.pop() ?? "";

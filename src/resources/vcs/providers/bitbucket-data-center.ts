@@ -108,7 +108,6 @@ const readers: Readonly<Record<string, (payload: unknown) => readonly VcsReposit
   "pr:from_ref_updated": readPullRequest,
 };
 
-/** For a pull request, the target repository. */
 const repositoryIn = z.union([
   z.object({ repository: repositoryShape }).transform(({ repository }) => fullName(repository)),
   requestShape.transform(({ pullRequest }) => fullName(pullRequest.toRef.repository)),

@@ -4,7 +4,7 @@ import { base, basic, hmacHex, type WebhookRequest, isSame, pageSize, pathOf, ty
 
 const actions = ["opened", "synchronized", "reopened"];
 
-/** The product's name is part of the headers. Forgejo, a fork of Gitea, sends both its own and Gitea's. */
+/** Forgejo, a fork of Gitea, sends its own headers and Gitea's. */
 function giteaProvider(product: "gitea" | "forgejo"): VcsProvider {
   const header = ({ header: of }: WebhookRequest, name: string) => of(`x-${product}-${name}`) ?? of(`x-gitea-${name}`);
   return {

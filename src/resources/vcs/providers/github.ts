@@ -200,7 +200,6 @@ export const github: VcsProvider = {
   },
 };
 
-/** Ids are numbers at most providers, and strings at some. */
 export function idIn(answer: unknown): string | undefined {
   const id = z.object({ id: z.union([z.number(), z.string()]) }).safeParse(answer).data?.id;
   return id === undefined ? undefined : String(id);

@@ -131,7 +131,6 @@ const states: Readonly<Record<CommitState, string>> = {
   canceled: "canceled",
 };
 
-/** The API accepts a project's number, or its URL-encoded path. */
 const of = ({ apiUrl }: ProviderConnection, repository: string) =>
   `${base(apiUrl)}/projects/${encodeURIComponent(repository)}`;
 

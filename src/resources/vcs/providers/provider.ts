@@ -1,7 +1,4 @@
-/**
- * The interface of VCS providers: verifying and parsing webhooks, clone URLs, and the requests to their APIs. Implementations only describe
- * requests and never send them. Also shared helpers for implementations.
- */
+/** The interface of VCS providers, and helpers for implementations. Providers describe requests and never send them. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { VcsSource } from "../../runs/configuration-versions/definition.ts";
@@ -48,20 +45,18 @@ export interface WebhookTarget {
 
 export interface VcsProvider {
   readonly source: VcsSource;
-  /** Whether the request was signed with this secret. Must not parse the body. */
+  /** Must not parse the body. */
   isAuthentic(inbound: WebhookRequest, secret: string): boolean;
   read(inbound: WebhookRequest, payload: unknown, connection: ProviderConnection): ParsedDelivery | undefined;
   cloneUrl(connection: ProviderConnection, repository: string): string;
-  /** Values of the `Authorization` header, for git and for the API. */
   gitAuthorization(token: string): string;
   apiAuthorization(token: string): string;
-  /** The API request for the SSH clone URL, if the provider supports SSH, and how to read its response. */
   readonly overSsh?: {
     readonly call: (connection: ProviderConnection, repository: string) => ApiCall;
     readonly read: (answer: unknown) => string | undefined;
   };
   status(connection: ProviderConnection, repository: string, status: CommitStatus): ApiCall;
-  /** Several requests if a webhook at this provider can only have one kind of event. */
+  /** Several if a webhook at this provider can only have one kind of event. */
   addWebhooks(connection: ProviderConnection, repository: string, webhook: WebhookTarget): readonly ApiCall[];
   removeWebhook(connection: ProviderConnection, repository: string, webhookId: string): ApiCall;
   readonly webhookId: (answer: unknown) => string | undefined;
@@ -96,8 +91,6 @@ export const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 export const bearer = (token: string): string => `Bearer ${token}`;
 
-// --- shapes of webhook payloads
-
 export const shaShape = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
 /** Bounded, because it is stored; neither database stores NUL characters or lone surrogates. */
 export const nameShape = z
@@ -119,7 +112,6 @@ export const urlShape = z
 
 export const isZero = (sha: string): boolean => /^0+$/.test(sha);
 
-/** Undefined for a ref that is neither a branch nor a tag. */
 export function readRef(ref: string): { readonly branch: string } | { readonly tag: string } | undefined {
   if (ref.startsWith("refs/heads/")) return { branch: ref.slice("refs/heads/".length) };
   return ref.startsWith("refs/tags/") ? { tag: ref.slice("refs/tags/".length) } : undefined;
@@ -137,7 +129,6 @@ interface FileChanges {
   readonly removed?: readonly string[] | null | undefined;
 }
 
-/** Of all commits; null if a list is missing or incomplete. */
 export function filesOf(commits: readonly FileChanges[], isWhole: boolean): readonly string[] | null {
   if (!isWhole) return null;
   const files = new Set<string>();
@@ -154,10 +145,10 @@ const areFiles = (value: unknown): boolean =>
   value.length <= filesMax &&
   value.every((file: unknown) => typeof file === "string" && file.length <= 4096);
 
-/** Null for a list that is too long: a validation error for each item would take too long. */
+/** Null for a list that is too long: validating each item would take too long. */
 export const filesShape = z.custom<readonly string[]>(areFiles).nullish().catch(null);
 
-/** The maximum that a provider sends; further commits are ignored. */
+/** Further commits are ignored. */
 export const commitsListedMax = 2048;
 export const commitsOf = <Shape extends z.ZodType>(shape: Shape) =>
   z.preprocess(

@@ -1,4 +1,4 @@
-/** The repositories and branches that a connection can see at its provider. Requested each time, and never stored. */
+/** The repositories and branches that a connection can see at its provider. They are never stored. */
 import { z } from "zod";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { type Parameter, InvalidParameter } from "../../../jsonapi/query.ts";

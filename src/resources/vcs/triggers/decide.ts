@@ -1,4 +1,4 @@
-/** Decides whether a repository event starts a run in a workspace, and why not. Pure; the only place that decides this. */
+/** Decides whether a repository event starts a run in a workspace. Pure; the only place that decides this. */
 import { expression, expressionFault, globs } from "../../../kernel/patterns.ts";
 import { quoted } from "../../../kernel/text.ts";
 import type { VcsRepositoryEvent, PullRequest, Push, TagPush } from "./repository-event.ts";
@@ -16,20 +16,15 @@ export interface TriggerSettings {
   readonly queueAllRuns: boolean;
 }
 
-/** Facts that are neither in the event nor in the workspace's settings. */
 export interface TriggerFacts {
-  /** Undefined until it was looked up; null if that failed. */
+  /** Like `files`: undefined until it was looked up; null if unknown. */
   readonly defaultBranch?: string | null | undefined;
-  /** Changed files. Undefined until they were looked up; null if that failed. */
   readonly files?: readonly string[] | null | undefined;
   readonly hasManualRun: boolean;
   readonly plansForks: boolean;
 }
 
-/**
- * `plan` starts a speculative run. `configuration` only fetches the configuration, for a run that a user starts. `ask` needs a fact to be looked
- * up first.
- */
+/** `plan`: a speculative run. `configuration`: fetch it for a run that a user starts. `ask`: look up a fact first. */
 export type TriggerDecision =
   | { readonly action: "run" | "plan" }
   | { readonly action: "nothing"; readonly why: string }
@@ -101,7 +96,6 @@ function skipped(message: string | null): TriggerDecision | undefined {
   return mark === undefined ? undefined : nothing(`its message contains ${mark}`);
 }
 
-/** Without `queue-all-runs`, events start runs only after a user has queued the first one. */
 function afterwards({ queueAllRuns }: TriggerSettings, { hasManualRun }: TriggerFacts): TriggerDecision {
   if (queueAllRuns || hasManualRun) return { action: "run" };
   return { action: "configuration", why: "queue-all-runs is false and nobody has queued a run yet" };

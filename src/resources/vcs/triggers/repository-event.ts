@@ -16,7 +16,6 @@ interface EventSender {
 
 interface EventOrigin {
   readonly sender: EventSender;
-  /** Null if the provider does not send it. */
   readonly defaultBranch: string | null;
 }
 
@@ -25,7 +24,7 @@ export interface Push extends EventOrigin, EventCommit {
   readonly branch: string;
   readonly before: string | null;
   readonly isDeleted: boolean;
-  /** All added, changed and removed files, including old names; null if the list is missing or incomplete. */
+  /** Includes old names; null if the list is missing or incomplete. */
   readonly files: readonly string[] | null;
 }
 
@@ -45,7 +44,6 @@ export interface PullRequest extends EventOrigin, EventCommit {
   readonly target: string;
   readonly targetSha: string | null;
   readonly fork: string | null;
-  /** For fetching the commit from providers that do not serve commits by SHA. */
   readonly ref: string | null;
   readonly files: null;
 }
@@ -54,7 +52,7 @@ export type VcsRepositoryEvent = Push | TagPush | PullRequest;
 
 export const unknownSender: EventSender = { username: null, avatarUrl: null, htmlUrl: null };
 
-/** For fetching the commit from providers that do not serve commits by SHA. */
+/** For providers that do not serve commits by SHA. */
 export const refOf = (event: VcsRepositoryEvent): string | undefined =>
   event.kind === "push"
     ? `refs/heads/${event.branch}`
@@ -62,7 +60,7 @@ export const refOf = (event: VcsRepositoryEvent): string | undefined =>
       ? `refs/tags/${event.tag}`
       : (event.ref ?? undefined);
 
-/** A label for messages: `push 9f86d08`. */
+/** `push 9f86d08` */
 export function eventLabel(event: VcsRepositoryEvent): string {
   const sha = event.sha.slice(0, 7);
   if (event.kind === "push") return `push ${sha}`;

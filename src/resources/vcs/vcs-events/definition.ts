@@ -1,4 +1,4 @@
-/** The vcs-events resource: an event in a repository, and whether it started a run in a workspace. Read-only. */
+/** The vcs-events resource: an event in a repository, and whether it started a run in a workspace. */
 import type { VcsEventTable } from "../../../database/schema/vcs.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { choiceParameter, listParameter, type Parameter, InvalidParameter } from "../../../jsonapi/query.ts";

@@ -1,7 +1,4 @@
-/**
- * The background job that processes events: one at a time per workspace, several workspaces concurrently. Git runs between transactions, and each
- * transaction leaves the event in a state from which any server can continue.
- */
+/** Processes events, one at a time per workspace. After each transaction, any server can continue with the event. */
 import { AppError } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
 import { loadWorkspace } from "../../register/workspaces/reads.ts";
@@ -20,7 +17,6 @@ import type { JobContext } from "../../shared/job-context.ts";
 const slots = 4;
 const perConnectionMax = 2;
 const retentionMs = 90 * 24 * 3600 * 1000;
-/** Between attempts; without another entry, the event fails. */
 const waitsMs = [2_000, 10_000, 60_000];
 
 export async function processEvents(work: JobContext): Promise<number> {
@@ -51,7 +47,6 @@ export async function processEvents(work: JobContext): Promise<number> {
   return handled;
 }
 
-/** Retries a failed event later, unless the error is final. Later events do not wait for it. */
 async function processEvent(work: JobContext, event: UndecidedEvent): Promise<void> {
   try {
     await processOnce(work, event);
@@ -70,7 +65,6 @@ async function processEvent(work: JobContext, event: UndecidedEvent): Promise<vo
 const isExpected = (error: unknown): error is Error =>
   error instanceof FetchFault || error instanceof ApiFault || error instanceof AppError;
 
-/** Unexpected errors are only logged. */
 const sentenceOf = (error: unknown): string =>
   isExpected(error) ? error.message.replace(/\.$/, "") : "an internal error occurred; see the server's log";
 
@@ -105,7 +99,7 @@ async function processOnce(work: JobContext, event: UndecidedEvent): Promise<voi
   if (decision.action !== "ask") await fetchConfiguration(work, eventContext, repositoryEvent, decision);
 }
 
-/** For a workspace that was just connected: fetches the tip of its branch, and starts a run if `queue-all-runs` is set. */
+/** For a workspace that was just connected. */
 async function connected(work: JobContext, eventContext: VcsEventContext): Promise<void> {
   const { workspace, event } = eventContext;
   if (executionModeOf(workspace) === "local")
@@ -118,7 +112,6 @@ async function connected(work: JobContext, eventContext: VcsEventContext): Promi
   await fetchConfiguration(work, eventContext, undefined, runs ? { action: "run" } : { action: "configuration", why });
 }
 
-/** Looks up missing facts, one after the other, until a decision is possible. */
 async function decideWithFacts(
   work: JobContext,
   { event, workspace, connection }: VcsEventContext,
@@ -144,7 +137,7 @@ async function decideWithFacts(
   }
 }
 
-/** Null, if the files can't be determined, counts as a match: an unnecessary run does less harm than a missing one. */
+/** Null counts as a match: an unnecessary run does less harm than a missing one. */
 async function filesOf(findFiles: () => Promise<readonly string[]>): Promise<readonly string[] | null> {
   try {
     return await findFiles();

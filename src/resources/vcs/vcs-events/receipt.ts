@@ -1,7 +1,4 @@
-/**
- * Receives webhooks: verifies the signature before reading anything, stores the events in one transaction, and leaves all further work to the
- * job.
- */
+/** Receives webhooks and stores their events for the job. Must not read anything before verifying the signature. */
 import { Capability } from "../../../access/capability.ts";
 import { createHash } from "node:crypto";
 import type { VcsDeliveryTable, VcsEventTable } from "../../../database/schema/vcs.ts";
@@ -21,13 +18,13 @@ const issueCapability = Capability.issuer("webhook");
 
 export const vcsEventJob = "vcs-events";
 
-/** GitHub's maximum, which is the largest of all providers. */
+/** The largest maximum of all providers, GitHub's. */
 export const deliveryBytesMax = 25 * 1024 * 1024;
 
 export const connectionOf = (context: Context, id: string): Promise<WebhookConnection | undefined> =>
   loadWebhookConnection(context.database.reader, context, id);
 
-/** `repeated`: it was stored before. `unknown`: it is not about a connected repository, or of an unsupported kind. */
+/** `unknown`: not about a connected repository, or of an unsupported kind. */
 export type DeliveryReceipt = "stored" | "repeated" | "unknown";
 
 /** Raises `unauthorized` for an invalid signature. */
@@ -59,7 +56,6 @@ const refusal = ({ webhookSecrets }: WebhookConnection): AppError =>
       : "The webhook is not signed with this connection's webhook-secret. Set the same secret at the provider.",
   );
 
-/** Undefined for invalid JSON. Raises `too-large`. */
 function parsed(body: Uint8Array): unknown {
   try {
     return parseBounded(body);

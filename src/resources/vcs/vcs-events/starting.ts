@@ -59,14 +59,12 @@ async function isUploaded(context: Context, id: string | null): Promise<boolean>
   return id !== null && (await loadConfigurationVersion(context.database.reader, context, id)).status === "uploaded";
 }
 
-/** For a workspace that was just connected, the tip of its branch. */
 function refToFetch(repositoryEvent: VcsRepositoryEvent | undefined, { vcsBranch }: WorkspaceView) {
   if (repositoryEvent === undefined)
     return { sha: undefined, ref: vcsBranch === null ? undefined : `refs/heads/${vcsBranch}` };
   return { sha: repositoryEvent.sha, ref: refOf(repositoryEvent) };
 }
 
-/** Returns the id of the configuration version to upload to; undefined if the event has ended in the meantime. */
 async function createConfiguration(
   tx: Tx,
   { context, capability }: JobContext,
@@ -137,7 +135,7 @@ async function startRun(
   }
 }
 
-/** Ends earlier events that wait for a retry: a run of an older commit must not follow that of a newer one. */
+/** A run of an older commit must not follow that of a newer one. */
 async function supersedeEarlier(tx: Tx, by: Capability<"job">, event: UndecidedEvent): Promise<void> {
   for (const earlier of await findEarlier(tx, event))
     await endAndCount(tx, by, earlier, { outcome: "ignored", why: `${labelOfEvent(event)} superseded it` });
@@ -168,7 +166,6 @@ async function runInputOf(tx: Tx, context: Context, event: { readonly configurat
   } as const;
 }
 
-/** Cancels the plans of earlier commits of a pull request, if the organization has enabled that. Returns their number. */
 async function cancelOutdated(
   tx: Tx,
   context: Context,

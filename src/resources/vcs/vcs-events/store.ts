@@ -20,7 +20,6 @@ export interface VcsEventFilter {
 
 type VcsEventScope = { readonly organizationId: string } | { readonly workspaceId: string };
 
-/** Newest first. */
 export async function pageOfEvents(
   tx: Tx,
   scope: VcsEventScope,
@@ -50,7 +49,7 @@ export async function pageOfEvents(
   return { views: rows, totalCount: totals.totalCount };
 }
 
-/** Locks the workspaces that are connected to a repository, in the order of their ids, so that they can't be deleted. */
+/** Lock order: by id. Locked workspaces can't be deleted. */
 export async function lockWorkspacesOf(tx: Tx, oauthClientId: string, repository: string): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
@@ -66,7 +65,7 @@ export async function lockWorkspacesOf(tx: Tx, oauthClientId: string, repository
   return rows.map(({ id }) => id);
 }
 
-/** Skips deliveries that were already stored. Returns the ids of the others. */
+/** Returns the ids of those that were not stored before. */
 export async function insertDeliveries(
   tx: Tx,
   by: Capability<"webhook">,
@@ -114,10 +113,7 @@ export interface BusySlots {
   readonly oauthClientIds: readonly string[];
 }
 
-/**
- * The next due events, longest due first, and only the earliest of each workspace. An event that waits for a retry does not delay later ones;
- * `findEarlier` keeps runs in order.
- */
+/** Only the earliest of each workspace. A retry does not delay later events; `findEarlier` keeps runs in order. */
 export async function findDue(
   tx: Tx,
   { workspaceIds, oauthClientIds }: BusySlots,
@@ -139,7 +135,6 @@ export async function findDue(
     .execute();
 }
 
-/** Earlier undecided events of the same workspace: of the same pull request, or otherwise its pushes and tags. */
 export async function findEarlier(
   tx: Tx,
   { id, createdAt, workspaceId, pullRequest }: VcsEventTable,
@@ -171,7 +166,6 @@ export async function updateEvent(
   await updateRow(tx, "vcsEvents", id, changes);
 }
 
-/** By the database's clock. */
 export async function postponeEvent(
   tx: Tx,
   _by: Capability<"job">,

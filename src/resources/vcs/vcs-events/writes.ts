@@ -22,7 +22,7 @@ const blank = {
 
 type VcsEventTarget = Pick<VcsEventTable, "organizationId" | "workspaceId" | "oauthClientId" | "repository">;
 
-/** Only for users to read; nothing processes it. */
+/** Only for users to read: nothing processes it. */
 export async function recordFailure(
   tx: Tx,
   by: Capability<"job">,

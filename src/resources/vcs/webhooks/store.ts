@@ -1,4 +1,4 @@
-/** SQL for webhooks at providers: required and existing ones. Repositories are in lower case. */
+/** SQL for webhooks at providers. Repositories are in lower case. */
 import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -36,7 +36,6 @@ export interface DueWebhook extends VcsWebhookTable {
   readonly wantedNumber: number;
 }
 
-/** Webhooks to create, to replace because the secret has changed, or to remove. */
 export async function findDueWebhooks(tx: Tx, busy: readonly string[], limit: number): Promise<DueWebhook[]> {
   const connected = (column: string) => sql<string | null>`(
     select min(${sql.ref(column)}) from workspaces as w inner join oauth_tokens as t on t.id = w.vcs_oauth_token_id

@@ -1,7 +1,4 @@
-/**
- * The background job that creates, renews and deletes webhooks at providers: one per connection and repository. It compares existing with required
- * webhooks, so that no change is missed.
- */
+/** Creates, renews and deletes webhooks at providers. Compares existing with required ones, so that no change is missed. */
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { webhookUrlOf } from "../../register/workspaces/view.ts";
@@ -24,7 +21,7 @@ export const webhookJob = "vcs-webhooks";
 const slots = 4;
 const attemptsMax = 4;
 const batch = 100;
-/** How long to wait after the last attempt before starting over. */
+/** The wait after the last attempt before starting over. */
 const givenUpMs = 24 * 3600 * 1000;
 
 export async function syncWebhooks(work: JobContext): Promise<number> {
@@ -65,7 +62,7 @@ async function syncWebhook(work: JobContext, due: DueWebhook): Promise<void> {
   }
 }
 
-/** With the current secret. Webhooks with an earlier secret are removed afterwards, so that no event is missed. */
+/** Webhooks with an earlier secret are removed afterwards, so that no event is missed. */
 async function createWebhooks(
   work: JobContext,
   connection: OpenConnection,
