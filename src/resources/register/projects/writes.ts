@@ -20,8 +20,8 @@ export async function insertDefaultProject(
 }
 
 /**
- * Call it before deleting a team: reduces the team count of its projects. Locks their rows and reads the records again,
- * because a single statement could count a record that another transaction is deleting.
+ * Call it before deleting a team. Locks the projects and reads the records again, because a single statement could count a
+ * record that another transaction is deleting.
  */
 export async function uncountTeam(
   tx: Tx,
@@ -72,7 +72,6 @@ export interface WorkspaceMoveCount {
   readonly count: number;
 }
 
-/** Updates the counters of all projects in one statement. */
 export async function moveWorkspaceCounts(
   tx: Tx,
   _by: Granted<object, "can-move-workspaces" | "can-update">,

@@ -2,7 +2,6 @@
 import { type Fault, invalid } from "../../../kernel/errors.ts";
 import { tagName } from "./definition.ts";
 
-/** A tag in a request: by name, or by the id of an existing tag. */
 export interface TagItem {
   readonly id?: string | undefined;
   readonly attributes?: { readonly name?: string | undefined } | undefined;
@@ -11,7 +10,7 @@ export interface TagItem {
 /** Limits the size of a page of workspaces, each of which shows its tags. */
 const tagsMax = 250;
 
-/** A workspace's row has its tag names joined by commas. */
+/** A workspace's row stores its tag names joined by commas. */
 export const splitTagNames = (tagNames: string): readonly string[] => (tagNames === "" ? [] : tagNames.split(","));
 
 export const joinTagNames = (tags: readonly { readonly name: string }[]): string =>

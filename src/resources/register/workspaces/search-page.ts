@@ -1,6 +1,6 @@
 /**
- * Finds a page of matches and their total in one statement. The cheapest plan depends on how many rows each filter
- * matches, so the statement counts these, up to a limit, and then executes one of several branches.
+ * Finds a page of matches and their total in one statement, which counts the rows that each filter matches, up to a limit,
+ * and then executes the cheapest of several branches.
  */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -25,7 +25,7 @@ interface WorkspaceSearchResult {
   readonly totalCount: number;
 }
 
-/** `readableCount` is the number of all workspaces that the caller can read. */
+/** `readableCount` includes workspaces that the search does not match. */
 export async function searchPage(
   tx: Tx,
   shape: PageShape,
@@ -49,7 +49,7 @@ const toSearchResult = (rows: readonly CountedPageRow[]): WorkspaceSearchResult 
 const all = (conditions: readonly RawBuilder<SqlBool>[]) =>
   sql.join(conditions, sql` and `) as unknown as RawBuilder<SqlBool>;
 
-/** The columns that the conditions need. With any more, no index would cover the query. */
+/** With more columns, no index would cover the query. */
 function searchedColumns(search: WorkspaceSearch): string[] {
   const { part, wildcard, projectId, tags, tagged, excludedTags, runStatuses, lockedBefore } = search;
   const looksAtProjects = projectId !== undefined || tags.length + tagged.length + excludedTags.length > 0;
@@ -61,7 +61,6 @@ function searchedColumns(search: WorkspaceSearch): string[] {
   ];
 }
 
-/** Uses the name index where the caller can read everything. */
 function searchCandidates(
   tx: Tx,
   shape: PageShape,
@@ -77,7 +76,6 @@ function searchCandidates(
 
 // --- totals that have to be counted
 
-/** One way to find all matches `w`, with their ids and sort columns. */
 interface QueryBranch {
   readonly from: RawBuilder<unknown>;
   readonly conditions: readonly RawBuilder<SqlBool>[];
@@ -85,10 +83,7 @@ interface QueryBranch {
   readonly isChosen: RawBuilder<SqlBool>;
 }
 
-/**
- * A branch that is not chosen costs nothing. PostgreSQL evaluates a condition without columns once; SQLite would
- * evaluate it for each row, but stops immediately with a limit of 0.
- */
+/** A branch that is not chosen costs nothing: PostgreSQL evaluates its condition once, SQLite stops at a limit of 0. */
 function gatedBranch(
   tx: Tx,
   { from, conditions, isChosen }: QueryBranch,
@@ -100,7 +95,6 @@ function gatedBranch(
     : sql`${select} where ${all([isChosen, ...conditions])}`;
 }
 
-/** Starts from the ids that one filter matches, and checks the other filters and the caller's access on each. */
 function candidateBranch(
   tx: Tx,
   shape: PageShape,
@@ -123,9 +117,7 @@ function candidateBranch(
   };
 }
 
-/**
- * The cost of a row from a filter's set, which has to be looked up, relative to a readable row, which an index covers.
- */
+/** A row from a filter's set needs a lookup; an index covers a readable row. */
 const candidateCost = 4;
 
 /** Starts from the smallest set of the filters if that is cheaper than checking all readable workspaces. */
@@ -166,7 +158,6 @@ function branchesOf(tx: Tx, shape: PageShape, search: WorkspaceSearch, organizat
   };
 }
 
-/** Finds all matches and cuts the page from them. */
 async function collectedPage(
   tx: Tx,
   shape: PageShape,
@@ -201,10 +192,7 @@ function limitedBranch(
     limit (case when ${isChosen} then cast(${p.limit} as bigint) else 0 end) offset ${p.offset}) as chosen`;
 }
 
-/**
- * PostgreSQL evaluates such a condition once and plans for a known limit, so well that it would also walk to a few
- * matches. `isFoundFirst` makes it find those before it sorts them.
- */
+/** PostgreSQL plans for a known limit so well that it would also walk to a few matches; `isFoundFirst` prevents that. */
 function gatedPage(
   tx: Tx,
   shape: PageShape,
@@ -219,10 +207,7 @@ function gatedPage(
     ${pageOf(tx.dialect, shape, sql`from few as w`, p, pageDepthOf(p))}) as chosen`;
 }
 
-/**
- * With a known total, a walk in order can stop when the page is full if there are many matches; few matches are all
- * found and sorted.
- */
+/** With many matches, a walk in order stops when the page is full; few matches are all collected and sorted. */
 async function walkedPage(
   tx: Tx,
   shape: PageShape,

@@ -1,4 +1,4 @@
-/** SQL of outputs. Excludes outputs of versions whose content was deleted. */
+/** SQL of outputs. Only `findOutput` checks that the content of the version still exists; other callers must check it. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
