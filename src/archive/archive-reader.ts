@@ -58,7 +58,6 @@ export class ArchiveReader {
     if (!this.#isReading || this.#gunzip.destroyed) await this.#reading;
   }
 
-  /** Raises `ArchiveFault`, and any error of the visitor. */
   async end(): Promise<ArchiveSummary> {
     this.#gunzip.end();
     await this.#reading;

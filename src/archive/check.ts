@@ -30,7 +30,6 @@ export class ArchiveCheck {
     });
   }
 
-  /** Raises `ArchiveFault`. */
   write(piece: Uint8Array): Promise<void> {
     return this.#reader.write(piece);
   }

@@ -10,7 +10,7 @@ export const limits = {
   depth: 64,
   nameBytes: 4096,
   segmentBytes: 255,
-  /** Names stay in memory until the end. */
+  /** All names stay in memory until the end. */
   allNamesBytes: 16 * mebibyte,
 } as const;
 
@@ -49,7 +49,7 @@ export class ArchiveFault extends Error {
   }
 }
 
-/** Must keep control characters out of messages. Names have one character per byte. */
+/** Names have one character per byte. */
 export function shownName(name: string): string {
   const text = Buffer.from(name, "latin1").toString("utf8");
   // oxlint-disable-next-line no-control-regex -- these are what must not reach a terminal

@@ -140,7 +140,6 @@ export class ArchiveTree {
     );
   }
 
-  /** Resolves a link through other links, like a file system. */
   #follow(link: string, firstTarget: string): void {
     const remaining = firstTarget.split("/").toReversed();
     const current = link.split("/").slice(0, -1);

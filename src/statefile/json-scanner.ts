@@ -205,7 +205,6 @@ export class JsonScanner {
     this.#keyStart = -1;
   }
 
-  /** Stores only the length of a key that is too long. */
   #keepKey(end: number): void {
     const length = this.#keyLength + end - this.#keyStart;
     if (length <= keyBytesMax) this.#chunk.copy(this.#keyBytes, this.#keyLength, this.#keyStart, end);
@@ -226,7 +225,7 @@ export class JsonScanner {
 export class JsonCapture implements JsonReader {
   readonly #bytesMax: number;
   #kept: Buffer = Buffer.alloc(0);
-  /** Counts bytes that are not captured too. */
+  /** Includes bytes that are not captured. */
   size = 0;
   /** JSON source text; undefined without a value, or if it is too large. */
   text: string | undefined;

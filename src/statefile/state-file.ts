@@ -17,7 +17,6 @@ export interface StateFile {
   serial: number | null;
   lineage: string | null;
   outputs: StateOutput[];
-  /** Counts of instances by type. */
   modules: object;
   providers: object;
   resources: object[];
@@ -39,7 +38,6 @@ export class StateFileReader {
     return this.#root.stateFile();
   }
 
-  /** Saves time and memory. */
   stopListing(): void {
     this.#root.resources.stopListing();
   }

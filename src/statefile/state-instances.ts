@@ -7,7 +7,6 @@ const instanceBytesMax = 256 * 1024;
 const keptBytesMax = 8 * 1024 * 1024;
 
 export class InstanceTextReader {
-  /** Keyed by fingerprint. */
   readonly texts = new Map<string, string>();
   readonly #scanner: JsonScanner;
   #keptBytes = 0;
@@ -107,7 +106,6 @@ export function providerName(provider: string): string {
   return unsourced.exec(provider)?.[1] ?? provider;
 }
 
-/** A number with `count`, a string with `for_each`. */
 export type IndexKey = string | number | null;
 
 /** `media_bucket.aws_s3_bucket.this["logs"]` */

@@ -16,7 +16,6 @@ export interface StateInstance {
   type: string;
   module: string;
   provider: string;
-  /** Changes with any byte of the instance. */
   fingerprint: string;
 }
 
@@ -229,7 +228,6 @@ class InstanceReader implements JsonReader {
     if (this.#isObject && !isDeposed) this.#done(this);
   }
 
-  /** Undefined if the key is invalid. */
   key(): IndexKey | undefined {
     const { size, text } = this.#indexKey;
     if (size === 0 || text === "null") return null;

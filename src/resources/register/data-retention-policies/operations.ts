@@ -116,7 +116,6 @@ async function workspaceToChange(
   return grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-update");
 }
 
-/** Locked for the same reason. Raises `not-found` or `forbidden`. */
 async function organizationToChange(
   tx: Tx,
   context: Context,

@@ -15,7 +15,7 @@ export interface RetentionPolicy {
 const policyBatch = 100;
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Data from before `before` is expired. Returns the sum of the results. */
+/** Data older than `before` is expired. Returns the sum of the results. */
 export async function forEachPolicy(
   { context: { database, options }, signal }: Pick<JobContext, "context" | "signal">,
   enforce: (policy: RetentionPolicy, before: string) => Promise<number>,

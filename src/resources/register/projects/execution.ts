@@ -64,7 +64,7 @@ export function defaultModeOf(project: ProjectDefaultsColumns & OrganizationDefa
   return project.defaultExecutionMode ?? project.organizationExecutionMode;
 }
 
-/** From the same level as the mode. */
+/** The pool comes from the same level (project or organization) as the mode. */
 export function defaultPoolOf(project: ProjectDefaultsColumns & OrganizationDefaults): string | null {
   if (defaultModeOf(project) !== "agent") return null;
   return project.defaultExecutionMode === null ? project.organizationAgentPoolId : project.defaultAgentPoolId;

@@ -117,7 +117,6 @@ export const projectResource = implement(projects, {
   },
 });
 
-/** Looks up only what changed. */
 async function faultsOf(tx: Tx, context: Context, after: ProjectTable, before?: ProjectTable): Promise<Fault[]> {
   const { organizationId, id: projectId, nameKey } = after;
   const taken = nameKey !== before?.nameKey && (await isProjectNameTaken(tx, organizationId, after.name));

@@ -54,10 +54,7 @@ export async function readableProjects(
   return projects.filter((project) => projectPermissions(project.access)["can-read"]);
 }
 
-/**
- * The named project, or the organization's default; undefined if the caller can't see it. Raises `not-found` for an
- * organization that the caller can't see, and `forbidden` where the caller can't create workspaces.
- */
+/** Undefined if the caller can't see the named project. Raises `not-found` for the organization, and `forbidden`. */
 export async function loadProjectForNewWorkspace(
   tx: Tx,
   context: Pick<Context, "actor">,

@@ -19,10 +19,7 @@ export async function insertDefaultProject(
   await insertProject(tx, by, row);
 }
 
-/**
- * Call it before deleting a team. Locks the projects and reads the records again, because a single statement could count a
- * record that another transaction is deleting.
- */
+/** Call it before deleting a team. Locks first, because another transaction could be deleting a record that this one counts. */
 export async function uncountTeam(
   tx: Tx,
   { id: teamId }: Granted<{ readonly id: string }, "can-destroy">,

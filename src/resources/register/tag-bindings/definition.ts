@@ -94,7 +94,6 @@ export const tagBindings = defineResource<TagBindingView>()(({ readOnly }) => ({
 }));
 
 export interface EffectiveBinding extends Pick<TagBindingTable, "id" | "key" | "value"> {
-  /** A workspace or project. */
   readonly ownerId: string;
   /** A project; null for the owner's own binding. */
   readonly inheritedFrom: string | null;

@@ -30,7 +30,7 @@ export function refuseTooMany(tagNames: string, added: number): void {
     ]);
 }
 
-/** An item's id takes precedence over its name. */
+/** The id takes precedence over the name; in `resolveTags` the name does. */
 export function tagReferencesIn(items: readonly TagItem[]): { ids: string[]; names: string[] } {
   return {
     ids: items.flatMap((item) => item.id ?? []),

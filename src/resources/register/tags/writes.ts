@@ -28,7 +28,7 @@ export async function resolveTags(
 ): Promise<ResolvedTag[]> {
   refuseIfAny(nameFaults(items, pointer));
   const names = [...new Set(items.flatMap((item) => item.attributes?.name ?? []))];
-  // A name takes precedence over an id.
+  // The name takes precedence over the id.
   const byId = items.map((item) => (item.attributes?.name === undefined ? { id: item.id ?? "" } : {}));
   const resolved = await insertAndLock(tx, carrier, { ids: byId.flatMap(({ id }) => id ?? []), names });
   refuseIfAny(unknownIdFaults(byId, new Set(resolved.map((tag) => tag.id)), pointer));

@@ -24,10 +24,7 @@ function own({
   return { autoDestroyAt, autoDestroyActivityDuration, inheritsProjectAutoDestroy: 0 };
 }
 
-/**
- * Resolved on read, so that changing a project's duration rewrites no workspace. See
- * docs/decisions/0019-inherited-settings-are-resolved-on-read.md.
- */
+/** Changing a project's duration rewrites no workspace. See docs/decisions/0019-inherited-settings-are-resolved-on-read.md. */
 export function effectiveDuration(
   workspace: Pick<WorkspaceTable, "autoDestroyActivityDuration" | "inheritsProjectAutoDestroy"> & {
     readonly projectDuration: string | null;

@@ -7,7 +7,7 @@ import { type KnownToken, tokenAuthenticator } from "../../identity/authenticati
 import type { WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
-/** Both must produce the same string. */
+/** `versions` and `versionsOf` must produce the same string. */
 const versions = sql`w.id || '/' || w.version || '/' || o.version || '/' || p.defaults_version || '/'
   || coalesce(p.auto_destroy_activity_duration, '') || '/' || a.version`;
 const versionsOf = (view: WorkspaceView): string =>

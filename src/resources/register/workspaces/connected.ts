@@ -4,7 +4,6 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { ConnectedFacts } from "./view.ts";
 
-/** Workspaces have the alias `w`. */
 export type WorkspacesQuery = SelectQueryBuilder<Schema & { w: Schema["workspaces"] }, "w", object>;
 
 export type ConnectedRow = WorkspaceTable & ConnectedFacts;

@@ -133,7 +133,7 @@ const forceDelete = {
 } as const satisfies Operation;
 
 const reason = text({ max: 1024 }).nullable().optional();
-/** Long enough for a change freeze. */
+/** In seconds. 30 days are long enough for a change freeze. */
 const leaseMin = 30;
 const leaseMax = 30 * 86_400;
 const leaseSeconds = wholeNumber({ min: leaseMin, max: leaseMax }).nullable().optional();

@@ -18,7 +18,6 @@ export const unlocked: LockColumns = {
   lockLeaseSeconds: null,
 };
 
-/** Without either, the lock has no lease. */
 export interface LeaseInput {
   readonly seconds?: number | null | undefined;
   readonly expiresAt?: string | null | undefined;
@@ -51,7 +50,7 @@ export function hasLeaseEnded({ lockExpiresAt }: Pick<WorkspaceTable, "lockExpir
   return lockExpiresAt !== null && lockExpiresAt <= now();
 }
 
-/** The end of the validity of a response that depends on the lock. */
+/** A response that depends on the lock is valid until then. */
 export function leaseEndMs({ lockExpiresAt }: Pick<WorkspaceTable, "lockExpiresAt">): number | undefined {
   return lockExpiresAt === null ? undefined : Date.parse(lockExpiresAt);
 }

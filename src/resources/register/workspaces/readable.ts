@@ -37,7 +37,6 @@ export interface PageShape {
   readonly strategy: PageStrategy;
   readonly column: (typeof sortColumns)[keyof typeof sortColumns];
   readonly descending: boolean;
-  /** Reads the page from the end of the list, if that is nearer. */
   readonly fromEnd?: boolean;
 }
 
@@ -48,10 +47,7 @@ export function order({ column, descending, fromEnd = false }: PageShape): RawBu
   return sql`order by w.${sql.raw(column)} ${direction}, w.id ${sql.raw(fromEnd ? "desc" : "asc")}`;
 }
 
-/**
- * With more columns, no index would cover the query. Names contain only letters that both databases fold alike, so an index
- * on names also yields `name_key`.
- */
+/** With more columns, no index covers the query. Both databases fold names alike, so an index on names also yields `name_key`. */
 export function columnsOf({ column }: PageShape, searched: readonly string[], isWalked = false): RawBuilder<unknown> {
   const textOf = (name: string) =>
     isWalked && column === "name" && name === "name_key" ? "lower(v.name)" : `v.${name}`;
@@ -118,10 +114,7 @@ export function pageDepthOf({ limit, offset }: PageParameters): PageDepth {
   return rows === undefined ? undefined : { rows, isPage: offset === 0 && limit === rows };
 }
 
-/**
- * `source` is the SQL between SELECT and ORDER BY. Near pages have a literal limit, because PostgreSQL would plan a statement
- * with a parameter as its limit again on each execution.
- */
+/** Near pages have a literal limit: PostgreSQL would plan a statement with a parameter as its limit on each execution. */
 export function pageOf(
   { plansOpenLimits }: Dialect,
   shape: PageShape,

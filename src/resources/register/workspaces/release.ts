@@ -1,7 +1,4 @@
-/**
- * Releases a workspace's lock, on request or after its lease expired. Reads apply an expired lease by the clock; the first
- * transaction that locks the row writes the consequences.
- */
+/** Releases a workspace's lock. The first transaction that locks a row with an expired lease writes its consequences. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
@@ -29,7 +26,7 @@ export async function unlockedColumns(
 export async function expireLease<View extends WorkspaceView>(tx: Tx, caller: Context, workspace: View): Promise<View> {
   const { endedLock } = workspace;
   if (endedLock === undefined) return workspace;
-  // The caller only happened to be first.
+  // The audit log must not name the caller, who only happened to be first.
   const context: Context = { ...caller, actor: { kind: "operator" } };
   const ended = grant(workspace, {
     thing: "workspace",

@@ -1,7 +1,4 @@
-/**
- * Finds a page of matches and their total in one statement, which counts the rows that each filter matches, up to a limit,
- * and then executes the cheapest of several branches.
- */
+/** Finds a page of matches and their total in one statement, which counts each filter's matches and executes the cheapest branch. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { fewMax } from "../../../database/name-index.ts";
@@ -73,8 +70,6 @@ function searchCandidates(
     return candidates(shape, organizationId, searched);
   return sql`${tx.dialect.names.candidates(columnsOf(shape, searched), { organizationId, parts })} as w`;
 }
-
-// --- totals that have to be counted
 
 interface QueryBranch {
   readonly from: RawBuilder<unknown>;
@@ -179,8 +174,6 @@ async function collectedPage(
     left join (${wholeRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
   return toSearchResult(rows);
 }
-
-// --- totals that a counter has
 
 /** A limit of 0 skips the branch. SQLite would evaluate a condition on the total for each row. */
 function limitedBranch(

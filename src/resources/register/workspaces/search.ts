@@ -45,10 +45,7 @@ export function isFiltered(search: WorkspaceSearch): boolean {
   );
 }
 
-/**
- * Texts that every matching name contains and the name index can find. A pair of characters matches many names, so it counts
- * only without a longer text; the order of names already finds a fixed prefix.
- */
+/** A pair of characters matches many names, so it counts only without a longer text. The order of names finds a fixed prefix. */
 export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
   const fixed = (wildcard ?? "").split("*");
   const indexed = [...searchWords(part ?? ""), ...fixed.map(fold)].filter(isIndexed);

@@ -191,7 +191,6 @@ export function readableCondition(
     or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, readable)})`;
 }
 
-/** The condition applies to `w`. */
 export async function pageOfWorkspaces(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,

@@ -35,15 +35,10 @@ const existsWith =
 
 const existsPerRow = existsWith("one by one");
 
-// --- flat tags and binding keys
-
 /** Database planners handle only a few sets quickly. */
 const tagSetsMax = 5;
 
-/**
- * A workspace that overrides its project's binding still has the key. Further tags are counted per workspace, because databases
- * limit how deeply statements can nest.
- */
+/** An overridden binding counts too. Further tags are counted per workspace, because databases limit how deeply statements nest. */
 export function hasAllTags(
   tx: Tx,
   organizationId: string,
@@ -80,10 +75,7 @@ export function hasNoTag(
   )})`;
 }
 
-/**
- * A flat tag, the workspace's binding, its project's binding. Whether the organization has such a key is checked once, so that
- * usually only the first needs an index lookup.
- */
+/** Checks once whether the organization has such a key, so that usually only the flat tag needs an index lookup. */
 function tagConditions(
   tx: Tx,
   organizationId: string,
@@ -182,7 +174,7 @@ export function workspacesWithTag(tx: Tx, organizationId: string, tag: string): 
   };
 }
 
-// --- keys and values: a flat tag is a key without a value, and a workspace's own binding overrides its project's
+// Keys and values: a flat tag is a key without a value, and a workspace's own binding overrides its project's.
 
 const bindingMatches =
   ({ key, value }: Partial<TagKeyFilter>) =>

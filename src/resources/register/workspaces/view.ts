@@ -33,7 +33,6 @@ export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, Con
   readonly access: Access;
   readonly owner: boolean;
   readonly edition: ServiceOptions["edition"];
-  /** Null without a connection. */
   readonly webhookUrl: string | null;
   /** Not in lists; see `cache-validator.ts`. */
   readonly organizationVersion?: number;
@@ -68,7 +67,7 @@ export function executionModeOf(
   return own ?? workspace.projectExecutionMode ?? workspace.defaultExecutionMode;
 }
 
-/** From the same level as the mode. */
+/** The pool comes from the same level (workspace, project or organization) as the mode. */
 export function agentPoolOf(workspace: WorkspaceView): string | null {
   if (executionModeOf(workspace) !== "agent") return null;
   if (workspace.overwritesAgentPool === 1) return workspace.agentPoolId;

@@ -44,10 +44,7 @@ export async function deleteResources(tx: Tx, _by: StateRemover, stateVersionId:
   await tx.db.deleteFrom("stateResources").where("stateVersionId", "=", stateVersionId).execute();
 }
 
-/**
- * Returns the last deleted address, or undefined when all are deleted. Continue with it as `after`: starting over would
- * scan rows that are deleted but not yet vacuumed.
- */
+/** Returns the last deleted address for `after`: starting over would scan rows that are deleted but not yet vacuumed. */
 export async function deleteSomeResources(
   tx: Tx,
   _by: StateRemover,

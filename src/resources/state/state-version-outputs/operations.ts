@@ -19,7 +19,7 @@ export const stateVersionOutputResource = implement(stateVersionOutputs, {
     const until = leaseEndMs(workspace);
     if (workspace.currentStateVersionId === null) return { views: [], until };
     const views = await outputsOfVersions(tx, context, workspace, [workspace.currentStateVersionId]);
-    // An empty list would tell the engine that there are no outputs while they may still be processed.
+    // Engines take an empty list to mean that there are no outputs, although a job may still be processing them.
     if (views.length === 0 && (await isStateUnparsed(tx, workspace.currentStateVersionId)))
       throw new AppError(
         "unavailable",

@@ -42,7 +42,7 @@ function shortType(json: string): string {
   return shortTypes.get(Array.isArray(type) ? type[0] : type) ?? "dynamic";
 }
 
-/** The list of outputs has the rest. */
+/** Documents name at most this many; the list of outputs has all. */
 const namedMax = 1000;
 
 /** Rows of versions and workspaces store the ids joined by commas. */

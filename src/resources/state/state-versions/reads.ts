@@ -46,7 +46,7 @@ export async function readableStateVersions(
   return versions.filter((version) => workspacePermissions(version)["can-read-state-versions"]);
 }
 
-/** The resources of the workspace are unknown until then. */
+/** The resources of the workspace are unknown while this is true. */
 export async function isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions")

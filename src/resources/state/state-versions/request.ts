@@ -5,7 +5,6 @@ import { AppError, attributeFault, type Fault } from "../../../kernel/errors.ts"
 import { contentBytesMax, md5Of } from "../../shared/contents/contents.ts";
 
 const mebibyte = 1024 * 1024;
-/** For each content. */
 export const inRequestBytesMax = 16 * mebibyte;
 /** A state and its JSON format, which some engines send together; base64 makes them a third larger. */
 export const bodyBytesMax = 2 * Math.ceil((inRequestBytesMax * 4) / 3) + mebibyte;

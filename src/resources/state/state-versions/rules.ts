@@ -41,7 +41,6 @@ interface NewVersionFacts extends Pick<StateVersionTable, "id" | "position" | "c
 /** Long enough for an interrupted engine to upload again. */
 export const uploadLifetimeMs = 60 * 60 * 1000;
 
-/** A pending version. */
 export function newStateVersion(
   attributes: CreateAttributes<typeof stateVersions>,
   { id, position, createdAt, workspace, ownLineage }: NewVersionFacts,
@@ -73,13 +72,12 @@ export function newStateVersion(
   };
 }
 
-/** Ignores the value from other callers, because older engines send it. */
+/** Ignores the run from other callers, because older engines send it. */
 export function runFaults(actor: Actor, runId: string | null | undefined): Fault[] {
   if (actor.kind !== "run" || runId === undefined || runId === actor.runId) return [];
   return [relationshipFault("run", `Run must be ${actor.runId}; a run can only write state in its own name`)];
 }
 
-/** For audit events of later uploads. */
 export function creatorOf(version: StateVersionTable): Actor {
   const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
   const tokenId = createdByTokenId ?? "";
@@ -94,7 +92,6 @@ export type LatestVersion = Pick<StateVersionTable, "id" | "serial" | "md5" | "l
 
 type NextStateVersion = Pick<StateVersionTable, "serial" | "md5" | "lineage">;
 
-/** The CLI shows this after `state push -force`, because with a `cloud` block it does not send `force`. */
 const byForce =
   "and push it without '-force', or send 'force': true to the API. With a 'cloud' block the CLI never sends 'force'.";
 

@@ -32,7 +32,6 @@ type StateVersionRow = StateVersionTable &
   WorkspaceAccessRow &
   Pick<StateVersionView, StateVersionContextColumn>;
 
-/** Versions `v`, joined with the previous and the next one by position. */
 function versionsInOrder(db: Kysely<Schema>) {
   const closest = (pick: "max" | "min", beyond: "<" | ">") =>
     sql<number>`(select ${sql.raw(pick)}(other.position) from state_versions as other
@@ -225,7 +224,6 @@ export async function updateStateVersion(
   await updateRow(tx, "stateVersions", version.id, changes);
 }
 
-/** With a position, only versions before it. */
 export async function discardVersions(
   tx: Tx,
   _by: StateDiscarder,

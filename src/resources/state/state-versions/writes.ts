@@ -14,10 +14,7 @@ import { discardVersions } from "./store.ts";
 
 type SettlingWorkspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
 
-/**
- * Makes the holder's latest version the current one. Discards versions of other writers, and those that a run wrote before
- * its apply. Undefined if the holder wrote none. Raises `unavailable` while the latest is pending.
- */
+/** Discards versions of other writers, and those that a run wrote before its apply. Raises `unavailable` while the latest is pending. */
 export async function settleState(
   tx: Tx,
   context: Context,

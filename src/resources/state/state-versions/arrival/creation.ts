@@ -106,7 +106,6 @@ async function readInlineState(
   const parser = new StateParser();
   for (let start = 0; start < state.length; start += sliceBytes) {
     parser.write(state.subarray(start, start + sliceBytes));
-    // Yields to other requests.
     if (start + sliceBytes < state.length) await setImmediate();
   }
   const read = parser.end();

@@ -1,7 +1,4 @@
-/**
- * Imports state versions from another installation in order, each with its original serial, lineage and time. It announces a
- * version before it sends the content, so that an interrupted import can resume.
- */
+/** Imports state versions in order. It announces a version before it sends the content, so that an import can resume. */
 import { type Granted, withProofOf } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";

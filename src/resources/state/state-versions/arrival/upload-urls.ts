@@ -1,7 +1,4 @@
-/**
- * Signed upload URLs for one content of one state version. The URL is a credential, because engines upload without a token;
- * it must never be logged.
- */
+/** Signed upload URLs. Engines upload without a token, so the URL is a credential and must never be logged. */
 import type { Granted } from "../../../../access/granted.ts";
 import type { Context } from "../../../shared/context.ts";
 import { checkSignedUrl, type UrlSignature, signUrl } from "../../../shared/signed-urls.ts";

@@ -30,10 +30,7 @@ type UploadedVersion = Granted<StateVersionTable, "can-upload" | "can-create-sta
 
 export const uploads = uploadLimit("states");
 
-/**
- * Raises `conflict` for a version that is not pending, `invalid` for content that is not a state or not the announced one, and
- * `forbidden` or `not-found` if the version's creator can no longer write the state.
- */
+/** Raises `conflict` unless the version is pending, `invalid` for wrong content, `forbidden` or `not-found` for its creator. */
 export async function receiveState(context: Context, right: StateUploadGrant, bytes: ByteStream): Promise<void> {
   const version = await load(context.database.reader, right);
   await uploads.run({ organization: version.organizationId, version: version.id }, async () => {

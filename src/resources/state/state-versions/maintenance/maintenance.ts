@@ -178,7 +178,7 @@ function removalEvent({ id, organizationId, workspaceId, serial, createdAt }: St
   return { organizationId, verb: "delete", subject: { type: "state-versions", id }, before };
 }
 
-/** Their versions keep the summary. */
+/** The versions keep the summary. */
 export async function removeSupersededResources(work: JobContext): Promise<number> {
   const { context, capability, signal, step } = work;
   let handled = 0;

@@ -48,7 +48,7 @@ export async function findUnparsed(
     .executeTakeFirst();
 }
 
-/** Also locks its workspace. */
+/** Also locks the workspace. */
 export async function lockUnparsed(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
@@ -112,10 +112,7 @@ export async function discardExpiredUploads(
   return expired;
 }
 
-/**
- * A workspace's own policy overrides the organization's. Skips locked workspaces: the order by age does not allow waiting
- * for them without a risk of deadlock.
- */
+/** Skips locked workspaces: the order by age does not allow waiting for them without a risk of deadlock. */
 export async function findVersionsPastRetention(
   tx: Tx,
   { organizationId, workspaceId }: RetentionPolicy,
@@ -159,7 +156,7 @@ export async function deleteVersions(tx: Tx, _by: Capability<"job">, ids: readon
     .execute();
 }
 
-/** Waits until the current version is processed, because that is compared with this one. */
+/** Skips versions until the current one is processed, because that is compared with them. */
 export async function findSuperseded(tx: Tx): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
