@@ -54,7 +54,7 @@ export async function readableProjects(
   return projects.filter((project) => projectPermissions(project.access)["can-read"]);
 }
 
-/** Undefined if the caller can't see the named project. Raises `not-found` for the organization, and `forbidden`. */
+/** Undefined if the caller can't see the named project. Raises `not-found` for an unknown organization, and `forbidden`. */
 export async function loadProjectForNewWorkspace(
   tx: Tx,
   context: Pick<Context, "actor">,

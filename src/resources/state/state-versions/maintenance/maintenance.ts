@@ -83,7 +83,7 @@ async function parseState(
   const write = async () => {
     const rows = newResources(version, waiting.splice(0, resourcesPerStep));
     await step(async (tx) => {
-      // Nothing would remove the resources of a deleted version.
+      // The cleanup of a deleted version may have run already, so its rows would remain.
       if (await lockUnparsed(tx, version.id)) await insertResources(tx, capability, rows, predecessor?.id);
     });
     await yieldNow();
