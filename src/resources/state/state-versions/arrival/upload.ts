@@ -30,7 +30,7 @@ type UploadedVersion = Granted<StateVersionTable, "can-upload" | "can-create-sta
 
 export const uploads = uploadLimit("states");
 
-/** Raises `conflict` unless the version is pending, `invalid` for wrong content, and `forbidden` or `not-found` if its creator lost access. */
+/** Raises `conflict` unless the version is pending, `invalid` for wrong content, `forbidden` or `not-found` if its creator lost access. */
 export async function receiveState(context: Context, right: StateUploadGrant, bytes: ByteStream): Promise<void> {
   const version = await load(context.database.reader, right);
   await uploads.run({ organization: version.organizationId, version: version.id }, async () => {
