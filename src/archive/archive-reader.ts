@@ -1,7 +1,4 @@
-/**
- * Reads a gzipped tar archive as a stream in bounded memory, and refuses archives that are unsafe to unpack. The reader
- * waits for each call of its visitor.
- */
+/** Reads a gzipped tar archive as a stream in bounded memory. Raises `ArchiveFault` for an archive that is unsafe to unpack. */
 import { createGunzip, type Gunzip } from "node:zlib";
 import { freeBuffersAfter } from "../kernel/streams.ts";
 import { ArchiveFault, limits } from "./faults.ts";
@@ -14,9 +11,8 @@ type VisitResult = void | Promise<void>;
 
 export interface ArchiveVisitor {
   open?(addition: TreeAddition): VisitResult;
-  /** Data of the file that was opened last. The bytes are valid only during the call. */
+  /** The bytes are valid only during the call. */
   data?(bytes: Uint8Array): VisitResult;
-  /** The entry that was opened last is complete. */
   close?(): VisitResult;
 }
 
@@ -30,10 +26,8 @@ export class ArchiveReader {
   readonly #tar = new TarReader();
   readonly #tree = new ArchiveTree();
   readonly #visitor: ArchiveVisitor;
-  /** Settles when everything was read, or at the first fault. */
   readonly #reading: Promise<void>;
   #isReading = true;
-  /** Whether the visitor opened the current entry. */
   #isOpen = false;
   #packedBytes = 0;
   #unpackedBytes = 0;
@@ -64,7 +58,6 @@ export class ArchiveReader {
     if (!this.#isReading || this.#gunzip.destroyed) await this.#reading;
   }
 
-  /** Call it after the last piece. Raises `ArchiveFault`, and any error of the visitor. */
   async end(): Promise<ArchiveSummary> {
     this.#gunzip.end();
     await this.#reading;
@@ -74,12 +67,10 @@ export class ArchiveReader {
     return { packedBytes: this.#packedBytes, unpackedBytes: this.#unpackedBytes };
   }
 
-  /** Stops reading early. */
   destroy(): void {
     this.#gunzip.destroy();
   }
 
-  /** Checks the two bytes that gzip starts with. */
   #refuseUnlessGzip(piece: Uint8Array): void {
     const start = gzipMark.slice(this.#packedBytes);
     if (start.every((byte, index) => index >= piece.length || piece[index] === byte)) return;
@@ -119,7 +110,6 @@ export class ArchiveReader {
     }
   }
 
-  /** Translates errors of the decompressor. */
   #translated(error: unknown): unknown {
     const code = (error as Partial<NodeJS.ErrnoException>).code;
     if (code === "Z_BUF_ERROR")

@@ -14,14 +14,12 @@ const readmeNames: readonly RegExp[] = [/^README\.md$/, /^readme\.md$/i, /^READM
 
 export class ArchiveCheck {
   readonly #reader: ArchiveReader;
-  /** With a trailing slash, or empty for the root. */
+  /** With a trailing slash; empty for the root. */
   readonly #directory: string;
   #rank = readmeNames.length;
   #readme: Uint8Array | undefined;
-  /** The current file if it is a readme, with the rank of its name. */
   #current: { readonly rank: number; readonly pieces: Uint8Array[] } | undefined;
 
-  /** Takes the workspace's working directory. */
   constructor(directory: string) {
     const segments = directory.split("/").filter((segment) => segment !== "" && segment !== ".");
     this.#directory = segments.map((segment) => `${Buffer.from(segment).toString("latin1")}/`).join("");
@@ -32,12 +30,10 @@ export class ArchiveCheck {
     });
   }
 
-  /** Raises `ArchiveFault`. */
   write(piece: Uint8Array): Promise<void> {
     return this.#reader.write(piece);
   }
 
-  /** Raises `ArchiveFault`. */
   async end(): Promise<CheckedArchive> {
     return { ...(await this.#reader.end()), readme: this.#readme };
   }

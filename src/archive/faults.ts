@@ -1,18 +1,16 @@
-/** The faults of archives, each with a code and a message, and the limits of their size. */
+/** The faults of archives and the limits of their size. */
 
 const mebibyte = 1024 * 1024;
 
 export const limits = {
   packedBytes: 100 * mebibyte,
-  /** Counted while the archive is decompressed. */
   unpackedBytes: 512 * mebibyte,
-  /** Files, links and directories, including directories that only occur in the names of entries. */
+  /** Includes directories that only occur in the names of entries. */
   entries: 50_000,
   depth: 64,
   nameBytes: 4096,
-  /** The limit of common file systems. */
   segmentBytes: 255,
-  /** All names together, because they stay in memory until the end. */
+  /** All names stay in memory until the end. */
   allNamesBytes: 16 * mebibyte,
 } as const;
 
@@ -40,7 +38,7 @@ export type ArchiveFaultWord =
   | "set_user_id"
   | "unsupported_entry";
 
-/** The archive itself is at fault. Network and disk errors raise other errors. */
+/** Not for network or disk errors. */
 export class ArchiveFault extends Error {
   override readonly name = "ArchiveFault";
   readonly word: ArchiveFaultWord;
@@ -51,7 +49,7 @@ export class ArchiveFault extends Error {
   }
 }
 
-/** A name for messages: decoded as UTF-8, on one line and shortened. Names have one character per byte. */
+/** Names have one character per byte. */
 export function shownName(name: string): string {
   const text = Buffer.from(name, "latin1").toString("utf8");
   // oxlint-disable-next-line no-control-regex -- these are what must not reach a terminal

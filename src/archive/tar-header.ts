@@ -6,9 +6,8 @@ export const blockBytes = 512;
 export interface TarHeader {
   readonly name: string;
   readonly mode: number;
-  /** The size of the content, unless an extension overrides it. */
   readonly size: number;
-  /** One character. Older codes of regular files are normalized to `0`. */
+  /** Older codes of regular files are normalized to `0`. */
   readonly type: string;
   readonly linkName: string;
 }
@@ -16,7 +15,6 @@ export interface TarHeader {
 const corrupt = (what: string): ArchiveFault =>
   new ArchiveFault("corrupt", `The archive is damaged: ${what}. Pack it again.`);
 
-/** Raises `ArchiveFault` if the block is not a header. */
 export function readHeader(block: Buffer): TarHeader {
   if (!isChecksumRight(block)) throw corrupt("the checksum of a header is wrong, so it is not a complete tar archive");
   const isUstar = block.toString("latin1", 257, 263) === "ustar\0";
@@ -75,7 +73,7 @@ function isChecksumRight(block: Buffer): boolean {
   return expected === unsigned || expected === signed;
 }
 
-/** Parses the records of a pax header, each `LENGTH KEY=VALUE\n`. Raises `ArchiveFault`. */
+/** Each record is `LENGTH KEY=VALUE\n`. Raises `ArchiveFault`. */
 export function readPaxRecords(bytes: Buffer): Map<string, string> {
   const records = new Map<string, string>();
   for (let at = 0; at < bytes.length;) {

@@ -1,24 +1,19 @@
-/**
- * Parses a tar archive as a stream, with pieces cut anywhere, into entries. It buffers at most one block or one
- * extended header, and does not validate names: `tree.ts` does.
- */
+/** Parses a tar archive as a stream and buffers at most one block or extended header. It does not validate names: `tree.ts` does. */
 import { ArchiveFault } from "./faults.ts";
 import { blockBytes, isZero, readHeader, readPaxRecords, type TarHeader } from "./tar-header.ts";
 
-/** `size` of an entry is the size of its content, which only regular files have. */
+/** Only regular files have a `size` above 0. */
 export type TarEvent =
   | { readonly kind: "entry"; readonly entry: TarHeader }
-  /** Data of the current entry; valid only until the next event. */
+  /** Valid only until the next event. */
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end" };
 
-/** Enough for a name, a link target and extended attributes. */
 const extensionBytesMax = 1024 * 1024;
 
-/** Headers that extend the next entry or all of them: pax, and GNU long names and link targets. */
+/** pax (`x`, `g`), and GNU long names and link targets. */
 const extensionTypes = ["x", "g", "L", "K"];
 
-/** Overrides from extended headers for the next entry. */
 interface TarExtension {
   name?: string;
   linkName?: string;
@@ -27,18 +22,15 @@ interface TarExtension {
 
 export class TarReader {
   readonly #block = Buffer.alloc(blockBytes);
-  /** The number of bytes in the block. */
   #filled = 0;
-  /** The remaining bytes of content, and of the padding to a whole block. */
   #left = 0;
   #padding = 0;
-  /** The extended header that is being read. */
   #extension: { readonly type: string; readonly pieces: Buffer[] } | undefined;
   #overrides: TarExtension = {};
   /** Two blocks of zeros end the archive. */
   #zeroBlocks = 0;
 
-  /** Whether the end was read, after which only zeros are allowed. */
+  /** After the end, only zeros are allowed. */
   get isOver(): boolean {
     return this.#zeroBlocks >= 2;
   }
@@ -65,7 +57,6 @@ export class TarReader {
     }
   }
 
-  /** Raises `ArchiveFault` if the archive is incomplete. */
   end(): void {
     if (this.isOver) return;
     throw new ArchiveFault("truncated", "The archive is incomplete: its end is missing. Pack and send it again.");

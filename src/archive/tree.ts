@@ -1,9 +1,4 @@
-/**
- * Validates the names, kinds and links of an archive's entries against the entries before them. It does not access the
- * disk.
- *
- * Names have one character per byte.
- */
+/** Validates the names, kinds and links of an archive's entries in order. It does not access the disk. */
 import { ArchiveFault, limits, shownName } from "./faults.ts";
 import type { TarHeader } from "./tar-header.ts";
 
@@ -11,14 +6,12 @@ export type ArchiveEntry =
   | { readonly kind: "directory"; readonly path: string }
   | { readonly kind: "file"; readonly path: string; readonly size: number; readonly mode: number }
   | { readonly kind: "link"; readonly path: string; readonly target: string }
-  /** Another name of an earlier file. */
   | { readonly kind: "hard-link"; readonly path: string; readonly target: string };
 
-/** The effect of an entry: missing parent directories, outermost first, and the entry itself. */
+/** `parents` are the missing directories, outermost first. */
 export interface TreeAddition {
   readonly parents: readonly string[];
   readonly entry: ArchiveEntry;
-  /** Whether the entry replaces an earlier one of the same kind. */
   readonly replaces: boolean;
 }
 
@@ -28,13 +21,12 @@ const kindOf = (known: KnownEntry): "directory" | "file" | "link" => (typeof kno
 
 /** The limit of common file systems. */
 const linksMax = 40;
-/** For all links of an archive: about ten for each entry. */
+/** For all links of an archive together. */
 const stepsMax = 500_000;
 
 export class ArchiveTree {
   readonly #known = new Map<string, KnownEntry>();
   #namesBytes = 0;
-  /** Path segments visited while following all links. */
   #steps = 0;
 
   /** Undefined for the root directory. Raises `ArchiveFault`. */
@@ -52,7 +44,7 @@ export class ArchiveTree {
     return { parents, entry, replaces };
   }
 
-  /** Call it after the last entry: a link's target may come after the link. Raises `ArchiveFault`. */
+  /** Follows links only now, because a target may come after its link. Raises `ArchiveFault`. */
   end(): void {
     for (const [path, known] of this.#known) if (typeof known !== "string") this.#follow(path, known.target);
   }
@@ -61,7 +53,7 @@ export class ArchiveTree {
     return this.#known.get(path) === "file";
   }
 
-  /** Stops at the first known directory, so that the total cost is bounded by the number of directories. */
+  /** Stops at the first known directory to bound the total cost by the number of directories. */
   #addParents(path: string): string[] {
     const missing: string[] = [];
     for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
@@ -137,7 +129,7 @@ export class ArchiveTree {
     }
   }
 
-  /** The target of a hard link, which must be an earlier file. */
+  /** The target must be an earlier file. */
   #hardLinkTarget(path: string, linkName: string): string {
     const segments = linkName.startsWith("/") ? [".."] : segmentsOf(linkName);
     const target = segments.join("/");
@@ -148,7 +140,6 @@ export class ArchiveTree {
     );
   }
 
-  /** Resolves a link like a file system would, through other links. */
   #follow(link: string, firstTarget: string): void {
     const remaining = firstTarget.split("/").toReversed();
     const current = link.split("/").slice(0, -1);

@@ -1,7 +1,4 @@
-/**
- * Unpacks an archive into an empty directory. It never writes through a link: it creates directories itself, opens
- * files exclusively, and creates links after everything else.
- */
+/** Unpacks an archive into an empty directory. It never writes through a link: files open exclusively, links come last. */
 import { constants } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, symlink, unlink } from "node:fs/promises";
 import { ArchiveReader, type ArchiveSummary } from "./archive-reader.ts";
@@ -13,10 +10,7 @@ const directoryMode = 0o755;
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
-/**
- * Creates the directory if needed; its parent must exist. Raises `ArchiveFault` for a refused archive, and an Error if
- * the directory is not empty or can't be written. The caller removes partial output.
- */
+/** Raises `ArchiveFault`, and an Error if the directory is not empty or can't be written. The caller removes partial output. */
 export async function unpack(source: AsyncIterable<Uint8Array>, directory: string): Promise<ArchiveSummary> {
   await claimDirectory(directory);
   const unpacking = new ArchiveUnpacker(directory);
@@ -32,7 +26,6 @@ export async function unpack(source: AsyncIterable<Uint8Array>, directory: strin
   }
 }
 
-/** Raises an Error unless it is a real, empty directory. */
 async function claimDirectory(directory: string): Promise<void> {
   try {
     await mkdir(directory, { mode: directoryMode });
@@ -45,7 +38,7 @@ async function claimDirectory(directory: string): Promise<void> {
 
 class ArchiveUnpacker {
   readonly #root: Buffer;
-  /** Targets by path. A later entry of the same name replaces the earlier one. */
+  /** A later entry of the same name replaces the earlier one. */
   readonly #links = new Map<string, string>();
   #file: FileHandle | undefined;
 
@@ -75,7 +68,6 @@ class ArchiveUnpacker {
     await this.stop();
   }
 
-  /** Closes the current file, also after an error. */
   async stop(): Promise<void> {
     const file = this.#file;
     this.#file = undefined;

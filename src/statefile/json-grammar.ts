@@ -1,14 +1,9 @@
-/**
- * The grammar of JSON (RFC 8259) as a table for `json-scanner.ts`: a state and a byte give the next state or an action.
- * The scanner tracks nesting, for which a table has no stack.
- */
+/** The grammar of JSON (RFC 8259) as a table for `json-scanner.ts`, which tracks the nesting. */
 
-/** The state after a fault: refuses every byte. */
+/** Refuses every byte. */
 export const failed = 0;
 export const beforeValue = 1;
-/** After `[`: a value, or `]`. */
 export const beforeFirstElement = 2;
-/** After `{`: a key, or `}`. */
 export const beforeFirstKey = 3;
 const beforeKey = 4;
 export const beforeColon = 5;
@@ -16,7 +11,6 @@ export const afterMember = 6;
 export const afterElement = 7;
 export const afterAll = 8;
 export const inString = 9;
-/** Before the first byte of a number or a literal. */
 export const beforeScalar = 10;
 
 const inEscape = 11;
@@ -29,11 +23,9 @@ const inFraction = 20;
 const afterExponent = 21;
 const afterExponentSign = 22;
 const inExponent = 23;
-/** The first of the states inside literals. */
 const inLiterals = 24;
 const stateCount = 40;
 
-/** Values from this on are actions. */
 export const firstAction = 64;
 const refuse = 64;
 export const openObject = 65;

@@ -1,7 +1,4 @@
-/**
- * Scans JSON of any size as a stream, with pieces cut anywhere, and refuses anything but one JSON text in UTF-8. It
- * builds no values: readers receive the parts that they select, and the rest is only validated.
- */
+/** Validates JSON (UTF-8) of any size as a stream, and passes selected parts to readers. It builds no values. */
 import { isUtf8 } from "node:buffer";
 import {
   afterAll,
@@ -29,23 +26,19 @@ import {
   startString,
 } from "./json-grammar.ts";
 
-/** More than any program writes, and few enough for parsers that recurse over the same text. */
+/** Bounds the recursion of other parsers of the same text. */
 export const depthMax = 512;
 
-/** Members with a longer key (as written, without quotes) are skipped without asking their reader. */
+/** Members with a longer key (as written, without quotes) are skipped. */
 export const keyBytesMax = 1024;
 
-/**
- * Handles one value. A reader without methods skips the value; one with `member` or `element` descends into it. A
- * reader can handle several values, one after the other.
- */
+/** A reader without methods skips its value; one with `member` or `element` descends into it. A reader can serve several values. */
 export interface JsonReader {
   begin?(): void;
-  /** Returns the reader of an object's member, or undefined to skip it. Keys can repeat. */
+  /** Returns undefined to skip the member. Keys can repeat. */
   member?(key: string): JsonReader | undefined;
-  /** Returns the reader of an array's next element, or undefined to skip it. */
   element?(): JsonReader | undefined;
-  /** The value's source bytes, in pieces that are valid only during the call. The last can be empty. */
+  /** Source bytes, valid only during the call. The last piece can be empty. */
   raw?(piece: Buffer, isLast: boolean): void;
   end?(): void;
 }
@@ -59,28 +52,23 @@ export class JsonScanner {
   readonly #root: JsonReader;
   readonly #utf8 = new Utf8Check();
   #state: number = beforeValue;
-  /** The total size of the earlier chunks. */
   #offset = 0;
   #depth = 0;
-  /** For each depth, the state after a value there. */
   readonly #after = new Uint8Array(depthMax + 1).fill(afterAll);
 
-  /**
-   * The readers of the open values, outermost first. Each is the direct parent of the next, so their number is a depth.
-   */
+  /** Outermost first. Each is the direct parent of the next, so their number is a depth. */
   readonly #readers: JsonReader[] = [];
-  /** The start of each value in the chunk; 0 if it started in an earlier chunk. */
+  /** 0 if the value started in an earlier chunk. */
   readonly #starts: number[] = [];
-  /** The depth at which readers are asked about values; deeper values are skipped. */
+  /** Readers receive values at this depth; the scanner skips deeper ones. */
   #watched = 0;
 
   #chunk: Buffer = Buffer.alloc(0);
   #isKey = false;
   #key: string | undefined;
-  /** The start of the current key in the chunk; -1 if no reader needs it. */
+  /** -1 if no reader needs the key. */
   #keyStart = -1;
   readonly #keyBytes = Buffer.alloc(keyBytesMax);
-  /** The length of the key in earlier chunks. */
   #keyLength = 0;
 
   constructor(root: JsonReader) {
@@ -99,7 +87,6 @@ export class JsonScanner {
     this.#offset += bytes.length;
   }
 
-  /** Raises `JsonError` if the text is incomplete. */
   end(): void {
     const state = this.#state;
     this.#state = failed;
@@ -134,7 +121,6 @@ export class JsonScanner {
     return state;
   }
 
-  /** Returns the next state. */
   #act(action: number, at: number): number {
     switch (action) {
       case startString:
@@ -219,14 +205,12 @@ export class JsonScanner {
     this.#keyStart = -1;
   }
 
-  /** For a key that is too long, stores only its length. */
   #keepKey(end: number): void {
     const length = this.#keyLength + end - this.#keyStart;
     if (length <= keyBytesMax) this.#chunk.copy(this.#keyBytes, this.#keyLength, this.#keyStart, end);
     this.#keyLength = length;
   }
 
-  /** Passes on the parts of values and keys that continue in the next chunk. */
   #passRest(): void {
     for (const [index, reader] of this.#readers.entries()) {
       reader.raw?.(this.#chunk.subarray(this.#starts[index]), false);
@@ -238,13 +222,12 @@ export class JsonScanner {
   }
 }
 
-/** Captures the text of one value, up to a number of bytes. */
 export class JsonCapture implements JsonReader {
   readonly #bytesMax: number;
   #kept: Buffer = Buffer.alloc(0);
-  /** The size of the value, captured or not. */
+  /** Includes bytes that are not captured. */
   size = 0;
-  /** The JSON source text; undefined without a value, or if it is too large. */
+  /** JSON source text; undefined without a value, or if it is too large. */
   text: string | undefined;
 
   constructor(bytesMax: number) {
@@ -286,7 +269,6 @@ export class JsonCapture implements JsonReader {
   }
 }
 
-/** Validates UTF-8 across chunks, including characters that a chunk boundary splits. */
 class Utf8Check {
   readonly #character = new Uint8Array(4);
   #filled = 0;
@@ -310,7 +292,7 @@ class Utf8Check {
   }
 }
 
-/** The start of an incomplete character at the end of the chunk; the chunk's length if there is none. */
+/** The chunk's length if its last character is complete. */
 function cutCharacterStart(bytes: Uint8Array, from: number): number {
   const length = bytes.length;
   for (let at = length - 1; at >= from && at >= length - 3; at--) {

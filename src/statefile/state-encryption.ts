@@ -1,7 +1,4 @@
-/**
- * Recognizes a state that OpenTofu encrypted: base64 in `encrypted_data`, with `meta` and `encryption_version`, and no
- * members of a plain state. Reports what is wrong with a state that only resembles one.
- */
+/** Recognizes a state that OpenTofu encrypted, and reports what is wrong with one that only resembles it. */
 import { JsonCapture, type JsonReader } from "./json-scanner.ts";
 
 const versionBytesMax = 1024;
@@ -11,7 +8,6 @@ export class EncryptionReader {
   readonly #meta = new ObjectCheck();
   readonly #version = new JsonCapture(versionBytesMax);
 
-  /** Undefined for other members. */
   member(key: string): JsonReader | undefined {
     switch (key) {
       case "encrypted_data":
@@ -29,7 +25,6 @@ export class EncryptionReader {
     return this.#data.isPresent;
   }
 
-  /** What is wrong with the encrypted state, if anything. */
   fault(): string | undefined {
     if (!this.#data.isBase64) return 'its member "encrypted_data" is not a base64 string';
     if (this.#meta.shape === "other") return 'its member "meta" is not an object';
@@ -41,7 +36,7 @@ export class EncryptionReader {
   }
 }
 
-/** The first byte determines the kind of a value. */
+/** Only the first byte determines the kind of a value. */
 class ObjectCheck implements JsonReader {
   shape: "absent" | "null" | "object" | "other" = "absent";
 
@@ -59,7 +54,7 @@ const quote = 0x22;
 const padding = 0x3d;
 const isDigit = Uint8Array.from({ length: 256 }, (_, byte) => Number(/[A-Za-z0-9+/]/.test(String.fromCharCode(byte))));
 
-/** Checks for a non-empty base64 string with padding. It stores nothing, because the value can have any size. */
+/** Stores nothing, because the value can have any size. */
 class Base64Check implements JsonReader {
   isPresent = false;
   #digits = 0;

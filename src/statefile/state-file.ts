@@ -1,7 +1,4 @@
-/**
- * Parses a state file of Terraform or OpenTofu as a stream in bounded memory, and refuses anything else. Format 4
- * yields outputs, managed instances and a summary; other formats and encrypted states yield only the head.
- */
+/** Parses a state file in bounded memory. Format 4 yields outputs and instances; other formats and encrypted states only the head. */
 import { attributeFault, invalid } from "../kernel/errors.ts";
 import { JsonCapture, JsonError, type JsonReader, JsonScanner } from "./json-scanner.ts";
 import { EncryptionReader } from "./state-encryption.ts";
@@ -9,11 +6,10 @@ import { OutputsReader, type StateOutput } from "./state-outputs.ts";
 import { nameBytesMax, ResourcesReader, type StateInstance, stringOf } from "./state-resources.ts";
 import { StateSummary } from "./state-summary.ts";
 
-/** The only format whose outputs and resources are parsed; Terraform has written it since 0.12. */
+/** Terraform has written it since 0.12. */
 const formatRead = 4;
 
 export interface StateFile {
-  /** Encrypted by the engine, so that only the head can be read. */
   encrypted: boolean;
   /** Null for an encrypted state. */
   format: number | null;
@@ -21,11 +17,9 @@ export interface StateFile {
   serial: number | null;
   lineage: string | null;
   outputs: StateOutput[];
-  /** Counts of instances by type: per module, per provider and per resource. */
   modules: object;
   providers: object;
   resources: object[];
-  /** The number of managed instances. */
   instanceCount: number;
 }
 
@@ -44,12 +38,11 @@ export class StateFileReader {
     return this.#root.stateFile();
   }
 
-  /** Stops collecting instances, which saves time and memory. */
   stopListing(): void {
     this.#root.resources.stopListing();
   }
 
-  /** Returns the managed instances since the last call. Until then they stay in memory. */
+  /** Returns the instances since the last call; until then they stay in memory. */
   takeInstances(): StateInstance[] {
     return this.#root.resources.take();
   }
@@ -63,7 +56,6 @@ class RootReader implements JsonReader {
   readonly #outputs = new OutputsReader();
   readonly #encryption = new EncryptionReader();
   readonly resources = new ResourcesReader();
-  /** Members seen so far that only plain states have, or that must not repeat. */
   readonly #seen = new Set<string>();
 
   member(key: string): JsonReader | undefined {
@@ -83,7 +75,7 @@ class RootReader implements JsonReader {
         this.#seen.add(key);
         return this.#outputs;
       case "resources":
-        // Instances are passed on before the file ends, so a later duplicate could not replace them.
+        // A later duplicate could not replace instances that were already taken.
         return this.#isOtherFormat() ? undefined : this.#once(key, this.resources);
       case "modules":
         this.#seen.add(key);
@@ -93,7 +85,6 @@ class RootReader implements JsonReader {
     }
   }
 
-  /** Raises `invalid` without a version, and for resources in another format. */
   stateFile(): StateFile {
     const encrypted = this.#version.size === 0 && this.#encryption.isClaimed;
     const format = encrypted ? this.#sealedFormat() : this.#openFormat();
@@ -110,7 +101,6 @@ class RootReader implements JsonReader {
     };
   }
 
-  /** Raises `invalid` for a state that only resembles an encrypted one. */
   #sealedFormat(): null {
     const open = ["terraform_version", "outputs", "resources", "modules"].find((member) => this.#seen.has(member));
     const fault = this.#encryption.fault() ?? (open && `it has the member "${open}" of a plain state`);

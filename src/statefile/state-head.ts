@@ -44,7 +44,6 @@ export class SerialRewriter {
   readonly #scanner: JsonScanner;
   #chunk: Uint8Array = Buffer.alloc(0);
   #isBegun = false;
-  /** The output for the current chunk: its parts and the new serial. */
   #pieces: Uint8Array[] = [];
   #passed = 0;
 
@@ -57,7 +56,7 @@ export class SerialRewriter {
     this.#scanner = new JsonScanner({ member: (key) => (key === "serial" ? number : undefined) });
   }
 
-  /** Returns the rewritten bytes. Raises `JsonError`. */
+  /** Raises `JsonError`. */
   write(bytes: Uint8Array): Uint8Array[] {
     this.#chunk = bytes;
     this.#pieces = [];
@@ -67,7 +66,7 @@ export class SerialRewriter {
     return this.#pieces.filter(({ length }) => length > 0);
   }
 
-  /** `piece` is the part of the value in this chunk, and shares its memory. */
+  /** `piece` shares the memory of the chunk. */
   #replace(piece: Buffer): void {
     if (piece.length === 0) return;
     const start = piece.byteOffset - this.#chunk.byteOffset;

@@ -4,11 +4,9 @@ import { type JsonReader, JsonScanner } from "./json-scanner.ts";
 
 /** Larger instances are skipped. */
 const instanceBytesMax = 256 * 1024;
-/** For all texts of a state. */
 const keptBytesMax = 8 * 1024 * 1024;
 
 export class InstanceTextReader {
-  /** By fingerprint, without instances that are too large. */
   readonly texts = new Map<string, string>();
   readonly #scanner: JsonScanner;
   #keptBytes = 0;
@@ -52,7 +50,7 @@ class InstanceTextCollector implements JsonReader {
     const isKept = this.#size <= instanceBytesMax;
     if (!isKept) this.#pieces = [];
     const fingerprint = this.#fingerprint.add(piece, isLast);
-    // A piece is valid only during the call, so it is copied if the instance continues.
+    // A piece is valid only during the call.
     if (fingerprint === undefined) {
       if (isKept) this.#pieces.push(Buffer.from(piece));
     } else if (isKept) {
@@ -61,7 +59,7 @@ class InstanceTextCollector implements JsonReader {
   }
 }
 
-/** 132 bits, enough to distinguish the versions of an instance. */
+/** 132 bits distinguish the versions of an instance. */
 const fingerprintLength = 22;
 
 export class Fingerprint {
@@ -80,10 +78,10 @@ export class Fingerprint {
   }
 }
 
-/** One step of a module path with its optional key, which can contain any text, including dots and brackets. */
+/** The key can contain any text, including dots and brackets. */
 const moduleStep = /(?:^|\.)module\.([^.["]+(?:\[(?:"(?:[^"\\]|\\.)*"|[^\]"]*)\])?)/y;
 
-/** `module.a["k"].module.b` → `a["k"].b`; the root → `root`. Other texts stay unchanged. */
+/** `module.a["k"].module.b` → `a["k"].b` */
 export function modulePath(module: string): string {
   if (module === "") return "root";
   const steps: string[] = [];
@@ -96,22 +94,21 @@ export function modulePath(module: string): string {
   return steps.join(".");
 }
 
-/** A module path can precede, an alias (in OpenTofu also with a key) can follow. A source contains no quotes. */
+/** A module path can precede, an alias (in OpenTofu also with a key) can follow. */
 const sourced = /(?:^|\.)provider\["([^"]+)"\](?:\.[^."[]+(?:\[.*\])?)?$/s;
 /** The notation before providers had sources. */
 const unsourced = /(?:^|\.)provider\.([^."[\]]+)(?:\.[^."[\]]+)?$/;
 
-/** `provider["registry.terraform.io/hashicorp/aws"].west` → `hashicorp/aws`; `provider.aws` → `aws`. */
+/** `provider["registry.terraform.io/hashicorp/aws"].west` → `hashicorp/aws` */
 export function providerName(provider: string): string {
   const source = sourced.exec(provider)?.[1];
   if (source !== undefined) return source.split("/").slice(-2).join("/");
   return unsourced.exec(provider)?.[1] ?? provider;
 }
 
-/** The key of an instance: a number with `count`, a string with `for_each`, or null. */
 export type IndexKey = string | number | null;
 
-/** For example `media_bucket.aws_s3_bucket.this["logs"]`; the root module has no prefix. */
+/** `media_bucket.aws_s3_bucket.this["logs"]` */
 export function instanceAddress(module: string, type: string, name: string, key: IndexKey): string {
   const path = module === "root" ? "" : `${module}.`;
   const index = key === null ? "" : `[${JSON.stringify(key)}]`;

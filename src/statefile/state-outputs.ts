@@ -5,15 +5,14 @@ import { nameBytesMax } from "./state-resources.ts";
 const outputsMax = 10_000;
 const valueBytesMax = 1024 * 1024;
 const typeBytesMax = 64 * 1024;
-/** For the values and types of all outputs. */
 const keptBytesMax = 16 * 1024 * 1024;
 
 export interface StateOutput {
   name: string;
   sensitive: boolean;
-  /** JSON text in the engines' notation: `"string"`, `["list", "string"]`; `null` if absent or too large. */
+  /** JSON text in the engines' notation: `["list", "string"]`; `null` if absent or too large. */
   type: string;
-  /** The JSON source text; undefined if it is too large. */
+  /** JSON source text; undefined if it is too large. */
   value: string | undefined;
 }
 
@@ -28,7 +27,7 @@ export class OutputsReader implements JsonReader {
   #name = "";
   #keptBytes = 0;
 
-  /** If `outputs` repeats, the last one counts, like the names in it. */
+  /** If `outputs` repeats, the last one counts. */
   begin(): void {
     this.#outputs.clear();
     this.#keptBytes = 0;
@@ -47,7 +46,6 @@ export class OutputsReader implements JsonReader {
   }
 
   #keep({ value, type, sensitive }: StateOutputReader): void {
-    // Without a value it is not an output.
     if (value.size === 0) return;
     const left = keptBytesMax - this.#keptBytes;
     const typeText = type.size <= left ? type.text : undefined;
@@ -58,7 +56,6 @@ export class OutputsReader implements JsonReader {
     const output = {
       name: this.#name,
       sensitive: sensitive.text === "true",
-      // Parsed values would take many times the memory.
       type: typeText ?? "null",
       value: valueText,
     };

@@ -1,14 +1,11 @@
-/**
- * Parses a state's resources. The members of a resource come in any order, so its instances are kept, each as a key and
- * a fingerprint, until the resource ends.
- */
+/** Parses a state's resources. It keeps the instances of a resource until its end, because members come in any order. */
 import { JsonCapture, type JsonReader } from "./json-scanner.ts";
 import { Fingerprint, type IndexKey, instanceAddress, modulePath, providerName } from "./state-instances.ts";
 import { StateSummary } from "./state-summary.ts";
 
-/** Resources with longer names are left out of the list. */
+/** Resources with longer names are not listed. */
 export const nameBytesMax = 1024;
-/** Limits the instances kept for one resource to about 80,000. Further ones are counted but not listed. */
+/** Bounds the memory for one resource (about 80,000 instances); further instances are counted but not listed. */
 const keptSizeMax = 8 * 1024 * 1024;
 const keptInstanceSize = 100;
 
@@ -19,7 +16,6 @@ export interface StateInstance {
   type: string;
   module: string;
   provider: string;
-  /** Changes with any byte of the instance. */
   fingerprint: string;
 }
 
@@ -28,16 +24,16 @@ interface KeptInstance {
   readonly fingerprint: string;
 }
 
-/** The captured string; undefined if it is not a string that a database can store. */
+/** Undefined if the value is not a string that a database can store. */
 export function stringOf(capture: JsonCapture): string | undefined {
   if (!capture.text?.startsWith('"')) return undefined;
-  // Only escapes can produce the characters that are refused below.
+  // Only escapes can produce the characters refused below.
   if (!capture.text.includes("\\")) return capture.text.slice(1, -1);
   const text = JSON.parse(capture.text) as string;
   return text.isWellFormed() && !text.includes("\0") ? text : undefined;
 }
 
-/** Like `stringOf`, but empty if absent or null. */
+/** Empty if absent or null. */
 function optionalStringOf(capture: JsonCapture): string | undefined {
   return capture.size === 0 || capture.text === "null" ? "" : stringOf(capture);
 }
@@ -158,7 +154,6 @@ class InstancesReader implements JsonReader {
   /** Includes instances that are not kept. */
   count = 0;
   isListing = true;
-  /** The provider of the first instance that names one; otherwise empty. */
   provider = "";
 
   begin(): void {
@@ -194,7 +189,7 @@ class InstanceReader implements JsonReader {
   readonly #fingerprint = new Fingerprint();
   #isObject: boolean | undefined;
   fingerprint = "";
-  /** Instances that are only counted need no fingerprint. */
+  /** Counted instances need no fingerprint. */
   isListed = true;
 
   constructor(done: (instance: InstanceReader) => void) {
@@ -233,7 +228,6 @@ class InstanceReader implements JsonReader {
     if (this.#isObject && !isDeposed) this.#done(this);
   }
 
-  /** Undefined if it is not a valid key. */
   key(): IndexKey | undefined {
     const { size, text } = this.#indexKey;
     if (size === 0 || text === "null") return null;

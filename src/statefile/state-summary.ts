@@ -1,9 +1,9 @@
-/** A summary of a state in bounded size: the number of instances by type, per module, per provider and per resource. */
+/** Counts a state's instances by type, in bounded size. */
 
 const resourcesMax = 500;
 const groupsMax = 200;
 const typesMax = 200;
-/** For all names in each of the three: a page shows a hundred summaries. */
+/** Limits the size of a page, which shows a hundred summaries. */
 const namesLengthMax = 64 * 1024;
 
 export interface SummarizedResource {
@@ -11,7 +11,6 @@ export interface SummarizedResource {
   readonly type: string;
   readonly mode: "managed" | "data";
   readonly module: string;
-  /** In the notation of the state. */
   readonly provider: string;
   readonly count: number;
 }

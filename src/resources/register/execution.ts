@@ -1,7 +1,4 @@
-/**
- * Execution settings (mode and agent pool) of workspaces and, under other names, the defaults of projects. Both follow
- * the same rules. See docs/decisions/0019-inherited-settings-are-resolved-on-read.md.
- */
+/** Execution settings of workspaces and the defaults of projects. See docs/decisions/0019-inherited-settings-are-resolved-on-read.md. */
 import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
 import { attributeFault, type Fault } from "../../kernel/errors.ts";
 import { human } from "../../kernel/names.ts";
@@ -18,7 +15,6 @@ export type ExecutionColumns = Pick<
   "executionMode" | "agentPoolId" | "overwritesExecutionMode" | "overwritesAgentPool"
 >;
 
-/** The names of the two settings in request bodies and in setting-overwrites. */
 export interface ExecutionSettingNames {
   readonly mode: string;
   readonly pool: string;
@@ -26,7 +22,6 @@ export interface ExecutionSettingNames {
 
 const workspaceExecution: ExecutionSettingNames = { mode: "execution-mode", pool: "agent-pool" };
 
-/** The columns of a workspace that uses the defaults. */
 export const followingDefaults: ExecutionColumns = {
   executionMode: null,
   agentPoolId: null,
@@ -34,13 +29,12 @@ export const followingDefaults: ExecutionColumns = {
   overwritesAgentPool: 0,
 };
 
-/** Checks the request body alone. */
 export function executionFaults(input: ExecutionInput, names = workspaceExecution): Fault[] {
   const { executionMode, operations, agentPoolId, settingOverwrites = {} } = input;
   const overwritesMode = settingOverwrites[names.mode];
   const overwritesPool = settingOverwrites[names.pool];
   const usesDefaults = (overwritesMode ?? overwritesPool) === false;
-  // A value sent with its own overwrite set to false is ignored: clients send the effective value with it.
+  // A mode with its own overwrite set to false is no fault: clients send the effective value with it.
   const isIgnored = overwritesMode === undefined && overwritesPool === false;
   const modeSent = executionMode !== undefined || operations !== undefined;
   const modeFault = (detail: string) => attributeFault(names.mode, `${human(names.mode)} ${detail}`);
@@ -79,7 +73,6 @@ const executionOf = ({
   overwritesAgentPool,
 });
 
-/** Absent attributes keep their value. */
 export function applyExecution(
   before: ExecutionColumns,
   input: ExecutionInput,

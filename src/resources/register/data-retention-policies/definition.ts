@@ -1,7 +1,4 @@
-/**
- * Data retention policies of workspaces and organizations. There are two resource types; a policy's `kind` says which.
- * See docs/api.md#data-retention.
- */
+/** Data retention policies of workspaces and organizations, in two resource types. See docs/api.md#data-retention. */
 import { z } from "zod";
 import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";
 import { defineResource, definitionBuilders, type Operation } from "../../../jsonapi/define.ts";
@@ -19,7 +16,7 @@ const ofOrganization = "/organizations/:organization_name/relationships/data-ret
 export const daysMax = 36_500;
 const daysDoc = "The number of days after which a state version is removed, unless it is the current one.";
 
-/** Only documents the body. `rules.ts` parses it, with the definition of the type that it names. */
+/** Only documents the body; `rules.ts` parses it. */
 const policyBody = z.object({
   data: z
     .object({
@@ -118,7 +115,6 @@ const relationships = {
 
 export const deleteOlderPolicies = defineResource<DataRetentionPolicyView>()(({ required }) => ({
   type: "data-retention-policy-delete-olders",
-  /** The operations return either type. */
   typeOf: (policy) => policy.kind,
   doc: "Removes old state versions after a number of days. The current state version is never removed.",
   id: (policy) => policy.id,

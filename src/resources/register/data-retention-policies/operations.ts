@@ -100,7 +100,6 @@ async function setOfOrganization(
   });
 }
 
-/** Raises `not-found` if the caller can't see the workspace or organization, or if it has no policy. */
 function shown(holder: string, { visible, policy }: RetentionPolicyLookup): PolicyAnswer {
   if (!visible) throw notFound(holder);
   if (policy === undefined) throw notFound("data retention policy");
@@ -117,7 +116,6 @@ async function workspaceToChange(
   return grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-update");
 }
 
-/** Locked for the same reason. Raises `not-found` or `forbidden`. */
 async function organizationToChange(
   tx: Tx,
   context: Context,
@@ -127,7 +125,7 @@ async function organizationToChange(
   return grantOrganization(await loadOrganization(tx, context, name, true), "can-update");
 }
 
-/** Creates or updates the policy; an identical one changes nothing. */
+/** An identical policy changes nothing. */
 async function setPolicy(
   tx: Tx,
   context: ConditionalContext,
@@ -150,7 +148,6 @@ async function setPolicy(
   return { before, after };
 }
 
-/** Raises `not-found` if the workspace or organization has no policy of its own. */
 async function deletePolicy(tx: Tx, context: ConditionalContext, holder: PolicyHolder): Promise<void> {
   const before = await findOwnPolicy(tx, holder);
   if (before === undefined) throw notFound("data retention policy");

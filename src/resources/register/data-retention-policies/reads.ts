@@ -4,7 +4,7 @@ import type { Tx } from "../../../database/database.ts";
 import { daysMax } from "./definition.ts";
 import type { JobContext } from "../../shared/job-context.ts";
 
-/** A policy that removes old data: of a workspace, or of the organization if `workspaceId` is null. */
+/** `workspaceId` is null for the organization's policy. */
 export interface RetentionPolicy {
   readonly id: string;
   readonly organizationId: string;
@@ -15,7 +15,7 @@ export interface RetentionPolicy {
 const policyBatch = 100;
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Calls `enforce` with each policy and the time before which data is expired. Returns the sum of the results. */
+/** Data older than `before` is expired. Returns the sum of the results. */
 export async function forEachPolicy(
   { context: { database, options }, signal }: Pick<JobContext, "context" | "signal">,
   enforce: (policy: RetentionPolicy, before: string) => Promise<number>,

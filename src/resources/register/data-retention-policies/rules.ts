@@ -7,7 +7,7 @@ import { AppError, invalid } from "../../../kernel/errors.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 import { deleteOlderPolicies, dontDeletePolicies, policyKinds } from "./definition.ts";
 
-/** Raises `not-found` in the hosted edition. See docs/api.md#editions. */
+/** See docs/api.md#editions. */
 export function refuseHosted({ edition }: ServiceOptions): void {
   if (edition === "hosted")
     throw new AppError("not-found", "The hosted edition of this service has no data retention policies.");
@@ -15,7 +15,7 @@ export function refuseHosted({ edition }: ServiceOptions): void {
 
 export type RetentionPolicyInput = Pick<DataRetentionPolicyTable, "kind" | "deleteOlderThanNDays">;
 
-/** Parses the body with the definition of the type that it names. Raises `invalid`. */
+/** Raises `invalid`. */
 export function parsePolicy(body: { readonly data: { readonly type?: unknown } }): RetentionPolicyInput {
   const kind = policyKinds.find((name) => name === body.data.type);
   if (kind === undefined)
@@ -30,7 +30,6 @@ export function parsePolicy(body: { readonly data: { readonly type?: unknown } }
   return { kind, ...createdColumns(deleteOlderPolicies, attributes) };
 }
 
-/** A policy of either type in audit events. */
 export function auditedPolicy(policy: DataRetentionPolicyTable): object {
   const { kind, deleteOlderThanNDays, workspaceId } = policy;
   return { type: kind, "delete-older-than-n-days": deleteOlderThanNDays, workspace: workspaceId };

@@ -66,12 +66,10 @@ const onOrganization = prepared<{ nameKey: string; principal: string }, Retentio
 );
 
 export interface RetentionPolicyLookup {
-  /** Whether the caller can see the workspace or organization. */
   readonly visible: boolean;
   readonly policy: DataRetentionPolicyTable | undefined;
 }
 
-/** Loads the effective policy of a workspace and the caller's access in one statement. */
 export async function findEffectivePolicy(tx: Tx, actor: Actor, workspaceId: string): Promise<RetentionPolicyLookup> {
   const [row] = await onWorkspace(tx, { id: workspaceId, principal: principalOf(actor) });
   if (row === undefined) return { visible: false, policy: undefined };
@@ -81,7 +79,6 @@ export async function findEffectivePolicy(tx: Tx, actor: Actor, workspaceId: str
   return { visible: permissions["can-read-settings"], policy: policyIn(row) };
 }
 
-/** Loads the policy of an organization and the caller's access in one statement. */
 export async function findOrganizationPolicy(
   tx: Tx,
   actor: Actor,
@@ -107,7 +104,6 @@ function policyIn(row: RetentionPolicyRow): DataRetentionPolicyTable | undefined
   } as DataRetentionPolicyTable;
 }
 
-/** The workspace or organization of a policy, with the proof that the caller can change it. */
 export type PolicyHolder =
   | { readonly workspace: Granted<WorkspaceView, "can-update"> }
   | { readonly organization: Granted<OrganizationView, "can-update"> };
@@ -118,7 +114,7 @@ export function holderColumns(holder: PolicyHolder): Pick<DataRetentionPolicyTab
     : { organizationId: holder.organization.id, workspaceId: null };
 }
 
-/** The policy that is set on the holder itself. The caller has locked its row. */
+/** The caller has locked the holder's row. */
 export async function findOwnPolicy(tx: Tx, holder: PolicyHolder): Promise<DataRetentionPolicyTable | undefined> {
   const { organizationId, workspaceId } = holderColumns(holder);
   const query = tx.db.selectFrom("dataRetentionPolicies").selectAll().where("organizationId", "=", organizationId);

@@ -18,9 +18,8 @@ import {
 
 export interface ProjectView extends ProjectTable, OrganizationDefaults, OrganizationFacts {
   readonly access: Access;
-  /** The number of expired team access records that `teamCount` still includes. */
+  /** Expired team access records that `teamCount` still includes. */
   readonly endedRecords?: number;
-  /** Only where the request includes them. */
   readonly effectiveTagBindingIds?: readonly string[];
 }
 

@@ -19,7 +19,6 @@ export interface ProjectDefaultsInput {
 
 export type ProjectDefaultsColumns = Pick<ProjectTable, "defaultExecutionMode" | "defaultAgentPoolId">;
 
-/** The columns of a project that uses the organization's defaults. */
 export const followingOrganization: ProjectDefaultsColumns = { defaultExecutionMode: null, defaultAgentPoolId: null };
 
 const asExecution = ({
@@ -32,12 +31,10 @@ const asExecution = ({
   settingOverwrites,
 });
 
-/** Checks the request body alone. */
 export function defaultsFaults(input: ProjectDefaultsInput): Fault[] {
   return executionFaults(asExecution(input), names);
 }
 
-/** Absent attributes keep their value. */
 export function applyDefaults(before: ProjectDefaultsColumns, input: ProjectDefaultsInput): ProjectDefaultsColumns {
   const overwrites = Number(before.defaultExecutionMode !== null);
   const { executionMode, agentPoolId } = applyExecution(
@@ -60,16 +57,14 @@ export function defaultPoolFaults({ defaultExecutionMode, defaultAgentPoolId }: 
 export interface OrganizationDefaults {
   readonly organizationExecutionMode: string;
   readonly organizationAgentPoolId: string | null;
-  /** The version of the organization's defaults. */
   readonly organizationDefaults: number;
 }
 
-/** The effective mode: the project's own, or the organization's current one. */
 export function defaultModeOf(project: ProjectDefaultsColumns & OrganizationDefaults): string {
   return project.defaultExecutionMode ?? project.organizationExecutionMode;
 }
 
-/** The effective pool, from the same level as the mode; null unless the mode is `agent`. */
+/** The pool comes from the same level (project or organization) as the mode. */
 export function defaultPoolOf(project: ProjectDefaultsColumns & OrganizationDefaults): string | null {
   if (defaultModeOf(project) !== "agent") return null;
   return project.defaultExecutionMode === null ? project.organizationAgentPoolId : project.defaultAgentPoolId;

@@ -26,7 +26,6 @@ export interface ProjectSearch {
   readonly part: string | undefined;
   readonly names: readonly string[] | undefined;
   readonly tagged: readonly ProjectTagFilter[];
-  /** The caller must have each of these permissions on a listed project. */
   readonly bits: readonly Mask[];
 }
 
@@ -69,7 +68,6 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
   };
 }
 
-/** The projects on which the caller has every permission, through the organization or a team's record. */
 function projectsOf(db: Kysely<Schema>, organization: OrganizationView, principal: string, bits: readonly Mask[]) {
   let query = db.selectFrom("projects as p").where("p.organizationId", "=", organization.id);
   for (const bit of bits) {
@@ -93,7 +91,7 @@ function filterProjects(tx: Tx, query: ProjectsQuery, { names, part, tagged }: P
   return { rows, matching: countOf(rows.select("p.id")) };
 }
 
-/** For a caller who can read everything, counters have the totals of all projects and of those with a key. */
+/** Counters have the totals only for a caller who can read everything. */
 function filterAllProjects(tx: Tx, organization: OrganizationView, search: ProjectSearch): FilteredProjects {
   if (search.names !== undefined) return filterProjects(tx, projectsByName(tx, organization.id, search.names), search);
   const all = tx.db.selectFrom("projects as p").where("p.organizationId", "=", organization.id);
@@ -107,7 +105,7 @@ function filterAllProjects(tx: Tx, organization: OrganizationView, search: Proje
   };
 }
 
-/** The subquery finds projects by name before sorting; without it SQLite walks all projects in order. */
+/** Finds projects by name before sorting; without the subquery SQLite walks all projects in order. */
 function projectsByName(tx: Tx, organizationId: string, names: readonly string[]): ProjectsQuery {
   const ids = tx.db
     .selectFrom("projects as n")
@@ -117,7 +115,7 @@ function projectsByName(tx: Tx, organizationId: string, names: readonly string[]
   return tx.db.selectFrom("projects as p").where("p.id", "in", ids);
 }
 
-/** An absent or empty key or value matches any. Evaluated per project, with its own index. */
+/** An absent or empty key or value matches any. */
 function isTagged(table: string, { key, value }: ProjectTagFilter): RawBuilder<SqlBool> {
   const fits = [
     sql`b.project_id = ${sql.ref(`${table}.id`)}`,
@@ -134,10 +132,9 @@ function bindingsWithKey(organizationId: string, { key, value }: ProjectTagFilte
     and b.key = ${key} ${value ? sql`and b.value = ${value}` : sql``}`;
 }
 
-/** Up to this number, all matches are found and sorted. With more, a walk in order soon fills the page. */
+/** Up to this number, all matches are collected and sorted. With more, a walk in order soon fills the page. */
 const fewMax = 200;
 
-/** Whether a project with the key comes early enough in the order to be on the page. */
 function isOnFirstPages(
   tx: Tx,
   organizationId: string,

@@ -117,7 +117,6 @@ export const projectResource = implement(projects, {
   },
 });
 
-/** Validates a project against the database; looks up only what changed. */
 async function faultsOf(tx: Tx, context: Context, after: ProjectTable, before?: ProjectTable): Promise<Fault[]> {
   const { organizationId, id: projectId, nameKey } = after;
   const taken = nameKey !== before?.nameKey && (await isProjectNameTaken(tx, organizationId, after.name));
@@ -132,7 +131,6 @@ async function faultsOf(tx: Tx, context: Context, after: ProjectTable, before?: 
   ];
 }
 
-/** Loads the effective key-value tags if the request includes them. */
 async function withBindings(
   tx: Tx,
   views: readonly ProjectView[],

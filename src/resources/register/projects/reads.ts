@@ -1,4 +1,4 @@
-/** How other resources load projects, and how a permission on a project is granted. */
+/** Loads projects for other resources and grants permissions on them. */
 import type { Actor } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import {
@@ -44,7 +44,7 @@ export function grantProject<Permission extends ProjectPermission>(
   });
 }
 
-/** Returns the projects that the caller can read, of at most the first page of ids. */
+/** Truncates the ids to one page. */
 export async function readableProjects(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -54,11 +54,7 @@ export async function readableProjects(
   return projects.filter((project) => projectPermissions(project.access)["can-read"]);
 }
 
-/**
- * The project of a new workspace: the named one, or the organization's default. Undefined if the caller can't see the
- * named one. Raises `not-found` for an organization that the caller can't see, and `forbidden` where the caller can't
- * create workspaces.
- */
+/** Undefined if the caller can't see the named project. Raises `not-found` for an unknown organization, and `forbidden`. */
 export async function loadProjectForNewWorkspace(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -81,7 +77,7 @@ export async function loadProjectForNewWorkspace(
   return { organization, project: grantProject(project, "can-create-workspace") };
 }
 
-/** Locks projects of one organization in the order of their ids. */
+/** Locks in the order of ids. */
 export async function lockProjects(
   tx: Tx,
   actor: Actor,
@@ -91,10 +87,7 @@ export async function lockProjects(
   return findProjects(tx, actor, ids, { organizationId });
 }
 
-/**
- * The destination when an update moves a workspace, which needs admin access to both projects. Undefined if the caller
- * can't see it in the workspace's organization. Raises `forbidden`.
- */
+/** Needs admin access to both projects. Undefined if the caller can't see the destination. Raises `forbidden`. */
 export async function loadProjectToMoveInto(
   tx: Tx,
   context: Pick<Context, "actor">,

@@ -33,7 +33,6 @@ export function changedProject(
   return { ...changedColumns(projects, attributes), ...applyDefaults(before, attributes) };
 }
 
-/** The organization's settings that a project's document shows. */
 export function defaultsOf(organization: OrganizationView): OrganizationDefaults & OrganizationFacts {
   return {
     ...factsOf(organization),
@@ -58,7 +57,6 @@ export function nameTakenFault(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 
-/** The reason why a deletion is refused; undefined when it is allowed. */
 export function deletionObstacle(project: Pick<ProjectTable, "isDefault" | "workspaceCount">): AppError | undefined {
   if (project.isDefault === 1)
     return conflict("The default project can't be deleted. New workspaces are created in it if they name no project.");

@@ -46,7 +46,6 @@ const byId = lockableStatement<{ id: string; principal: string }, ProjectViewRow
   projectsForActor(db, principal).where("p.id", "=", id),
 );
 
-/** Loads the project and the caller's grants in one statement. `lock` prevents concurrent changes. */
 export async function findProject(
   tx: Tx,
   actor: Actor,
@@ -61,7 +60,7 @@ function toProjectView(actor: Actor, row: ProjectViewRow): ProjectView {
   return { ...row, access: effectiveAccess(standingOf(actor, row).everywhere, row.projectAccess) };
 }
 
-/** Loads projects with the caller's grants, by id. With `toChangeIn`, only those of that organization, and locked. */
+/** With `toChangeIn`, locks the rows and returns only those of that organization. */
 export async function findProjects(
   tx: Tx,
   actor: Actor,

@@ -19,10 +19,7 @@ export async function insertDefaultProject(
   await insertProject(tx, by, row);
 }
 
-/**
- * Call it before deleting a team: reduces the team count of its projects. Locks their rows and reads the records again,
- * because a single statement could count a record that another transaction is deleting.
- */
+/** Call it before deleting a team. Locks first, because another transaction could be deleting a record that this one counts. */
 export async function uncountTeam(
   tx: Tx,
   { id: teamId }: Granted<{ readonly id: string }, "can-destroy">,
@@ -72,7 +69,6 @@ export interface WorkspaceMoveCount {
   readonly count: number;
 }
 
-/** Updates the counters of all projects in one statement. */
 export async function moveWorkspaceCounts(
   tx: Tx,
   _by: Granted<object, "can-move-workspaces" | "can-update">,

@@ -13,7 +13,6 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { ReservedTagKeyView } from "./definition.ts";
 
-/** Loads the key and the caller's standing in its organization in one statement, and locks the key. */
 export async function findReservedTagKey(
   tx: Tx,
   actor: Actor,

@@ -1,4 +1,4 @@
-/** The resources for key-value tags: those set on a workspace or project, and the effective ones. */
+/** Key-value tags: those set on a workspace or project, and the effective ones. */
 import { z } from "zod";
 import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
@@ -9,7 +9,6 @@ export type TagBindingView = Pick<TagBindingTable, "id" | "key" | "value">;
 const key = text({ min: 1, max: 128, pattern: /^[^\s].*$/s, sentence: "must not begin with whitespace" });
 const value = text({ max: 256 });
 
-/** A binding in a request, on its own or in the request of its workspace or project. */
 export const bindingItem = z.object({
   type: z.literal("tag-bindings").optional(),
   attributes: z.object({ key, value: value.optional() }),
@@ -24,7 +23,7 @@ const change = {
   example,
 } as const satisfies Partial<Operation>;
 
-// Each operation has two paths, because clients use both.
+// Two paths each, because clients use both.
 const listOfWorkspace = <const Path extends string>(path: Path) =>
   ({
     method: "GET",
@@ -95,9 +94,8 @@ export const tagBindings = defineResource<TagBindingView>()(({ readOnly }) => ({
 }));
 
 export interface EffectiveBinding extends Pick<TagBindingTable, "id" | "key" | "value"> {
-  /** The id of the workspace or project on which the binding is effective. */
   readonly ownerId: string;
-  /** The id of the project that the binding is inherited from; null for the owner's own. */
+  /** A project; null for the owner's own binding. */
   readonly inheritedFrom: string | null;
 }
 

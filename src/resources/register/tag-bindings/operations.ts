@@ -1,7 +1,4 @@
-/**
- * Operations on key-value tags. Reading them needs read access to the workspace or project, changing them the
- * permission to update it.
- */
+/** Operations on key-value tags. */
 import type { ListAnswer } from "../../../jsonapi/define.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { grantProject, loadProject } from "../projects/reads.ts";
@@ -79,7 +76,6 @@ async function changeOfProject(context: Context, projectId: string, items: TagBi
   });
 }
 
-/** Returns the sent bindings, in the order of the request. */
 async function change(tx: Tx, context: Context, owner: BindingOwner, items: TagBindingItems): Promise<TagBindingList> {
   const { before, after } = await addBindings(tx, owner, items);
   await recordEvent(tx, context, {

@@ -3,7 +3,6 @@ import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { EffectiveBinding } from "./definition.ts";
 
-/** A workspace's own bindings, and those of its project that it does not override. */
 export async function effectiveOnWorkspaces(tx: Tx, workspaceIds: readonly string[]): Promise<EffectiveBinding[]> {
   const chosen = tx.dialect.isOneOf(sql.ref("w.id"), workspaceIds);
   const result = await sql<EffectiveBinding>`

@@ -5,10 +5,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { TagBindingTable, WorkspaceTable } from "../../../database/schema/workspaces.ts";
 
-/**
- * The workspace or project that has the bindings, with the proof that the caller can change them or has just created
- * it.
- */
+/** Proof that the caller can change the bindings or has just created the owner. */
 export type BindingOwner =
   | {
       readonly workspace: Granted<
@@ -57,7 +54,7 @@ export async function deleteBindings(tx: Tx, owner: BindingOwner): Promise<void>
   ).execute();
 }
 
-/** The keys that the workspace can't set: reserved without overrides, and set on its project. */
+/** Reserved without overrides, and set on the project. */
 export async function keysFixedByProject(tx: Tx, workspaceId: string, keys: readonly string[]): Promise<string[]> {
   const result = await sql<{ key: string }>`
     select b.key from workspaces as w

@@ -1,4 +1,4 @@
-/** Changes of key-value tags, on their own or together with their workspace or project. */
+/** Changes of key-value tags, alone or together with their workspace or project. */
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../../database/database.ts";
 import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
@@ -20,15 +20,11 @@ export interface TagBindingItem {
   readonly attributes: { readonly key: string; readonly value?: string | undefined };
 }
 
-/** Bindings in audit events. */
 export interface AuditedBindings {
   readonly "tag-bindings": Readonly<Record<string, string>>;
 }
 
-/**
- * Replaces all bindings with `items`; undefined keeps them. Returns the bindings before and after, or undefined if
- * nothing changed. Raises `invalid`.
- */
+/** Undefined keeps all bindings. Returns undefined if nothing changed. Raises `invalid`. */
 export async function replaceBindings(
   tx: Tx,
   owner: BindingOwner,
@@ -50,13 +46,12 @@ export async function replaceBindings(
 const bindingsOf = (tx: Tx, owner: BindingOwner) =>
   findBindings(tx, "workspace" in owner ? { workspaceId: owner.workspace.id } : { projectId: owner.project.id });
 
-/** Sorted by key. */
 export function auditedBindings(bindings: readonly Pick<TagBindingTable, "key" | "value">[]): AuditedBindings {
   const sorted = bindings.toSorted((left, right) => (left.key < right.key ? -1 : 1));
   return { "tag-bindings": Object.fromEntries(sorted.map(({ key, value }) => [key, value])) };
 }
 
-/** Adds or updates bindings. Returns all bindings from before and the sent ones. Raises `invalid`. */
+/** Returns all bindings from before and the sent ones. Raises `invalid`. */
 export async function addBindings(
   tx: Tx,
   owner: BindingOwner,
@@ -73,7 +68,6 @@ export async function addBindings(
   return { before, after: rows.map((row) => ({ ...row, id: known.get(row.key)?.id ?? row.id })) };
 }
 
-/** Raises `invalid` for too many bindings and for duplicate keys. */
 function refuseBindings(items: readonly TagBindingItem[], pointer: string): void {
   const faults: Fault[] = items.length > bindingsMax ? [tooMany(pointer, items.length)] : [];
   const seen = new Set<string>();
@@ -89,7 +83,6 @@ function tooMany(pointer: string, count: number): Fault {
   return { pointer, detail: `At most ${bindingsMax} tag bindings can be set; the request would result in ${count}` };
 }
 
-/** Raises `invalid` for keys whose project value can't be overridden. */
 async function refuseReservedKeys(
   tx: Tx,
   workspaceId: string,

@@ -1,4 +1,4 @@
-/** The tag resource: a flat tag of an organization, which exists as long as a workspace carries it. */
+/** The tag resource: a flat tag of an organization, which exists as long as a workspace has it. */
 import { z } from "zod";
 import type { TagTable } from "../../../database/schema/workspaces.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -15,7 +15,6 @@ export const tagName = text({
   sentence: "may only contain letters, numbers, dashes, underscores and colons",
 });
 
-/** A tag in a request, by id or by name. */
 const tagItem = z
   .object({
     type: z.literal("tags"),

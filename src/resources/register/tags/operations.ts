@@ -73,7 +73,6 @@ export const tagResource = implement(tags, {
 
   async deleteOrganizationTags({ context, params, body }) {
     return context.database.write(async (tx) => {
-      // Deleting a tag changes every workspace that carries it.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName),
         "can-delete-tags",
@@ -123,7 +122,7 @@ export const tagResource = implement(tags, {
 const idsOf = (things: readonly { readonly id: string }[]): string[] => things.map(({ id }) => id);
 const namesOf = (resolved: readonly ResolvedTag[]): string[] => resolved.map(({ name }) => name);
 
-/** Locked, so that tag counters stay exact. Raises `not-lockedTags`. */
+/** Locked, so that tag counters stay exact. Raises `not-found`. */
 async function workspaceToTag(
   tx: Tx,
   context: Context,

@@ -2,7 +2,6 @@
 import { type Fault, invalid } from "../../../kernel/errors.ts";
 import { tagName } from "./definition.ts";
 
-/** A tag in a request: by name, or by the id of an existing tag. */
 export interface TagItem {
   readonly id?: string | undefined;
   readonly attributes?: { readonly name?: string | undefined } | undefined;
@@ -11,7 +10,7 @@ export interface TagItem {
 /** Limits the size of a page of workspaces, each of which shows its tags. */
 const tagsMax = 250;
 
-/** A workspace's row has its tag names joined by commas. */
+/** A workspace's row stores its tag names joined by commas. */
 export const splitTagNames = (tagNames: string): readonly string[] => (tagNames === "" ? [] : tagNames.split(","));
 
 export const joinTagNames = (tags: readonly { readonly name: string }[]): string =>
@@ -31,7 +30,7 @@ export function refuseTooMany(tagNames: string, added: number): void {
     ]);
 }
 
-/** An item's id takes precedence over its name. */
+/** The id takes precedence over the name; in `resolveTags` the name does. */
 export function tagReferencesIn(items: readonly TagItem[]): { ids: string[]; names: string[] } {
   return {
     ids: items.flatMap((item) => item.id ?? []),

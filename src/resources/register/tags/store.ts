@@ -1,4 +1,4 @@
-/** SQL of tags. Every change updates their counters, with one statement for all tags. */
+/** SQL of tags. Every change must update their counters, with one statement for all tags. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -30,10 +30,7 @@ export interface TagSearch {
   readonly sort?: Sort<"name" | "created-at"> | undefined;
   readonly part?: string | undefined;
   readonly workspaceId?: string;
-  /**
-   * Only tags that this workspace does not have. Applies only if the caller can read the workspace, so as not to reveal
-   * its tags.
-   */
+  /** Applies only if the caller can read that workspace: otherwise it would reveal the workspace's tags. */
   readonly except?: { readonly workspaceId: string; readonly actor: Actor; readonly organization: OrganizationView };
 }
 
@@ -64,10 +61,7 @@ export async function listTagRows(
   return { views: result.rows, totalCount: result.totals.totalCount };
 }
 
-/**
- * Finds tags by id or by name and locks them in the order of their ids. Counting a tag's workspaces needs the lock:
- * otherwise it misses those that another transaction is adding.
- */
+/** Locks in the order of ids. Counting a tag's workspaces needs the lock: otherwise it misses those that another transaction adds. */
 export async function lockTags(
   tx: Tx,
   organizationId: string,
@@ -84,18 +78,13 @@ export async function lockTags(
     .execute();
 }
 
-/** A workspace created in this transaction. */
 export type NewTaggableWorkspace = Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-create-workspace">;
 
-/** A workspace whose tags the caller can change. */
 export type TaggableWorkspace =
   | Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-manage-tags">
   | NewTaggableWorkspace;
 
-/**
- * Inserts missing tags; concurrent callers share one. Inserts in the order of names, because an insert waits for
- * another transaction that inserts the same name.
- */
+/** Inserts in the order of names, because an insert waits for another transaction that inserts the same name. */
 export async function insertTags(
   tx: Tx,
   { organizationId }: TaggableWorkspace,
@@ -114,7 +103,6 @@ export async function insertTags(
     .execute();
 }
 
-/** Adds each of the tags to each of the workspaces. */
 export async function linkTags(
   tx: Tx,
   workspaces: readonly TaggableWorkspace[],
@@ -152,7 +140,7 @@ export async function incrementTagCounts(tx: Tx, tagIds: readonly string[]): Pro
     .execute();
 }
 
-/** Recounts the workspaces of these tags, and deletes tags without any. */
+/** Deletes tags without workspaces. */
 export async function recountTags(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<void> {
   const chosen = tx.dialect.isOneOf(sql.ref("id"), tagIds);
   await tx.db
@@ -167,7 +155,7 @@ export async function recountTags(tx: Tx, organizationId: string, tagIds: readon
   await tx.db.deleteFrom("tags").where(chosen).where("instanceCount", "=", 0).execute();
 }
 
-/** Locks the workspaces with one of these tags in the order of their ids. Lock workspaces before tags. */
+/** Lock order: workspaces by id, then tags. */
 export async function lockCarriers(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
@@ -181,7 +169,7 @@ export async function lockCarriers(tx: Tx, organizationId: string, tagIds: reado
   return rows.map((row) => row.id);
 }
 
-/** Whether no other workspace has one of these tags. The caller has locked the tags, so the answer stays true. */
+/** The caller has locked the tags, so the answer stays true. */
 export async function areOnlyCarriers(
   tx: Tx,
   organizationId: string,

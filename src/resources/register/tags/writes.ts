@@ -19,7 +19,7 @@ export interface ResolvedTag {
   readonly name: string;
 }
 
-/** Resolves the requested tags and creates missing names. Raises `invalid` for unknown ids and invalid names. */
+/** Raises `invalid` for unknown ids and invalid names. */
 export async function resolveTags(
   tx: Tx,
   carrier: TaggableWorkspace,
@@ -28,14 +28,14 @@ export async function resolveTags(
 ): Promise<ResolvedTag[]> {
   refuseIfAny(nameFaults(items, pointer));
   const names = [...new Set(items.flatMap((item) => item.attributes?.name ?? []))];
-  // A name takes precedence over an id.
+  // The name takes precedence over the id.
   const byId = items.map((item) => (item.attributes?.name === undefined ? { id: item.id ?? "" } : {}));
   const resolved = await insertAndLock(tx, carrier, { ids: byId.flatMap(({ id }) => id ?? []), names });
   refuseIfAny(unknownIdFaults(byId, new Set(resolved.map((tag) => tag.id)), pointer));
   return resolved;
 }
 
-/** Another transaction can delete a tag with its last workspace before this one locks it. Raises `Overtaken` then. */
+/** Raises `Overtaken` if another transaction deletes a tag with its last workspace before this one locks it. */
 async function insertAndLock(tx: Tx, carrier: TaggableWorkspace, requested: { ids: string[]; names: string[] }) {
   await insertTags(tx, carrier, requested.names);
   const resolved = await lockTags(tx, carrier.organizationId, requested);
@@ -61,7 +61,7 @@ export async function tagNewWorkspace(
   await setFirstTagNames(tx, workspace, joinTagNames(resolved));
 }
 
-/** Call it before deleting a workspace: locks its tags, so that they can be recounted after. */
+/** Call it before deleting a workspace, and `recountReleasedTags` after. */
 export async function lockTagsOfWorkspace(
   tx: Tx,
   workspace: Pick<WorkspaceTable, "organizationId" | "tagNames">,
@@ -72,7 +72,6 @@ export async function lockTagsOfWorkspace(
   return carried.map((tag) => tag.id);
 }
 
-/** Call it after deleting the workspace: deletes tags that no other workspace has. */
 export async function recountReleasedTags(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<void> {
   if (tagIds.length > 0) await recountTags(tx, organizationId, tagIds);
 }

@@ -1,4 +1,4 @@
-/** The operation that moves workspaces between projects. A move has no document; only its audit event remains. */
+/** The operation that moves workspaces between projects. */
 import { defineResource } from "../../../jsonapi/define.ts";
 
 export const workspaceMoves = defineResource<never>()(() => ({

@@ -1,4 +1,4 @@
-/** Moving workspaces: load → authorize → decide → write. */
+/** Moves workspaces between projects: load → authorize → decide → write. */
 import { notFound } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";

@@ -8,7 +8,7 @@ import type { MovingRow } from "./store.ts";
 
 const movePermission = "can-move-workspaces";
 
-/** Raises `not-found`: the specification lists no 403 for callers who can't move workspaces into a project. */
+/** Raises `not-found`: the specification lists no 403 for these callers. */
 export function grantDestination(project: ProjectView): Granted<ProjectView, typeof movePermission> {
   return grant(project, {
     thing: "project",
@@ -22,7 +22,7 @@ export function grantDestination(project: ProjectView): Granted<ProjectView, typ
 
 const namedMax = 5;
 
-/** Raises `forbidden` with the same message for unknown workspaces and for those that the caller can't move. */
+/** The message must not distinguish unknown workspaces from those that the caller can't move. Raises `forbidden`. */
 export function grantMove(
   requested: readonly string[],
   rows: readonly MovingRow[],
@@ -54,7 +54,6 @@ export function moveCountsOf(leaving: readonly MovingRow[], to: string): Workspa
   return [...counts].map(([from, count]) => ({ from, to, count }));
 }
 
-/** The workspaces in the audit event, before or after the move. */
 export function auditedMove(
   leaving: readonly MovingRow[],
   stateOf: (row: MovingRow) => Pick<MovingRow, "projectId" | "autoDestroyActivityDuration">,

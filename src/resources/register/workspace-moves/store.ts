@@ -1,4 +1,4 @@
-/** SQL of moves. The workspaces' own folder writes the change. */
+/** SQL of moves. It must not change workspaces: `workspaces/writes.ts` does. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
@@ -9,7 +9,7 @@ export type MovingRow = Pick<
   "id" | "name" | "projectId" | "autoDestroyAt" | "autoDestroyActivityDuration" | "inheritsProjectAutoDestroy"
 >;
 
-/** Locks the rows in the order of their ids, so that concurrent moves of the same workspaces can't deadlock. */
+/** Locks in the order of ids, so that concurrent moves of the same workspaces can't deadlock. */
 export async function lockWorkspaces(tx: Tx, organizationId: string, ids: readonly string[]): Promise<MovingRow[]> {
   return tx.db
     .selectFrom("workspaces as w")

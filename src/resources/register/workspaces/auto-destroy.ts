@@ -13,12 +13,10 @@ export type AutoDestroyColumns = Pick<
   "autoDestroyAt" | "autoDestroyActivityDuration" | "inheritsProjectAutoDestroy"
 >;
 
-/** The columns of a workspace that inherits its project's setting. */
 export function inheritedAutoDestroy(projectDuration: string | null): AutoDestroyColumns {
   return { autoDestroyAt: null, autoDestroyActivityDuration: projectDuration, inheritsProjectAutoDestroy: 1 };
 }
 
-/** The columns of a workspace with a setting of its own, which can be "never". */
 function own({
   autoDestroyAt = null,
   autoDestroyActivityDuration = null,
@@ -26,10 +24,7 @@ function own({
   return { autoDestroyAt, autoDestroyActivityDuration, inheritsProjectAutoDestroy: 0 };
 }
 
-/**
- * An inherited duration is resolved here, whatever the workspace's row has, so that changing a project's duration
- * rewrites no workspace. See docs/decisions/0019-inherited-settings-are-resolved-on-read.md.
- */
+/** Changing a project's duration rewrites no workspace. See docs/decisions/0019-inherited-settings-are-resolved-on-read.md. */
 export function effectiveDuration(
   workspace: Pick<WorkspaceTable, "autoDestroyActivityDuration" | "inheritsProjectAutoDestroy"> & {
     readonly projectDuration: string | null;
@@ -58,7 +53,7 @@ export function autoDestroyFaults(input: AutoDestroyInput): Fault[] {
   ];
 }
 
-/** Absent attributes keep their value. A value overrides the project's; null for `autoDestroyAt` ends the schedule. */
+/** Null for `autoDestroyAt` ends the schedule. */
 export function applyAutoDestroy(
   before: AutoDestroyColumns,
   input: AutoDestroyInput,
@@ -82,7 +77,6 @@ export function autoDestroyStatusAfter(
   return isNew && autoDestroyStatus === "errored" ? { autoDestroyStatus: null } : {};
 }
 
-/** A moved workspace inherits from the destination project. */
 export function autoDestroyAfterMove(
   projectDuration: string | null,
   before: AutoDestroyColumns,

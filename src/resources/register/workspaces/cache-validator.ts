@@ -1,7 +1,4 @@
-/**
- * The cache validator of a workspace's document: a string of the versions of every row that the document depends on,
- * including the caller's access.
- */
+/** The cache validator of a workspace's document: the versions of every row that it depends on, and of the caller's access. */
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { CacheValidator } from "../../../jsonapi/cache-validator.ts";
@@ -10,7 +7,7 @@ import { type KnownToken, tokenAuthenticator } from "../../identity/authenticati
 import type { WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
-/** `versions` (SQL) and `versionsOf` must produce the same string. */
+/** `versions` and `versionsOf` must produce the same string. */
 const versions = sql`w.id || '/' || w.version || '/' || o.version || '/' || p.defaults_version || '/'
   || coalesce(p.auto_destroy_activity_duration, '') || '/' || a.version`;
 const versionsOf = (view: WorkspaceView): string =>

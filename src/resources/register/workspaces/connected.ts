@@ -1,13 +1,9 @@
-/**
- * The columns of other tables that a workspace's document shows, with their joins. Every statement that loads whole
- * workspaces uses them.
- */
+/** The columns of other tables that a workspace's document shows, with their joins. */
 import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { ConnectedFacts } from "./view.ts";
 
-/** A query of workspaces under the alias `w`. */
 export type WorkspacesQuery = SelectQueryBuilder<Schema & { w: Schema["workspaces"] }, "w", object>;
 
 export type ConnectedRow = WorkspaceTable & ConnectedFacts;
@@ -40,13 +36,11 @@ const joins: readonly ConnectionJoin[] = [
 
 const aliased = Object.entries(columns).map(([name, column]) => ({ name, column: sql.ref(column) }));
 
-/** The columns as raw SQL, for a statement with workspaces `w`. */
 export const connectedColumns: RawBuilder<unknown> = sql.join([
   sql`w.*`,
   ...aliased.map(({ name, column }) => sql`${column} as ${sql.ref(name)}`),
 ]);
 
-/** The joins as raw SQL. */
 export const connectedJoins: RawBuilder<unknown> = sql.join(
   joins.map(
     ({ table, alias, on: [left, right] }) =>
@@ -57,9 +51,8 @@ export const connectedJoins: RawBuilder<unknown> = sql.join(
 
 type JoinedSchema = Schema & { w: WorkspaceTable; o: Schema["organizations"] };
 
-/** Adds the same joins and columns to a query. */
 export function joinConnections(query: WorkspacesQuery): SelectQueryBuilder<JoinedSchema, "w", ConnectedRow> {
-  // The builder can't infer types from computed names, so the return type declares them.
+  // The builder can't infer types from computed names.
   const joined = joins.reduce<any>((builder, { table, alias, on: [left, right] }) => {
     return builder.leftJoin(`${table} as ${alias}`, left, right);
   }, query);

@@ -28,7 +28,7 @@ const workspaceIncludes = [
   "outputs",
   "project",
   "readme",
-  // Extensions of the specification, for clients that show states and key-value tags.
+  // Extensions of the specification.
   "current_state_version",
   "effective_tag_bindings",
 ] as const;
@@ -133,7 +133,7 @@ const forceDelete = {
 } as const satisfies Operation;
 
 const reason = text({ max: 1024 }).nullable().optional();
-/** 30 days, long enough for a change freeze. A lock that needs more time has no lease. */
+/** In seconds. 30 days are long enough for a change freeze. */
 const leaseMin = 30;
 const leaseMax = 30 * 86_400;
 const leaseSeconds = wholeNumber({ min: leaseMin, max: leaseMax }).nullable().optional();
@@ -148,7 +148,7 @@ const isLease = (seconds: number) => seconds >= leaseMin && seconds <= leaseMax;
 const leaseAttributes = { "lease-seconds": leaseSeconds, "expires-at": leaseEnd };
 const lockAttributes = { reason, ...leaseAttributes };
 
-/** Clients send the attributes of a lock or its renewal at the top of the body or in `data`. */
+/** Clients send the attributes at the top of the body or in `data`. */
 function lockBody<Shape extends typeof leaseAttributes>(shape: Shape) {
   return z
     .object({ ...shape, data: z.object({ attributes: z.object(shape).optional() }).optional() })

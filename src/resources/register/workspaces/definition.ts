@@ -1,4 +1,4 @@
-/** The workspace resource. Its attributes follow the order of the specification. */
+/** The workspace resource, in the order of the specification. */
 import { z } from "zod";
 import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { defineResource, definitionBuilders } from "../../../jsonapi/define.ts";
@@ -31,10 +31,9 @@ const name = text({
   pattern: /^[A-Za-z0-9_-]+$/,
   sentence: "may only contain letters, numbers, dashes and underscores",
 });
-/** The total is limited too: lists show these, and every change stores them in the audit log. */
+/** Limits the size of lists and of the audit log. */
 const patterns = text({ min: 1, max: 256 }).array().max(100);
 
-/** A text with a rule that a regular expression can't express. */
 const textThat = (
   { min = 0, max }: { min?: number; max: number },
   fits: (value: string) => boolean,
@@ -57,12 +56,8 @@ const workingDirectory = textThat(
   (value) => !value.split("/").includes(".."),
   "must stay inside the repository: '..' is not allowed",
 );
-/**
- * `.` and `..`, also percent-encoded: the repository becomes part of URLs that are requested with the connection's
- * token.
- */
+/** Also percent-encoded: the repository becomes part of URLs that are requested with the connection's token. */
 const isDots = (part: string): boolean => /^(?:\.|%2e){1,2}$/i.test(part);
-/** A repository's identifier. */
 export const repository = textThat(
   { min: 1, max: 512 },
   (value) => /^[^/\\?#\s]+(\/[^/\\?#\s]+)+$/.test(value) && !value.split("/").some(isDots),
@@ -75,7 +70,7 @@ const tagsRegex = text({ max: 512 }).superRefine((value, context) => {
     context.addIssue({ code: "custom", message: `must be a regular expression in RE2 syntax: ${fault}` });
 });
 
-/** All keys are optional here; `vcs.ts` checks which are required. */
+/** `vcs.ts` checks which keys are required. */
 const vcsRepo = z
   .object({
     identifier: repository.optional(),
@@ -96,7 +91,6 @@ const vcsRepo = z
   })
   .nullable();
 
-/** A tag in a new workspace's request: by name, or by the id of an existing tag. */
 const tagItem = z.object({
   type: oneOf(["tags"]).optional(),
   id: text({ min: 1, max: 256 }).optional(),

@@ -1,7 +1,4 @@
-/**
- * Lists an organization's workspaces. One statement counts them from counters, a second loads the page; how it finds
- * the page depends on how many workspaces the caller can read. See docs/performance.md.
- */
+/** Lists an organization's workspaces: one statement counts them, a second loads the page. See docs/performance.md. */
 import { sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
 import { hasPermission } from "../../../access/permission-set.ts";
@@ -33,9 +30,8 @@ import { workspaceViewIn } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
 interface WorkspaceCounts {
-  /** In the whole organization. */
   readonly everything: number;
-  /** In projects to which one of the caller's teams has access. */
+  /** Projects to which one of the caller's teams has access. */
   readonly inProjects: number;
   /** Granted to one of the caller's teams individually, in other projects. */
   readonly single: number;
@@ -76,7 +72,7 @@ export async function loadOrganizationToList(
   };
 }
 
-/** Picks the cheaper strategy: a walk in order passes unreadable workspaces, collecting reads all readable ones. */
+/** A walk in order passes unreadable workspaces; collecting reads all readable ones. */
 function strategyFor(counts: WorkspaceCounts, search: WorkspaceSearch, readsAll: boolean): PageStrategy {
   if (readsAll) return "everything";
   const mine = counts.inProjects + counts.single;
@@ -87,7 +83,7 @@ function strategyFor(counts: WorkspaceCounts, search: WorkspaceSearch, readsAll:
 
 const unfiltered = new Map<string, PreparedStatement<PageParameters, PageRow>>();
 
-/** Statements are compiled once per shape and depth, of which there are few. */
+/** Compiled once per shape and depth, of which there are few. */
 function unfilteredPage(shape: PageShape, depth: PageDepth): PreparedStatement<PageParameters, PageRow> {
   const key = `${shape.strategy} ${shape.column} ${shape.descending} ${shape.fromEnd} ${depth?.rows} ${depth?.isPage}`;
   let statement = unfiltered.get(key);
@@ -105,7 +101,7 @@ function unfilteredPage(shape: PageShape, depth: PageDepth): PreparedStatement<P
   return statement;
 }
 
-/** Pages in the second half of the list are read from its end, to skip fewer rows. */
+/** Reads pages in the second half of the list from its end, to skip fewer rows. */
 async function countedPage(tx: Tx, shape: PageShape, p: PageParameters, total: number): Promise<PageRow[]> {
   const limit = Math.min(p.limit, Math.max(0, total - p.offset));
   const behind = total - p.offset - limit;

@@ -18,7 +18,6 @@ export const unlocked: LockColumns = {
   lockLeaseSeconds: null,
 };
 
-/** A lease in seconds or until a time. Without either, the lock has no lease. */
 export interface LeaseInput {
   readonly seconds?: number | null | undefined;
   readonly expiresAt?: string | null | undefined;
@@ -32,32 +31,31 @@ export type LeaseBody = LeaseAttributes & {
   readonly data?: { readonly attributes?: LeaseAttributes | undefined } | undefined;
 };
 
-/** Clients send both attributes at the top of the body or in `data`. */
+/** Clients send both at the top of the body or in `data`. */
 export const leaseFromBody = (body: LeaseBody | undefined): LeaseInput => ({
   seconds: body?.["lease-seconds"] ?? body?.data?.attributes?.["lease-seconds"],
   expiresAt: body?.["expires-at"] ?? body?.data?.attributes?.["expires-at"],
 });
 
-/** Both columns are null for a lock without a lease. */
 export function leaseOf({ seconds, expiresAt }: LeaseInput, at: string): LockLease {
-  // Renewals repeat the duration, in whole seconds.
+  // Whole seconds, because renewals repeat the duration.
   if (expiresAt)
     return { lockExpiresAt: expiresAt, lockLeaseSeconds: Math.ceil((Date.parse(expiresAt) - Date.parse(at)) / 1000) };
   if (!seconds) return { lockExpiresAt: null, lockLeaseSeconds: null };
   return { lockExpiresAt: new Date(Date.parse(at) + seconds * 1000).toISOString(), lockLeaseSeconds: seconds };
 }
 
-/** True from the moment a lease expires, even while its lock is still on the row. */
+/** An expired lease can still be on the row. */
 export function hasLeaseEnded({ lockExpiresAt }: Pick<WorkspaceTable, "lockExpiresAt">): boolean {
   return lockExpiresAt !== null && lockExpiresAt <= now();
 }
 
-/** When a response that depends on the lock stops being valid, in milliseconds; undefined without a lease. */
+/** A response that depends on the lock is valid until then. */
 export function leaseEndMs({ lockExpiresAt }: Pick<WorkspaceTable, "lockExpiresAt">): number | undefined {
   return lockExpiresAt === null ? undefined : Date.parse(lockExpiresAt);
 }
 
-/** Users (with any of their tokens), teams and runs can hold a lock; an organization token can't. */
+/** An organization token can't hold a lock. */
 export function lockHolderOf(actor: Actor): LockHolder | undefined {
   if (actor.kind === "user") return { lockedByType: "users", lockedById: actor.userId, lockedByName: actor.name };
   if (actor.kind === "team") return { lockedByType: "teams", lockedById: actor.teamId, lockedByName: actor.name };

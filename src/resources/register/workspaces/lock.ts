@@ -1,7 +1,4 @@
-/**
- * Locking, renewing and unlocking workspaces. Each operation locks the row first, so that of concurrent callers on any
- * server exactly one gets the lock.
- */
+/** Locks, renews and unlocks workspaces. Each operation locks the row first: of concurrent callers, exactly one gets the lock. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
@@ -39,10 +36,7 @@ export async function lock(
   });
 }
 
-/**
- * Starts the lease again, with the previous duration unless the request gives another. Raises `conflict` for a lock
- * without a lease, and for any caller except the holder.
- */
+/** Repeats the previous duration by default. Raises `conflict` for a lock without a lease, and for any caller except the holder. */
 export async function renewLock(
   context: Context,
   reference: WorkspaceReference,
@@ -69,10 +63,7 @@ export async function renewLock(
   });
 }
 
-/**
- * The latest state version written under the lock becomes the current one. Raises `conflict` unless the caller holds
- * the lock, and `unavailable` while the content of that state version is pending.
- */
+/** Raises `conflict` unless the caller holds the lock, and `unavailable` while the state version written under it is pending. */
 export async function unlock(context: Context, reference: WorkspaceReference): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-unlock", "hide");
@@ -86,17 +77,14 @@ export async function unlock(context: Context, reference: WorkspaceReference): P
   });
 }
 
-/** A lock outlives the user or team that holds it; then only a force-unlock helps. */
+/** A lock outlives the user or team that holds it. */
 async function deletedHolderHint(tx: Tx, workspace: WorkspaceView): Promise<string> {
   if (await lockHolderExists(tx, workspace)) return "";
   const kind = workspace.lockedByType === "teams" ? "team" : "user";
   return ` This ${kind} no longer exists. Ask someone with admin access to the workspace to force-unlock it.`;
 }
 
-/**
- * Like `unlock`, but discards pending state versions. Raises `conflict` for an unlocked workspace and for the lock of
- * an unfinished run.
- */
+/** Discards pending state versions. Raises `conflict` for an unlocked workspace and for the lock of an unfinished run. */
 export async function forceUnlock(
   context: Context,
   reference: WorkspaceReference,

@@ -1,4 +1,4 @@
-/** The background job that removes locks with expired leases from workspaces that nobody has loaded since. */
+/** Removes locks with expired leases from workspaces that nobody has loaded since. */
 import { now } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "./reads.ts";
 import { findEndedLeases } from "./store.ts";
@@ -6,7 +6,7 @@ import type { JobContext } from "../../shared/job-context.ts";
 
 const batch = 100;
 
-/** Returns the number of workspaces. Each has its own transaction, so that a locked workspace delays only itself. */
+/** One transaction per workspace, so that a locked workspace delays only itself. */
 export async function expireLeases({ context, signal, step }: JobContext): Promise<number> {
   let handled = 0;
   for (;;) {

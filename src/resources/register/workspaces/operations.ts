@@ -1,6 +1,4 @@
-/**
- * Operations on workspaces: load → authorize → decide → write. Operations by id and by name share their implementation.
- */
+/** Operations on workspaces: load → authorize → decide → write. */
 import { type Granted, withProofOf } from "../../../access/granted.ts";
 import { hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -141,7 +139,7 @@ export const workspaceResource = implement(workspaces, {
   assignSshKey: ({ context, params, body }) => assignSshKey(context, params, body.data.attributes.id),
 });
 
-/** Reports a taken name in the same response, but only to callers who can read every workspace of the organization. */
+/** Reports a taken name only to callers who can read every workspace of the organization. */
 async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: string): Promise<AppError> {
   const readsAll = hasPermission(standing.everywhere, "runs", "read");
   const taken = readsAll ? referenceFaults({ name }, await lookUpReferences(tx, id, { name })) : [];
@@ -166,13 +164,12 @@ async function loadRelated(tx: Tx, context: Context, loaded: readonly WorkspaceV
   return { views, included: others && [...others, ...bindings] };
 }
 
-/** A run of another workspace can see a workspace only because it shares its state, and gets nothing but the state. */
+/** A run of another workspace sees only the state that this workspace shares. */
 const isReadable = (view: WorkspaceView): boolean => workspacePermissions(view)["can-read-run"];
 
 const canIncludeWithWorkspace = (view: WorkspaceView, name: string): boolean =>
   name !== "effective_tag_bindings" && (name === "outputs" || name === "current_state_version" || isReadable(view));
 
-/** Loads the effective key-value tags if the request includes them. */
 async function withBindings(
   tx: Tx,
   views: readonly WorkspaceView[],
@@ -231,7 +228,7 @@ async function update(
     const changes = changesOf<WorkspaceView>(workspace, after);
     const write = (changed: Partial<WorkspaceView>) =>
       updateWorkspaceRow(tx, workspace, { ...changed, updatedAt: now() });
-    // Locks the rows that the workspace refers to, before the rows that belong to it.
+    // Lock order: rows that the workspace refers to, then rows that belong to it.
     if (changes !== undefined) await write({ ...changes, ...retainedDuration(workspace, after) });
     const rebound = await replaceBindings(tx, { workspace }, relationships.tagBindings);
     if (changes === undefined && rebound === undefined) return { view: workspace, isConnected: false };
@@ -278,7 +275,6 @@ async function noteRepository(
   return true;
 }
 
-/** Faults for an agent pool or connection whose scope excludes the workspace. */
 async function scopeFaults(
   tx: Tx,
   { hooks }: Context,
@@ -291,7 +287,7 @@ async function scopeFaults(
   });
 }
 
-/** The project that an update moves the workspace into; undefined if it stays. Raises `forbidden`. */
+/** Undefined if the workspace stays. Raises `forbidden`. */
 async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView, projectId: string | undefined) {
   if (projectId === undefined || projectId === workspace.projectId) return { destination: undefined, faults: [] };
   const destination = await loadProjectToMoveInto(tx, context, workspace, projectId);
@@ -327,7 +323,7 @@ async function remove(
   context: Context,
   workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,
 ): Promise<void> {
-  // Locks its project and its tags before the rows that belong to the workspace.
+  // Lock order: project, tags, then the rows that belong to the workspace.
   await adjustWorkspaceCount(tx, workspace, workspace.projectId, -1);
   await context.hooks.scopes.removeScopeTarget(tx, workspace);
   const tagIds = await lockTagsOfWorkspace(tx, workspace);

@@ -1,7 +1,4 @@
-/**
- * SQL fragments for the workspaces that a caller can read, and for a page of them. They do not depend on search
- * filters: `list.ts` and `search-page.ts` combine them.
- */
+/** SQL fragments for the workspaces that a caller can read, and for a page of them. They must not depend on search filters. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { permissionBit } from "../../../access/permission-set.ts";
 import type { Dialect } from "../../../database/dialect.ts";
@@ -10,30 +7,24 @@ import { connectedColumns, connectedJoins, type ConnectedRow } from "./connected
 
 export const readable = permissionBit("runs", "read");
 
-/**
- * Common table expressions with the grants of the caller's teams, summed by project (`granted`) and by workspace
- * (`single`).
- */
+/** Grants of the caller's teams, summed by project (`granted`) and by workspace (`single`). */
 export const grantTables = (organizationId: RawBuilder<string>, principal: string): RawBuilder<unknown> =>
   grantTablesOf("", organizationId, principal);
 
 const inProjects = sql`(select project_id from granted where (mask & ${sql.lit(readable)}) <> 0)`;
 const singles = sql`(select workspace_id from single where (mask & ${sql.lit(readable)}) <> 0)`;
 
-/** Whether the caller's teams can read a workspace. */
 export const mayRead = (table: "v" | "w"): RawBuilder<SqlBool> =>
   sql<SqlBool>`(${sql.ref(`${table}.projectId`)} in ${inProjects} or ${sql.ref(`${table}.id`)} in ${singles})`;
 
-/** The projects in which the caller can read at least one workspace. */
 export const callersProjects: RawBuilder<unknown> = sql`
   select project_id from granted union select v.project_id from single cross join workspaces as v where v.id = single.workspace_id`;
 
 export type PageStrategy =
-  /** The caller can read all workspaces. */
   | "everything"
-  /** Walks all workspaces in order and takes the readable ones until the page is full. */
+  /** Takes readable workspaces in order until the page is full. */
   | "walk"
-  /** Collects all readable workspaces, project by project, and sorts them. */
+  /** Collects all readable workspaces and sorts them. */
   | "by-project";
 
 export const sortColumns = {
@@ -46,7 +37,6 @@ export interface PageShape {
   readonly strategy: PageStrategy;
   readonly column: (typeof sortColumns)[keyof typeof sortColumns];
   readonly descending: boolean;
-  /** Whether to read the page from the end of the list, because that is nearer. */
   readonly fromEnd?: boolean;
 }
 
@@ -57,17 +47,13 @@ export function order({ column, descending, fromEnd = false }: PageShape): RawBu
   return sql`order by w.${sql.raw(column)} ${direction}, w.id ${sql.raw(fromEnd ? "desc" : "asc")}`;
 }
 
-/**
- * The id, the sort column and the columns that the search needs. With any more, no index would cover the query. Names
- * contain only letters that both engines fold alike, so an index on names also yields `name_key`.
- */
+/** With more columns, no index covers the query. Both databases fold names alike, so an index on names also yields `name_key`. */
 export function columnsOf({ column }: PageShape, searched: readonly string[], isWalked = false): RawBuilder<unknown> {
   const textOf = (name: string) =>
     isWalked && column === "name" && name === "name_key" ? "lower(v.name)" : `v.${name}`;
   return sql.raw([...new Set(["id", column, ...searched])].map((name) => `${textOf(name)} as ${name}`).join(", "));
 }
 
-/** The workspaces `w` that can be on the page, with the columns that the search needs. */
 export function candidates(
   shape: PageShape,
   organizationId: string,
@@ -87,10 +73,6 @@ export function candidates(
       where v.id = single.workspace_id and (single.mask & ${sql.lit(readable)}) <> 0 and v.project_id not in ${inProjects}) as w`;
 }
 
-/**
- * All workspaces that a caller with limited access can read: the table expressions to start a statement with, and the
- * source `w`.
- */
 export function collectedWorkspaces(
   organizationId: string,
   principal: string,
@@ -103,7 +85,6 @@ export function collectedWorkspaces(
   };
 }
 
-/** The full rows of a page, with the grants of the caller's teams. */
 export function wholeRows(shape: PageShape): RawBuilder<unknown> {
   return sql`select ${connectedColumns}, granted.mask as project_access, single.mask as workspace_access
     from page cross join workspaces as w ${connectedJoins}
@@ -122,10 +103,10 @@ export interface PageParameters {
   readonly offset: number;
 }
 
-/** The default page size, the largest page size, and the limit up to which a page counts as near the start. */
+/** The default page size, the largest one, and the limit of near pages. */
 const pageDepths: readonly number[] = [20, 100, 1_000];
 
-/** How many rows to read for a page, rounded up to one of a few steps; undefined for a page far into the list. */
+/** Rows to read for a page, rounded up to one of a few steps; undefined for a page far into the list. */
 export type PageDepth = { readonly rows: number; readonly isPage: boolean } | undefined;
 
 export function pageDepthOf({ limit, offset }: PageParameters): PageDepth {
@@ -133,11 +114,7 @@ export function pageDepthOf({ limit, offset }: PageParameters): PageDepth {
   return rows === undefined ? undefined : { rows, isPage: offset === 0 && limit === rows };
 }
 
-/**
- * The ids of a page of `w`; `source` is what comes between SELECT and ORDER BY. PostgreSQL would plan a statement with
- * a parameter as its limit again on each execution, which costs more than the query itself. So near pages have a
- * literal limit, and the page is cut from that.
- */
+/** Near pages have a literal limit: PostgreSQL would plan a statement with a parameter as its limit on each execution. */
 export function pageOf(
   { plansOpenLimits }: Dialect,
   shape: PageShape,

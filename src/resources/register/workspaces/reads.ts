@@ -1,4 +1,4 @@
-/** How other resources load workspaces, and how a permission on a workspace is granted. */
+/** Loads workspaces for other resources and grants permissions on them. */
 import type { Granted } from "../../../access/granted.ts";
 import { type WorkspacePermission, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -13,7 +13,7 @@ import type { WorkspaceView } from "./view.ts";
 
 export { pageOfWorkspaces, readableCondition } from "./store.ts";
 
-/** Raises `not-found` where the caller can't see the workspace. Loading it with a lock also ends an expired lease. */
+/** Raises `not-found`. Loading with a lock also ends an expired lease. */
 export async function loadWorkspace(
   tx: Tx,
   context: Context,
@@ -26,9 +26,7 @@ export async function loadWorkspace(
   return lock === false ? workspace : expireLease(tx, context, workspace);
 }
 
-/**
- * Loads a workspace for reading after ending an expired lease, which can change its current state. Raises `not-found`.
- */
+/** Ends an expired lease first, which can change the current state. Raises `not-found`. */
 export async function loadSettledWorkspace(
   context: Context,
   reference: WorkspaceReference,
@@ -39,10 +37,7 @@ export async function loadSettledWorkspace(
   return loadWorkspace(context.database.reader, context, reference);
 }
 
-/**
- * Raises `forbidden`, or `not-found` where the caller can't see the workspace. `hide` raises `not-found` in both cases,
- * for endpoints whose specification lists 404 and no 403.
- */
+/** Raises `forbidden`, or `not-found` where the caller can't see the workspace or with `hide`, for endpoints that specify no 403. */
 export function grantWorkspace<Permission extends WorkspacePermission>(
   workspace: WorkspaceView,
   permission: Permission,
@@ -51,7 +46,7 @@ export function grantWorkspace<Permission extends WorkspacePermission>(
   return grantOnWorkspace("workspace", workspace, permission, otherwise);
 }
 
-/** The workspaces that the caller can see, locked in the order of their ids. */
+/** Locks in the order of ids. */
 export async function loadWorkspaces(tx: Tx, context: Context, ids: readonly string[]): Promise<WorkspaceView[]> {
   const views = await findWorkspaces(tx, context, ids);
   const visible = views.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
@@ -60,7 +55,7 @@ export async function loadWorkspaces(tx: Tx, context: Context, ids: readonly str
   return settled;
 }
 
-/** Returns the workspaces that the caller can read, of at most the first two pages of ids. */
+/** Truncates the ids to two pages. */
 export async function readableWorkspaces(
   tx: Tx,
   context: Pick<Context, "actor" | "options">,

@@ -1,7 +1,4 @@
-/**
- * Releasing a workspace's lock, on request or because its lease expired. Every read applies an expired lease by the
- * clock; the first transaction that locks the row then writes the consequences here.
- */
+/** Releases a workspace's lock. The first transaction that locks a row with an expired lease writes its consequences. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
@@ -13,10 +10,7 @@ import { type LockColumns, unlocked } from "./lock-holder.ts";
 import { updateWorkspaceRow } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
-/**
- * The columns of the row after the release: the state version written under the lock becomes the current one, and the
- * next queued run starts. Raises `unavailable` while that state version is pending.
- */
+/** Also starts the next queued run. Raises `unavailable` while the state version written under the lock is pending. */
 export async function unlockedColumns(
   tx: Tx,
   context: Context,
@@ -28,14 +22,11 @@ export async function unlockedColumns(
   return { ...unlocked, ...state, ...turn };
 }
 
-/**
- * Removes a lock with an expired lease, like a force-unlock: pending state versions are discarded, because their writer
- * no longer holds the lock. The caller has locked the row. Returns a workspace without such a lock unchanged.
- */
+/** Discards pending state versions, because their writer no longer holds the lock. The caller has locked the row. */
 export async function expireLease<View extends WorkspaceView>(tx: Tx, caller: Context, workspace: View): Promise<View> {
   const { endedLock } = workspace;
   if (endedLock === undefined) return workspace;
-  // Not an action of the caller, who only happened to be first.
+  // The audit log must not name the caller, who only happened to be first.
   const context: Context = { ...caller, actor: { kind: "operator" } };
   const ended = grant(workspace, {
     thing: "workspace",
@@ -58,7 +49,6 @@ export async function expireLease<View extends WorkspaceView>(tx: Tx, caller: Co
   return view;
 }
 
-/** A lock in audit events. */
 export function auditedLock(lock: LockColumns): object {
   return {
     locked: lock.lockedByType !== null,

@@ -29,7 +29,6 @@ export interface WorkspaceIdentity {
   readonly createdAt: string;
 }
 
-/** The columns that no request sets. */
 const initialColumns = {
   autoDestroyStatus: null,
   sshKeyId: null,
@@ -83,7 +82,6 @@ export function newWorkspace(
   };
 }
 
-/** The row after an update; absent attributes keep their value. */
 export function changedWorkspace(
   before: WorkspaceTable,
   attributes: WorkspaceChanges,
@@ -98,7 +96,7 @@ export function changedWorkspace(
   };
 }
 
-/** Drops attributes that this edition ignores. An empty working directory means the repository's root. */
+/** An empty working directory means the repository's root. */
 function acceptedAttributes<Attributes extends WorkspaceChanges>(
   attributes: Attributes,
   { edition }: ServiceOptions,
@@ -111,10 +109,7 @@ function acceptedAttributes<Attributes extends WorkspaceChanges>(
   };
 }
 
-/**
- * Trigger prefixes and trigger patterns exclude each other: sending one list, even an empty one, empties the other
- * unless the request sends both. See docs/api.md#workspaces.
- */
+/** Sending one list, even an empty one, empties the other unless the request sends both. See docs/api.md#workspaces. */
 function otherTriggerEmptied({ triggerPrefixes, triggerPatterns }: WorkspaceChanges): WorkspaceChanges {
   return {
     ...(triggerPrefixes !== undefined && { triggerPatterns: [] }),
@@ -122,7 +117,6 @@ function otherTriggerEmptied({ triggerPrefixes, triggerPatterns }: WorkspaceChan
   };
 }
 
-/** Settings that several attributes and columns make up together. */
 function settingsAfter(
   before: AutoDestroyColumns & ExecutionColumns & VcsColumns,
   attributes: WorkspaceChanges,
@@ -135,7 +129,6 @@ function settingsAfter(
   };
 }
 
-/** Faults that can be found without further queries. */
 export function workspaceFaults(
   attributes: WorkspaceChanges,
   after: WorkspaceTable,
@@ -152,10 +145,7 @@ export function workspaceFaults(
 
 const assessmentsSince = "0.15.4";
 
-/**
- * Checked only when assessments are switched on. A later change of engine or execution mode stops them without an
- * error.
- */
+/** Checked only when assessments are switched on; a later change of engine or execution mode stops them without an error. */
 function assessmentFaults(
   attributes: WorkspaceChanges,
   after: WorkspaceTable,
@@ -173,7 +163,6 @@ function assessmentFaults(
   return faults;
 }
 
-/** The references that a change makes necessary to look up. */
 export function referencesOf(before: WorkspaceTable | undefined, after: WorkspaceTable): ReferenceLookup {
   const changed = <Key extends keyof WorkspaceTable>(key: Key) =>
     before?.[key] === after[key] ? undefined : after[key];
@@ -194,7 +183,6 @@ export function referenceFaults(
   return faults;
 }
 
-/** Faults for an agent pool or a connection that exists but whose scope excludes this workspace. */
 export function servingFaults(serving: { readonly agentPool: boolean; readonly oauthToken: boolean }): Fault[] {
   const faults: Fault[] = [];
   if (!serving.agentPool)
@@ -214,7 +202,6 @@ export function servingFaults(serving: { readonly agentPool: boolean; readonly o
   return faults;
 }
 
-/** The reason why a safe delete is refused; undefined when it is allowed. */
 export function safeDeleteObstacle(
   workspace: Pick<WorkspaceTable, "lockedByType" | "resourceCount" | "stateEncrypted">,
   {

@@ -1,7 +1,4 @@
-/**
- * Finds a page of matches and their total in one statement. The cheapest plan depends on how many rows each filter
- * matches, so the statement counts these, up to a limit, and then executes one of several branches.
- */
+/** Finds a page of matches and their total in one statement, which counts each filter's matches and executes the cheapest branch. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { fewMax } from "../../../database/name-index.ts";
@@ -25,7 +22,7 @@ interface WorkspaceSearchResult {
   readonly totalCount: number;
 }
 
-/** `readableCount` is the number of all workspaces that the caller can read. */
+/** `readableCount` includes workspaces that the search does not match. */
 export async function searchPage(
   tx: Tx,
   shape: PageShape,
@@ -49,7 +46,7 @@ const toSearchResult = (rows: readonly CountedPageRow[]): WorkspaceSearchResult 
 const all = (conditions: readonly RawBuilder<SqlBool>[]) =>
   sql.join(conditions, sql` and `) as unknown as RawBuilder<SqlBool>;
 
-/** The columns that the conditions need. With any more, no index would cover the query. */
+/** With more columns, no index would cover the query. */
 function searchedColumns(search: WorkspaceSearch): string[] {
   const { part, wildcard, projectId, tags, tagged, excludedTags, runStatuses, lockedBefore } = search;
   const looksAtProjects = projectId !== undefined || tags.length + tagged.length + excludedTags.length > 0;
@@ -61,7 +58,6 @@ function searchedColumns(search: WorkspaceSearch): string[] {
   ];
 }
 
-/** Uses the name index where the caller can read everything. */
 function searchCandidates(
   tx: Tx,
   shape: PageShape,
@@ -75,9 +71,6 @@ function searchCandidates(
   return sql`${tx.dialect.names.candidates(columnsOf(shape, searched), { organizationId, parts })} as w`;
 }
 
-// --- totals that have to be counted
-
-/** One way to find all matches `w`, with their ids and sort columns. */
 interface QueryBranch {
   readonly from: RawBuilder<unknown>;
   readonly conditions: readonly RawBuilder<SqlBool>[];
@@ -85,10 +78,7 @@ interface QueryBranch {
   readonly isChosen: RawBuilder<SqlBool>;
 }
 
-/**
- * A branch that is not chosen costs nothing. PostgreSQL evaluates a condition without columns once; SQLite would
- * evaluate it for each row, but stops immediately with a limit of 0.
- */
+/** A branch that is not chosen costs nothing: PostgreSQL evaluates its condition once, SQLite stops at a limit of 0. */
 function gatedBranch(
   tx: Tx,
   { from, conditions, isChosen }: QueryBranch,
@@ -100,7 +90,6 @@ function gatedBranch(
     : sql`${select} where ${all([isChosen, ...conditions])}`;
 }
 
-/** Starts from the ids that one filter matches, and checks the other filters and the caller's access on each. */
 function candidateBranch(
   tx: Tx,
   shape: PageShape,
@@ -123,9 +112,7 @@ function candidateBranch(
   };
 }
 
-/**
- * The cost of a row from a filter's set, which has to be looked up, relative to a readable row, which an index covers.
- */
+/** A row from a filter's set needs a lookup; an index covers a readable row. */
 const candidateCost = 4;
 
 /** Starts from the smallest set of the filters if that is cheaper than checking all readable workspaces. */
@@ -166,7 +153,6 @@ function branchesOf(tx: Tx, shape: PageShape, search: WorkspaceSearch, organizat
   };
 }
 
-/** Finds all matches and cuts the page from them. */
 async function collectedPage(
   tx: Tx,
   shape: PageShape,
@@ -189,8 +175,6 @@ async function collectedPage(
   return toSearchResult(rows);
 }
 
-// --- totals that a counter has
-
 /** A limit of 0 skips the branch. SQLite would evaluate a condition on the total for each row. */
 function limitedBranch(
   shape: PageShape,
@@ -201,10 +185,7 @@ function limitedBranch(
     limit (case when ${isChosen} then cast(${p.limit} as bigint) else 0 end) offset ${p.offset}) as chosen`;
 }
 
-/**
- * PostgreSQL evaluates such a condition once and plans for a known limit, so well that it would also walk to a few
- * matches. `isFoundFirst` makes it find those before it sorts them.
- */
+/** PostgreSQL plans for a known limit so well that it would also walk to a few matches; `isFoundFirst` prevents that. */
 function gatedPage(
   tx: Tx,
   shape: PageShape,
@@ -219,10 +200,7 @@ function gatedPage(
     ${pageOf(tx.dialect, shape, sql`from few as w`, p, pageDepthOf(p))}) as chosen`;
 }
 
-/**
- * With a known total, a walk in order can stop when the page is full if there are many matches; few matches are all
- * found and sorted.
- */
+/** With many matches, a walk in order stops when the page is full; few matches are all collected and sorted. */
 async function walkedPage(
   tx: Tx,
   shape: PageShape,

@@ -32,13 +32,11 @@ export interface WorkspaceSearch {
   readonly projectId: string | undefined;
   readonly runStatuses: readonly string[];
   readonly tagged: readonly { readonly key?: string; readonly value?: string }[];
-  /** Only workspaces locked before this time. */
   readonly lockedBefore?: string | undefined;
 }
 
 const starsMax = 10;
 
-/** Whether there is any filter besides the project. */
 export function isFiltered(search: WorkspaceSearch): boolean {
   const { part, wildcard, tags, excludedTags, runStatuses, tagged, lockedBefore, ids } = search;
   return (
@@ -47,10 +45,7 @@ export function isFiltered(search: WorkspaceSearch): boolean {
   );
 }
 
-/**
- * The texts that every matching name contains, as far as the name index can find them. A pair of characters matches
- * many names, so it is used only if there is nothing longer; the order of names already finds a fixed prefix.
- */
+/** A pair of characters matches many names, so it counts only without a longer text. The order of names finds a fixed prefix. */
 export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
   const fixed = (wildcard ?? "").split("*");
   const indexed = [...searchWords(part ?? ""), ...fixed.map(fold)].filter(isIndexed);
@@ -58,10 +53,7 @@ export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
   return long.length > 0 || fixed[0] ? long : indexed.slice(0, 1);
 }
 
-/**
- * The number of matches where a counter has it: in the name index, of a tag or of a project. Undefined for combined
- * filters.
- */
+/** Undefined without a counter, for example for combined filters. */
 export function storedTotal(tx: Tx, organizationId: string, search: WorkspaceSearch): RawBuilder<number> | undefined {
   if (search.projectId !== undefined) return undefined;
   const [word = "", ...moreWords] = searchWords(search.part ?? "");
@@ -80,17 +72,14 @@ export function storedTotal(tx: Tx, organizationId: string, search: WorkspaceSea
     - ${countWithAnyTag(tx, organizationId, [...new Set(search.excludedTags)])}`;
 }
 
-/**
- * The expression keeps both engines from using the status index, which would read all workspaces of the organization
- * with that status.
- */
+/** The expression prevents the use of the status index, which would read all workspaces of the organization with that status. */
 function hasRunStatus(tx: Tx, statuses: readonly string[], by: ConditionStrategy): RawBuilder<SqlBool> {
   return by === "by project"
     ? tx.dialect.isOneOf(sql<string | null>`(w.current_run_status || '')`, statuses)
     : equalsAny(tx, statuses)("w.currentRunStatus");
 }
 
-/** The conditions on a workspace `w`. Raises `bad-request` for a pattern with too many stars. */
+/** Raises `bad-request` for a pattern with too many stars. */
 export function conditionsOf(
   tx: Tx,
   organizationId: string,
@@ -129,13 +118,9 @@ function matches(pattern: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`(w.name_key >= ${prefix} and w.name_key < ${`${prefix}\u{10ffff}`} and ${matching})`;
 }
 
-/** With more filters, the others are checked on the smallest of these sets. */
 const candidateSetsMax = 3;
 
-/**
- * The sets that a search can start from instead of all workspaces: one for each of its first tags, keys and statuses,
- * with the remaining filters.
- */
+/** Sets that a search can start from instead of all workspaces, each with the remaining filters. */
 export function candidateSetsOf(
   tx: Tx,
   organizationId: string,

@@ -1,4 +1,4 @@
-/** Validation of a workspace's remote-state sharing with its organization or its project. */
+/** Validates a workspace's remote-state sharing. */
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 
@@ -14,12 +14,10 @@ function conflictingSharing(): Fault {
   );
 }
 
-/** Checks the request body alone. */
 export function sharingFaults({ globalRemoteState, projectRemoteState }: SharingInput): Fault[] {
   return globalRemoteState === true && projectRemoteState === true ? [conflictingSharing()] : [];
 }
 
-/** Checks the row after the change. */
 export function sharingFaultsOf(after: Pick<WorkspaceTable, "globalRemoteState" | "projectRemoteState">): Fault[] {
   return after.globalRemoteState === 1 && after.projectRemoteState === 1 ? [conflictingSharing()] : [];
 }

@@ -1,4 +1,4 @@
-/** SQL of workspaces: loading them with the caller's access, and changing their own rows. */
+/** SQL of workspaces: loads them with the caller's access, and changes their own rows. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
@@ -72,7 +72,6 @@ const byName = lockableStatement<WorkspaceNameQuery, WorkspaceViewRow>(
     workspaceForActor(db, principal).where("o.nameKey", "=", organizationKey).where("w.name", "=", name),
 );
 
-/** Loads the workspace and the caller's grants in one statement. `lock` prevents concurrent changes. */
 export async function findWorkspace(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,
@@ -92,15 +91,12 @@ export async function findWorkspace(
   return row && toWorkspaceView(row, workspaceFactsOf(actor, row), options);
 }
 
-/**
- * If another transaction moved the workspace while this one waited for its row, the project's columns are missing.
- * Raises `Overtaken`.
- */
+/** The project's columns are missing if another transaction moved the workspace while this one waited for its row. */
 function refuseMovedWorkspaces(rows: readonly WorkspaceViewRow[]): void {
   if (rows.some((row) => row.projectDefaults === null)) throw new Overtaken("the workspace was moved concurrently");
 }
 
-/** Locks in the order of ids, so that two callers who lock the same workspaces can't deadlock. */
+/** Locks in the order of ids, so that callers who lock the same workspaces can't deadlock. */
 export async function findWorkspaces(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,
@@ -134,7 +130,6 @@ function workspacesOf(query: WorkspacesQuery, organization: OrganizationView, pr
     .select(workspaceGrants(organizationId, sql.ref("w.id"), principal));
 }
 
-/** Completes a row of a list with the columns that all workspaces of the organization share. */
 export function workspaceViewIn(
   row: ConnectedRow & { projectAccess: number | null; workspaceAccess: number | null },
   organization: OrganizationView,
@@ -159,10 +154,7 @@ export function workspaceViewIn(
   );
 }
 
-/**
- * The view of a workspace in the transaction that creates it, without loading it: it has no grants, connections or
- * retention policy of its own yet.
- */
+/** Not loaded: a new workspace has no grants, connections or retention policy of its own yet. */
 export function newWorkspaceView(
   row: WorkspaceTable,
   project: ProjectView,
@@ -187,9 +179,7 @@ export function newWorkspaceView(
   return { ...workspaceViewIn(connectedRow, organization, options), access: project.access };
 }
 
-/**
- * A condition on `w` that selects the workspaces the caller can read; undefined when the caller can read all of them.
- */
+/** A condition on `w`; undefined when the caller can read all workspaces. */
 export function readableCondition(
   actor: Actor,
   organization: Pick<OrganizationView, "id" | "standing">,
@@ -201,7 +191,6 @@ export function readableCondition(
     or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, readable)})`;
 }
 
-/** The workspaces that match a condition on `w`, by name. */
 export async function pageOfWorkspaces(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,
@@ -233,7 +222,7 @@ export async function insertWorkspace(
   return withProofOf(into, row);
 }
 
-/** The ids of workspaces in all organizations whose lock has an expired lease. */
+/** In all organizations. */
 export async function findEndedLeases(tx: Tx, at: string, limit: number): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces")
@@ -245,7 +234,6 @@ export async function findEndedLeases(tx: Tx, at: string, limit: number): Promis
   return rows.map(({ id }) => id);
 }
 
-/** The permissions that allow a change of the workspace's own row. */
 export type WorkspaceWriter =
   | "can-update"
   | "can-lock"
@@ -302,7 +290,6 @@ const countReferences = prepared<ReferenceQuery, ReferenceCounts>((db, query) =>
   return { compile: () => counts.compile(db) };
 });
 
-/** Which of these exist in the organization, in one statement. */
 export async function lookUpReferences(
   tx: Tx,
   organizationId: string,
@@ -323,7 +310,7 @@ export async function lookUpReferences(
   };
 }
 
-/** Whether the user or team that holds the lock still exists. A run can't be deleted before its workspace. */
+/** A run can't be deleted before its workspace. */
 export async function lockHolderExists(
   tx: Tx,
   { lockedByType, lockedById }: Pick<WorkspaceTable, "lockedByType" | "lockedById">,

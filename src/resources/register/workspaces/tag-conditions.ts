@@ -1,19 +1,13 @@
-/**
- * Tag filters as SQL: conditions on one workspace, sets of workspace ids, and counts. A tag is a flat tag or the key of
- * a binding, on the workspace or inherited from its project.
- */
+/** Tag filters as SQL. A tag is a flat tag or the key of a binding, on the workspace or inherited from its project. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { fewMax } from "../../../database/name-index.ts";
 import { callersProjects } from "./readable.ts";
 
-/**
- * Evaluate conditions on each workspace, which suits few candidates; the same, but look up the bindings of the caller's
- * projects once; or compare with the sets of matching ids.
- */
+/** "one by one" suits few candidates; "by project" also looks up the bindings of the caller's projects once; "sets" compares ids. */
 export type ConditionStrategy = "one by one" | "by project" | "sets";
 
-/** Ids, possibly repeated, that include every match; `size` is exact only up to `fewMax`. */
+/** Includes every match and can repeat ids; `size` is exact only up to `fewMax`. */
 export interface CandidateSet {
   readonly ids: RawBuilder<unknown>;
   readonly size: RawBuilder<number>;
@@ -21,7 +15,6 @@ export interface CandidateSet {
 
 type TagKeyFilter = { readonly key: string; readonly value?: string | undefined };
 
-/** Counts rows up to `fewMax + 1`. */
 export const countUpToFew = (rows: RawBuilder<unknown>): RawBuilder<number> =>
   sql<number>`(select count(*) from (select 1 from (${rows}) as every limit ${sql.lit(fewMax + 1)}) as counted)`;
 
@@ -34,10 +27,7 @@ export function equalsAny(tx: Tx, names: readonly string[]) {
       : tx.dialect.isOneOf(sql.ref(column), names);
 }
 
-/**
- * The offset keeps PostgreSQL from turning the subquery into a join over all rows when the condition is evaluated per
- * workspace.
- */
+/** The offset keeps PostgreSQL from turning a subquery that is evaluated per workspace into a join over all rows. */
 const existsWith =
   (by: ConditionStrategy) =>
   (rows: RawBuilder<unknown>): RawBuilder<SqlBool> =>
@@ -45,15 +35,10 @@ const existsWith =
 
 const existsPerRow = existsWith("one by one");
 
-// --- flat tags and binding keys
-
-/** The planners of both engines handle only a few sets quickly. */
+/** Database planners handle only a few sets quickly. */
 const tagSetsMax = 5;
 
-/**
- * A workspace that overrides its project's binding still has the key. Further tags are counted on each workspace that
- * has the first ones, because engines limit how deeply statements can nest.
- */
+/** An overridden binding counts too. Further tags are counted per workspace, because databases limit how deeply statements nest. */
 export function hasAllTags(
   tx: Tx,
   organizationId: string,
@@ -90,10 +75,7 @@ export function hasNoTag(
   )})`;
 }
 
-/**
- * Three conditions on a workspace `w`: a flat tag, its own binding, its project's binding. Whether the organization has
- * such a key at all is checked once, so that usually only the first needs an index lookup.
- */
+/** Checks once whether the organization has such a key, so that usually only the flat tag needs an index lookup. */
 function tagConditions(
   tx: Tx,
   organizationId: string,
@@ -114,7 +96,6 @@ function tagConditions(
 
 type BindingCondition = (table: string) => RawBuilder<SqlBool>;
 
-/** Whether the project of a workspace `w` has such a binding. */
 function inherits(organizationId: string, fits: BindingCondition, by: ConditionStrategy): RawBuilder<SqlBool> {
   const fromProject = sql`tag_bindings as inherited where ${fits("inherited")} and inherited.project_id`;
   if (by !== "by project")
@@ -123,7 +104,7 @@ function inherits(organizationId: string, fits: BindingCondition, by: ConditionS
     select reached.project_id from (${callersProjects}) as reached cross join ${fromProject} = reached.project_id)`;
 }
 
-/** Does not depend on the row, so engines evaluate it once. */
+/** Does not depend on the row, so databases evaluate it once. */
 function organizationHasBinding(
   organizationId: string,
   of: "workspace" | "project",
@@ -146,7 +127,7 @@ function flatCarriers(organizationId: string, isTag: RawBuilder<SqlBool>): RawBu
     where t.organization_id = ${organizationId} and ${isTag}`;
 }
 
-/** Workspaces with a binding of their own or of their project, whether or not they override it. */
+/** Includes workspaces that override the binding. */
 function keyCarriers(organizationId: string, fits: BindingCondition): RawBuilder<unknown> {
   return sql`
     select own.workspace_id from tag_bindings as own
@@ -157,7 +138,6 @@ function keyCarriers(organizationId: string, fits: BindingCondition): RawBuilder
       and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id`;
 }
 
-/** The sources of tags of a workspace `w`. */
 function tagsOn(tx: Tx, organizationId: string, tags: readonly string[]) {
   const named = equalsAny(tx, tags);
   const bound = (to: string, table: string) => sql`
@@ -175,7 +155,7 @@ function tagsOn(tx: Tx, organizationId: string, tags: readonly string[]) {
 const flatTagCount = (organizationId: string, tag: string) => sql<number>`
   coalesce((select instance_count from tags where organization_id = ${organizationId} and name = ${tag}), 0)`;
 
-/** With several tags, or a tag that is also a key, a workspace can match twice and must count once. */
+/** A workspace that matches twice must count once. */
 export function countWithAnyTag(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<number> {
   const counted = sql<number>`(
     select count(distinct found.workspace_id) from (${carriers(tx, organizationId, tags)}) as found)`;
@@ -194,7 +174,7 @@ export function workspacesWithTag(tx: Tx, organizationId: string, tag: string): 
   };
 }
 
-// --- keys and values: a flat tag is a key without a value, and a workspace's own binding overrides its project's
+// Keys and values: a flat tag is a key without a value, and a workspace's own binding overrides its project's.
 
 const bindingMatches =
   ({ key, value }: Partial<TagKeyFilter>) =>
@@ -234,7 +214,7 @@ function isTaggedByAny(value: string | undefined, by: ConditionStrategy): RawBui
       and not ${exists(overriding)}`)})`;
 }
 
-/** Ids of workspaces with the key: on their own, from their project, and as a flat tag if the filter has no value. */
+/** A flat tag matches only a filter without a value. */
 function keyedWorkspaces(organizationId: string, filter: TagKeyFilter): RawBuilder<unknown>[] {
   const fits = (table: string) =>
     sql`${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${bindingMatches(filter)(table)}`;
@@ -269,10 +249,7 @@ export function countWithKey(tx: Tx, organizationId: string, filter: TagKeyFilte
     then (select count(distinct workspace_id) from (${sql.join(sets, sql` union all `)}) as found) else ${apart} end)`;
 }
 
-/**
- * The number of workspaces that inherit a key without overriding it, from the projects' workspace counters minus the
- * overrides. If there are more overrides than heirs, uses `oneByOne`.
- */
+/** Projects' workspace counters minus the overrides; `oneByOne` if there are more overrides than heirs. */
 function countHeirs(organizationId: string, filter: TagKeyFilter, oneByOne: RawBuilder<number>): RawBuilder<number> {
   const carrying = sql`inherited.organization_id = ${organizationId} and inherited.project_id is not null
     and ${bindingMatches(filter)("inherited")}`;

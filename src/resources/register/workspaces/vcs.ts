@@ -42,7 +42,7 @@ export function applyVcs(before: VcsColumns, sent: VcsInput | undefined): VcsCol
       "vcsIngressSubmodules",
     ),
     vcsTagsRegex: kept(input["tags-regex"] === "" ? null : input["tags-regex"], "vcsTagsRegex"),
-    // A workspace has one kind of connection: setting one removes the other.
+    // Setting one kind of connection removes the other.
     vcsOauthTokenId: installation ? null : kept(token, "vcsOauthTokenId"),
     vcsGithubAppInstallationId: token ? null : kept(installation, "vcsGithubAppInstallationId"),
   };

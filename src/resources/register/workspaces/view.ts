@@ -14,7 +14,6 @@ export interface OrganizationSettings extends OrganizationFacts {
   readonly assessmentsEnforced: number;
 }
 
-/** Columns joined from the VCS connection, the retention policy and the project. */
 export interface ConnectedFacts {
   /** Null where the project uses the organization's default. */
   readonly projectExecutionMode: string | null;
@@ -29,26 +28,21 @@ export interface ConnectedFacts {
   readonly retentionKind: string | null;
 }
 
-/** `autoDestroyActivityDuration` is the effective value: the workspace's own, or its project's. */
+/** `autoDestroyActivityDuration` is the effective value. */
 export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, ConnectedFacts {
   readonly access: Access;
   readonly owner: boolean;
   readonly edition: ServiceOptions["edition"];
-  /** The URL to which the VCS provider sends events; null without a connection. */
   readonly webhookUrl: string | null;
-  /** Only for a workspace loaded on its own, not in a list; see `cache-validator.ts`. */
+  /** Not in lists; see `cache-validator.ts`. */
   readonly organizationVersion?: number;
   readonly accessVersion?: number;
-  /** A lock with an expired lease that is still on the row. The other columns show the workspace as unlocked. */
+  /** Still on the row, with an expired lease; the other columns show the workspace as unlocked. */
   readonly endedLock?: LockColumns | undefined;
-  /** Only where the request includes them. */
   readonly effectiveTagBindingIds?: readonly string[];
 }
 
-/**
- * The workspace's version and those of everything else in its document. Defaults count only where the workspace uses
- * them.
- */
+/** Versions of everything in the document. Defaults count only where the workspace uses them. */
 export function versionsOf(workspace: WorkspaceView): readonly number[] {
   const follows = workspace.overwritesExecutionMode === 0;
   return [
@@ -63,7 +57,6 @@ export function versionsOf(workspace: WorkspaceView): readonly number[] {
   ];
 }
 
-/** The effective execution mode: the workspace's own, or the current default of its project or organization. */
 export function executionModeOf(
   workspace: Pick<
     WorkspaceView,
@@ -74,14 +67,13 @@ export function executionModeOf(
   return own ?? workspace.projectExecutionMode ?? workspace.defaultExecutionMode;
 }
 
-/** The effective agent pool, from the same level as the mode; null unless the mode is `agent`. */
+/** The pool comes from the same level (workspace, project or organization) as the mode. */
 export function agentPoolOf(workspace: WorkspaceView): string | null {
   if (executionModeOf(workspace) !== "agent") return null;
   if (workspace.overwritesAgentPool === 1) return workspace.agentPoolId;
   return workspace.projectExecutionMode === null ? workspace.defaultAgentPoolId : workspace.projectAgentPoolId;
 }
 
-/** With a duration, counts from the last activity; otherwise the time set by a user. */
 export function autoDestroyAtOf(
   workspace: Pick<
     WorkspaceTable,
@@ -99,10 +91,7 @@ export function autoDestroyStatusOf(workspace: WorkspaceTable): string | null {
   return workspace.autoDestroyStatus ?? (autoDestroyAtOf(workspace) === null ? null : "scheduled");
 }
 
-/**
- * One URL serves all repositories of a connection: each delivery names its repository and is signed with the
- * connection's secret.
- */
+/** One URL serves all repositories of a connection: each delivery names its repository. */
 export const webhookUrlOf = ({ publicUrl }: Pick<ServiceOptions, "publicUrl">, oauthClientId: string): string =>
   `${publicUrl}/webhooks/vcs/${oauthClientId}`;
 

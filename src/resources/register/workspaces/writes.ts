@@ -1,7 +1,4 @@
-/**
- * Changes of workspace rows that other resources make. Each function states the permission or capability that it
- * requires.
- */
+/** Changes of workspace rows that other resources make. */
 import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
@@ -39,7 +36,7 @@ export async function touchAfterRetentionChange(
   await updateWorkspaceRow(tx, workspace, {});
 }
 
-/** Sets the tag names of a workspace in the transaction that creates it, so the version need not change. */
+/** In the transaction that creates the workspace, so the version need not change. */
 export async function setFirstTagNames(
   tx: Tx,
   workspace: Granted<Pick<WorkspaceTable, "id">, "can-create-workspace">,
@@ -48,7 +45,7 @@ export async function setFirstTagNames(
   await tx.db.updateTable("workspaces").set({ tagNames }).where("id", "=", workspace.id).execute();
 }
 
-/** Copies the current tag names to the rows, from which documents show them. The caller has locked the workspaces. */
+/** The caller has locked the workspaces. */
 export async function rewriteTagNames(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.db
     .updateTable("workspaces")
@@ -62,10 +59,7 @@ export async function rewriteTagNames(tx: Tx, ids: readonly string[]): Promise<v
     .execute();
 }
 
-/**
- * Sets the ids of the workspace's variables, joined by commas. The caller has locked the row, so no concurrent change
- * is lost.
- */
+/** Ids joined by commas. The caller has locked the row, so no concurrent change is lost. */
 export async function setVarIds(
   tx: Tx,
   workspace: Granted<WorkspaceView, "can-update-variable">,
@@ -74,23 +68,19 @@ export async function setVarIds(
   await updateWorkspaceRow(tx, workspace, { varIds });
 }
 
-/** The columns by which a workspace refers to a connection, with the values that disconnect it. */
+/** The values disconnect a workspace. */
 const connections = {
   sshKeyId: { sshKeyId: null },
   vcsOauthTokenId: noRepository,
 } as const;
 
-/** Selects the workspaces that refer to one of these ids. */
 export interface ConnectionFilter {
   readonly organizationId: string;
   readonly by: keyof typeof connections;
   readonly ids: readonly string[];
 }
 
-/**
- * Locks the connected workspaces in the order of their ids, and returns these. Call it before locking the row that they
- * refer to: connecting a workspace locks in the same order.
- */
+/** Locks in the order of ids. Call it before locking the row that they refer to: connecting a workspace locks in the same order. */
 export async function lockConnected(tx: Tx, { organizationId, by, ids }: ConnectionFilter): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
@@ -104,10 +94,7 @@ export async function lockConnected(tx: Tx, { organizationId, by, ids }: Connect
   return rows.map(({ id }) => id);
 }
 
-/**
- * Disconnects the workspaces. The caller has locked the row that they refer to, in order to delete it. Raises
- * `Overtaken`.
- */
+/** The caller has locked the row that they refer to. Raises `Overtaken`. */
 export async function disconnect(
   tx: Tx,
   _by: Granted<object, "can-update-oauth" | "can-update-ssh-keys">,
@@ -117,10 +104,7 @@ export async function disconnect(
   await changeConnected(tx, connected, lockedIds, connections[connected.by]);
 }
 
-/**
- * Raises the versions of the workspaces after a change of what their documents show of the connection. The caller has
- * locked that row. Raises `Overtaken`.
- */
+/** For changes of the connection that the documents show. The caller has locked that row. Raises `Overtaken`. */
 export async function touchConnected(
   tx: Tx,
   _by: Granted<object, "can-update-oauth">,
@@ -144,7 +128,7 @@ async function changeConnected(
     .where("w.organizationId", "=", organizationId)
     .where(isOneOf(sql.ref(`w.${by}`), ids))
     .where((where) => where.not(isOneOf(sql.ref("w.id"), lockedIds)));
-  // The check reads the others without locking them: waiting for their locks here could deadlock.
+  // Reads the others without locking them: waiting for their locks here could deadlock.
   const changed =
     lockedIds.length === 0
       ? (await others.limit(1).execute()).length
@@ -158,7 +142,7 @@ async function changeConnected(
   if (changed !== lockedIds.length) throw new Overtaken("a workspace was connected concurrently");
 }
 
-/** Records the time of a new state: the auto-destroy schedule counts from it. */
+/** The auto-destroy schedule counts from this time. */
 export async function recordStateWritten(
   tx: Tx,
   _by: Granted<object, "can-create-state-versions" | "can-upload">,
@@ -169,7 +153,7 @@ export async function recordStateWritten(
     .updateTable("workspaces")
     .set({
       latestChangeAt: at,
-      // A failed auto-destroy is scheduled again.
+      // Schedules a failed auto-destroy again.
       autoDestroyStatus: sql<string | null>`nullif(auto_destroy_status, 'errored')`,
       ...incrementedVersion,
     })
@@ -177,7 +161,7 @@ export async function recordStateWritten(
     .execute();
 }
 
-/** Makes an imported state the current one. The caller has locked the row. */
+/** The caller has locked the row. */
 export async function setImportedState(
   tx: Tx,
   _by: Granted<object, "can-create-state-versions">,
@@ -187,7 +171,7 @@ export async function setImportedState(
   await updateRow(tx, "workspaces", workspaceId, columns);
 }
 
-/** Copies what a job read from a state to the workspace, if that state is still the current one. */
+/** Changes nothing if that state is no longer the current one. */
 export async function recordStateRead(
   tx: Tx,
   _by: Capability<"job">,
@@ -215,10 +199,9 @@ type RunColumnName =
   | "currentAssessmentResultId"
   | "lastAssessmentResultAt";
 
-/** The columns that runs maintain: the lock, the current run, the state that an apply left, and statistics. */
 export type RunColumns = Partial<LockColumns & CurrentStateColumns & Pick<WorkspaceTable, RunColumnName>>;
 
-/** Called in the transaction of a run's transition, which has locked the row. */
+/** The transaction of the run's transition has locked the row. */
 export async function setRunColumns(
   tx: Tx,
   _by: Capability<"run-transition" | "job">,
@@ -228,10 +211,9 @@ export async function setRunColumns(
   await updateRow(tx, "workspaces", workspaceId, columns);
 }
 
-/** Proof that the caller uploads or applies a configuration. */
 type ConfigurationWriter = Granted<object, "can-queue-run" | "can-upload" | "run-transition" | "job">;
 
-/** Sets the configuration that new runs use, and with it the workspace's readme. The caller has locked the row. */
+/** Also sets the workspace's readme. The caller has locked the row. */
 export async function setCurrentConfiguration(
   tx: Tx,
   _by: ConfigurationWriter,

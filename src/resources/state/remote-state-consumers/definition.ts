@@ -1,4 +1,4 @@
-/** The list of workspaces that can read a workspace's state. Responses show them as workspaces. */
+/** The list of workspaces that can read a workspace's state. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { workspaces } from "../../register/workspaces/definition.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Operations on remote-state consumers. They do not raise the workspace's version, because its document only links to
- * the list.
- */
+/** Operations on remote-state consumers. They must not raise the workspace's version: its document only links to the list. */
 import type { Tx } from "../../../database/database.ts";
 import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
 import { type Fault, notFound, refuseIfAny } from "../../../kernel/errors.ts";
@@ -68,10 +65,7 @@ async function load(tx: Tx, { actor }: Context, workspaceId: string): Promise<Sh
   return workspace;
 }
 
-/**
- * Locks and validates the named workspaces, and returns their ids. Raises `precondition-failed`, or `invalid` with all
- * faults.
- */
+/** Locks the named workspaces. Raises `precondition-failed`, or `invalid` with all faults. */
 async function checkConsumers(
   tx: Tx,
   context: Context,
@@ -93,7 +87,6 @@ interface ConsumerChanges {
   readonly added?: readonly string[];
 }
 
-/** Records an audit event if anything changed. */
 async function record(
   tx: Tx,
   context: Context,

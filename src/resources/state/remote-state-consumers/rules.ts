@@ -7,7 +7,6 @@ import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 
-/** The workspace that shares its state, with the caller's access. */
 export interface SharingWorkspace {
   readonly id: string;
   readonly projectId: string;
@@ -51,7 +50,6 @@ function permissionsOn({ access, organization }: SharingWorkspace) {
   return workspacePermissions({ access, owner: organization.standing.owner, allowForceDeleteWorkspaces });
 }
 
-/** There is no list to change while the state is shared with the whole organization or project. */
 export function sharedFaults(workspace: Pick<SharingWorkspace, "globalRemoteState" | "projectRemoteState">): Fault[] {
   const refused = (setting: string, whole: string): Fault => ({
     pointer: "/data",
@@ -74,7 +72,6 @@ export function unknownFaults(named: readonly ResourceIdentifier[], readable: Re
   );
 }
 
-/** A workspace can always read its own state, so naming it is an error. */
 export function selfFaults(named: readonly ResourceIdentifier[], workspace: SharingWorkspace): Fault[] {
   return named.flatMap(({ id }, position) =>
     id === workspace.id

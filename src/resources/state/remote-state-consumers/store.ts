@@ -1,4 +1,4 @@
-/** SQL of remote-state consumers. Each function executes one statement, whatever the number of consumers. */
+/** SQL of remote-state consumers: one statement per function, for any number of consumers. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
@@ -38,7 +38,6 @@ const byId = prepared<{ id: string; principal: string }, SharingRow>((db, { id, 
   sharingForActor(db, principal).where("w.id", "=", id),
 );
 
-/** Loads the workspace, its organization and the caller's grants in one statement. */
 export async function findSharing(tx: Tx, actor: Actor, id: string): Promise<SharingWorkspace | undefined> {
   const [row] = await byId(tx, { id, principal: principalOf(actor) });
   if (row === undefined) return undefined;
@@ -55,7 +54,7 @@ export async function findSharing(tx: Tx, actor: Actor, id: string): Promise<Sha
   };
 }
 
-/** A condition on workspaces `w` that selects the consumers. */
+/** A condition on workspaces `w`. */
 export function consumersOf(workspace: SharingWorkspace): RawBuilder<boolean> {
   const { id, projectId, globalRemoteState, projectRemoteState } = workspace;
   if (globalRemoteState === 1) return sql<boolean>`w.id <> ${id}`;
@@ -64,16 +63,12 @@ export function consumersOf(workspace: SharingWorkspace): RawBuilder<boolean> {
 }
 
 export interface LockedConsumers {
-  /** The locked workspace; undefined if it was deleted concurrently. */
+  /** Undefined if the workspace was deleted concurrently. */
   readonly current: Pick<SharingWorkspace, "globalRemoteState" | "projectRemoteState"> | undefined;
-  /** The named workspaces that the caller can read. */
   readonly readable: ReadonlySet<string>;
 }
 
-/**
- * Locks the workspace and the named ones in the order of their ids, so that workspaces that add each other concurrently
- * can't deadlock.
- */
+/** Locks in the order of ids: workspaces that add each other concurrently must not deadlock. */
 export async function lockWithConsumers(
   tx: Tx,
   actor: Actor,
@@ -96,7 +91,7 @@ export async function lockWithConsumers(
 
 type ChangeableWorkspace = Granted<SharingWorkspace, "can-update">;
 
-/** Returns the ids that were not in the list before, sorted. */
+/** Returns the added ids. */
 export async function insertConsumers(
   tx: Tx,
   { id, organization }: ChangeableWorkspace,
@@ -110,7 +105,6 @@ export async function insertConsumers(
   return idsOf(result.rows);
 }
 
-/** Returns the ids that were in the list, sorted. */
 export async function deleteConsumers(tx: Tx, { id }: ChangeableWorkspace, ids: readonly string[]): Promise<string[]> {
   const result = await sql<{ consumerId: string }>`
     delete from remote_state_consumers
@@ -120,7 +114,6 @@ export async function deleteConsumers(tx: Tx, { id }: ChangeableWorkspace, ids: 
   return idsOf(result.rows);
 }
 
-/** Returns the removed ids, sorted. */
 export async function deleteOtherConsumers(
   tx: Tx,
   { id }: ChangeableWorkspace,

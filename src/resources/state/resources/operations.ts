@@ -1,4 +1,4 @@
-/** Operations on managed resources: they are only listed. */
+/** Operations on managed resources. */
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
@@ -14,7 +14,7 @@ export const managedResourceResource = implement(managedResources, {
     // The current state can change when the lease of the lock expires.
     const until = leaseEndMs(workspace);
     const { currentStateVersionId, resourceCount } = workspace;
-    // While a large state is being processed some of its rows exist, but the workspace's count is still 0.
+    // While a job processes a large state, some of its rows exist, but the workspace's count is still 0.
     if (currentStateVersionId === null || resourceCount === 0) return { views: [], totalCount: 0, until };
     const { rows, totalCount } = await pageOfResources(tx, currentStateVersionId, resourceCount, query.page);
     return { views: rows.map((row) => ({ ...row, workspaceId: workspace.id })), totalCount, until };

@@ -1,4 +1,4 @@
-/** Pure rules of managed resources: the rows that a state's instances become. */
+/** Maps a state's instances to rows of managed resources. */
 import type { StateResourceTable, StateVersionTable } from "../../../database/schema/state.ts";
 import { newId } from "../../../kernel/ids.ts";
 import type { StateInstance } from "../../../statefile/state-resources.ts";
@@ -6,12 +6,12 @@ import type { StateInstance } from "../../../statefile/state-resources.ts";
 /** PostgreSQL can't index longer addresses. */
 const addressMax = 600;
 
-/** As if each were new: `insertResources` copies ids and times from the previous version. */
+/** `insertResources` replaces the ids and times of resources that the previous version has. */
 export function newResources(
   { id, organizationId, createdAt }: Pick<StateVersionTable, "id" | "organizationId" | "createdAt">,
   instances: readonly StateInstance[],
 ): StateResourceTable[] {
-  // A state with a duplicate address is broken; the first one wins.
+  // A duplicate address makes a state invalid; the first one wins.
   const byAddress = new Map<string, StateInstance>();
   for (const instance of instances) {
     const { address } = instance;

@@ -1,7 +1,4 @@
-/**
- * SQL of managed resources, listed by workspace or by organization. For a caller who can read everything, an index is
- * walked until the page is full; for others, the readable resources are collected and sorted.
- */
+/** SQL of managed resources. A caller who can read everything gets a walk along an index; others get collected and sorted rows. */
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { hasPermission } from "../../../access/permission-set.ts";
@@ -13,7 +10,6 @@ import { collectedWorkspaces } from "../../register/workspaces/readable.ts";
 import { fetchPage } from "../../shared/paging.ts";
 import type { ManagedResourceView } from "./definition.ts";
 
-/** The workspace stores the number of its resources, so nothing is counted. */
 export async function pageOfResources(
   tx: Tx,
   stateVersionId: string,
@@ -61,10 +57,7 @@ export async function pageOfOrganization(
   return { views: rows.filter((row) => row.id !== null), totalCount: Number(rows[0]?.totalCount ?? 0) };
 }
 
-/**
- * The condition of the partial indexes, whose entries have a maximum size. Larger resources appear only in their
- * workspace's list.
- */
+/** The condition of the partial indexes, whose entries have a maximum size. Only the workspace's list has larger resources. */
 const isSmall = sql<SqlBool>`octet_length(r.address) + octet_length(r.type) + octet_length(r.provider) + octet_length(r.module) <= 2400`;
 
 interface ResourcePageQuery {
@@ -73,7 +66,6 @@ interface ResourcePageQuery {
   readonly total: RawBuilder<number>;
 }
 
-/** Walks resources in index order and joins the workspace whose current state has them. */
 function allResources(organizationId: string, search: ResourceSearch): ResourcePageQuery {
   const filters = filtersOf(search);
   const from = sql`state_resources as r cross join workspaces as w
@@ -87,7 +79,6 @@ function allResources(organizationId: string, search: ResourceSearch): ResourceP
   return { tables: sql``, from, total };
 }
 
-/** Starts from the workspaces that the caller can read. */
 function readableResources(organizationId: string, principal: string, search: ResourceSearch): ResourcePageQuery {
   const columns = ["current_state_version_id", "resource_count"];
   const { tables, from: readable } = collectedWorkspaces(organizationId, principal, columns);

@@ -1,16 +1,13 @@
-/** Inserts and deletes managed resources as states are written, processed and removed. */
+/** Inserts and deletes the managed resources of states. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { StateResourceTable } from "../../../database/schema/state.ts";
 import type { StateRemover, StateWriter } from "../state-writers.ts";
 
-/** Engines limit the number of parameters in a statement. */
+/** Databases limit the number of parameters in a statement. */
 const rowsPerStatement = 500;
 
-/**
- * A resource that the previous version also has keeps its id and creation time and, if unchanged, its last change. Rows
- * from an interrupted attempt stay as they are.
- */
+/** A resource of the previous version keeps its id, creation time and, if unchanged, last change. Repeating a call is safe. */
 export async function insertResources(
   tx: Tx,
   _by: StateWriter,
@@ -47,10 +44,7 @@ export async function deleteResources(tx: Tx, _by: StateRemover, stateVersionId:
   await tx.db.deleteFrom("stateResources").where("stateVersionId", "=", stateVersionId).execute();
 }
 
-/**
- * Deletes a batch of a version's resources, by address after `after`. Returns the last deleted address, to continue
- * from: starting over would scan rows that are deleted but not yet vacuumed. Undefined when all are deleted.
- */
+/** Returns the last deleted address for `after`: starting over would scan rows that are deleted but not yet vacuumed. */
 export async function deleteSomeResources(
   tx: Tx,
   _by: StateRemover,

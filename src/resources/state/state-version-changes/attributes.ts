@@ -1,17 +1,16 @@
 /**
- * Pure rules: compares the attributes of a changed resource. A value is hidden if either state marks it as sensitive,
- * or if its name or the resource's type looks secret: older engines record only marks from the configuration, not from
- * the provider.
+ * Compares the attributes of a changed resource. Must hide values that either state marks as sensitive, or whose name or type
+ * looks secret: older engines record only marks from the configuration, not from the provider.
  */
 import type { AttributeChange } from "./definition.ts";
 import { everything, type SensitiveMark, markOf, SensitiveMarks } from "./marks.ts";
 
 /** Further changes are counted but not listed. */
 const listedMax = 200;
-/** Longer values are not shown, to limit the size of a page. */
+/** Limits the size of a page. */
 const valueLengthMax = 20_000;
 
-/** The number of characters of paths and values that remain for a page. */
+/** Characters of paths and values that remain for a page. */
 export interface ComparisonBudget {
   left: number;
 }
@@ -31,14 +30,13 @@ const secretType = /password|secret|private_key|access_key|api_key|token|credent
 interface AttributeComparison {
   readonly listed: AttributeChange[];
   readonly path: string[];
-  /** Whether each step of the path is an index of a list. */
   readonly isIndex: boolean[];
   readonly marks: SensitiveMarks;
   readonly budget: ComparisonBudget;
   count: number;
 }
 
-/** Takes the JSON texts of both instances. `count` includes changes that are not listed. */
+/** `count` includes changes that are not listed. */
 export function attributeChangesOf(
   type: string,
   beforeText: string,
@@ -47,7 +45,7 @@ export function attributeChangesOf(
 ): { listed: AttributeChange[]; count: number } {
   const [before, after] = [instanceOf(beforeText), instanceOf(afterText)];
   const marked = [...before.marks, ...after.marks];
-  // The keys of flat attributes are whole paths (`a.b`), which marks can't be matched with.
+  // The keys of flat attributes are whole paths (`a.b`), which no mark matches.
   const hidesAll = secretType.test(type) || (marked.length > 0 && (before.isFlat || after.isFlat));
   const marks = new SensitiveMarks(hidesAll ? [everything] : marked);
   const compared: AttributeComparison = { listed: [], path: [], isIndex: [], marks, budget, count: 0 };
@@ -79,7 +77,7 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 const kindOf = (value: unknown): string => (Array.isArray(value) ? "list" : isContainer(value) ? "map" : "leaf");
 const isEmpty = (value: JsonContainer): boolean => Object.keys(value).length === 0;
 
-/** A container that was added or removed is compared with an empty one, to list its members. */
+/** Compares an added or removed container with an empty one, to list its members. */
 function counterpart(value: unknown, other: unknown): unknown {
   return isAbsent(value) && isContainer(other) && !isEmpty(other) ? (Array.isArray(other) ? [] : {}) : value;
 }

@@ -1,4 +1,4 @@
-/** The differences between two state versions: resources by address, and outputs. They are computed and not stored. */
+/** The differences between two state versions. They are computed and not stored. */
 import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
@@ -8,7 +8,7 @@ import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 const changeKinds = ["resource", "output"] as const;
 const changes = ["added", "removed", "changed"] as const;
 
-/** One changed attribute. Values are null where they are hidden or absent. */
+/** Hidden or absent values are null. */
 export interface AttributeChange {
   readonly path: string;
   readonly change: (typeof changes)[number];
@@ -22,16 +22,14 @@ export interface StateChange {
   readonly id: string;
   readonly kind: (typeof changeKinds)[number];
   readonly change: (typeof changes)[number];
-  /** A resource's address, or an output's name. */
   readonly address: string;
-  /** Resources only. */
   readonly providerType: string | null;
   readonly module: string | null;
   readonly provider: string | null;
-  /** Changed resources only, if their attributes were compared. */
+  /** Null if the attributes were not compared. */
   readonly attributeChanges: readonly AttributeChange[] | null;
   readonly attributeChangeCount: number | null;
-  /** Outputs only. Values are JSON text, null where sensitive or absent. */
+  /** Outputs only. Values are JSON text; sensitive or absent ones are null. */
   readonly sensitive: boolean | null;
   readonly before: string | null;
   readonly after: string | null;

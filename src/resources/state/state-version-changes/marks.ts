@@ -1,7 +1,6 @@
-/** Pure rules: the paths that an engine marks as sensitive in a resource. */
+/** The paths that an engine marks as sensitive in a resource. */
 
 export type SensitiveMark = readonly string[];
-/** The mark of the root, which hides everything. */
 export const everything: SensitiveMark = [];
 
 /** A mark that can't be parsed hides the whole resource. */
@@ -24,7 +23,7 @@ interface MarkNode {
 }
 const newMarkNode = (): MarkNode => ({ isEnd: false, below: new Map() });
 
-/** A tree, so that a lookup takes as long as the path, whatever the number of marks. */
+/** A lookup takes as long as the path, for any number of marks. */
 export class SensitiveMarks {
   readonly #root = newMarkNode();
 
@@ -40,10 +39,7 @@ export class SensitiveMarks {
     }
   }
 
-  /**
-   * Whether a mark is at the path, above it or below it: a value that was replaced as a whole includes what is marked
-   * below.
-   */
+  /** Also true for a mark below the path: a value that was replaced as a whole includes what is marked below. */
   hide(path: readonly string[]): boolean {
     let node = this.#root;
     for (const key of path) {

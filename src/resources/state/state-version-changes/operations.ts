@@ -1,4 +1,4 @@
-/** Compares two states in memory, reading both as streams from their stored contents. */
+/** Compares two states in memory, as streams from their stored contents. */
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { AppError, conflict } from "../../../kernel/errors.ts";
 import { StateFileReader } from "../../../statefile/state-file.ts";
@@ -17,7 +17,6 @@ import { changedFingerprints, differencesOf, type StateInventory, emptyInventory
 /** Limits the memory of one request: two states of this size take about 100 MB. */
 const instancesMax = 100_000;
 
-/** Attributes of larger states are not compared. */
 const comparedBytesMax = 32 * 1024 * 1024;
 
 const comparisons = new ConcurrencyLimit("Too many states are being compared at the same time. Try again shortly.", {
@@ -26,10 +25,7 @@ const comparisons = new ConcurrencyLimit("Too many states are being compared at 
 });
 
 export const stateVersionChangeResource = implement(stateVersionChanges, {
-  /**
-   * Raises `not-changes`, `bad-request` for a version of another workspace, and `conflict` for states that can't be
-   * compared.
-   */
+  /** Raises `not-found`, `bad-request` for a version of another workspace, and `conflict` for states that can't be compared. */
   async listStateVersionChanges({ context, params, query }) {
     const version = await loadStateVersion(context.database.reader, context, params.stateVersionId);
     const since = await sinceOf(context, version, query.since);
@@ -52,7 +48,7 @@ export const stateVersionChangeResource = implement(stateVersionChanges, {
   },
 });
 
-/** Reads both states a second time for the changed resources on this page. Skipped for large states. */
+/** Reads both states a second time. Skips large states. */
 async function withAttributeChanges(
   context: Context,
   views: readonly StateChange[],
@@ -73,7 +69,7 @@ async function withAttributeChanges(
   const detailed: StateChange[] = [];
   for (const view of views) {
     detailed.push(withAttributes(view, old, current, budget));
-    // Yields to other requests: a page can contain megabytes of instances.
+    // A page can contain megabytes of instances.
     await yieldToOthers();
   }
   return detailed;
@@ -85,7 +81,7 @@ interface ComparedState extends StateInventory {
 
 type ComparedVersion = Pick<StateVersionView, "id" | "status" | "encrypted" | "serial">;
 
-/** Undefined for the first state of a workspace, where everything counts as added. Raises `bad-request`. */
+/** Undefined for the first state of a workspace. Raises `bad-request`. */
 async function sinceOf(
   context: Context,
   version: StateVersionView,
@@ -107,14 +103,13 @@ function refuseUnreadable({ id, status, encrypted }: ComparedVersion): void {
     );
 }
 
-/** Raises `conflict` for a state that is too large or has another format. */
 async function readState(context: Context, { id }: ComparedVersion): Promise<ComparedState> {
   const content = await findContent(context.database.reader, stateVersionOwner(id), "state");
   if (content === undefined) throw conflict(`The content of the state version ${id} was deleted.`);
   const reader = new StateFileReader();
   const instances = new Map<string, StateInstance>();
   const gather = () => {
-    // A state with a duplicate address is broken; the first one wins.
+    // A duplicate address makes a state invalid; the first one wins.
     for (const instance of reader.takeInstances())
       if (!instances.has(instance.address)) instances.set(instance.address, instance);
     if (instances.size > instancesMax)

@@ -1,10 +1,9 @@
-/** Pure rules: the differences between two states. */
+/** Computes the differences between two states. */
 import type { StateOutput } from "../../../statefile/state-outputs.ts";
 import type { StateInstance } from "../../../statefile/state-resources.ts";
 import { attributeChangesOf, type ComparisonBudget } from "./attributes.ts";
 import type { StateChange } from "./definition.ts";
 
-/** The parts of a state that are compared. */
 export interface StateInventory {
   readonly instances: ReadonlyMap<string, StateInstance>;
   readonly outputs: readonly StateOutput[];
@@ -83,7 +82,7 @@ export const changedFingerprints = (changes: readonly StateChange[], { instances
     ),
   );
 
-/** Adds attribute changes if the texts of both instances are known. `texts` is keyed by fingerprint. */
+/** `texts` is keyed by fingerprint. */
 export function withAttributes(
   each: StateChange,
   before: StateInventory & { readonly texts: InstanceTexts },

@@ -1,4 +1,4 @@
-/** The resources for outputs: of a state version, and of a workspace. Lists hide sensitive values. */
+/** The outputs of a state version and of a workspace. Lists must hide sensitive values. */
 import { z } from "zod";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
 import { defineResource, definitionBuilders } from "../../../jsonapi/define.ts";
@@ -6,7 +6,6 @@ import { JsonText } from "../../../jsonapi/document.ts";
 import { flag, text } from "../../../jsonapi/schemas.ts";
 
 export interface StateVersionOutputView extends Omit<StateVersionOutputTable, "value"> {
-  /** Null where a sensitive value must not be shown. */
   readonly value: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** Operations on outputs: they are only ever read. */
+/** Operations on outputs. */
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
@@ -19,7 +19,7 @@ export const stateVersionOutputResource = implement(stateVersionOutputs, {
     const until = leaseEndMs(workspace);
     if (workspace.currentStateVersionId === null) return { views: [], until };
     const views = await outputsOfVersions(tx, context, workspace, [workspace.currentStateVersionId]);
-    // An engine would take an empty list to mean that there are no outputs, when they may still be processed.
+    // Engines take an empty list to mean that there are no outputs, although a job may still be processing them.
     if (views.length === 0 && (await isStateUnparsed(tx, workspace.currentStateVersionId)))
       throw new AppError(
         "unavailable",
@@ -39,7 +39,7 @@ export const stateVersionOutputResource = implement(stateVersionOutputs, {
     );
     if (version.status !== "finalized") return { views: [], totalCount: 0 };
     const { rows, totalCount } = await pageOfOutputs(tx, version.organizationId, version.id, query.page);
-    // Callers who can download the state have the values anyway, and clients expect them here.
+    // Callers who can download the state can read the values anyway, and clients expect them here.
     const showsSensitive = workspacePermissions(version)["can-read-state-versions"];
     return { views: rows.map((row) => toOutputView(context, row, showsSensitive)), totalCount };
   },

@@ -7,7 +7,7 @@ import type { StateVersionOutputView } from "./definition.ts";
 import { findOutputs } from "./store.ts";
 import { openedValue } from "./values.ts";
 
-/** The outputs of versions that the caller can read, by name and without sensitive values, in one statement. */
+/** Omits sensitive values. The caller must be able to read the versions. */
 export async function outputsOfVersions(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
@@ -18,7 +18,6 @@ export async function outputsOfVersions(
   return rows.map((row) => toOutputView({ vault }, row, false));
 }
 
-/** Outputs included with state versions. */
 export const outputsBesideStates: LoadMany<{ readonly id: string; readonly organizationId: string }> = (
   tx,
   context,
@@ -26,7 +25,6 @@ export const outputsBesideStates: LoadMany<{ readonly id: string; readonly organ
   versionsByOutput,
 ) => outputsOf(tx, context, [...versionsByOutput.values()], ({ id }) => id);
 
-/** Outputs included with the workspaces whose current state has them. */
 export const outputsBesideWorkspaces: LoadMany<{
   readonly organizationId: string;
   readonly currentStateVersionId: string | null;

@@ -1,4 +1,4 @@
-/** Pure rules of outputs: the rows that a state's outputs become. */
+/** Maps a state's outputs to rows. */
 import type { StateVersionOutputTable, StateVersionTable } from "../../../database/schema/state.ts";
 import type { Vault } from "../../../database/vault.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -36,16 +36,16 @@ const shortTypes: ReadonlyMap<unknown, string> = new Map([
   ["object", "object"],
 ]);
 
-/** The short name that documents show: `["list", "string"]` is an `array`. */
+/** `["list", "string"]` is an `array`. */
 function shortType(json: string): string {
   const type = JSON.parse(json) as unknown;
   return shortTypes.get(Array.isArray(type) ? type[0] : type) ?? "dynamic";
 }
 
-/** Documents refer to at most this many outputs; the list of outputs has all of them. */
+/** Documents name at most this many; the list of outputs has all. */
 const namedMax = 1000;
 
-/** Joined by commas, as rows of versions and workspaces store them. */
+/** Rows of versions and workspaces store the ids joined by commas. */
 export const namedIds = (outputs: readonly Pick<StateVersionOutputTable, "id">[]): string =>
   outputs
     .slice(0, namedMax)

@@ -1,4 +1,4 @@
-/** SQL of outputs. Excludes outputs of versions whose content was deleted. */
+/** SQL of outputs. Only `findOutput` checks that the content of the version still exists; other callers must check it. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
@@ -24,7 +24,6 @@ const byId = prepared<{ id: string; principal: string }, OutputRow>((db, { id, p
     .where("v.status", "=", "finalized"),
 );
 
-/** Loads the output and the caller's grants on its workspace in one statement. */
 export async function findOutput(
   tx: Tx,
   actor: Actor,
@@ -41,7 +40,7 @@ function outputsIn(tx: Tx, organizationId: string, stateVersionIds: readonly str
     .where(tx.dialect.isOneOf(sql.ref("p.stateVersionId"), stateVersionIds));
 }
 
-/** The total size of the outputs of one state can't exceed this; those of several are cut off here. */
+/** More than the outputs of one state; the outputs of several states are cut off here. */
 const shownBytesMax = 20 * 1024 * 1024;
 
 export async function findOutputs(

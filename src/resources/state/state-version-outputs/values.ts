@@ -1,4 +1,4 @@
-/** Encryption of output values, which are stored as JSON. */
+/** Encrypts and decrypts output values, which are stored as JSON. */
 import type { Vault } from "../../../database/vault.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
 
@@ -9,10 +9,7 @@ export function sealedValue(vault: Vault, id: string, json: string): Uint8Array 
   return vault.seal(valueOwner(id), Buffer.from(json));
 }
 
-/**
- * Returns the JSON text unparsed: engines have larger and more precise numbers than JavaScript, and large values need
- * not be parsed.
- */
+/** JSON text, because engines have larger and more precise numbers than JavaScript. */
 export function openedValue(vault: Vault, id: string, sealed: Uint8Array): JsonText {
   return new JsonText(Buffer.from(vault.open(valueOwner(id), sealed)).toString());
 }

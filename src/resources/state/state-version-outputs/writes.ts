@@ -1,9 +1,9 @@
-/** Inserts and deletes outputs as states are written, processed and removed. */
+/** Inserts and deletes the outputs of states. */
 import type { Tx } from "../../../database/database.ts";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
 import type { StateRemover, StateWriter } from "../state-writers.ts";
 
-/** Engines limit the number of parameters in a statement. */
+/** Databases limit the number of parameters in a statement. */
 const rowsPerStatement = 500;
 
 export async function insertOutputs(tx: Tx, _by: StateWriter, rows: readonly StateVersionOutputTable[]): Promise<void> {

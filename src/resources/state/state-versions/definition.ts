@@ -1,4 +1,4 @@
-/** The state version resource: one state of a workspace, as an engine wrote it, and what was parsed from it. */
+/** The state version resource: one state of a workspace, and what was parsed from it. */
 import { z } from "zod";
 import { type WorkspaceFacts, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
@@ -19,7 +19,6 @@ const statuses = [
   "backing_data_permanently_deleted",
 ] as const;
 
-/** The previous and the next version in the workspace; null where there is none. */
 export interface AdjacentStateVersions {
   readonly previousId: string | null;
   readonly previousPosition: number | null;
@@ -32,9 +31,8 @@ export interface StateVersionView extends StateVersionTable, AdjacentStateVersio
   /** The version of the workspace's name. */
   readonly workspaceFacts: number;
   readonly currentStateVersionId: string | null;
-  /** When the lease of the workspace's lock expires. */
   readonly lockExpiresAt: string | null;
-  /** Download URLs and, for the creator of a pending version, upload URLs. */
+  /** Includes upload URLs only for the creator of a pending version. */
   readonly urls: StateVersionUrls;
 }
 
@@ -48,7 +46,6 @@ export interface StateVersionUrls {
 const serialMax = Number.MAX_SAFE_INTEGER;
 const json = (stored: string): JsonText => new JsonText(stored);
 const hidden = { shown: false, audited: false, column: false } as const;
-/** The workspace's permissions that apply to its states. */
 const shownPermissions = [
   "can-update",
   "can-read-state-versions",

@@ -78,7 +78,7 @@ async function list(
   return pageOfVersions(context.database.reader, context, workspace, search);
 }
 
-/** An expired lease of the lock can make another version the current one. Raises `not-found`. */
+/** An expired lease can make another version the current one. Raises `not-found`. */
 async function loadCurrent(context: Context, workspaceId: string): Promise<StateVersionView> {
   const find = () => findCurrentStateVersion(context.database.reader, context, workspaceId);
   let version = await find();
@@ -91,7 +91,6 @@ async function loadCurrent(context: Context, workspaceId: string): Promise<State
 }
 
 const mayInclude = (view: StateVersionView, name: string): boolean => {
-  // Outputs of a deleted content are hidden.
   if (name === "outputs") return view.status === "finalized";
   // A run that can only read the shared state must not see who wrote it.
   return name !== "created_by" || workspacePermissions(view)["can-read-run"];
@@ -105,7 +104,7 @@ async function download(context: Context, id: string, kind: StateContentKind): P
   return { size: content.size, bytes: readContent(context, content) };
 }
 
-/** Soft-deletes, restores or permanently deletes a content. Raises `conflict` if its status does not allow that. */
+/** Raises `conflict` if the status of the content does not allow the action. */
 async function move(context: Context, id: string, how: BackingDataAction): Promise<void> {
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {

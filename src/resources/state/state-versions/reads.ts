@@ -1,4 +1,4 @@
-/** How state versions are loaded, and how permissions of their workspace are granted on them. */
+/** Loads state versions and grants permissions on them. */
 import type { Granted } from "../../../access/granted.ts";
 import { type WorkspacePermission, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -9,9 +9,7 @@ import { findStateVersion, findStateVersions, type StateVersionContext } from ".
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import type { LatestVersion } from "./rules.ts";
 
-/**
- * Returns the version without a granted permission, for resources with a permission of their own. Raises `not-versions`.
- */
+/** For resources with a permission of their own. Raises `not-found`. */
 export async function loadVersionOf(
   tx: Tx,
   context: StateVersionContext,
@@ -23,7 +21,7 @@ export async function loadVersionOf(
   return version;
 }
 
-/** Raises `not-versions`, or `forbidden` where the caller can see the workspace but not its state. */
+/** Raises `not-found`, or `forbidden` where the caller can see the workspace but not its state. */
 export async function loadStateVersion(
   tx: Tx,
   context: StateVersionContext,
@@ -33,7 +31,7 @@ export async function loadStateVersion(
   return grantStateVersion(await loadVersionOf(tx, context, id, lock), "can-read-state-versions");
 }
 
-/** Raises `forbidden`, or `not-versions` where the caller can't see the workspace. */
+/** Raises `forbidden`, or `not-found` where the caller can't see the workspace. */
 export const grantStateVersion = <Permission extends WorkspacePermission>(
   version: StateVersionView,
   permission: Permission,
@@ -48,7 +46,7 @@ export async function readableStateVersions(
   return versions.filter((version) => workspacePermissions(version)["can-read-state-versions"]);
 }
 
-/** Whether a state of the workspace is still being uploaded or processed, so that its resources are unknown. */
+/** The resources of the workspace are unknown while this is true. */
 export async function isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions")
@@ -61,7 +59,6 @@ export async function isStateProcessing(tx: Tx, workspaceId: string): Promise<bo
   return row !== undefined;
 }
 
-/** Whether a version still has to be processed. */
 export async function isStateUnparsed(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions")
@@ -71,7 +68,6 @@ export async function isStateUnparsed(tx: Tx, id: string): Promise<boolean> {
   return row?.resourcesProcessed === 0;
 }
 
-/** The latest finalized version before another. */
 export async function findPreviousVersion(
   tx: Tx,
   { workspaceId, position }: Pick<StateVersionTable, "workspaceId" | "position">,

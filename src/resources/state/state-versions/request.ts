@@ -5,13 +5,11 @@ import { AppError, attributeFault, type Fault } from "../../../kernel/errors.ts"
 import { contentBytesMax, md5Of } from "../../shared/contents/contents.ts";
 
 const mebibyte = 1024 * 1024;
-/** The limit for each content in a request. */
 export const inRequestBytesMax = 16 * mebibyte;
-/** Two contents, which base64 makes a third larger: some engines send a state and its JSON format together. */
+/** A state and its JSON format, which some engines send together; base64 makes them a third larger. */
 export const bodyBytesMax = 2 * Math.ceil((inRequestBytesMax * 4) / 3) + mebibyte;
 export const tooLargeSentence = `A state in the request can have at most ${inRequestBytesMax} bytes. Create the state version without 'state', then upload the content with PUT to its 'hosted-state-upload-url', which accepts up to ${contentBytesMax} bytes.`;
 
-/** Decodes base64 while parsing the request, so that nothing else handles the text. */
 export function base64(): z.ZodType<Uint8Array> {
   return z
     .string()
@@ -37,7 +35,6 @@ interface StateRequestContents {
   readonly md5?: string;
 }
 
-/** Checks the request body alone. */
 export function requestFaults({ state, jsonState, md5: announced }: StateRequestContents): Fault[] {
   const faults: Fault[] = [];
   if (state !== undefined && announced !== undefined && md5Of(state) !== announced.toLowerCase())
@@ -47,7 +44,6 @@ export function requestFaults({ state, jsonState, md5: announced }: StateRequest
   return faults;
 }
 
-/** Raises `too-large`. */
 export function refuseTooLarge({ state, jsonState }: StateRequestContents): void {
   if (Math.max(state?.length ?? 0, jsonState?.length ?? 0) > inRequestBytesMax)
     throw new AppError("too-large", tooLargeSentence);

@@ -7,7 +7,6 @@ import { type AppError, conflict, type Fault, relationshipFault } from "../../..
 import { type BackingDataAction, backingDataTransitionsFor } from "../../shared/backing-data.ts";
 import { stateVersions } from "./definition.ts";
 
-/** The columns that are parsed from a state's content. */
 export type ParsedStateColumns = Pick<
   StateVersionTable,
   | "encrypted"
@@ -21,7 +20,6 @@ export type ParsedStateColumns = Pick<
   | "outputIds"
 >;
 
-/** Values until the content is parsed. */
 export const unparsedColumns: ParsedStateColumns = {
   encrypted: 0,
   format: null,
@@ -36,14 +34,13 @@ export const unparsedColumns: ParsedStateColumns = {
 
 interface NewVersionFacts extends Pick<StateVersionTable, "id" | "position" | "createdAt"> {
   readonly workspace: { readonly id: string; readonly organizationId: string };
-  /** The lineage in the content, if the request has it. */
+  /** From the content, if the request has it. */
   readonly ownLineage: string | null | undefined;
 }
 
 /** Long enough for an interrupted engine to upload again. */
 export const uploadLifetimeMs = 60 * 60 * 1000;
 
-/** A pending version. */
 export function newStateVersion(
   attributes: CreateAttributes<typeof stateVersions>,
   { id, position, createdAt, workspace, ownLineage }: NewVersionFacts,
@@ -58,7 +55,7 @@ export function newStateVersion(
     position,
     createdAt,
     md5: attributes.md5.toLowerCase(),
-    // Empty if unknown and any lineage is accepted.
+    // Empty accepts any lineage.
     lineage: attributes.lineage || ownLineage || (attributes.force ? "" : null),
     status: "pending",
     intermediate: 1,
@@ -75,15 +72,12 @@ export function newStateVersion(
   };
 }
 
-/**
- * A run can only name itself. From other callers the value is ignored without an error, because older engines send it.
- */
+/** Ignores the run from other callers, because older engines send it. */
 export function runFaults(actor: Actor, runId: string | null | undefined): Fault[] {
   if (actor.kind !== "run" || runId === undefined || runId === actor.runId) return [];
   return [relationshipFault("run", `Run must be ${actor.runId}; a run can only write state in its own name`)];
 }
 
-/** The creator of a version as an actor, for audit events of later uploads. */
 export function creatorOf(version: StateVersionTable): Actor {
   const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
   const tokenId = createdByTokenId ?? "";
@@ -98,14 +92,10 @@ export type LatestVersion = Pick<StateVersionTable, "id" | "serial" | "md5" | "l
 
 type NextStateVersion = Pick<StateVersionTable, "serial" | "md5" | "lineage">;
 
-/** The CLI shows this after `state push -force`, because with a `cloud` block it does not send `force`. */
 const byForce =
   "and push it without '-force', or send 'force': true to the API. With a 'cloud' block the CLI never sends 'force'.";
 
-/**
- * The reason why a version can't follow the latest one; undefined if it can. The same state again is accepted as a
- * retry.
- */
+/** Undefined if the version can follow. Accepts the same state again as a retry. */
 export function successionObstacle(latest: LatestVersion | undefined, next: NextStateVersion): AppError | undefined {
   if (latest === undefined) return undefined;
   const remedy = `Pull the latest state and start from it. To replace it, set 'serial' in your state above ${latest.serial}, ${byForce}`;
@@ -129,7 +119,6 @@ export function lineageObstacle(latest: LatestVersion | undefined, lineage: stri
 
 export const backingDataMoves = backingDataTransitionsFor("finalized");
 
-/** The reason why a move of the backing data is refused; undefined if it is allowed. */
 export function backingDataObstacle(
   move: BackingDataAction,
   version: Pick<StateVersionTable, "id" | "status" | "intermediate"> & {

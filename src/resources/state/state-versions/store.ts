@@ -32,7 +32,6 @@ type StateVersionRow = StateVersionTable &
   WorkspaceAccessRow &
   Pick<StateVersionView, StateVersionContextColumn>;
 
-/** Versions `v`, joined with the previous and the next one by position. */
 function versionsInOrder(db: Kysely<Schema>) {
   const closest = (pick: "max" | "min", beyond: "<" | ">") =>
     sql<number>`(select ${sql.raw(pick)}(other.position) from state_versions as other
@@ -72,7 +71,7 @@ function versionForActor(db: Kysely<Schema>, principal: string) {
 
 type StateVersionIdQuery = { id: string; principal: string };
 
-// Locks the workspace before the version: a transaction that waited for the workspace must see the current version row.
+// Lock order: workspace, then version, because a transaction that waited for the workspace must see the current version row.
 const byId = prepared<StateVersionIdQuery, StateVersionRow>((db, { id, principal }) =>
   versionForActor(db, principal).where("v.id", "=", id),
 );
@@ -88,7 +87,6 @@ const current = prepared<StateVersionIdQuery, StateVersionRow>((db, { id, princi
 
 export type StateVersionContext = Pick<Context, "actor" | "vault" | "options">;
 
-/** Loads the version and the caller's grants on its workspace in one statement. `lock` prevents concurrent changes. */
 export async function findStateVersion(
   tx: Tx,
   context: StateVersionContext,
@@ -130,7 +128,6 @@ const noAdjacentVersions: AdjacentStateVersions = {
   nextPosition: null,
 };
 
-/** The view of a version whose workspace is already loaded. */
 export function stateVersionViewIn(
   row: StateVersionTable & Partial<AdjacentStateVersions>,
   workspace: WorkspaceView,
@@ -171,16 +168,14 @@ export async function pageOfVersions(
 }
 
 export interface StateSuccession {
-  /** The position of the next version, and the version at the position before. */
   readonly position: number;
   readonly previous: Pick<AdjacentStateVersions, "previousId" | "previousPosition">;
   readonly latest: LatestVersion | undefined;
-  /** The latest finalized version. A pending one may never get its content. */
+  /** The latest finalized version: a pending one may never get its content. */
   readonly predecessorId: string | undefined;
   readonly hasPending: boolean;
 }
 
-/** Loads what determines the next version of a workspace, in one statement. */
 export async function findSuccession(tx: Tx, workspaceId: string): Promise<StateSuccession> {
   const versions = (alias: string) =>
     sql`from state_versions as ${sql.table(alias)} where ${sql.ref(`${alias}.workspaceId`)} = ${workspaceId}`;
@@ -229,7 +224,6 @@ export async function updateStateVersion(
   await updateRow(tx, "stateVersions", version.id, changes);
 }
 
-/** Discards the pending versions of a workspace, or only those before a position. Returns them. */
 export async function discardVersions(
   tx: Tx,
   _by: StateDiscarder,

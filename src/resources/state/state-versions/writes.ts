@@ -14,11 +14,7 @@ import { discardVersions } from "./store.ts";
 
 type SettlingWorkspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
 
-/**
- * Makes the latest version that the lock holder wrote the current one, and ends the intermediate state of all others.
- * Discards versions of other writers, and those that a run wrote before its apply. Undefined if the holder wrote none.
- * Raises `unavailable` while the latest is pending.
- */
+/** Discards versions of other writers, and those that a run wrote before its apply. Raises `unavailable` while the latest is pending. */
 export async function settleState(
   tx: Tx,
   context: Context,
@@ -63,7 +59,6 @@ interface UnsettledVersion extends Pick<
 /** The condition of the partial index. */
 const isIntermediate = sql<boolean>`intermediate = 1`;
 
-/** A run's versions count only if its apply phase wrote them. */
 const isWrittenBy = (holderId: string) =>
   sql<boolean>`(created_by_id = ${holderId} and (created_by_kind <> 'run' or coalesce(created_by_token_id, '') like 'apply-%'))`;
 

@@ -1,4 +1,4 @@
-/** Creates a state version, with its content in the request or to be uploaded to a signed URL. */
+/** Creates a state version, with its content in the request or uploaded later to a signed URL. */
 import { setImmediate } from "node:timers/promises";
 import type { Granted } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
@@ -25,10 +25,7 @@ type StateVersionAttributes = CreateAttributes<typeof stateVersions>;
 type StateVersionRelationships = { readonly run?: string | null | undefined };
 type WritableWorkspace = Granted<WorkspaceView, "can-create-state-versions">;
 
-/**
- * Raises `too-large`, `invalid` for content that is not a state, and `conflict` if the caller does not hold the lock or
- * the version does not follow the latest one.
- */
+/** Raises `too-large`, `invalid` for content that is not a state, and `conflict` without the lock or for a wrong serial or lineage. */
 export async function createStateVersion(
   context: Context,
   workspaceId: string,
@@ -40,7 +37,7 @@ export async function createStateVersion(
   refuseTooLarge(attributes);
   refuseIfAny(runFaults(context.actor, relationships.run));
   const id = newId("state-versions");
-  // Parsed, compressed and encrypted before the transaction, which locks the workspace's row.
+  // Must not run in the transaction, which locks the workspace's row.
   const inline = await readInlineState(context, id, attributes);
   const view = await context.database.write(async (tx) => {
     const workspace = await loadWritableWorkspace(tx, context, workspaceId, true);
@@ -65,7 +62,7 @@ export async function createStateVersion(
   return { view };
 }
 
-/** Checks access before a large request body is read. Raises what the creation itself would raise. */
+/** Checks access before the server reads a large request body. */
 export async function admitWriter(request: {
   readonly context: Context;
   readonly params: { readonly workspaceId: string };
@@ -99,7 +96,7 @@ interface InlineState {
 
 const sliceBytes = 64 * 1024;
 
-/** Undefined if the request has no content. Raises `invalid` for content that is not a state. */
+/** Raises `invalid` for content that is not a state. */
 async function readInlineState(
   { vault }: Context,
   stateVersionId: string,
@@ -109,7 +106,6 @@ async function readInlineState(
   const parser = new StateParser();
   for (let start = 0; start < state.length; start += sliceBytes) {
     parser.write(state.subarray(start, start + sliceBytes));
-    // Yields to other requests.
     if (start + sliceBytes < state.length) await setImmediate();
   }
   const read = parser.end();
@@ -119,7 +115,6 @@ async function readInlineState(
   return { read, contents };
 }
 
-/** The columns of a version that has its content; none while it is pending. */
 function contentColumns(contents: readonly PreparedContent[] | undefined): Partial<StateVersionTable> {
   if (contents === undefined) return {};
   const [state, json] = contents;

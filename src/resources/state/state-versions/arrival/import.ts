@@ -1,8 +1,4 @@
-/**
- * Imports state versions from another installation in order, each with its original serial, lineage and time. The
- * workspace must be unlocked, and its latest version must be the one imported last. The import announces a version
- * before it sends the content, so that an interrupted import can resume.
- */
+/** Imports state versions in order. It announces a version before it sends the content, so that an import can resume. */
 import { type Granted, withProofOf } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
@@ -28,25 +24,20 @@ import { findInWorkspace, findSuccession, insertStateVersion, updateStateVersion
 import { findPreviousVersion } from "../reads.ts";
 import { StateParser, type ParsedState, rowsFromState } from "./parsing.ts";
 
-/** What the importer knows before it sends the content. */
 export interface ImportedState {
   readonly serial: number;
   /** Null to use the lineage in the content. */
   readonly lineage: string | null;
   readonly createdAt: string;
-  /** The author: a user of this installation, or only a name. */
   readonly maker: { readonly userId: string | null; readonly name: string };
-  /** The run that wrote it, if that was imported too. */
   readonly runId: string | null;
-  /** The version that was imported before it. */
+  /** The version that was imported before. */
   readonly after: string | undefined;
 }
 
 type ImportTarget = Granted<WorkspaceView, "can-create-state-versions">;
 
-/**
- * Returns the new version's id. `note` is called in the same transaction. Raises `conflict` if the workspace is in use.
- */
+/** `note` runs in the same transaction. Raises `conflict` if the workspace is in use. */
 export async function announceImportedState(
   context: Context,
   workspaceId: string,
@@ -170,13 +161,12 @@ function rowFor(
     runId,
     md5: "",
     status: "pending",
-    // Not written under a lock, and without an upload URL.
     intermediate: 0,
     uploadExpiresAt: null,
     size: 0,
     superseded: 0,
     hasJson: 0,
-    // An unknown author is stored as a run, so that documents show no user.
+    // Stored as a run, so that documents show no user.
     createdByKind: maker.userId === null ? "run" : "user",
     createdById: maker.userId ?? runId ?? "",
     createdByName: maker.name,

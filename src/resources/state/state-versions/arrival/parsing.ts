@@ -1,7 +1,4 @@
-/**
- * Parses the outputs and resources of a state while it is received. Those of a small state are written with its
- * version; a job writes the resources of a large one, and until then `resources-processed` is false.
- */
+/** Parses a state while it is received. A job writes the resources of a large one; until then `resources-processed` is false. */
 import type {
   StateResourceTable,
   StateVersionOutputTable,
@@ -14,7 +11,6 @@ import { newResources } from "../../resources/rules.ts";
 import { namedIds, newOutputs } from "../../state-version-outputs/rules.ts";
 import { type ParsedStateColumns, unparsedColumns } from "../rules.ts";
 
-/** The job that processes large states. */
 export const processingJob = "state-processing";
 
 /** States within these limits are processed in their request. */
@@ -23,11 +19,11 @@ const inlineRowsMax = 1000;
 
 export interface ParsedState {
   readonly file: StateFile;
-  /** Undefined if they are too many and left to the job. */
+  /** Undefined if a job must process them. */
   readonly instances: readonly StateInstance[] | undefined;
 }
 
-/** Parses a state in bounded memory: keeps instances only while they are few. */
+/** Keeps instances only while they are few, to bound memory. */
 export class StateParser {
   readonly #reader = new StateFileReader();
   #instances: StateInstance[] | undefined = [];
@@ -40,11 +36,10 @@ export class StateParser {
     this.#gather();
   }
 
-  /** Raises `invalid` if the content is not a state. */
   end(): ParsedState {
     const file = this.#reader.end();
     this.#gather();
-    // An encrypted state has nothing for the job to read, whatever its size.
+    // A job can't read an encrypted state.
     if (file.encrypted) return { file, instances: [] };
     return { file, instances: file.outputs.length > inlineRowsMax ? undefined : this.#instances };
   }
@@ -58,7 +53,6 @@ export class StateParser {
   }
 }
 
-/** The columns that don't depend on stored outputs and resources. */
 export function headColumns(
   file: StateFile,
 ): Omit<ParsedStateColumns, "resourcesProcessed" | "resourceCount" | "outputIds"> {
@@ -72,7 +66,6 @@ export function headColumns(
   };
 }
 
-/** The rows to write with a version. */
 export interface ParsedStateRows {
   readonly columns: ParsedStateColumns;
   readonly outputs: readonly StateVersionOutputTable[];

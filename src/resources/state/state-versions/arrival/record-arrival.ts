@@ -13,13 +13,11 @@ import type { ParsedStateRows } from "./parsing.ts";
 export interface ArrivedStateVersion {
   readonly version: StateVersionTable;
   readonly rows: ParsedStateRows;
-  /** The previous version, from which resources keep their ids and times. */
+  /** Resources keep their ids and times from this version. */
   readonly predecessorId: string | undefined;
-  /** Whether other versions may be pending. */
   readonly hasPending: boolean;
 }
 
-/** Inserts outputs and resources, discards older pending versions, and records the workspace's activity. */
 export async function recordArrival(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,

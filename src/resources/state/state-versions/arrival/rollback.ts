@@ -1,7 +1,4 @@
-/**
- * Rolls back to an earlier state: copies its content to a new version with the next serial. The content is streamed, so
- * memory stays bounded; until the copy is complete the new version is pending, like an upload.
- */
+/** Rolls back to an earlier state: streams its content into a new version with the next serial, which is pending until then. */
 import { withProofOf } from "../../../../access/granted.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import type { DocumentAnswer } from "../../../../jsonapi/define.ts";
@@ -29,17 +26,13 @@ import { StateParser, processingJob, type ParsedState } from "./parsing.ts";
 import { finalizeUpload, uploads } from "./upload.ts";
 import type { StateUploadGrant } from "./upload-urls.ts";
 
-/** The new version and the version whose content it gets. */
 interface PendingRollback {
   readonly version: StateVersionTable;
   readonly source: StateVersionTable;
   readonly right: StateUploadGrant;
 }
 
-/**
- * Raises `conflict` if the caller does not hold the lock, and `invalid` for a version that is not in this workspace or
- * has no usable content.
- */
+/** Raises `conflict` without the lock, and `invalid` for a version of another workspace or without usable content. */
 export async function rollBack(
   context: Context,
   workspaceId: string,
@@ -57,7 +50,7 @@ export async function rollBack(
   return { view: await loadStateVersion(context.database.reader, context, id) };
 }
 
-/** Creates the pending version, which blocks unlocking and other writes until the copy is complete. */
+/** The pending version blocks unlocking and other writes until the copy is complete. */
 function beginRollback(context: Context, workspaceId: string, sourceId: string): Promise<PendingRollback> {
   return context.database.write(async (tx) => {
     const workspace = await loadWritableWorkspace(tx, context, workspaceId, true);
@@ -92,7 +85,7 @@ function beginRollback(context: Context, workspaceId: string, sourceId: string):
 function faultOf(source: StateVersionView | undefined): string | undefined {
   if (source === undefined) return "Rollback state version does not exist in this workspace";
   if (source.status !== "finalized") return `Rollback state version has no content: its status is ${source.status}`;
-  // The serial is also in the encrypted part, which only the engine can change.
+  // The encrypted part also contains the serial, and only the engine can change it.
   if (source.encrypted === 1)
     return "Rollback state version was encrypted by the engine, so only the engine can raise its serial; download it with 'tofu state pull', and push it with a higher serial";
   return undefined;
@@ -136,13 +129,11 @@ async function copyContent(
   { transform, inspect }: ContentTransform = { transform: (bytes) => bytes, inspect: () => {} },
 ): Promise<StoredContent> {
   const content = await findContent(context.database.reader, stateVersionOwner(source.id), kind);
-  // Deleted concurrently.
   if (content === undefined) throw conflict("The content of the rollback state version was deleted.");
   const location = { organizationId, owner: stateVersionOwner(id), kind };
   return receiveContent(context, location, transform(readContent(context, content)), inspect, stateLimit);
 }
 
-/** Discards the pending version after an error. */
 async function abandon(context: Context, { version, right }: PendingRollback): Promise<void> {
   const { workspaceId, position } = version;
   await context.database.write(async (tx) => {

@@ -1,13 +1,9 @@
-/**
- * Signed upload URLs: the holder can upload one content of one state version until the URL expires. Engines upload
- * without a token, so the URL is the credential and must never be logged.
- */
+/** Signed upload URLs. Engines upload without a token, so the URL is a credential and must never be logged. */
 import type { Granted } from "../../../../access/granted.ts";
 import type { Context } from "../../../shared/context.ts";
 import { checkSignedUrl, type UrlSignature, signUrl } from "../../../shared/signed-urls.ts";
 import type { StateContentKind } from "../kinds.ts";
 
-/** Permission to upload one content of a state version: a valid signed URL, or the permission to create the version. */
 export type StateUploadGrant = Granted<
   { readonly id: string; readonly kind: StateContentKind },
   "can-upload" | "can-create-state-versions"

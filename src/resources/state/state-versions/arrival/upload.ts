@@ -1,7 +1,4 @@
-/**
- * Receives uploads to signed URLs: streams the content into chunks, then attaches it to its version in a short
- * transaction.
- */
+/** Receives uploads to signed URLs as streams, and attaches them to their version in a short transaction. */
 import { type Granted, withProofOf } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
@@ -33,10 +30,7 @@ type UploadedVersion = Granted<StateVersionTable, "can-upload" | "can-create-sta
 
 export const uploads = uploadLimit("states");
 
-/**
- * Raises `conflict` for a version that is not pending, `invalid` for content that is not a state or not the announced
- * one, and `forbidden` or `not-found` if the version's creator can no longer write the state.
- */
+/** Raises `conflict` unless the version is pending, `invalid` for wrong content, `forbidden` or `not-found` if its creator lost access. */
 export async function receiveState(context: Context, right: StateUploadGrant, bytes: ByteStream): Promise<void> {
   const version = await load(context.database.reader, right);
   await uploads.run({ organization: version.organizationId, version: version.id }, async () => {
@@ -60,7 +54,7 @@ export async function receiveState(context: Context, right: StateUploadGrant, by
   });
 }
 
-/** Raises `invalid` for content that is not a state or not the announced one, and removes it. */
+/** Removes invalid content. Raises `invalid`. */
 async function readOrGiveUp(
   context: Context,
   { md5 }: UploadedVersion,
@@ -80,7 +74,6 @@ async function readOrGiveUp(
 interface ReceivedState {
   readonly content: StoredContent;
   readonly read: ParsedState;
-  /** The JSON form, if it was copied together with the state. */
   readonly json?: StoredContent | undefined;
 }
 
@@ -110,7 +103,7 @@ export async function finalizeUpload(
   await record(tx, creator, version, "upload", { status: "finalized", size: content.size });
 }
 
-/** Receives the JSON form, which a finalized version accepts too. */
+/** A finalized version accepts its JSON form too. */
 export async function receiveJsonState(context: Context, right: StateUploadGrant, bytes: ByteStream): Promise<void> {
   const version = await load(context.database.reader, right);
   await uploads.run({ organization: version.organizationId, version: version.id }, async () => {
@@ -136,17 +129,16 @@ export async function receiveJsonState(context: Context, right: StateUploadGrant
   });
 }
 
-/** Raises `not-found` if the version was deleted after its URL was signed. */
 async function load(tx: Tx, right: StateUploadGrant, lock = false): Promise<UploadedVersion> {
   const version = await findForUpload(tx, right, lock);
   if (version === undefined) throw notFound("upload");
-  // An expired lease discards pending versions, even before that is written to the database.
+  // An expired lease discards pending versions, even before a transaction writes that to the database.
   return version.status === "pending" && hasLeaseEnded(version)
     ? withProofOf(version, { ...version, status: "discarded" })
     : version;
 }
 
-/** Raises `forbidden` or `not-found` if the version's creator can no longer write the workspace's state. */
+/** Raises `forbidden` or `not-found`. */
 async function requireWriter(
   tx: Tx,
   context: Context,

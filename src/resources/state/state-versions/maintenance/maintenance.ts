@@ -1,7 +1,4 @@
-/**
- * Background jobs for state versions: processing large states, and removing expired data. Each works in short
- * transactions, so that it delays no writer and can be interrupted between them.
- */
+/** Background jobs for state versions. They work in short transactions, which delay no writer and can be interrupted. */
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { now, nowMs } from "../../../../kernel/time.ts";
@@ -37,13 +34,10 @@ import type { JobContext } from "../../../shared/job-context.ts";
 const resourcesPerStep = 500;
 const versionsPerStep = 100;
 
-/** After this many steps of one state, smaller states are processed. */
+/** Steps of one state before smaller states are processed. */
 const yieldInterval = 16;
 
-/**
- * Processes the states that were too large for their request, oldest first. In between it processes much smaller ones,
- * so that a huge state does not delay them. Raises the error of the last state that failed.
- */
+/** Oldest first, with much smaller states in between, so that a huge state does not delay them. Raises the last error. */
 export async function parseLargeStates(work: JobContext): Promise<number> {
   const { context, signal } = work;
   const inProgress: string[] = [];
@@ -89,14 +83,14 @@ async function parseState(
   const write = async () => {
     const rows = newResources(version, waiting.splice(0, resourcesPerStep));
     await step(async (tx) => {
-      // Nothing would remove the resources of a deleted version.
+      // The cleanup of a deleted version may have run already, so its rows would remain.
       if (await lockUnparsed(tx, version.id)) await insertResources(tx, capability, rows, predecessor?.id);
     });
     await yieldNow();
   };
   for await (const piece of readContent(context, content)) {
     reader.write(piece);
-    // `concat` instead of spreading into `push`: a resource can have more instances than a call can have arguments.
+    // Not `push(...)`: a resource can have more instances than a call can have arguments.
     waiting = waiting.concat(reader.takeInstances());
     while (waiting.length >= resourcesPerStep) await write();
     await yieldNow();
@@ -104,7 +98,7 @@ async function parseState(
   const file = reader.end();
   waiting = waiting.concat(reader.takeInstances());
   while (waiting.length > 0) await write();
-  // Empty if the outputs were written with the version.
+  // `outputIds` is set if the outputs were written with the version.
   const outputs = version.outputIds === "" ? newOutputs(context.vault, version, file.outputs) : [];
   await step(async (tx) => {
     if (!(await lockUnparsed(tx, version.id))) return;
@@ -128,7 +122,6 @@ export async function removeAbandonedUploads(work: JobContext): Promise<number> 
   return discarded + (await removeAbandonedContents(database, work, before, removeOrphans));
 }
 
-/** `lock` runs first in each transaction. */
 async function removeResources(
   { capability, step }: JobContext,
   versionId: string,
@@ -156,7 +149,6 @@ async function discardExpired({ context, capability, signal, step }: JobContext)
   return handled;
 }
 
-/** Removes versions that exceed the retention policy, except the current one. */
 export const enforceRetention = (work: JobContext): Promise<number> =>
   forEachPolicy(work, (policy, before) => enforce(work, policy, before));
 
@@ -186,7 +178,7 @@ function removalEvent({ id, organizationId, workspaceId, serial, createdAt }: St
   return { organizationId, verb: "delete", subject: { type: "state-versions", id }, before };
 }
 
-/** Removes the resources of states that are no longer current; their versions keep the summary. */
+/** The versions keep the summary. */
 export async function removeSupersededResources(work: JobContext): Promise<number> {
   const { context, capability, signal, step } = work;
   let handled = 0;

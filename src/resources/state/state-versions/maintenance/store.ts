@@ -15,10 +15,7 @@ export interface UnparsedQuery {
   readonly failed: readonly string[];
 }
 
-/**
- * The oldest unprocessed state of at most `bytesMax` bytes. An older one of the same workspace comes first, whatever
- * its size, because the newer one is compared with it.
- */
+/** Oldest first. An older state of the same workspace comes first, whatever its size: the newer one is compared with it. */
 export async function findUnparsed(
   tx: Tx,
   { bytesMax, inProgress, failed }: UnparsedQuery,
@@ -51,7 +48,7 @@ export async function findUnparsed(
     .executeTakeFirst();
 }
 
-/** Whether the state is still unprocessed. Locks it and its workspace. */
+/** Also locks the workspace. */
 export async function lockUnparsed(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
@@ -67,7 +64,6 @@ export async function lockUnparsed(tx: Tx, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Whether a version was deleted but its resources were not. */
 export async function hasOrphanedResources(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateResources as r")
@@ -89,7 +85,6 @@ export async function finishParsing(
   await updateRow(tx, "stateVersions", id, read);
 }
 
-/** Returns the discarded versions. */
 export async function discardExpiredUploads(
   tx: Tx,
   _by: Capability<"job">,
@@ -117,11 +112,7 @@ export async function discardExpiredUploads(
   return expired;
 }
 
-/**
- * Versions that a policy covers and that were created before a time. A workspace's own policy overrides the
- * organization's. Excludes the current state and those written under a lock, and skips locked workspaces: the order by
- * age does not allow waiting for them without a risk of deadlock.
- */
+/** Skips locked workspaces: the order by age does not allow waiting for them without a risk of deadlock. */
 export async function findVersionsPastRetention(
   tx: Tx,
   { organizationId, workspaceId }: RetentionPolicy,
@@ -156,7 +147,7 @@ export async function findVersionsPastRetention(
     .execute();
 }
 
-/** Outputs are deleted with their versions. A job removes the contents and resources later. */
+/** The database deletes outputs with their versions; a job removes the contents and resources later. */
 export async function deleteVersions(tx: Tx, _by: Capability<"job">, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.db
@@ -165,7 +156,7 @@ export async function deleteVersions(tx: Tx, _by: Capability<"job">, ids: readon
     .execute();
 }
 
-/** A superseded version, once the current one is processed: until then that is compared with it. */
+/** Skips versions until the current one is processed, because that is compared with them. */
 export async function findSuperseded(tx: Tx): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
@@ -180,7 +171,7 @@ export async function findSuperseded(tx: Tx): Promise<string | undefined> {
   return row?.id;
 }
 
-/** Locks the workspace and then the version, like every change of a version. */
+/** Lock order: workspace, then version. */
 export async function lockVersion(tx: Tx, id: string): Promise<void> {
   await tx.db
     .selectFrom("stateVersions as v")
@@ -193,7 +184,7 @@ export async function lockVersion(tx: Tx, id: string): Promise<void> {
     .execute();
 }
 
-/** The resources were never part of the document, so the version number stays. */
+/** Keeps the version number, because documents don't contain the resources. */
 export async function finishSuperseded(tx: Tx, _by: Capability<"job">, stateVersionId: string): Promise<void> {
   await tx.db.updateTable("stateVersions").set({ superseded: 0 }).where("id", "=", stateVersionId).execute();
 }
