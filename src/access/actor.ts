@@ -1,10 +1,12 @@
 /** The actor of a request: the person or machine that a bearer token authenticates. */
 
-/** The latest expiry of the credentials that a token creates: its own, or null for no expiry. A token without a limit creates none. */
+/**
+ * The token's own expiry, which no credential that it creates outlives; null for none. A token without the member creates no
+ * credentials.
+ */
 export type CredentialLimit = string | null;
 
 export type Actor =
-  /** A user, whose access is the sum over their teams. */
   | {
       readonly kind: "user";
       readonly userId: string;
@@ -32,7 +34,7 @@ export type Actor =
     }
   /** A token that reads one organization's audit log and nothing else. */
   | { readonly kind: "audit-trails"; readonly auditedId: string; readonly name: string; readonly tokenId: string }
-  /** An agent, by its pool's token; only the agent protocol accepts it. */
+  /** Only the agent protocol accepts it. */
   | {
       readonly kind: "agent";
       readonly agentPoolId: string;
@@ -42,7 +44,7 @@ export type Actor =
       readonly name: string;
       readonly tokenId: string;
     }
-  /** A run, while one of its phases executes: it acts for its workspace, and reads the states that others share with it. */
+  /** While one of its phases executes: it acts for its workspace, and reads the states that others share with it. */
   | {
       readonly kind: "run";
       readonly runId: string;
@@ -52,12 +54,12 @@ export type Actor =
       readonly name: string;
       readonly tokenId: string;
     }
-  /** The operator, on the command line: a site admin without a token. */
+  /** On the command line: a site admin without a token. */
   | { readonly kind: "operator" }
   /** The holder of a signed URL, who can do only what the URL was signed for. */
   | { readonly kind: "anonymous" };
 
-/** The id by which an actor's grants are found: the user's, the team's, or that of a run's workspace. Empty for all others. */
+/** The id by which grants are found; empty for actors without grants of their own. */
 export function principalOf(actor: Actor): string {
   if (actor.kind === "user") return actor.userId;
   if (actor.kind === "team") return actor.teamId;
@@ -68,7 +70,6 @@ export function principalOf(actor: Actor): string {
 /** The token age of a session that began with a password or single sign-on: below every limit that an organization can set. */
 export const interactiveSessionAge = -1;
 
-/** Whether the user signed in with a password or single sign-on, not with a token or a session that a token began. */
 export function isInteractiveSession(actor: Actor): boolean {
   return actor.kind === "user" && actor.tokenAgeMs === interactiveSessionAge;
 }
@@ -77,7 +78,7 @@ export function isSiteAdmin(actor: Actor): boolean {
   return actor.kind === "operator" || (actor.kind === "user" && actor.siteAdmin);
 }
 
-/** The actor's permanent id, for the audit log and for the creator of a token. */
+/** Permanent, unlike the name. */
 export function actorId(actor: Actor): string {
   if (actor.kind === "organization") return actor.organizationId;
   if (actor.kind === "audit-trails") return actor.tokenId;

@@ -1,10 +1,6 @@
 /**
- * The permissions that a grant can have on a project and its workspaces, and their form as one number.
- *
- * Every permission is a ladder of values, each including those below it. A value sets one bit for each step up to it (`plan` on
- * runs sets the bits of `read` and `plan`), so the sum of grants, "the highest value wins", is the bitwise OR of their numbers.
- * The database can therefore add up grants and test them without knowing the names of levels.
- * The numbers are stored: append new steps to `steps`, never insert them. See docs/decisions/0003-grants-as-bits.md.
+ * The permissions of grants as bits: a value sets one bit for each step up to it, so the OR of two grants is the higher value. See
+ * docs/decisions/0003-grants-as-bits.md.
  */
 
 export const permissionLadders = {
@@ -28,7 +24,7 @@ export type Permission = keyof typeof permissionLadders;
 export type PermissionValue<P extends Permission> = (typeof permissionLadders)[P][number];
 export type PermissionSet = { readonly [P in Permission]: PermissionValue<P> };
 
-/** A PermissionSet as a number. Zero grants nothing. */
+/** A PermissionSet as bits. */
 export type Mask = number;
 
 export const permissionNames = Object.keys(permissionLadders) as Permission[];
@@ -68,7 +64,7 @@ const bits: Readonly<Record<string, Record<string, Mask>>> = Object.fromEntries(
   ]),
 );
 
-/** The bit of a permission's value; 0 for the lowest value, which everybody has. */
+/** 0 for the lowest value, which everybody has. */
 export function permissionBit<P extends Permission>(permission: P, value: PermissionValue<P>): Mask {
   return bits[permission]?.[String(value)] ?? 0;
 }
@@ -111,10 +107,7 @@ export function missingPermissions(granted: Mask, requested: Mask): Permission[]
   );
 }
 
-/**
- * Not on the ladders, and never stored: the workspace shares its state with the caller, a run of another workspace, which can see
- * nothing else of it.
- */
+/** Never stored: the workspace shares its state with the caller, a run of another workspace, which can see nothing else of it. */
 export const sharedStateBit: Mask = 1 << 30;
 
 export const allPermissions: Mask = steps.reduce((mask, _, position) => mask | (1 << position), 0);

@@ -1,4 +1,4 @@
-/** Reads a backup file line by line and verifies it: reading to the end without an error proves that the file is complete and unchanged. */
+/** Reads and verifies a backup file: reading to the end without an error proves that the file is complete and unchanged. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
@@ -17,7 +17,7 @@ export type BackupPart =
   | { readonly kind: "header"; readonly header: BackupHeader }
   | { readonly kind: "section"; readonly section: BackupSection }
   | { readonly kind: "row"; readonly values: BackupValue[] }
-  /** Comes last, after the checksum and the counts were verified. */
+  /** After the checksum and the counts were verified. */
   | { readonly kind: "footer"; readonly footer: BackupFooter };
 
 /** Throws `conflict` if the file is not a backup, has a newer format, or is truncated or damaged. */
@@ -31,7 +31,6 @@ export async function* readBackup(file: string): AsyncGenerator<BackupPart> {
   checker.finish();
 }
 
-/** Checks the order of the lines and computes the checksum. */
 class BackupChecker {
   readonly #file: string;
   readonly #hash = createHash("sha256");

@@ -63,7 +63,6 @@ export function organizationPermissions(standing: OrganizationStanding): Record<
 
 export interface VariableSetFacts {
   readonly standing: OrganizationStanding;
-  /** Null for a set of the organization. */
   readonly parentProjectId: string | null;
   readonly projectAccess: number | null;
 }
@@ -100,7 +99,7 @@ export interface TeamFacts {
   readonly isOwners: number;
   readonly visibility: string;
   readonly allowMemberTokenManagement: number;
-  /** 1 if the caller is in the team, or is the team. */
+  /** 1 also if the caller is the team. */
   readonly includesActor: number;
 }
 
@@ -142,7 +141,6 @@ export function teamPermissions(standing: OrganizationStanding, team: TeamFacts)
   };
 }
 
-/** Whether a caller can see and revoke a token: true for those who can manage its holder's tokens. */
 export function canManageToken(
   actor: Actor,
   token: TeamFacts & {
@@ -157,13 +155,12 @@ export function canManageToken(
   return held["can-read"] && held["can-update-api-token"];
 }
 
-/** True for callers who manage auditing, and for the organization's audit log token. */
 export function canReadAuditLog(actor: Actor, organizationId: string, standing: OrganizationStanding): boolean {
   if (actor.kind === "audit-trails") return actor.auditedId === organizationId;
   return organizationPermissions(standing)["can-manage-auditing"];
 }
 
-/** True for those who manage connections, and for those who create workspaces anywhere, because they need the ids of OAuth tokens. */
+/** Callers who create workspaces need the ids of OAuth tokens. */
 export function canReadConnections(standing: OrganizationStanding): boolean {
   const held = organizationPermissions(standing);
   return held["can-update-oauth"] || held["can-create-workspace"];
