@@ -3,7 +3,7 @@ import { channel } from "node:diagnostics_channel";
 
 export interface EndedPhase {
   readonly phase: string;
-  /** `finished`, `errored` or `canceled`, as in its document; `lost` if the agent stopped responding. */
+  /** As in its document; `lost` if the agent stopped responding. */
   readonly result: string;
   readonly seconds: number;
 }
@@ -19,7 +19,7 @@ export function onEndedPhase(listen: (phase: EndedPhase) => void): () => void {
   return () => phases.unsubscribe(heard);
 }
 
-/** A version control webhook arrived (`stored`, `repeated`, `unknown` or `refused`) or was processed (`started`, `ignored` or `failed`). */
+/** `result`: on arrival `stored`, `repeated`, `unknown` or `refused`; after processing `started`, `ignored` or `failed`. */
 export interface VcsEventMeasurement {
   readonly provider: string;
   readonly result: string;
@@ -37,7 +37,7 @@ export function onVcsEvent(listen: (event: VcsEventMeasurement) => void): () => 
 
 export interface DeliveryAttempt {
   readonly kind: string;
-  /** `retried`: another attempt will follow; `failed`: none will. */
+  /** `failed`: no further attempt follows. */
   readonly result: "delivered" | "retried" | "failed";
 }
 
