@@ -1,4 +1,4 @@
-/** Calls the operations of this server's own API as the operator, without HTTP, under the same rules and with the same audit events. */
+/** Calls this server's own operations as the operator, without HTTP, with the same rules and audit events. */
 import type {
   DocumentAnswer,
   ListAnswer,
@@ -78,7 +78,7 @@ export class LocalApi implements OrganizationReader {
     this.#context = context;
   }
 
-  /** Returns undefined if the operation answers without a document. Throws AppError. */
+  /** Undefined if the operation answers without a document. Throws AppError. */
   async send(method: Exclude<HttpMethod, "GET">, path: string, body?: unknown): Promise<WireResource | undefined> {
     const { answer, route } = await this.#call(method, path, new URLSearchParams(), body);
     const { view } = (answer ?? {}) as Partial<DocumentAnswer<unknown>>;

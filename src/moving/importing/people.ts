@@ -5,7 +5,6 @@ import { findUsers } from "../store.ts";
 import { linkage, relatedId, relatedIds, textOf, type WireResource } from "../wire.ts";
 import { type Importer, writableAttributes } from "./importer.ts";
 
-/** Maps users of the source to users here. */
 export interface MemberDirectory {
   /** Null if the user is unknown here. */
   userId(sourceUserId: string | undefined): string | null;
@@ -92,7 +91,7 @@ async function importMember(
   });
 }
 
-/** One request per team, up to 500 members each. */
+/** One request per team. */
 async function importTeamMembers(
   importer: Importer,
   teamMembers: readonly { membership: WireResource; localId: string }[],

@@ -1,7 +1,4 @@
-/**
- * Reach: every project and workspace of an organization that a subject can access, with the permissions there and the records that
- * give them.
- */
+/** Reach: the projects and workspaces that a subject can access, with the permissions and their sources. */
 import { z } from "zod";
 import type { SourcedGrant } from "../../../access/explain.ts";
 import { levelNames, reachPermissionNames, type TargetKind, targetKinds } from "../../../access/reach.ts";
@@ -26,7 +23,6 @@ export interface ReachView {
   readonly permissions: Readonly<Record<string, boolean>>;
   /** From teams that the caller can see. */
   readonly grants: readonly SourcedGrant[];
-  /** From other teams. */
   readonly hiddenSources: number;
   readonly subject: ExplainedSubject;
   readonly organizationName: string;

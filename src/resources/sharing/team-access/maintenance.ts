@@ -6,7 +6,7 @@ import { teamProjectKind } from "./team-projects/operations.ts";
 import { teamWorkspaceKind } from "./team-workspaces/operations.ts";
 import { removeExpiredRecords } from "./writes.ts";
 
-/** Each removes the expired records of at most `limit` targets of one organization, and returns how many. */
+/** On at most `limit` targets of one organization; returns how many. */
 export const removeExpiredTeamAccess = [teamProjectKind, teamWorkspaceKind].map(
   (kind) => (tx: Tx, context: AuditContext, by: Capability<"job">, limit: number) =>
     removeExpiredRecords(tx, context, by, kind, limit),
