@@ -1,7 +1,6 @@
 /** The proof that a change comes from a part of the service, not from a caller. `test/proofs.test.ts` lists the issuer of each name. */
 import { belongsTo, type Granted } from "./granted.ts";
 
-/** `webhook`: a delivery with a verified signature. `import`: data from another server. */
 export type CapabilityName = "job" | "claim" | "webhook" | "new-organization" | "import" | "run-transition";
 
 /** Only `Capability.issuer` creates capabilities: the constructor is private, and no object literal has the private fields. */
@@ -15,7 +14,7 @@ export class Capability<out Name extends CapabilityName> {
     this.#subjectId = subjectId;
   }
 
-  /** Called once per name, when the issuing module loads; the second call throws. Without `subjectId`, it covers everything. */
+  /** A second call for a name throws. Without `subjectId`, the capability covers everything. */
   static issuer<Name extends CapabilityName>(name: Name): (subjectId?: string) => Capability<Name> {
     if (Capability.#claimed.has(name)) throw new Error(`The capability ${name} has an issuer already.`);
     Capability.#claimed.add(name);

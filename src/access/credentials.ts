@@ -6,7 +6,6 @@ import type { Granted } from "./granted.ts";
 
 declare const decided: unique symbol;
 
-/** Functions that store credentials require this decision. */
 export interface CredentialTerm<EndsAt extends string | null = string | null> {
   readonly endsAt: EndsAt;
   readonly [decided]: true;

@@ -3,7 +3,6 @@ import type { Mask } from "./permission-set.ts";
 
 export interface Grant<Source = unknown> {
   readonly mask: Mask;
-  /** Set for explanations only. */
   readonly source?: Source;
 }
 

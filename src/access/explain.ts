@@ -55,7 +55,7 @@ export interface TeamAccessRow {
   readonly teamName: string;
   readonly isOwners: number;
   readonly organizationAccess: Mask;
-  /** Of the subject's membership in the team; null if the subject is the team itself. */
+  /** Null if the subject is the team itself. */
   readonly placeUntil?: string | null;
   readonly placeReason?: string | null;
   readonly placeGroup?: string | null;
@@ -75,7 +75,6 @@ export const organizationBitsGivingAccess: Mask = organizationPermissionNames
   .map(organizationBit)
   .reduce((mask, bit) => (everywhereOf(bit) === 0 ? mask : mask | bit), 0);
 
-/** Without any expiry, the last reason that was given. */
 function earliestExpiry(...parts: readonly GrantDuration[]): GrantDuration {
   const ends = parts.flatMap(({ until }) => until ?? []).toSorted();
   const first = parts.find(({ until }) => until !== null && until === ends[0]);
@@ -169,7 +168,6 @@ export interface ExplainedPermission {
   readonly value: string | boolean;
   /** Null if one of the grants never expires. */
   readonly until: string | null;
-  /** Empty for the lowest value, which everybody has. */
   readonly givenBy: readonly GrantSource[];
 }
 

@@ -1,7 +1,4 @@
-/**
- * The proof of a permission check, and the rule for refusals: a caller who can't see a resource gets "not found"; one who can see
- * it but lacks the permission gets "forbidden" with the permission's name, or "not found" where the specification lists no 403.
- */
+/** The proof of a permission check, and the rule for refusals: "not found" for what the caller can't see, else "forbidden". */
 import { AppError, notFound } from "../kernel/errors.ts";
 
 /** A private member, so that no literal has it and spreading a row loses it. */
@@ -21,13 +18,11 @@ export interface PermissionCheck<Permission extends CheckedPermission> {
   readonly permission: Permission;
   readonly visible: boolean;
   readonly allowed: boolean;
-  /** Quoted in errors. */
   readonly needs: string;
   /** `hide` where the specification lists 404 and no 403 for the endpoint. */
   readonly otherwise?: "forbid" | "hide";
 }
 
-/** Also raised where the response is 404. */
 export class PermissionDenied extends AppError {}
 
 /** Raises `not-found` or `forbidden`. */

@@ -76,12 +76,10 @@ function columnOf(table: LevelTable, column: number): Partial<PermissionSet> {
   );
 }
 
-/** For `custom`, the defaults. */
 export function projectLevelPermissions(level: ProjectLevel): Partial<PermissionSet> {
   return columnOf(projectLevelTable, projectLevelNames.indexOf(level));
 }
 
-/** For `custom`, the defaults. */
 export function workspaceLevelPermissions(level: WorkspaceLevel): Partial<PermissionSet> {
   return columnOf(workspaceLevelTable, workspaceLevelNames.indexOf(level));
 }

@@ -1,4 +1,4 @@
-/** Derives an actor's standing in an organization, and the access to all of its projects and workspaces that follows from it. */
+/** Derives an actor's standing in an organization, and the access everywhere that follows from it. */
 import { AppError } from "../kernel/errors.ts";
 import { type Actor, isSiteAdmin } from "./actor.ts";
 import { projectLevelMask } from "./levels.ts";
@@ -52,7 +52,6 @@ export function organizationMaskOf(chosen: Partial<OrganizationAccess>, base: Ma
 
 const readWorkspaces = maskOf({ runs: "read", stateVersions: "read", variables: "read" });
 
-/** The same as a project maintainer: no rights on the project itself. */
 const adminWorkspaces = maskOf({
   settings: "read",
   runs: "apply",
@@ -75,13 +74,12 @@ const everywhere: Partial<Record<OrganizationPermission, Mask>> = {
   "read-workspaces": readWorkspaces,
 };
 
-/** It can't lock workspaces, start runs or write state. */
+/** Can't lock workspaces, start runs or write state. */
 const organizationTokenMask =
   (allPermissions & ~maskOf({ runs: "apply", stateVersions: "write", locking: true })) |
   maskOf({ runs: "read", stateVersions: "read" });
 
 export interface OrganizationStanding {
-  /** Can know that the organization exists. */
   readonly member: boolean;
   readonly owner: boolean;
   /** Nobody else can change the owners team. */
@@ -98,7 +96,6 @@ export interface StandingRow {
   /** The OR over the actor's teams; null if the actor is in none. */
   readonly teamAccess: number | null;
   readonly isMember: number;
-  /** Null if the row belongs to no organization. */
   readonly organizationDisabled: number | null;
   /** Null for any age; 0 if the organization refuses user tokens. */
   readonly userTokenMaxMs: number | null;
@@ -110,8 +107,8 @@ export const noRestrictions: Pick<StandingRow, "organizationDisabled" | "userTok
 };
 
 /**
- * Raises `not-found` for everybody but site admins if the organization is disabled, and `unauthorized` for a user token (also a
- * site admin's) that the organization refuses. A non-member gets neither: to them the organization does not exist.
+ * Raises `not-found` for a disabled organization (except to site admins), and `unauthorized` for a user token, also a site admin's,
+ * that the organization refuses. Non-members get neither: to them it does not exist.
  */
 export function standingOf(actor: Actor, row: StandingRow): OrganizationStanding {
   const standing = standingFromGrants(actor, row);

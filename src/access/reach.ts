@@ -65,13 +65,11 @@ export const visibilityBits: Readonly<Record<TargetKind, Mask>> = {
   workspace: bitsGiving("workspace", seeing.workspace, nonOwner),
 };
 
-/** The target must be visible, and at least one of the bits `any` granted. */
 export interface MaskRequirement {
   readonly sees: Mask;
   readonly any: Mask;
 }
 
-/** Without a permission: whether the target is visible. */
 export function maskRequirementFor(
   kind: TargetKind,
   permission: string | undefined,
@@ -85,7 +83,6 @@ export function meetsRequirement(mask: Mask, { sees, any }: MaskRequirement): bo
   return (mask & sees) !== 0 && (mask & any) !== 0;
 }
 
-/** Grants on a project also have permissions about the project itself. */
 const ofWorkspaces = maskOf(
   Object.fromEntries(
     permissionNames
@@ -97,7 +94,7 @@ const ofWorkspaces = maskOf(
 const named = <Level extends string>(names: readonly Level[], maskOfLevel: (level: Level) => Mask) =>
   names.filter((name) => name !== "custom").map((name): readonly [Level, Mask] => [name, maskOfLevel(name)]);
 
-/** `counts`: the bits that decide. Any other sum of them is `custom`. */
+/** Other sums of the bits `counts` are `custom`. */
 export const levelsOn: Readonly<
   Record<TargetKind, { readonly counts: Mask; readonly levels: readonly (readonly [string, Mask])[] }>
 > = {
@@ -117,7 +114,6 @@ export function levelOf(kind: TargetKind, mask: Mask): string {
 export const ownersBit: Mask =
   ownersAccess & ~organizationPermissionNames.map(organizationBit).reduce((mask, bit) => mask | bit, 0);
 
-/** The OR of `gives` is the total. */
 export const everywhereByBit: readonly { readonly bit: Mask; readonly gives: Mask }[] = [
   ...organizationPermissionNames.map(organizationBit),
   ownersBit,

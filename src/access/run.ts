@@ -10,7 +10,6 @@ const writingState: Mask = maskOf({ stateVersions: "write" });
 /** A plan's author decides what it executes and may lack the permission to apply, so only an apply, which was approved, writes state. */
 const isApplying = (actor: Actor): boolean => actor.kind === "run" && isIdOf("applies", actor.phaseId);
 
-/** An apply can also write the state of its own workspace. */
 export function withPhaseGrants(actor: Actor, granted: Mask | null): Mask | null {
   return granted !== null && isApplying(actor) && hasPermission(granted, "runs", "read")
     ? granted | writingState
@@ -28,7 +27,7 @@ export function canReadEntitlements(
   return organization.standing.member || (actor.kind === "run" && actor.organizationId === organization.id);
 }
 
-/** `agents`: agents and nobody else. */
+/** `agents`: nobody else. */
 export type MachineCallers = "agents" | "runs" | undefined;
 
 /** Raises `not-found`. */

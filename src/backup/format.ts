@@ -1,4 +1,4 @@
-/** The format of a backup file (documented in `docs/backup-format.md`): its lines, the order of its tables, and its encrypted values. */
+/** The format of a backup file. See docs/backup-format.md. */
 import { migrations } from "../database/migrate.ts";
 import type { Migration } from "../database/migrations/migration.ts";
 import { type SealedTable, sealedTables } from "../database/sealed.ts";
@@ -19,7 +19,6 @@ export interface BackupHeader {
   readonly keyId: string;
 }
 
-/** Rows follow until the next section or the footer. */
 export interface BackupSection {
   readonly table: string;
   readonly columns: readonly string[];
@@ -35,7 +34,6 @@ export interface BackupFooter {
 
 export type BackupValue = string | number | null | Uint8Array;
 
-/** JSON has no bytes. */
 interface EncodedBytes {
   readonly base64: string;
 }
@@ -56,7 +54,7 @@ export function decodeRow(values: readonly (string | number | null | EncodedByte
 export const keyIdsIn = (values: readonly unknown[]): string[] =>
   values.filter((value) => value instanceof Uint8Array).map((value) => keyIdOf(value as Uint8Array));
 
-/** Checks that the keys fit; discards the plaintext. */
+/** Checks that the keys fit. It must not keep the plaintext. */
 export class SecretChecker {
   readonly #vault: Vault;
   readonly #file: string;
@@ -95,7 +93,6 @@ export class SecretChecker {
   }
 }
 
-/** Not created by a migration. */
 const bookkeeping = "migrations";
 
 /** Tables with rows in a new database; the backup's rows replace them. */

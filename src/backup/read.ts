@@ -17,7 +17,6 @@ export type BackupPart =
   | { readonly kind: "header"; readonly header: BackupHeader }
   | { readonly kind: "section"; readonly section: BackupSection }
   | { readonly kind: "row"; readonly values: BackupValue[] }
-  /** After the checksum and the counts were verified. */
   | { readonly kind: "footer"; readonly footer: BackupFooter };
 
 /** Throws `conflict` if the file is not a backup, has a newer format, or is truncated or damaged. */
@@ -52,7 +51,6 @@ class BackupChecker {
     return Array.isArray(line) ? this.#row(line) : this.#begin(line as BackupSection);
   }
 
-  /** Throws `conflict` if the footer is missing. */
   finish(): void {
     if (!this.#hasHeader) throw notABackup(this.#file);
     if (!this.#hasFooter) throw truncated(this.#file);

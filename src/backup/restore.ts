@@ -29,7 +29,6 @@ export interface VerifiedBackup {
   readonly header: BackupHeader;
   readonly rows: BackupFooter["rows"];
   readonly keyIds: readonly string[];
-  /** 0 without a vault. */
   readonly secrets: number;
 }
 
@@ -105,7 +104,6 @@ async function loadRows(tx: Tx, file: string, progress: BackupProgress): Promise
   }
 }
 
-/** Rows can't be loaded into tables that a later migration changed. */
 function requireOlderSchema(
   applied: readonly string[],
   { migrations: ofFile, cadastre }: BackupHeader,
@@ -185,7 +183,7 @@ class RowLoader {
     return Math.min(rowsPerStatement, Math.floor(parametersMax / this.#section.columns.length));
   }
 
-  /** Compiling the statement for full batches costs more than running it, so it is compiled once. */
+  /** Compiled once: compiling costs more than running. */
   #statement(rows: number): CompiledQuery {
     if (rows < this.#rowsMax()) return this.#compile(rows);
     this.#full ??= this.#compile(rows);

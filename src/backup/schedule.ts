@@ -41,7 +41,7 @@ export async function recordBackup(tx: Tx, backup: LastBackup): Promise<void> {
 
 const hourMs = 3_600_000;
 
-/** Returns how many it wrote. Throws `conflict` if the backup can't be written or verified. */
+/** Returns how many it wrote. Throws `conflict`. */
 export async function backupIfDue(work: BackupJobContext, schedule: BackupSchedule, version: string): Promise<number> {
   const { database, vault, signal } = work;
   const last = await lastBackup(database.reader);

@@ -25,7 +25,6 @@ import {
   type BackupValue,
 } from "./format.ts";
 
-/** Small, because rows can have large contents. */
 const rowsPerChunk = 64;
 
 export interface BackupRequest {
@@ -62,13 +61,12 @@ export async function writeBackup(request: BackupRequest): Promise<BackupResult>
     await syncFolder(dirname(resolve(file)));
     return { rows: written.rows, bytes: size };
   } catch (error) {
-    // Ignored: the first error is more useful.
+    // The first error is more useful.
     await rm(temporary, { force: true }).catch(() => {});
     throw describeError(error, file);
   }
 }
 
-/** The rename would also replace a device or a link. */
 async function requirePlainFile(file: string): Promise<void> {
   const found = await lstat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;

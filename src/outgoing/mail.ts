@@ -31,7 +31,7 @@ function transportTo(url: string) {
   });
 }
 
-/** Sends nothing. Raises OutgoingError. */
+/** Raises OutgoingError. */
 export async function verifyMailServer({ url }: MailServer): Promise<void> {
   const transport = transportTo(url);
   try {

@@ -12,7 +12,6 @@ import { checkedLookup, addressCheckFor, OutgoingError } from "./request.ts";
 
 export interface ProxyOptions {
   readonly allowed: readonly string[];
-  /** Over all responses. */
   readonly bytesMax: number;
 }
 
@@ -40,7 +39,6 @@ export class FilteringProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Of the first refused request. */
   get fault(): OutgoingError | undefined {
     return this.#fault;
   }

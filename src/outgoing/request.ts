@@ -43,17 +43,14 @@ async function fetchText(url: string, options: OutgoingOptions): Promise<string>
 
 export interface OutgoingRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** They can replace the default `accept: application/json`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
 }
 
 export interface OutgoingResponse {
   readonly status: number;
-  /** By lower-case name. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly body: string;
-  /** The rest was not read. */
   readonly isCut: boolean;
 }
 
@@ -72,7 +69,6 @@ export async function sendRequest(
   });
 }
 
-/** Closes the connection after `read`, whether or not the whole response was read. */
 async function exchange<T>(
   url: string,
   request: OutgoingRequest,
@@ -155,7 +151,6 @@ export function outgoingFetch(options: OutgoingOptions): (url: string, init: Out
   };
 }
 
-/** The message is a sentence for the user who entered the address. */
 export class OutgoingError extends Error {
   override readonly name = "OutgoingError";
 }

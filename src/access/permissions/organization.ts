@@ -1,4 +1,4 @@
-/** What a caller can do to an organization, and to its variable sets, teams, tokens, audit log and connections. */
+/** Decides what a caller can do to an organization and to what belongs to it. */
 import { type Actor, isSiteAdmin } from "../actor.ts";
 import { type Access, effectiveAccess } from "../effective.ts";
 import { hasOrganizationPermission, type OrganizationStanding } from "../organization.ts";
@@ -25,7 +25,7 @@ export const organizationPermissionFlags = [
 ] as const;
 export type OrganizationFlag = (typeof organizationPermissionFlags)[number];
 
-/** Permissions that are not listed need ownership of the organization. */
+/** Others need ownership of the organization. */
 export const organizationPermissionNeeds: Partial<Record<OrganizationFlag, string>> = {
   "can-update": "ownership of the organization",
   "can-create-team": "the organization permission 'manage-teams'",
@@ -99,7 +99,6 @@ export interface TeamFacts {
   readonly isOwners: number;
   readonly visibility: string;
   readonly allowMemberTokenManagement: number;
-  /** 1 also if the caller is the team. */
   readonly includesActor: number;
 }
 

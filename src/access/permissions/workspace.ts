@@ -61,7 +61,7 @@ export interface WorkspaceFacts {
   readonly allowForceDeleteWorkspaces: number;
 }
 
-/** Cached: few results differ, and a page needs those of each of its workspaces several times. */
+/** Few results differ, and a page needs those of each of its workspaces several times. */
 const knownPermissions = new Map<number, Readonly<Record<WorkspacePermission, boolean>>>();
 const knownMax = 4096;
 
@@ -135,7 +135,6 @@ export interface TeamRecordFacts {
   readonly includesActor: number;
 }
 
-/** Members see the records of teams that are visible to them; callers who manage access, or can read all of it, see every record. */
 export function teamRecordPermissions(record: TeamRecordFacts): Record<"can-read" | "can-manage", boolean> {
   const seesTeam = record.teamVisibility === "organization" || record.includesActor === 1 || record.seesSecretTeams;
   return {

@@ -12,7 +12,6 @@ export const backingDataTransitionsFor = <const Present extends string>(present:
 
 export type BackingDataAction = keyof ReturnType<typeof backingDataTransitionsFor>;
 
-/** `noun`: the content's name. */
 export const backingDataOperations = <const Path extends string, const Answer extends string>(
   byId: Path,
   answer: Answer,

@@ -1,6 +1,6 @@
 /** Computes retry delays. Pure. */
 
-/** Up to 20% more or less, so that what failed together is not retried together. */
+/** So that what failed together is not retried together. */
 const jitter = 0.2;
 
 const jittered = (ms: number, random: number): number => Math.round(ms * (1 - jitter + 2 * jitter * random));
@@ -11,7 +11,6 @@ const mostMs = 3_600_000;
 export const providerBackoffMs = (attempts: number): number =>
   jittered(Math.min(mostMs, firstMs * 3 ** (attempts - 1)), Math.random());
 
-/** The attempt after the last pause is the final one. */
 const notificationPausesMs = [1_000, 10_000, 60_000, 600_000] as const;
 
 /** Undefined after the final attempt. */

@@ -1,4 +1,4 @@
-/** Which columns an update changes. */
+/** Finds the columns that an update changes. */
 import { afterUpdate } from "./versions.ts";
 
 /** Undefined if no value differs. */

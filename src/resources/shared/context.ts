@@ -11,7 +11,6 @@ export interface ServiceOptions {
   /** Self-hosted edition only. */
   readonly globalRemoteStateDefault: boolean;
   readonly publicUrl: string;
-  /** For workspaces that choose none; `terraform` by default. */
   readonly engine?: "terraform" | "tofu";
   readonly privateAddresses?: readonly string[];
   readonly plansForks?: boolean;
@@ -21,7 +20,6 @@ export interface ServiceOptions {
   readonly sessionHours?: number;
   readonly planTimeoutSeconds?: number;
   readonly applyTimeoutSeconds?: number;
-  /** Undefined if the service sends no mail. */
   readonly mail?: { readonly url: string; readonly from: string } | undefined;
   readonly streams?: Partial<StreamLimits>;
 }
@@ -30,10 +28,8 @@ export interface StreamLimits {
   readonly perCaller: number;
   readonly perOrganization: number;
   readonly perServer: number;
-  /** How often a stream or an export checks the caller's access again. */
   readonly checkMs: number;
   readonly heartbeatMs: number;
-  /** Then the client reconnects. */
   readonly lifeMs: number;
 }
 
@@ -46,7 +42,6 @@ export interface Browser {
   clearSessionCookie(): void;
 }
 
-/** By address, and by name and address. */
 export interface SignInLimiter {
   /** For secrets that are too long to guess. Raises `too-many-requests`. */
   check(): void;
@@ -68,14 +63,13 @@ export interface Context {
   readonly hooks: Hooks;
   readonly wake?: (job: string) => void;
   readonly address?: string;
-  /** Set if the request may come from a browser. */
   readonly browser?: Browser;
   readonly signIns?: SignInLimiter;
   /** For operations that wait: the client has disconnected, or the server is stopping. */
   readonly isGone?: () => boolean;
-  /** The `source` of workspaces that it creates. */
+  /** Workspaces that it creates get it as their `source`. */
   readonly source?: "tfe-api" | "tfe-ui" | "terraform";
-  /** Set for the Terraform CLI; `remote` is the older backend. */
+  /** Of the Terraform CLI; `remote` is the older backend. */
   readonly integration?: "cloud" | "remote" | undefined;
 }
 

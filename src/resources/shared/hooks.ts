@@ -1,4 +1,4 @@
-/** Hooks that modules call in modules that import them. Every hook runs in the caller's transaction. */
+/** Hooks by which a module calls modules that import it. Every hook runs in the caller's transaction. */
 import type { Capability } from "../../access/capability.ts";
 import type { Granted } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
@@ -11,11 +11,11 @@ export type CurrentStateColumns = Pick<
   WorkspaceTable,
   "currentStateVersionId" | "resourceCount" | "stateEncrypted" | "outputIds"
 >;
-/** `lease-ended`: without a permission, because the lock's lease has expired. */
+/** `lease-ended`: the lock's lease has expired. */
 export type UnlockPermission = "can-unlock" | "can-force-unlock" | "lease-ended";
 type WorkspaceWithState = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
 
-/** Without `workspaceId`: a project, on behalf of its future workspaces. */
+/** Without `workspaceId`: a project, for its future workspaces. */
 export interface ScopeTarget {
   readonly organizationId: string;
   readonly projectId: string;
@@ -35,23 +35,21 @@ export type ConnectedWorkspace = Pick<WorkspaceTable, "id" | "organizationId" | 
 export const repositoryJobs: readonly string[] = ["vcs-events", "vcs-webhooks"];
 
 export interface OrganizationHooks {
-  /** The creator becomes the first owner. */
   initializeOrganization(
     tx: Tx,
     by: Capability<"new-organization">,
     organization: OrganizationTable,
     creatorId: string | undefined,
   ): Promise<void>;
-  /** Runs before the team and its records are deleted. */
+  /** Runs before the team is deleted. */
   uncountTeam(tx: Tx, team: Granted<{ readonly id: string }, "can-destroy">): Promise<void>;
-  /** Runs before invitations are merged into existing memberships and deleted. */
+  /** Runs before the invitations are merged into memberships. */
   mergeInvitedRecipients(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void>;
 }
 
 export interface ScopeHooks {
-  /** Also true without a pool, and for a pool that does not exist, which is reported elsewhere. */
+  /** Also true without a pool, or for an unknown one, which is reported elsewhere. */
   agentPoolServes(tx: Tx, target: ScopeTarget, agentPoolId: string | null | undefined): Promise<boolean>;
-  /** Like `agentPoolServes`. */
   oauthTokenServes(tx: Tx, target: ScopeTarget, oauthTokenId: string | null | undefined): Promise<boolean>;
   removeScopeTarget(
     tx: Tx,
@@ -66,12 +64,11 @@ export interface AgentTokenHooks {
 }
 
 export interface RepositoryHooks {
-  /** Schedules the first fetch. */
   recordConnected(tx: Tx, workspace: Granted<ConnectedWorkspace, "can-update" | "can-create-workspace">): Promise<void>;
 }
 
 export interface StateHooks {
-  /** Until then, nobody knows what the state manages. */
+  /** While true, nobody knows what the state manages. */
   isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean>;
   /** On unlock, makes the lock holder's latest state current; of a run, only its apply's. Raises `unavailable` during the upload. */
   settleState(
@@ -89,7 +86,7 @@ export interface StateHooks {
 }
 
 export interface RunHooks {
-  /** On unlock: the changes to the workspace's row; undefined if no run is queued. `state`: the new current state. */
+  /** Undefined if no run is queued. `state`: the new current state. */
   startNextRun(
     tx: Tx,
     context: Context,
@@ -101,7 +98,7 @@ export interface RunHooks {
     tx: Tx,
     workspace: { readonly id: string; readonly organizationId: string },
   ): Promise<readonly string[]>;
-  /** Runs before a workspace is force-deleted; also stops its execution. */
+  /** Also stops their execution. */
   auditRunsOfDeletedWorkspace(
     tx: Tx,
     context: Context,

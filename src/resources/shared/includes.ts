@@ -1,4 +1,4 @@
-/** Loads included resources, with the loader that `resources/index.ts` registers for each type. */
+/** Loads included resources. */
 import type { Tx } from "../../database/database.ts";
 import type { IncludedResource, ResourceDefinition } from "../../jsonapi/define.ts";
 import type { Relationship } from "../../jsonapi/relationships.ts";
@@ -71,9 +71,8 @@ function groupsOf<View>(
   return groups.values();
 }
 
-/** For `current_run` in `current_run.plan`: `plan`. Undefined if not requested. */
+/** Of `current_run.plan`: `plan`. Undefined if not requested. */
 function nestedNames(name: string, wanted: ReadonlySet<string>): ReadonlySet<string> | undefined {
-  // Clients may use hyphens.
   const matching = [...wanted]
     .map((each) => each.replaceAll("-", "_"))
     .filter((each) => `${each}.`.startsWith(`${name}.`));

@@ -6,13 +6,12 @@ import { prepared } from "../../database/prepared.ts";
 import type { Schema } from "../../database/schema/schema.ts";
 
 /**
- * `true`: to change the row. `"removal"`: to delete it; also blocks new references. `"alone"`: also one at a time in an
- * organization, to delete or change what other rows depend on. `"organization"`: only the organization, where other rows must be
- * locked before this one.
+ * `true`: to change the row. `"removal"`: to delete it; blocks new references. `"alone"`: to delete or change what other rows depend
+ * on, one at a time in an organization. `"organization"`: locks no row, because others must be locked before it.
  */
 export type Lock = boolean | "organization" | "removal" | "alone";
 
-/** For a statement that calls the organization `o`. */
+/** The statement calls the organization `o`. */
 export function lockClause({ lockRows }: Dialect, table: string, lock: Lock): RawBuilder<unknown> {
   if (lock === false) return sql``;
   if (lock === "organization") return lockRows("o", "reference");
@@ -24,7 +23,6 @@ interface LockableQuery<Row> extends Compilable<Row> {
   modifyEnd(modifier: RawBuilder<unknown>): Compilable<Row>;
 }
 
-/** Compiled once for each kind of lock. */
 export function lockableStatement<Parameters extends object, Row>(
   table: string,
   build: (db: Kysely<Schema>, parameters: Parameters) => LockableQuery<Row>,

@@ -12,14 +12,12 @@ const phases = channel("cadastre.phase-ended");
 
 export const publishEndedPhase = (phase: EndedPhase): void => phases.publish(phase);
 
-/** Returns the function that unsubscribes. */
 export function onEndedPhase(listen: (phase: EndedPhase) => void): () => void {
   const heard = (message: unknown) => listen(message as EndedPhase);
   phases.subscribe(heard);
   return () => phases.unsubscribe(heard);
 }
 
-/** `result`: on arrival `stored`, `repeated`, `unknown` or `refused`; after processing `started`, `ignored` or `failed`. */
 export interface VcsEventMeasurement {
   readonly provider: string;
   readonly result: string;
@@ -37,7 +35,6 @@ export function onVcsEvent(listen: (event: VcsEventMeasurement) => void): () => 
 
 export interface DeliveryAttempt {
   readonly kind: string;
-  /** `failed`: no further attempt follows. */
   readonly result: "delivered" | "retried" | "failed";
 }
 

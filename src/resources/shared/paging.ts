@@ -14,11 +14,9 @@ export interface SortColumn {
 type RowQuery<Row> = SelectQueryBuilder<any, any, Row>;
 
 interface PageRequest<Row, Total extends string> {
-  /** Without order or limit. */
   readonly rows: RowQuery<Row>;
   readonly order: readonly SortColumn[];
   readonly page: Page;
-  /** A counter's value, or an expression for the same statement. */
   readonly totals: Readonly<Record<Total, number | Expression<number>>>;
 }
 

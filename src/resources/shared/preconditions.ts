@@ -3,7 +3,7 @@ import type { Database } from "../../database/database.ts";
 import type { IfMatch, ResourceDefinition } from "../../jsonapi/define.ts";
 import { AppError } from "../../kernel/errors.ts";
 
-/** Without quotes: the row's version, then those of what the document shows of other rows. They begin at 0; trailing zeros are left out. */
+/** The row's version, then those of what the document shows of other rows. They begin at 0; trailing zeros are left out. */
 export function etagOf(definition: ResourceDefinition, view: unknown): string | undefined {
   const versions = definition.version?.(view);
   return versions === undefined
@@ -16,7 +16,7 @@ export function etagOf(definition: ResourceDefinition, view: unknown): string | 
 
 export const noIfMatch: IfMatch = { check: () => {}, checkIfSent: async () => {} };
 
-/** The database refuses to commit before the check, even without the header, so that a handler that forgets it always fails. */
+/** The database refuses to commit before the check, so that a handler without it always fails. */
 export function requireIfMatch(
   database: Database,
   operationId: string,

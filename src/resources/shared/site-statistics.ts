@@ -12,9 +12,8 @@ export interface SiteStatistics {
   readonly organizations: number;
   readonly users: number;
   readonly workspaces: number;
-  /** Complete contents by kind; sizes before compression. */
+  /** Sizes are before compression. */
   readonly contents: Readonly<Record<string, { readonly count: number; readonly bytes: number }>>;
-  /** By kind; without tokens that are replaced automatically. */
   readonly tokensExpiring: Readonly<Record<string, Readonly<Record<ExpiryDays, number>>>>;
 }
 
@@ -30,7 +29,7 @@ export async function readSiteStatistics(tx: Tx): Promise<SiteStatistics | undef
   return fact === undefined ? undefined : (JSON.parse(fact) as SiteStatistics);
 }
 
-/** Returns the number of contents. If aborted, the previous statistics stay. */
+/** If aborted, the previous statistics stay. */
 export async function collectSiteStatistics({ context, signal, step }: JobContext): Promise<number> {
   const { reader } = context.database;
   const at = nowMs();
@@ -92,7 +91,7 @@ async function readTotals({ db, dialect }: Tx): Promise<SiteTotals> {
   };
 }
 
-/** Leaves out sessions, and tokens with a lifetime of about a day, which their users replace automatically. */
+/** Leaves out sessions and tokens of about a day, which their users replace automatically. */
 async function countExpiring(tx: Tx, at: number): Promise<SiteStatistics["tokensExpiring"]> {
   const inDays = (days: number) => new Date(at + days * dayMs).toISOString();
   const within = (days: number) => sql<number>`sum(case when expired_at <= ${inDays(days)} then 1 else 0 end)`;

@@ -9,7 +9,6 @@ export const incrementedVersion: { readonly version: RawBuilder<number> } = { ve
 
 type DependentVersion = "factsVersion" | "defaultsVersion";
 
-/** `shown`: the columns that other documents show. */
 export function incrementedWhenChanged(
   changes: object,
   further: DependentVersion,
@@ -35,7 +34,6 @@ export async function updateRow<Table extends VersionedTable>(
   else await updatingColumns(table, changes)(tx, { ...changes, [rowId]: id });
 }
 
-/** No column has this name. */
 const rowId = "id of the row";
 
 const updatingColumns = preparedFor<VersionedTable>((table, columns) =>
@@ -53,7 +51,6 @@ export interface ChangedRow {
   readonly columns: Readonly<Record<string, unknown>>;
 }
 
-/** In one statement; columns without a change keep their value. */
 export async function updateRows(tx: Tx, table: VersionedTable, rows: readonly ChangedRow[]): Promise<void> {
   const names = [...new Set(rows.flatMap(({ columns }) => Object.keys(columns)))];
   const columns = names.map((name) => {

@@ -20,13 +20,11 @@ interface AuditedWrite extends TableWrite {
 
 const rules: Readonly<Record<string, Rule | string>> = auditRules;
 
-/** Counters and times. */
 const unauditedColumns = ["version", "factsVersion", "defaultsVersion", "updatedAt"];
 
 class RequiredEvents implements CommitCheck {
   readonly #writes: AuditedWrite[] = [];
   readonly #subjects: { readonly type: unknown; readonly id: unknown }[] = [];
-  /** The lengths of both lists. */
   readonly #savepoints = new Map<string, readonly [number, number]>();
 
   note(query: CompiledQuery, result: QueryResult<unknown>): void {

@@ -54,7 +54,7 @@ export interface ExtraAuditAttributes {
   readonly after?: object | undefined;
 }
 
-/** Records the attributes of the documents before and after, without secrets. */
+/** Records what documents show, without secrets. */
 export async function recordChange<View extends { readonly id: string; readonly organizationId: string | null }>(
   tx: Tx,
   context: AuditContext,
@@ -65,7 +65,7 @@ export async function recordChange<View extends { readonly id: string; readonly 
   await recordEvents(tx, context, changeEvents(definition, change, extra));
 }
 
-/** For callers that record many in one statement; empty if nothing changed. */
+/** Empty if nothing changed. */
 export function changeEvents<View extends { readonly id: string; readonly organizationId: string | null }>(
   definition: ResourceDefinition,
   { before, after }: { readonly before?: View; readonly after?: View },

@@ -40,11 +40,10 @@ export type { ContentOwner, ContentKey, PreparedContent, StoredContent };
 
 export interface ContentLimit {
   readonly bytes: number;
-  /** The subject of a sentence: `A state`. */
+  /** Begins a sentence: `A state`. */
   readonly thing: string;
 }
 
-/** For every kind. */
 export const contentBytesMax = 256 * 1024 * 1024;
 const chunkBytes = 256 * 1024;
 
@@ -54,7 +53,6 @@ const decompressed = promisify(zstdDecompress);
 /** So that no chunk can be moved, repeated or left out unnoticed. */
 const chunkOwner = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
 
-/** For a content in memory that is stored with its owner in one transaction. */
 export async function prepareContent(
   vault: Vault,
   place: Omit<ContentKey, "organizationId">,
@@ -70,7 +68,6 @@ export async function prepareContent(
 
 export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("hex");
 
-/** The next piece waits until it returns. */
 export type ContentInspector = (piece: Uint8Array) => void | Promise<void>;
 
 /** Raises `too-large`, `bad-request` if the sender disconnects, and the errors of `inspect`; a job later removes what was stored. */
@@ -105,13 +102,12 @@ export async function receiveContent(
 
 export const contentCleanupJob = "abandoned-uploads";
 
-/** The job can then remove the upload before it times out. */
 export async function discardUpload({ database, wake }: Pick<Context, "database" | "wake">, id: string): Promise<void> {
   try {
     await database.write((tx) => orphanContent(tx, id));
     wake?.(contentCleanupJob);
   } catch {
-    // The job also finds it later.
+    // The job finds it later.
   }
 }
 
@@ -144,7 +140,7 @@ class Meter {
   }
 }
 
-/** Stores nothing. Raises `too-large` or `bad-request`. */
+/** Raises `too-large` or `bad-request`. */
 export async function streamDigest(source: AsyncIterable<Uint8Array>, limit: ContentLimit): Promise<string> {
   const meter = new Meter(() => {}, limit);
   // oxlint-disable-next-line no-unused-vars -- the meter sees every piece
@@ -205,7 +201,7 @@ async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   if (length > 0) yield Buffer.concat(gathered);
 }
 
-/** A small content needs one statement; a large one the memory of four chunks. */
+/** Limits the memory for a large content. */
 const chunksPerRead = 4;
 
 async function* openedChunks(database: Database, vault: Vault, content: StoredContent): AsyncGenerator<Uint8Array> {
@@ -242,7 +238,7 @@ export interface ContentSelection {
   readonly kind: string;
 }
 
-/** By owner id, up to `bytesMax` in total, in two statements. */
+/** At most `bytesMax` in total, in two statements. */
 export async function readSmallContents(
   tx: Tx,
   vault: Vault,

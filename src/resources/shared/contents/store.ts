@@ -92,7 +92,6 @@ export async function findContent(tx: Tx, owner: ContentOwner, kind: string): Pr
   return row && { ...row, owner, kind };
 }
 
-/** In the order of the owners' ids. */
 export async function findContents(
   tx: Tx,
   column: ContentOwner["column"],
@@ -133,12 +132,11 @@ export async function readChunks(tx: Tx, contentId: string, from: number, limit:
   return rows.map((row) => row.bytes);
 }
 
-/** Of the workspace that the content belongs to. */
 type ContentAdminProof = Granted<object, "can-update">;
 
 const hiddenKind = (kind: string) => `hidden:${kind}`;
 
-/** Hidden kinds are not found until they are unhidden. */
+/** They are not found until they are unhidden. */
 export async function hideContents(
   tx: Tx,
   _by: ContentAdminProof,
@@ -174,7 +172,7 @@ export const abandonHidden = (
   kinds: readonly string[],
 ): Promise<void> => abandonContents(tx, owner, kinds.map(hiddenKind));
 
-/** A job removes them later. `complete`: leaves uploads in progress alone. */
+/** A job removes them. `complete`: leaves uploads in progress alone. */
 export async function abandonContents(
   tx: Tx,
   owner: ContentOwner,
@@ -187,7 +185,6 @@ export async function abandonContents(
   await abandoned.execute();
 }
 
-/** For an invalid content. */
 export async function orphanContent(tx: Tx, id: string): Promise<void> {
   await tx.db.updateTable("contents").set(nobody).where("id", "=", id).execute();
 }
@@ -215,7 +212,7 @@ export async function findAbandoned(tx: Tx, before: string): Promise<AbandonedCo
     .executeTakeFirst();
 }
 
-/** Removes the content with its last chunks. Returns whether it is gone. */
+/** Returns whether the content is gone. */
 export async function removeChunks(
   tx: Tx,
   _by: Capability<"job">,

@@ -12,7 +12,6 @@ export interface GrantExpiry {
   readonly reason: string | null;
 }
 
-/** What it leaves out stays the same. */
 export type GrantExpiryInput = { readonly [Name in keyof GrantExpiry]?: GrantExpiry[Name] | undefined };
 
 export const mergeExpiry = (before: GrantExpiry, { expiresAt, reason }: GrantExpiryInput): GrantExpiry => ({
@@ -47,7 +46,6 @@ export function expiresAtFaults(
   return [{ pointer, detail }];
 }
 
-/** No expiry sorts last. */
 export const expiryOrNever = ({ expiresAt }: Pick<GrantExpiry, "expiresAt">): string => expiresAt ?? neverExpires;
 
 /** The `meta` of a resource identifier; what it leaves out stays the same. */

@@ -1,4 +1,4 @@
-/** Tests whether access is in force; every statement must use it. See docs/decisions/0100-access-expires-on-read.md. */
+/** Tests whether access is in force. Statements must not compare expiries. See docs/decisions/0100-access-expires-on-read.md. */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { nowParameter } from "../../../database/now-parameter.ts";
 
@@ -7,7 +7,6 @@ export const neverExpires = "~";
 
 const endOf = (table: string) => sql.ref<string | null>(`${table}.expiresAt`);
 
-/** `table`: the alias. `through`: in force until then, instead of now. */
 export function inForce(table: string, through?: Expression<string>): RawBuilder<SqlBool> {
   const end = endOf(table);
   return through === undefined
@@ -15,7 +14,7 @@ export function inForce(table: string, through?: Expression<string>): RawBuilder
     : sql<SqlBool>`(${end} is null or ${end} >= ${through})`;
 }
 
-/** Expired, but not yet removed. */
+/** Not yet removed. */
 export function hasExpired(table: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${endOf(table)} <= ${nowParameter})`;
 }
@@ -26,12 +25,10 @@ export const nextExpiry: RawBuilder<string | null> = sql<string | null>`(select 
   union all select min(expires_at) from team_projects where expires_at > ${nowParameter}
   union all select min(expires_at) from team_workspaces where expires_at > ${nowParameter}) as coming)`;
 
-/** The project's counter still includes them. */
 export function expiredCountOnProject(projectId: Expression<string>): RawBuilder<number> {
   return sql<number>`(select count(*) from team_projects as gone where gone.project_id = ${projectId} and ${hasExpired("gone")})`;
 }
 
-/** The team's counter still includes them. */
 export function expiredCountInTeam(teamId: Expression<string>): RawBuilder<number> {
   return sql<number>`(select count(*) from team_members as gone
     where gone.team_id = ${teamId} and gone.user_id is not null and ${hasExpired("gone")})`;

@@ -15,7 +15,7 @@ import {
 import type { Tx } from "../../../database/database.ts";
 import { inForce } from "./in-force.ts";
 
-/** Here and below, `through` selects what is in force until then, because nobody can grant access for longer than they have it. */
+/** `through`: in force until then, because nobody can grant access for longer than they have it. */
 export function actorTeams(
   organizationId: Expression<string | null>,
   principal: string,
@@ -28,7 +28,6 @@ export function actorTeams(
     select id from teams where organization_id = ${organizationId} and id = ${principal})`;
 }
 
-/** See `userTokenMaxMs` in `StandingRow`. */
 function userTokenMaxMs(table: "o" | "closing"): RawBuilder<number | null> {
   const organization = sql.table(table);
   return sql<number | null>`case
@@ -108,7 +107,6 @@ export function projectGrantMask(
       and held.team_id in ${actorTeams(organizationId, principal, through)} and ${inForce("held", through)})`;
 }
 
-/** The id's prefix rules out other callers before the search. */
 function runGrants(workspaceId: Expression<string>, principal: string): RawBuilder<number | null> {
   return sql<number | null>`case when cast(${principal} as text) like 'ws-%' then (
     select case
@@ -146,7 +144,6 @@ export function workspaceGrantMask(
       and held.team_id in ${actorTeams(organizationId, principal, through)} and ${inForce("held", through)})`;
 }
 
-/** For a statement with a workspace `w`. */
 export function workspaceAccessColumns(principal: string) {
   const organizationId = sql.ref<string>("w.organizationId");
   return [
@@ -213,7 +210,6 @@ export function hasProjectGrant(
       and (held.permissions & ${bit}) <> 0 and ${inForce("held")})`;
 }
 
-/** Site admins have access without grants. */
 export const hasExpirableAccess = (actor: Actor): boolean => principalOf(actor) !== "" && !isSiteAdmin(actor);
 
 /** A temporary owner is no owner for longer. */

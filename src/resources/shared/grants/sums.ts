@@ -34,7 +34,6 @@ export function grantTables(
 /** Cast, because the engines infer different types for a plain parameter. */
 export const bigintMask = (mask: Mask): Sql<number> => sql<number>`cast(${mask} as bigint)`;
 
-/** SQL of `everywhereOf`. */
 export function everywhereSql(organizationAccess: Expression<number | null>): Sql<number> {
   const given = everywhereByBit.map(
     ({ bit, gives }) => sql`case when (${organizationAccess} & ${sql.lit(bit)}) <> 0 then ${sql.lit(gives)} else 0 end`,
@@ -42,7 +41,6 @@ export function everywhereSql(organizationAccess: Expression<number | null>): Sq
   return sql<number>`(${sql.join(given, sql` | `)})`;
 }
 
-/** SQL of `meetsRequirement`. */
 export function meetsRequirementSql(
   mask: Expression<number>,
   { sees, any }: { [Name in keyof MaskRequirement]: Expression<number> },
@@ -53,7 +51,7 @@ export function meetsRequirementSql(
 export const isOwnerSql = (organizationAccess: Expression<number | null>): Sql<SqlBool> =>
   sql<SqlBool>`(coalesce(${organizationAccess}, 0) & ${sql.lit(ownersBit)}) <> 0`;
 
-/** SQL of `bitsGiving`: only the statement knows whether the holder is an owner and whether admins can force-delete. */
+/** Only the statement knows whether the holder is an owner and whether admins can force-delete. */
 export function bitsGivingSql(
   kind: TargetKind,
   permission: string | undefined,
@@ -66,7 +64,6 @@ export function bitsGivingSql(
     when ${allowForceDelete} = 1 then ${any(false, 1)} else ${any(false, 0)} end`;
 }
 
-/** SQL of `levelOf`. */
 export function levelSql(kind: TargetKind, mask: Expression<number>): Sql<string> {
   const { counts, levels } = levelsOn[kind];
   const cases = levels.map(([name, gives]) => sql`when ${sql.lit(gives)} then ${sql.lit(name)}`);

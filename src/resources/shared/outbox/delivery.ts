@@ -14,7 +14,6 @@ export type { PendingNotification };
 export interface DeliveryResponse {
   /** A string, as clients expect; empty without a response. */
   readonly code: string;
-  /** Truncated; an error message if there is no response. */
   readonly body: string;
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly "sent-at": string;
@@ -48,9 +47,8 @@ export type NotificationSenders = Readonly<Record<string, NotificationSender>>;
 export interface DeliveryLimits {
   readonly placesMax: number;
   readonly perDestinationMax: number;
-  /** While deliveries are in progress. */
   readonly tickMs: number;
-  /** The job waits so long for a retry instead of ending. */
+  /** The job waits this long for a retry instead of ending. */
   readonly lingerMs: number;
 }
 
@@ -145,7 +143,6 @@ class DeliveryLoop {
     tick.abort();
   }
 
-  /** False if no retry is due soon. */
   async #linger(): Promise<boolean> {
     const { context, signal } = this.#job;
     const inMs = await nextDueInMs(context.database.reader);

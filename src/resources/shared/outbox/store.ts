@@ -24,7 +24,6 @@ export type PendingNotification = Pick<
 >;
 
 export interface NewNotification extends Omit<PendingNotification, "attempts">, Pick<NoticeTable, "onceKey"> {
-  /** Null while pending. */
   readonly response: string | null;
 }
 
@@ -58,7 +57,6 @@ export interface SubscriberRow {
 }
 
 export interface OutboxEventRow {
-  /** Random; the prefix of the ids of its notifications. */
   readonly id: string;
   readonly thingId: string;
   readonly eventName: string;
@@ -100,7 +98,6 @@ export interface DueNotificationQuery {
 
 const waiting = (db: Kysely<Schema>) => db.selectFrom("notices").where("state", "=", "waiting");
 
-/** The longest due first. */
 export async function findDue(
   tx: Tx,
   { ids, destinations, isFresh, limit }: DueNotificationQuery,
@@ -121,7 +118,6 @@ export async function findDue(
     .execute();
 }
 
-/** Undefined if none is pending. */
 export async function nextDueInMs(tx: Tx): Promise<number | undefined> {
   const row = await waiting(tx.db)
     .select((select) => select.fn.min("dueMs").as("dueMs"))
@@ -168,7 +164,6 @@ export async function deleteNotification(
   await tx.db.deleteFrom("notices").where("id", "=", id).execute();
 }
 
-/** False if the organization was deleted; true without one. */
 export async function lockOrganization(
   tx: Tx,
   { organizationId }: Pick<PendingNotification, "organizationId">,

@@ -7,9 +7,8 @@ import { type DeliveryResponse, failedResponse } from "./delivery.ts";
 
 export interface OutgoingWebhook {
   readonly url: string;
-  /** The key of the signature. */
   readonly token: string | null;
-  /** Of the delivery; the same for every attempt. */
+  /** The same for every attempt. */
   readonly id: string;
   readonly eventName: string;
   readonly body: object;

@@ -21,7 +21,6 @@ export type { SubscriberRow };
 export const notificationsJob = "notices";
 
 export interface OutboxNotification {
-  /** Null for notifications of the site. */
   readonly organizationId: string | null;
   readonly kind: string;
   readonly subjectId: string;
@@ -29,15 +28,12 @@ export interface OutboxNotification {
   /** The host, for the limit of parallel deliveries. */
   readonly destination: string;
   readonly place?: string;
-  /** A snapshot at the time of the event. */
   readonly content: object;
-  /** Stored encrypted; only the receiver sees it. */
   readonly secret?: string;
   /** For events that are detected repeatedly but reported once. */
   readonly onceKey?: string;
 }
 
-/** Returns how many were new. */
 export async function enqueueNotifications(
   tx: Tx,
   context: Pick<Context, "wake" | "vault">,
