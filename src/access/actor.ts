@@ -1,6 +1,6 @@
 /** The actor of a request: the person or machine that a bearer token authenticates. */
 
-/** No credential that a token creates outlives this; null for no limit. A token without a limit at all creates no credentials. */
+/** The latest expiry of credentials that a token creates; null for any. Where it is absent, the token creates none. */
 export type CredentialLimit = string | null;
 
 export type Actor =

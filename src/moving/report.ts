@@ -9,7 +9,6 @@ export type ImportOutcome = "brought" | "here" | "left";
 
 export interface ImportGap {
   readonly kind: string;
-  /** With its owner. */
   readonly thing: string;
   readonly reason: string;
 }
@@ -17,7 +16,6 @@ export interface ImportGap {
 export interface ImportCount {
   readonly kind: string;
   readonly brought: number;
-  /** Imported before, or created here under the same name. */
   readonly here: number;
   readonly left: number;
 }
@@ -35,7 +33,6 @@ export class ImportReport {
     this.#counts.set(kind, counts);
   }
 
-  /** Something was not imported, or differs from the source. */
   gap(kind: string, thing: string, reason: string): void {
     this.gaps.push({ kind, thing, reason: reason.replace(/\.$/, "") });
   }
@@ -119,7 +116,7 @@ async function listPools(tx: Tx, nameKey: string | undefined): Promise<MissingSe
   return rows.map((row) => ({ ...row, kind: "agent-pools", reason: poolReason }));
 }
 
-/** Of every imported owner: an interrupted import may not have recorded the variable itself. */
+/** An interrupted import may not have recorded the variable itself. */
 async function listVariables(tx: Tx, nameKey: string | undefined): Promise<MissingSecret[]> {
   const rows = await importedTo(tx, nameKey)
     .innerJoin("vars as v", "v.organizationId", "o.id")

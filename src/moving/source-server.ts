@@ -18,7 +18,6 @@ export interface SourceServerOptions {
   readonly url: string;
   readonly token: string;
   readonly signal?: AbortSignal | undefined;
-  /** For tests. */
   readonly pause?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
@@ -27,19 +26,16 @@ const pageSize = 100;
 const answerMs = 60_000;
 const contentMs = 30 * 60_000;
 const attemptsMax = 8;
-/** Per request. */
 const rateWaitMsMax = 10 * 60_000;
 const pauseMsMax = 30_000;
 
 const defaultPause = (ms: number, signal: AbortSignal | undefined): Promise<void> => sleep(ms, undefined, { signal });
 
 export class SourceServer implements OrganizationReader {
-  /** For example `https://app.example/api/v2`. */
   readonly base: string;
   requests = 0;
   readonly #origin: string;
   readonly #options: SourceServerOptions;
-  /** Because of a rate limit. */
   #blockedUntil = 0;
 
   private constructor(base: string, options: SourceServerOptions) {
@@ -64,7 +60,7 @@ export class SourceServer implements OrganizationReader {
     return thing;
   }
 
-  /** Pages have a link to the next one, or its number. */
+  /** Servers link to the next page, or give its number. */
   async *pages(path: string): AsyncGenerator<ResourcePage> {
     const first = new URL(this.base + path);
     first.searchParams.set("page[size]", String(pageSize));
@@ -81,7 +77,7 @@ export class SourceServer implements OrganizationReader {
     const { links, meta } = document;
     const link = isObject(links) ? links["next"] : undefined;
     const href = isObject(link) ? link["href"] : link;
-    // The server's public host can differ from the one that we use.
+    // The server's public host can differ from ours.
     if (typeof href === "string" && href !== "") {
       const { pathname, search } = new URL(href, current);
       return new URL(pathname + search, this.#origin);
@@ -154,7 +150,6 @@ export class SourceServer implements OrganizationReader {
     signal?.throwIfAborted();
   }
 
-  /** Returns the error if there is no response. */
   async #once(url: string, timeoutMs: number): Promise<Response | Error> {
     const { token, signal } = this.#options;
     const timeout = AbortSignal.timeout(timeoutMs);

@@ -21,7 +21,7 @@ export interface OrganizationReader {
   pages(path: string): AsyncIterable<ResourcePage>;
 }
 
-/** Also if the token has no access. */
+/** The resource doesn't exist, or the token has no access to it. */
 export class MissingResource extends Error {
   override readonly name = "Missing";
 }

@@ -203,7 +203,6 @@ const loaders: ReadonlyMap<string, IncludeLoader> = new Map([
   loader(workspaceReadmes, readmesOf),
 ]);
 
-/** Lower modules call them. */
 export const hooks: Hooks = {
   organizations: {
     initializeOrganization: async (tx, by, organization, creatorId) => {

@@ -88,7 +88,6 @@ async function find(origin: OrganizationReader, path: string): Promise<WireResou
   }
 }
 
-/** Keeps the order. */
 async function each<T>(things: readonly WireResource[], work: (thing: WireResource) => Promise<T>): Promise<T[]> {
   const found: T[] = [];
   await forEachConcurrently(things.entries(), concurrency, async ([index, thing]) => {

@@ -11,7 +11,7 @@ export interface ExportRequest {
   readonly origin: OrganizationReader;
   readonly organization: string;
   readonly folder: string;
-  /** Of the provider. */
+  /** The hostname of the provider. */
   readonly hostname: string;
 }
 
@@ -52,7 +52,6 @@ function requireEmpty(folder: string): void {
     throw conflict(`The directory ${quoted(folder)} is not empty. Use an empty directory, or one that doesn't exist.`);
 }
 
-/** Without the reader's own permissions. */
 const documentOf = ({ id, type, attributes, relationships }: WireResource): object => {
   const { permissions: _, ...facts } = attributes;
   return { id, type, attributes: facts, relationships };

@@ -1,6 +1,5 @@
 /** Writes HCL. */
 
-/** Written unquoted, such as a reference. */
 export class HclExpression {
   readonly text: string;
 

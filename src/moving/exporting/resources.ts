@@ -7,7 +7,6 @@ import { noteTerms, retentionResource, tagsOf, variableResource, HclWriter } fro
 
 export interface HclExport {
   readonly files: ReadonlyMap<string, string>;
-  /** The plan ignores them. */
   readonly writeOnly: readonly string[];
   readonly beyond: readonly string[];
 }
@@ -153,7 +152,7 @@ const poolScopes = [
   ["excluded-workspaces", "tfe_agent_pool_excluded_workspaces", "excluded_workspace_ids"],
 ] as const;
 
-/** Must come after the projects and workspaces that it references. */
+/** Needs the projects and workspaces that it references. */
 function poolScopeResources(writer: HclWriter, { agentPools }: CollectedOrganization): void {
   for (const pool of agentPools)
     for (const [scope, type, argument] of poolScopes) {

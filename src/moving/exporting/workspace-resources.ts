@@ -1,4 +1,4 @@
-/** Writes workspaces and their contents as resources of the official provider. */
+/** Writes workspaces as resources of the official provider. */
 import { flagOf, isObject, objectOf, relatedId, textOf, type WireResource } from "../wire.ts";
 import type { CollectedOrganization, CollectedWorkspace } from "./collect.ts";
 import type { HclBody, HclArgument } from "./hcl.ts";

@@ -14,7 +14,6 @@ export class HclWriter {
     this.organization = organization;
   }
 
-  /** `importId`: the id that the provider imports by. */
   add(file: string, type: string, name: string, { importId, id, body }: HclResource): void {
     const label = this.#labels.for(type, name);
     const address = `${type}.${label}`;
@@ -24,7 +23,7 @@ export class HclWriter {
     this.#texts.set(file, [...(this.#texts.get(file) ?? []), text]);
   }
 
-  /** As a comment, for the reader to complete. */
+  /** Writes a comment, for the reader to complete. */
   suggest(file: string, type: string, name: string, why: string, { importId, body }: HclResource): void {
     const address = `${type}.${this.#labels.for(type, name)}`;
     const label = address.slice(type.length + 1);

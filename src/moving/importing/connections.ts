@@ -79,7 +79,7 @@ export async function restrictAgentPools(importer: Importer, pools: readonly Wir
   }
 }
 
-/** By the OAuth token's id at the source. */
+/** The key is the OAuth token's id at the source. */
 export type VcsTokenMap = ReadonlyMap<string, string>;
 
 /** VCS connections contain secrets, so the import only uses existing ones to the same host. */

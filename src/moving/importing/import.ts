@@ -31,7 +31,7 @@ export async function importOrganization(request: ImportRequest): Promise<void> 
   await listSecrets(request);
 }
 
-/** Of this import and earlier ones; a dry run has already added those that it would import. */
+/** A dry run has already added the secrets that it would import. */
 async function listSecrets({ context: { database, vault }, to, report }: ImportRequest): Promise<void> {
   for (const { kind, thing, reason } of await listMissingSecrets(database.reader, vault, to))
     report.enter(kind, thing, reason);

@@ -15,9 +15,7 @@ import { listAll, bodyOf, type WireObject, MissingResource, textOf, type WireRes
 export interface ImportRequest {
   readonly context: Context;
   readonly source: SourceServer;
-  /** On the source server. */
   readonly from: string;
-  /** Here. */
   readonly to: string;
   readonly dry: boolean;
   readonly concurrency: number;
@@ -26,26 +24,23 @@ export interface ImportRequest {
 }
 
 export interface ExistingResources {
-  /** By natural key, usually the case-folded name. */
+  /** The natural key is usually the case-folded name. */
   readonly byKey: ReadonlyMap<string, string>;
   readonly ids: ReadonlySet<string>;
 }
 
 const noResources: ExistingResources = { byKey: new Map(), ids: new Set() };
 
-/** In a dry run. */
 const placeholderId = (sourceId: string) => `placeholder ${sourceId}`;
 export const isPlaceholder = (id: string): boolean => id.startsWith("placeholder ");
 
 export interface ImportItem {
-  /** A JSON:API type, or the name of a step. */
   readonly kind: string;
   readonly sourceId: string;
-  /** For the report. */
   readonly label: string;
   readonly key?: string;
   readonly existing: ExistingResources;
-  /** Returns the new id. Throws AppError. */
+  /** Throws AppError. */
   readonly create: () => Promise<string>;
 }
 
@@ -74,7 +69,7 @@ export class Importer {
   localPath = (rest: string): string => `/organizations/${encodeURIComponent(this.request.to)}${rest}`;
   sourcePath = (rest: string): string => `/organizations/${encodeURIComponent(this.request.from)}${rest}`;
 
-  /** Call it once the organization exists. */
+  /** Call this once the organization exists. */
   async useOrganization(organizationId: string): Promise<void> {
     this.#organizationId = organizationId;
     const links = await readLinks(this.request.context.database.reader, organizationId, this.#sourceKey);
@@ -158,7 +153,7 @@ export class Importer {
     return true;
   }
 
-  /** Undefined if this server rejects it or the source doesn't provide it; the reason is in the report. */
+  /** Undefined if it failed; the reason is in the report. */
   async attempt<T>(kind: string, label: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -170,7 +165,7 @@ export class Importer {
     }
   }
 
-  /** Undefined if the source doesn't provide the list; the reason is in the report. */
+  /** Undefined if it failed; the reason is in the report. */
   async listSource(kind: string, label: string, path: string): Promise<WireResource[] | undefined> {
     try {
       return await listAll(this.source, path);
@@ -236,7 +231,6 @@ function refusedAttributes(error: unknown, attributes: WireObject, required: rea
   return [...new Map(named.map((each) => [each.name, each])).values()];
 }
 
-/** Undefined for errors that end the whole import. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof MissingResource) return error.message;
   if (!(error instanceof AppError)) return undefined;
@@ -244,7 +238,6 @@ function reasonOf(error: unknown): string | undefined {
   return fatal ? undefined : error.faults.map(({ detail }) => detail).join("; ");
 }
 
-/** Leaves out null values. */
 export function writableAttributes(
   { attributes }: WireResource,
   definition: ResourceDefinition,

@@ -9,7 +9,7 @@ import { type Importer, writableAttributes } from "./importer.ts";
 
 const kind = "organizations";
 
-/** Returns the organization of the source. Throws `not-found`. */
+/** Throws `not-found`. */
 export async function importOrganizationRecord(importer: Importer): Promise<WireResource> {
   const { from, to } = importer.request;
   const source = await findInSource(importer, from);
@@ -93,7 +93,6 @@ export async function importRules(importer: Importer, source: WireResource): Pro
 
 const keyOf = (thing: WireResource) => textOf(thing, "key");
 
-/** Not every server has them. */
 export async function importRetention(
   importer: Importer,
   sourceId: string,
@@ -119,7 +118,6 @@ export async function importRetention(
   if (done) importer.report.count("data-retention-policies", "brought");
 }
 
-/** Needs the agent pools to exist. */
 export async function importDefaults(
   importer: Importer,
   source: WireResource,
@@ -142,7 +140,6 @@ export async function importDefaults(
   });
 }
 
-/** The report names them. */
 const unsupportedKinds: readonly (readonly [kind: string, path: string, reason: string])[] = [
   ["policy-sets", "/policy-sets", "Cadastre has no policies"],
   ["tasks", "/tasks", "Cadastre has no run tasks"],

@@ -6,7 +6,6 @@ import { linkage, relatedId, relatedIds, textOf, type WireResource } from "../wi
 import { type Importer, writableAttributes } from "./importer.ts";
 
 export interface MemberDirectory {
-  /** Null if the user is unknown here. */
   userId(sourceUserId: string | undefined): string | null;
   name(sourceUserId: string | undefined): string | undefined;
 }
@@ -91,7 +90,6 @@ async function importMember(
   });
 }
 
-/** One request per team. */
 async function importTeamMembers(
   importer: Importer,
   teamMembers: readonly { membership: WireResource; localId: string }[],

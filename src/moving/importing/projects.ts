@@ -42,7 +42,6 @@ async function defaultHere(importer: Importer): Promise<string | undefined> {
   return organization && relatedId(organization, "default-project");
 }
 
-/** The default project here takes the settings of the source's, once. */
 async function importDefault(importer: Importer, project: WireResource, localId: string): Promise<string> {
   const label = textOf(project, "name") ?? project.id;
   const isNew = await importer.runOnce("default-projects", project.id, label, async () => {
@@ -107,7 +106,6 @@ const records = {
   "team-workspaces": { target: "workspace", type: "workspaces", definition: teamWorkspaces },
 } as const;
 
-/** Sends individual permissions only for the level `custom`. */
 export async function importRecord(
   importer: Importer,
   kindOfRecord: keyof typeof records,

@@ -74,7 +74,6 @@ async function importInOrder(
   }
 }
 
-/** Oldest first. */
 async function listSourceRuns(importer: Importer, { workspace, label }: WorkspaceHistory): Promise<SourceRun[]> {
   const path = `/workspaces/${workspace.id}/runs`;
   for (const query of ["?include=plan,apply,created_by", ""]) {
@@ -96,7 +95,7 @@ function includedFor(run: WireResource, included: readonly WireResource[]): Wire
   return included.filter(({ id }) => ids.has(id));
 }
 
-/** Final statuses that Cadastre doesn't have. */
+/** The source can have final statuses that Cadastre doesn't have. */
 const equivalentStatuses: Readonly<Record<string, string>> = {
   force_canceled: "canceled",
   policy_soft_failed: "errored",

@@ -61,7 +61,7 @@ function countOnly(importer: Importer, label: string, versions: readonly WireRes
   }
 }
 
-/** Oldest first. Some servers have only one of the two lists. */
+/** Some servers have only one of the two lists. */
 async function listSourceVersions(importer: Importer, { workspace, label }: WorkspaceHistory): Promise<WireResource[]> {
   const query = new URLSearchParams({
     "filter[organization][name]": importer.request.from,
@@ -81,7 +81,6 @@ async function listSourceVersions(importer: Importer, { workspace, label }: Work
   return [];
 }
 
-/** Undefined if it can be imported. */
 function obstacleOf(version: WireResource): string | undefined {
   const status = textOf(version, "status");
   if (status === undefined || status === "finalized") return undefined;
@@ -91,11 +90,11 @@ function obstacleOf(version: WireResource): string | undefined {
 
 interface StateImportPosition {
   readonly after: string | undefined;
-  /** Created by an interrupted import, without its content. */
+  /** An interrupted import created it without its content. */
   readonly announced: string | undefined;
 }
 
-/** Undefined if it can't be imported. Throws `conflict`. */
+/** Throws `conflict`. */
 async function importState(
   importer: Importer,
   history: WorkspaceHistory,
@@ -167,7 +166,6 @@ async function announce(
   );
 }
 
-/** The current time if the text is not a timestamp. */
 export function timestampOf(text: string | undefined): string {
   const ms = Date.parse(text ?? "");
   return new Date(Number.isNaN(ms) ? Date.now() : ms).toISOString();

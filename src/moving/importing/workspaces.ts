@@ -90,7 +90,7 @@ async function importWorkspace(
   return localId;
 }
 
-/** Set separately, because they depend on other settings or resources. */
+/** They depend on other settings or resources. */
 const separateAttributes = [
   "operations",
   "execution-mode",
@@ -140,7 +140,6 @@ function executionOf(importer: Importer, workspace: WireResource): Record<string
   return { "execution-mode": "local" };
 }
 
-/** Empty if inherited from the project. */
 function autoDestroyOf(workspace: WireResource): Record<string, unknown> {
   if (workspace.attributes["inherits-project-auto-destroy"] !== false) return {};
   const duration = textOf(workspace, "auto-destroy-activity-duration");
@@ -149,7 +148,6 @@ function autoDestroyOf(workspace: WireResource): Record<string, unknown> {
   return at !== undefined && Date.parse(at) > Date.now() ? { "auto-destroy-at": at } : {};
 }
 
-/** Each only once. */
 async function connect(
   importer: Importer,
   workspace: WireResource,

@@ -7,7 +7,7 @@ import type { Schema } from "../../database/schema/schema.ts";
 
 /**
  * `true`: to change the row. `"removal"`: to delete it; blocks new references. `"alone"`: to delete or change what other rows depend
- * on, one at a time in an organization. `"organization"`: locks no row, because others must be locked before it.
+ * on, one at a time in an organization. `"organization"`: locks no row, because others are locked before it.
  */
 export type Lock = boolean | "organization" | "removal" | "alone";
 

@@ -18,6 +18,7 @@ export function onEndedPhase(listen: (phase: EndedPhase) => void): () => void {
   return () => phases.unsubscribe(heard);
 }
 
+/** `result`: on arrival `stored`, `repeated`, `unknown` or `refused`; after processing `started`, `ignored` or `failed`. */
 export interface VcsEventMeasurement {
   readonly provider: string;
   readonly result: string;

@@ -17,7 +17,6 @@ export interface ExplanationView {
   readonly subject: ExplainedSubject;
   readonly organizationName: string;
   readonly projectId: string;
-  /** Null for an explanation of the project. */
   readonly workspaceId: string | null;
   readonly explanation: AccessExplanation;
   readonly can: Readonly<Record<string, boolean>>;
@@ -37,10 +36,9 @@ export const source = z.object({
   team: z.object({ id: z.string(), name: z.string() }).optional(),
   permission: z.string().optional(),
   level: z.string().optional(),
-  /** The earlier expiry of record and membership. */
   until: z.string().nullable().optional(),
   reason: z.string().nullable().optional(),
-  /** `by the group X of PROVIDER`. */
+  /** For example `by the group X of PROVIDER`. */
   membership: z.string().optional(),
   links: z.object({ related: z.string() }),
 });

@@ -15,7 +15,6 @@ import type { SubjectTeamRow, PersonFacts, ExplainedTarget } from "./store.ts";
 
 export type SubjectQuery = { readonly who: "caller" } | { readonly who: "team" | "user"; readonly id: string };
 
-/** Raises `bad-request` if both are named. */
 export function parseSubjectQuery(actor: Actor, teamId: string | undefined, userId: string | undefined): SubjectQuery {
   if (teamId !== undefined && userId !== undefined) {
     const detail = "Send either filter[team][id] or filter[user][id], not both.";

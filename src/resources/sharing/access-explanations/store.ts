@@ -98,7 +98,6 @@ function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unkno
 }
 
 export interface SubjectTeamRow extends TeamAccessRow {
-  /** 1 if the team is visible, the caller's own, or has access to this target. */
   readonly knownToCaller: number;
 }
 

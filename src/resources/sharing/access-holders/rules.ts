@@ -16,7 +16,6 @@ import { kebab } from "../../../kernel/names.ts";
 import type { HolderSource, HolderView } from "./definition.ts";
 import type { HolderRow, HolderFilter, HolderScope } from "./store.ts";
 
-/** Raises `bad-request` if both are named. */
 export function parseHolderFilter(projectId: string | undefined, workspaceId: string | undefined): HolderFilter {
   if (projectId === undefined || workspaceId === undefined) return { projectId, workspaceId };
   const parameter = "filter[workspace][id]";

@@ -22,7 +22,6 @@ export interface HolderScope {
   readonly organizationId: string;
   readonly allowForceDeleteWorkspaces: number;
   readonly standing: OrganizationStanding;
-  /** Null if none is named or it does not exist. */
   readonly projectId: string | null;
   readonly workspaceId: string | null;
   readonly granted: Access;
@@ -66,7 +65,7 @@ export interface HolderRow {
   readonly isEverywhere: number;
   readonly projects: number;
   readonly workspaces: number;
-  /** On everything if no target is named. */
+  /** For everything if no target is named. */
   readonly mask: number;
   readonly isOwner: number;
   readonly teamId: string | null;
@@ -190,7 +189,6 @@ function recordsTable({ organizationId, projectId, workspaceId }: HolderScope): 
       where (g.permissions & base.workspace_bits) <> 0 group by page.id, g.team_id, g.access)`;
 }
 
-/** Undefined: any permission, both kinds. */
 export interface HolderQuery {
   readonly permission: string | undefined;
   readonly kind: string | undefined;

@@ -29,7 +29,6 @@ export interface ParsedChange extends AccessChangeRequest {
   readonly handler: (request: unknown) => Promise<unknown>;
   readonly params: Readonly<Record<string, string>>;
   readonly input: unknown;
-  /** `input` without what does not affect access. */
   readonly accessInput: unknown;
   readonly references: readonly ReferencedResource[];
   /** `name`: of the workspace, if the path has it. */
@@ -154,7 +153,6 @@ export function createChangeParser(resources: readonly MountedResource<Context>[
   };
 }
 
-/** With the change's position in the request. */
 export const faultsOf = ({ faults }: AppError, position: number, below = ""): Fault[] =>
   faults.map(({ detail, pointer }) => ({
     detail,
@@ -200,7 +198,7 @@ function notPreviewableFault(
   };
 }
 
-/** Raises `invalid`, with pointers below the change. */
+/** Pointers are below the change. */
 function inputOf(kind: ChangeKind, definition: ResourceDefinition, operation: Operation, body: unknown): unknown {
   const below = (faults: readonly Fault[]): Fault[] =>
     faults.map((fault) => ({ ...fault, pointer: `/body${fault.pointer ?? ""}` }));

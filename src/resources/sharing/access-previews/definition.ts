@@ -10,7 +10,7 @@ export interface PreviewedChange {
   readonly method: string;
   readonly path: string;
   readonly allowed: boolean;
-  /** The error of its own route; null if the caller can make it. */
+  /** The error of the change's own route. */
   readonly refusal: string | null;
 }
 
@@ -28,7 +28,6 @@ export interface SubjectDifference {
   readonly workspaces: readonly PermissionShare[];
 }
 
-/** Not visible to the caller. */
 export interface HiddenCounts {
   readonly teams: number;
   readonly users: number;

@@ -1,4 +1,4 @@
-/** Computes the effects of changes on each subject with the functions of `access/`. Pure; the time depends on the number of grants only. */
+/** Computes the effects of changes with the functions of `access/`. Pure; the time depends on the number of grants only. */
 import type { Actor } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import { noRestrictions, type OrganizationStanding, standingOf } from "../../../access/organization.ts";
@@ -21,9 +21,8 @@ export interface SubjectPosition {
 export interface PreviewedOrganization {
   readonly organizationId: string;
   readonly allowForceDeleteWorkspaces: number;
-  /** `workspaceCount`: after the changes. */
   readonly projects: readonly { readonly id: string; readonly workspaceCount: number }[];
-  /** Of each workspace with a record or a move of its own. */
+  /** Only workspaces with a record or a move of their own. */
   readonly workspaceProjects: ReadonlyMap<string, { readonly before: string; readonly after: string }>;
   readonly movedIds: ReadonlySet<string>;
 }
@@ -32,7 +31,7 @@ export interface PermissionGroup {
   readonly permissions: readonly string[];
   count: number;
   readonly ids: string[];
-  /** All other workspaces of these projects count. */
+  /** All workspaces of these projects count, except for those that are counted individually. */
   readonly projectIds: string[];
 }
 
@@ -167,7 +166,6 @@ export function effectsOn(
   return { gains: effectOf("gains", more(had, has)), losses: effectOf("losses", more(has, had)) };
 }
 
-/** All, if access to everything changes. */
 function affectedProjects(
   { projects }: PreviewedOrganization,
   before: SubjectAccess,

@@ -18,7 +18,7 @@ export interface SubjectEffect {
 /** Further projects to search, because all workspaces of some may have records of their own. */
 const spare = 5;
 
-/** Two statements at most, after the transaction, with the caller's access at that time. */
+/** At most two statements, after the transaction, with the caller's access at that time. */
 export async function nameEffects(
   tx: Tx,
   context: Context,
@@ -95,7 +95,6 @@ async function nameLookupFor(
         .map((id) => ({ id, name: names.get(id) ?? "" })),
     workspaces: (group, isSingled) => {
       const looking = [...(open.get(group) ?? []), ...group.projectIds.filter((id) => partly.has(id))];
-      // Counted individually for others, but with their project for this subject.
       const others = looking.flatMap((id) => [
         ...(plain.get(id) ?? []),
         ...(singled.get(id) ?? []).filter(({ workspaceId }) => !isSingled(workspaceId)),

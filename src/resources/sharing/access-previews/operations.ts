@@ -24,7 +24,6 @@ import {
 import { atChange, applyChanges, type CanReadChange, type ChangeResult, refuseUnseen } from "./rehearsal.ts";
 import { accessVersionOf, findReferenced, type ReferencedRow, readableAmong } from "./store.ts";
 
-/** Only their operations can be previewed. */
 export function accessPreviewResource(resources: readonly MountedResource<Context>[]): MountedResource<Context> {
   const read = createChangeParser(resources);
   return implement(accessPreviews, {
@@ -98,7 +97,6 @@ const changedMeanwhile = (): AppError =>
     "Access has changed since that access-version, so the preview may be out of date. Nothing was changed. Preview the changes again, then apply them with the access-version of the new preview.",
   );
 
-/** Positions of changes that refer to unknown resources. */
 function missingIn(
   organization: OrganizationView,
   changes: readonly ParsedChange[],
@@ -182,7 +180,6 @@ function sideOf(effects: readonly (readonly [PreviewSubject, PreviewEffects])[],
 const bySubject = ({ subject: a }: SubjectEffect, { subject: b }: SubjectEffect): number =>
   a.type === b.type ? (fold(a.name) < fold(b.name) ? -1 : 1) : a.type < b.type ? -1 : 1;
 
-/** Once for subjects in the same teams; yields to other work in between. */
 async function effectsOnAll({ previewed, subjects }: SnapshotComparison): Promise<Map<PreviewSubject, PreviewEffects>> {
   const known = new Map<string, PreviewEffects>();
   const all = new Map<PreviewSubject, PreviewEffects>();

@@ -1,4 +1,4 @@
-/** Applies changes in a transaction with their own handlers; refused ones as the operator, to show their effects. It must not commit. */
+/** Applies changes in a transaction; refused ones as the operator, to show their effects. It must not commit. */
 import { sql } from "kysely";
 import { PermissionDenied } from "../../../access/granted.ts";
 import type { Database, Tx } from "../../../database/database.ts";
@@ -17,13 +17,11 @@ export interface ChangeResult {
 /** Called if the caller can't make the change. */
 export type CanReadChange = (change: ParsedChange) => Promise<boolean>;
 
-/** Every read and write runs in the given transaction. */
 function within(database: Database, tx: Tx): Database {
   const inside = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => work(tx);
   return { ...database, reader: tx, write: inside, rehearse: inside, snapshot: inside };
 }
 
-/** `missing`: positions of changes that refer to unknown resources. */
 export async function applyChanges(
   tx: Tx,
   context: Context,
@@ -44,7 +42,6 @@ export async function applyChanges(
     if (refusal !== undefined && isBad(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
     const result = await resultOf(refusal, change, mayRead);
     results.push(result);
-    // A change that fails for everybody has no effect.
     if (result.refusal !== undefined)
       await attempt(tx, { ...inside, actor: { kind: "operator" } }, change, change.accessInput);
   }
@@ -80,7 +77,6 @@ export async function refuseUnseen(
   }
 }
 
-/** Invalid for every caller. */
 const isBad = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
 
 const isDenial = (error: AppError): boolean => error instanceof PermissionDenied || error.code === "forbidden";
@@ -100,7 +96,7 @@ export function atChange(error: AppError, position: number): AppError {
 /** Other errors are failures of the service. */
 const refusalCodes: ReadonlySet<string> = new Set(["invalid", "invalid-record", "not-found", "forbidden", "conflict"]);
 
-/** Rolls back a refused change alone, and returns the refusal. */
+/** Rolls back a refused change alone. */
 async function attempt(tx: Tx, context: Context, change: ParsedChange, body: unknown): Promise<AppError | undefined> {
   const { handler, operation, params } = change;
   await sql`savepoint change`.execute(tx.db);

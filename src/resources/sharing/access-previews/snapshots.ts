@@ -175,7 +175,6 @@ export function compareSnapshots(
 
 type TeamGrantsLookup = (teamId: string) => TeamGrants | undefined;
 
-/** Teams that are not affected are the same on both sides. */
 interface ComparisonSides {
   readonly grantsBefore: TeamGrantsLookup;
   readonly grantsAfter: TeamGrantsLookup;

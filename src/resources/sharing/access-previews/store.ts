@@ -40,7 +40,6 @@ export interface ReferencedRow {
   readonly userId: string | null;
 }
 
-/** Also finds workspaces by name. */
 export async function findReferenced(
   tx: Tx,
   organizationId: string,
@@ -119,7 +118,7 @@ export interface TeamSeatRow {
   readonly userId: string;
 }
 
-/** Without invited users. */
+/** Invited users don't count yet. */
 export async function findSeats(
   tx: Tx,
   organizationId: string,

@@ -21,7 +21,7 @@ export interface ReachView {
   readonly projectName: string;
   readonly level: string;
   readonly permissions: Readonly<Record<string, boolean>>;
-  /** From teams that the caller can see. */
+  /** Only those from teams that the caller can see. */
   readonly grants: readonly SourcedGrant[];
   readonly hiddenSources: number;
   readonly subject: ExplainedSubject;

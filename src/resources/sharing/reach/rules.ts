@@ -31,7 +31,7 @@ export interface ReachSubject {
   readonly tallies: readonly ReachTally[];
   readonly workspaces: number;
   readonly refused: string | undefined;
-  /** When the token, and the result with it, expires, in milliseconds; infinity for never. */
+  /** In milliseconds; the result expires with the token. */
   readonly until: number;
 }
 
@@ -101,7 +101,6 @@ function shownAs(actor: Actor, organizationName: string): ExplainedSubject {
 
 const expired = "The token has expired.";
 
-/** Everywhere, and in the organization because of the token's age. */
 function expiriesOf({
   tokenCreatedAt,
   tokenExpiredAt,

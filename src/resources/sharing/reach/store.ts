@@ -1,4 +1,4 @@
-/** SQL of a page of reach: first finds the ids in index order, then joins the records. The strategy depends on the number of matches. */
+/** SQL of a page of reach: finds the ids in index order, then joins the records. The strategy depends on the number of matches. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { organizationBitsGivingAccess, type TeamAccessRow } from "../../../access/explain.ts";
@@ -14,13 +14,12 @@ import { meetsRequirementSql, grantTables, bigintMask } from "../../shared/grant
 
 export interface ReachSearch {
   readonly organizationId: string;
-  /** The subject's. */
   readonly principal: string;
   readonly everywhere: Mask;
   readonly wanted: Readonly<Record<TargetKind, MaskRequirement>>;
   readonly actor: Actor;
   readonly standing: OrganizationStanding;
-  /** To estimate the cost of a strategy. */
+  /** For the choice of a strategy. */
   readonly matching: number;
   readonly workspaces: number;
 }
@@ -45,17 +44,15 @@ export interface ReachedTarget extends ReachPosition {
 
 type SearchStrategy = "none" | "all" | "given" | "walked" | "collected";
 
-/** Each shape is compiled once. */
 interface ReachStatementShape {
   readonly search: Readonly<Record<TargetKind, SearchStrategy>>;
-  /** Whether the caller may not see some targets. */
   readonly hides: Readonly<Record<TargetKind, boolean>>;
   readonly seesSecretTeams: boolean;
   readonly descending: boolean;
   /** Shorter for pages past the middle; the order of the result is the same. */
   readonly fromEnd: boolean;
   readonly isAfter: boolean;
-  /** The most rows of each part that the page needs; some engines plan only for a literal. */
+  /** Some engines plan only for a literal limit. */
   readonly first: number | undefined;
 }
 
@@ -156,7 +153,7 @@ function cutFrom(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unk
     ${order} limit ${p.limit} offset ${p.offset}`;
 }
 
-/** With a row without a team, for a site admin's access. Joined to each target, so that the engines don't search for pairs. */
+/** Includes a row without a team, for a site admin's access. */
 function seatsTable(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown> {
   return sql`seats as materialized (
     select t.id as id, t.name as name, t.name_key as name_key, t.is_owners as is_owners, t.organization_access as organization_access,
@@ -212,7 +209,7 @@ function statementFor(shape: ReachStatementShape): PreparedStatement<ReachParame
   return found;
 }
 
-/** Walking passes several workspaces for each match; collecting reads and sorts all matches. Exports walk, because batches continue. */
+/** Walking passes several workspaces for each match; collecting reads and sorts all matches. */
 function isWalked({ matching, workspaces }: ReachSearch, page: ReachPage): boolean {
   if ("after" in page) return true;
   const passed = ((page.offset + page.limit) * workspaces) / Math.max(matching, 1);
@@ -230,7 +227,7 @@ function strategyFor(kind: TargetKind, search: ReachSearch, page: ReachPage): Se
 const mayHide = ({ actor, standing, principal }: ReachSearch, kind: TargetKind): boolean =>
   (standing.everywhere & visibilityBits[kind]) === 0 && principalOf(actor) !== principal;
 
-/** So that there are few different statements. */
+/** Rounded, so that there are few different statements. */
 const atMost = (count: number): number => 2 ** Math.ceil(Math.log2(Math.max(count, 16)));
 
 interface ReachWindow {
@@ -253,7 +250,6 @@ type ReachRow = Omit<ReachedTarget, "holdings" | "kind"> & { readonly workspaceI
 export async function findReached(tx: Tx, search: ReachSearch, page: ReachPage): Promise<ReachedTarget[]> {
   const { limit, offset, fromEnd } = windowOf(page, search.matching);
   const after = "after" in page ? page.after : undefined;
-  // In the direction of reading.
   const read: ReachPage = "offset" in page ? { ...page, limit, offset } : page;
   const shape: ReachStatementShape = {
     search: { project: strategyFor("project", search, read), workspace: strategyFor("workspace", search, read) },

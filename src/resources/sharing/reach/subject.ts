@@ -29,10 +29,8 @@ export interface ReachTally {
   readonly count: number;
 }
 
-/** Nulls if the subject does not exist. */
 export interface SubjectRow extends Omit<StandingRow, "organizationId"> {
   readonly subjectKind: "user" | "team" | "organization" | "audit-trails";
-  /** Empty for an organization token. */
   readonly subjectId: string | null;
   readonly subjectName: string | null;
   readonly subjectIsSiteAdmin: number;
@@ -46,7 +44,6 @@ export interface SubjectRow extends Omit<StandingRow, "organizationId"> {
   readonly includesActor: number;
   readonly tokenCreatedAt: string | null;
   readonly tokenExpiredAt: string | null;
-  /** The organization's maximum age of such tokens. */
   readonly tokenMaxMs: number | null;
   readonly organizationId: string | null;
   readonly organizationName: string | null;
@@ -123,7 +120,7 @@ const sums = sql`
     select per_project.s as project_s, per_project.c as project_c, per_project.s | given.s as s, per_project.c | given.c as c
     from given cross join workspaces as w inner join per_project on per_project.id = w.project_id where w.id = given.workspace_id)`;
 
-/** Counts workspaces with their project; subtracts those with records of their own there, and adds them again. */
+/** Counts workspaces with their project, except for those with records of their own. */
 function tallies(): RawBuilder<unknown> {
   const counted = (kind: TargetKind, count: RawBuilder<unknown>, from: RawBuilder<unknown>, column = "") => {
     const [s, c] = [sql.ref<number>(`${column}s`), sql.ref<number>(`${column}c`)];

@@ -9,7 +9,7 @@ import { type ReachSearch, findReached, type ReachPosition } from "./store.ts";
 
 const batchSize = 1000;
 
-/** `team-workspace tws-… (ops: write)`. */
+/** For example `team-workspace tws-… (ops: write)`. */
 function describeSource(source: GrantSource): string {
   switch (source.kind) {
     case "team-project":
@@ -24,7 +24,6 @@ function describeSource(source: GrantSource): string {
   }
 }
 
-/** Permissions of the other kind stay empty. */
 function rowOf(view: ReachView): CsvCell[] {
   return [
     view.kind,

@@ -17,7 +17,7 @@ export interface AccessLevel {
 
 export interface AccessTerms extends AccessLevel, GrantExpiry {}
 
-/** By the path of the attribute: `workspace-access.runs`. */
+/** The keys are paths: `workspace-access.runs`. */
 export type ChosenPermissions = Readonly<Record<string, unknown>>;
 
 export interface CallerAccess {
@@ -28,7 +28,6 @@ export interface CallerAccess {
 export interface GrantTarget extends CallerAccess {
   readonly targetId: string;
   readonly organizationId: string;
-  /** Null if the target has no counter of records. */
   readonly teamCount: number | null;
 }
 
@@ -38,7 +37,6 @@ export interface AccessRow extends Omit<TeamProjectTable, "projectId"> {
 
 export interface AccessRecord extends AccessRow, CallerAccess {
   readonly teamVisibility: string;
-  /** 1 also if the caller is the team. */
   readonly includesActor: number;
 }
 
@@ -52,17 +50,15 @@ export interface AccessTables {
     through?: Expression<string>,
   ) => [AliasedExpression<number | null, "projectAccess">, AliasedExpression<number | null, "workspaceAccess">];
   readonly teamCount: RawBuilder<number | null>;
-  /** Absent if the target has no counter of records. */
+  /** Absent without a counter of records. */
   readonly count?: (tx: Tx, targetId: string, change: number) => Promise<void>;
 }
 
 type FindForActor<Found> = (tx: Tx, actor: Actor, id: string, lock: boolean) => Promise<Found | undefined>;
 
-/** Each is one statement. */
 export interface AccessStatements {
   readonly target: FindForActor<GrantTarget>;
   readonly record: FindForActor<AccessRecord>;
-  /** Access that lasts at least until `through`. */
   readonly holding: (tx: Tx, actor: Actor, targetId: string, through: string) => Promise<CallerAccess>;
 }
 
@@ -71,7 +67,6 @@ export interface AccessKind {
   readonly thing: "project" | "workspace";
   readonly tables: AccessTables;
   readonly find: AccessStatements;
-  /** For `custom`, the defaults. */
   readonly implied: (level: string) => Partial<PermissionSet>;
   readonly sees: (granted: Access) => boolean;
   readonly rights: (granted: Access) => Readonly<Record<WorkspaceRight, boolean>>;

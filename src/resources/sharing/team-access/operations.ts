@@ -61,7 +61,7 @@ export async function showAccess(
   return { view: await loadRecord(context.database.reader, context, kind, id) };
 }
 
-/** Raises `invalid` for permissions next to a named level, and `forbidden` for more than the caller has. */
+/** Raises `invalid` for permissions next to a named level. */
 export async function createAccess(
   kind: AccessKind,
   context: Context,

@@ -86,7 +86,6 @@ export function levelAfter(
   return { access: level, permissions: maskOf({ ...base, ...wanted }) };
 }
 
-/** All permissions, if the change extends the expiry. */
 export function newlyGranted(after: AccessTerms, before?: AccessTerms): Mask {
   if (before === undefined || expiryOrNever(after) > expiryOrNever(before)) return after.permissions;
   return after.permissions & ~before.permissions;

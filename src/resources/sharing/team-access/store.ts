@@ -89,7 +89,6 @@ function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, princip
     .where("r.id", "=", id);
 }
 
-/** Compiled once for each kind. */
 export function statementsOf(tables: AccessTables): AccessStatements {
   const target = lockableStatement<TeamAccessKey, GrantTargetRow>("x", (db, parameters) =>
     targetsForActor(db, tables, parameters),
@@ -174,7 +173,6 @@ export async function findRecordOf(
     .executeTakeFirst();
 }
 
-/** Also updates the target's counter. */
 export async function insertRecord(
   tx: Tx,
   tables: AccessTables,

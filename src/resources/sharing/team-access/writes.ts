@@ -1,4 +1,4 @@
-/** Removes expired records, and records that in the audit log. */
+/** Removes expired records, with audit events. */
 import type { Capability } from "../../../access/capability.ts";
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
@@ -20,7 +20,7 @@ export async function removeExpiredRecord(
   await removeRecords(tx, context, kind, sql<SqlBool>`id = ${id}`);
 }
 
-/** Of the organization whose records expired first, on at most `limit` targets. Returns how many. */
+/** Removes the records that expired first, on at most `limit` targets. Returns how many. */
 export async function removeExpiredRecords(
   tx: Tx,
   context: AuditContext,
