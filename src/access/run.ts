@@ -16,7 +16,7 @@ export function withPhaseGrants(actor: Actor, granted: Mask | null): Mask | null
     : granted;
 }
 
-/** Not its runs, logs or configurations. */
+/** Must not include runs, logs or configurations. */
 export const sharedStateMask: Mask = sharedStateBit | maskOf({ stateVersions: "read" });
 
 /** The CLI reads an organization's entitlements before it reads a state in it. */
@@ -27,7 +27,7 @@ export function canReadEntitlements(
   return organization.standing.member || (actor.kind === "run" && actor.organizationId === organization.id);
 }
 
-/** `agents`: nobody else. */
+/** `agents`: agents and nobody else. */
 export type MachineCallers = "agents" | "runs" | undefined;
 
 /** Raises `not-found`. */

@@ -104,6 +104,7 @@ async function loadRows(tx: Tx, file: string, progress: BackupProgress): Promise
   }
 }
 
+/** Rows can't be loaded into tables that a later migration changed. */
 function requireOlderSchema(
   applied: readonly string[],
   { migrations: ofFile, cadastre }: BackupHeader,

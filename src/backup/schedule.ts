@@ -89,7 +89,7 @@ async function removeOldest({ directory, keep }: BackupSchedule): Promise<void> 
   for (const name of own.slice(0, Math.max(0, own.length - keep))) await rm(join(directory, name), { force: true });
 }
 
-/** Of processes that were killed; files of running backups are younger. */
+/** Killed processes leave partial files; those of running backups are younger. */
 async function removeUnfinished(directory: string): Promise<void> {
   for (const name of (await readdir(directory)).filter((each) => unfinishedName.test(each))) {
     const path = join(directory, name);

@@ -67,6 +67,7 @@ export async function writeBackup(request: BackupRequest): Promise<BackupResult>
   }
 }
 
+/** The rename would also replace a device or a link. */
 async function requirePlainFile(file: string): Promise<void> {
   const found = await lstat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;

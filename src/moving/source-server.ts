@@ -90,7 +90,7 @@ export class SourceServer implements OrganizationReader {
     return next;
   }
 
-  /** Throws Missing; the stream fails if the download is incomplete. */
+  /** Throws MissingResource; the stream fails if the download is incomplete. */
   async content(address: string): Promise<AsyncIterable<Uint8Array>> {
     const named = new URL(address, `${this.base}/`);
     // The server's public host can differ from ours. URLs outside the API belong to other hosts, which get no token.
@@ -115,7 +115,7 @@ export class SourceServer implements OrganizationReader {
     }
   }
 
-  /** Throws Missing for 4xx, and AppError for errors that end the import. */
+  /** Throws MissingResource for 4xx, and AppError for errors that end the import. */
   async #request(url: string, timeoutMs: number): Promise<Response> {
     let waitedMs = 0;
     for (let attempt = 1; ;) {

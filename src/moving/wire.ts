@@ -15,9 +15,9 @@ export interface ResourcePage {
 }
 
 export interface OrganizationReader {
-  /** Throws Missing. */
+  /** Throws MissingResource. */
   get(path: string): Promise<WireResource>;
-  /** Throws Missing. */
+  /** Throws MissingResource. */
   pages(path: string): AsyncIterable<ResourcePage>;
 }
 
@@ -26,7 +26,7 @@ export class MissingResource extends Error {
   override readonly name = "Missing";
 }
 
-/** Throws Missing. */
+/** Throws MissingResource. */
 export async function listAll(origin: OrganizationReader, path: string): Promise<WireResource[]> {
   const things: WireResource[] = [];
   for await (const page of origin.pages(path)) things.push(...page.resources);

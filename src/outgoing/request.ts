@@ -7,7 +7,7 @@ import { parseBounded, TooManyMembers } from "../kernel/bounded-json.ts";
 import { addressClassifier, type AddressClass } from "./addresses.ts";
 
 export interface OutgoingOptions {
-  /** Can be called although they are private, and without TLS. */
+  /** Private addresses that the service can call, also without TLS. */
   readonly allowed: readonly string[];
   readonly timeoutMs?: number;
   readonly bytesMax?: number;

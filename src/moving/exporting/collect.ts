@@ -32,7 +32,7 @@ export interface CollectedOrganization {
 const concurrency = 4;
 const retentionPath = "/relationships/data-retention-policy";
 
-/** Throws Missing. */
+/** Throws MissingResource. */
 export async function collect(origin: OrganizationReader, name: string): Promise<CollectedOrganization> {
   const inside = (rest: string) => `/organizations/${encodeURIComponent(name)}${rest}`;
   const organization = await origin.get(inside(""));

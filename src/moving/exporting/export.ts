@@ -21,7 +21,7 @@ export interface ExportResult {
   readonly beyond: readonly string[];
 }
 
-/** Throws Missing, and `conflict` if the directory isn't empty. */
+/** Throws MissingResource, and `conflict` if the directory isn't empty. */
 export async function exportOrganization({
   origin,
   organization,

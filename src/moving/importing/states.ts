@@ -134,7 +134,7 @@ async function importState(
 
 const isAboutContent = ({ code }: AppError): boolean => ["bad-request", "invalid", "too-large"].includes(code);
 
-/** Fetches a new download URL if the document's has expired. Throws Missing. */
+/** Fetches a new download URL if the document's has expired. Throws MissingResource. */
 async function contentOf(importer: Importer, version: WireResource): Promise<AsyncIterable<Uint8Array>> {
   const addressOf = (thing: WireResource) =>
     textOf(thing, "hosted-state-download-url") ?? `${importer.source.base}/state-versions/${thing.id}/download`;

@@ -1,4 +1,4 @@
-/** Tests whether access is in force. Statements must not compare expiries themselves. See docs/decisions/0100-access-expires-on-read.md. */
+/** Tests whether access is in force. Statements must not compare expiries. See docs/decisions/0100-access-expires-on-read.md. */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { nowParameter } from "../../../database/now-parameter.ts";
 

@@ -107,6 +107,7 @@ export function projectGrantMask(
       and held.team_id in ${actorTeams(organizationId, principal, through)} and ${inForce("held", through)})`;
 }
 
+/** The id's prefix rules out all callers but runs before the search. */
 function runGrants(workspaceId: Expression<string>, principal: string): RawBuilder<number | null> {
   return sql<number | null>`case when cast(${principal} as text) like 'ws-%' then (
     select case

@@ -81,7 +81,7 @@ async function run(
   const mayRead = mayReadIn(tx, context, organization);
   const { results, faults } = await applyChanges(tx, context, changes, missing, mayRead);
   const refuseUnseenFirst = () => refuseUnseen(tx, context, changes, results, missing, mayRead);
-  // Later, because other faults would reveal what exists.
+  // Before the other faults, which would reveal what exists.
   if (apply || faults.length > 0) await refuseUnseenFirst();
   if (faults.length > 0) throw invalid([...faults]);
   if (apply) refuseRefused(results);
