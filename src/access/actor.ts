@@ -1,17 +1,16 @@
 /** The actor of a request: the person or machine that a bearer token authenticates. */
 
-/** The latest expiry of the credentials that a token creates: its own, or null for no expiry. A token without a limit creates none. */
+/** The latest expiry of credentials that a token creates; null for any. Where it is absent, the token creates none. */
 export type CredentialLimit = string | null;
 
 export type Actor =
-  /** A user, whose access is the sum over their teams. */
   | {
       readonly kind: "user";
       readonly userId: string;
       readonly name: string;
       readonly siteAdmin: boolean;
       readonly tokenId: string;
-      /** The token's age, which organizations can limit; `interactiveSessionAge` for a session. */
+      /** `interactiveSessionAge` for a session. */
       readonly tokenAgeMs: number;
     }
   | {
@@ -22,7 +21,7 @@ export type Actor =
       readonly tokenId: string;
       readonly credentialsUntil?: CredentialLimit;
     }
-  /** An organization token: has an owner's access, but does not operate runs. */
+  /** Has an owner's access, but does not operate runs. */
   | {
       readonly kind: "organization";
       readonly organizationId: string;
@@ -30,19 +29,18 @@ export type Actor =
       readonly tokenId: string;
       readonly credentialsUntil?: CredentialLimit;
     }
-  /** A token that reads one organization's audit log and nothing else. */
+  /** Reads one organization's audit log and nothing else. */
   | { readonly kind: "audit-trails"; readonly auditedId: string; readonly name: string; readonly tokenId: string }
-  /** An agent, by its pool's token; only the agent protocol accepts it. */
+  /** Only the agent protocol accepts it. */
   | {
       readonly kind: "agent";
       readonly agentPoolId: string;
       readonly site: boolean;
-      /** Null for a site pool. */
       readonly organizationId: string | null;
       readonly name: string;
       readonly tokenId: string;
     }
-  /** A run, while one of its phases executes: it acts for its workspace, and reads the states that others share with it. */
+  /** Acts for its workspace while a phase executes, and reads the states that others share with it. */
   | {
       readonly kind: "run";
       readonly runId: string;
@@ -52,12 +50,12 @@ export type Actor =
       readonly name: string;
       readonly tokenId: string;
     }
-  /** The operator, on the command line: a site admin without a token. */
+  /** A site admin without a token, on the command line. */
   | { readonly kind: "operator" }
-  /** The holder of a signed URL, who can do only what the URL was signed for. */
+  /** Can do only what the URL was signed for. */
   | { readonly kind: "anonymous" };
 
-/** The id by which an actor's grants are found: the user's, the team's, or that of a run's workspace. Empty for all others. */
+/** Empty for actors without grants of their own. */
 export function principalOf(actor: Actor): string {
   if (actor.kind === "user") return actor.userId;
   if (actor.kind === "team") return actor.teamId;
@@ -65,10 +63,9 @@ export function principalOf(actor: Actor): string {
   return "";
 }
 
-/** The token age of a session that began with a password or single sign-on: below every limit that an organization can set. */
+/** For a session that began with a password or single sign-on: below every limit that an organization can set. */
 export const interactiveSessionAge = -1;
 
-/** Whether the user signed in with a password or single sign-on, not with a token or a session that a token began. */
 export function isInteractiveSession(actor: Actor): boolean {
   return actor.kind === "user" && actor.tokenAgeMs === interactiveSessionAge;
 }
@@ -77,7 +74,6 @@ export function isSiteAdmin(actor: Actor): boolean {
   return actor.kind === "operator" || (actor.kind === "user" && actor.siteAdmin);
 }
 
-/** The actor's permanent id, for the audit log and for the creator of a token. */
 export function actorId(actor: Actor): string {
   if (actor.kind === "organization") return actor.organizationId;
   if (actor.kind === "audit-trails") return actor.tokenId;
@@ -94,7 +90,7 @@ export function tokenIdOf(actor: Actor): string | null {
   return "tokenId" in actor ? actor.tokenId : null;
 }
 
-/** The organization whose audit log this token reads; requests for it don't name one. */
+/** Requests for the audit log don't name the organization. */
 export function auditedOrganizationName(actor: Actor): string | undefined {
   return actor.kind === "audit-trails" || actor.kind === "organization" ? actor.name : undefined;
 }

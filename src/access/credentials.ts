@@ -1,7 +1,4 @@
-/**
- * Which credentials a caller can create: a pipeline's token creates none, and an expiring team or organization token none that
- * outlives it. See docs/decisions/0171-no-credential-outlives-its-creator.md.
- */
+/** Decides which credentials a caller can create. See docs/decisions/0171-no-credential-outlives-its-creator.md. */
 import { type AppError, attributeFault, forbidden, invalid } from "../kernel/errors.ts";
 import { human } from "../kernel/names.ts";
 import type { Actor, CredentialLimit } from "./actor.ts";
@@ -9,14 +6,13 @@ import type { Granted } from "./granted.ts";
 
 declare const decided: unique symbol;
 
-/** The decision that a credential is valid until `endsAt` (null: no expiry). Functions that store credentials require it. */
 export interface CredentialTerm<EndsAt extends string | null = string | null> {
   readonly endsAt: EndsAt;
   readonly [decided]: true;
 }
 
 export interface CredentialRequest<EndsAt extends string | null> {
-  /** As errors name it, with its article: `an agent token`. */
+  /** With its article: `an agent token`. */
   readonly thing: string;
   readonly endsAt: EndsAt;
   /** The attribute that sets the expiry, if the caller can choose it. */
@@ -37,7 +33,6 @@ export function credentialTerm<EndsAt extends string | null>(
   throw outlives(thing, limit, attribute);
 }
 
-/** For users and pipelines that have just authenticated: the sign-in itself is the reason for the credential. */
 export function signInTerm<EndsAt extends string | null>(
   _by: Granted<object, "can-sign-in">,
   endsAt: EndsAt,

@@ -1,7 +1,4 @@
-/**
- * Explains access: each permission of a caller, user or team with the grants that give it. It sums the same grants as a decision,
- * with the same function (`effectiveAccess`), but one by one instead of in the database.
- */
+/** Explains access: each permission with the grants that give it. It must sum with the function that decides (`effectiveAccess`). */
 import { type Actor, isSiteAdmin } from "./actor.ts";
 import { type Access, effectiveAccess, type Grant } from "./effective.ts";
 import {
@@ -28,15 +25,13 @@ export interface TeamReference {
 }
 
 export interface GrantDuration {
-  /** Null: it never expires. */
   readonly until: string | null;
   readonly reason: string | null;
 }
 
-/** Through a team: until the membership or the record expires, whichever comes first. */
 interface TeamGrantSource extends GrantDuration {
   readonly team: TeamReference;
-  /** The identity provider's group that put the user in the team. */
+  /** The identity provider's group. */
   readonly membership?: string;
 }
 
@@ -55,13 +50,12 @@ export interface SourcedGrant extends Grant<GrantSource> {
   readonly source: GrantSource;
 }
 
-/** A team with its access to one project or workspace; nulls where it has no record there. */
 export interface TeamAccessRow {
   readonly teamId: string;
   readonly teamName: string;
   readonly isOwners: number;
   readonly organizationAccess: Mask;
-  /** Of the subject's membership in the team; null if the subject is the team itself. */
+  /** Null if the subject is the team itself. */
   readonly placeUntil?: string | null;
   readonly placeReason?: string | null;
   readonly placeGroup?: string | null;
@@ -77,12 +71,10 @@ export interface TeamAccessRow {
   readonly workspaceReason: string | null;
 }
 
-/** The bits of the organization-level permissions that give any access to projects or workspaces. */
 export const organizationBitsGivingAccess: Mask = organizationPermissionNames
   .map(organizationBit)
   .reduce((mask, bit) => (everywhereOf(bit) === 0 ? mask : mask | bit), 0);
 
-/** The earliest expiry with its reason; without any expiry, the last reason that was given. */
 function earliestExpiry(...parts: readonly GrantDuration[]): GrantDuration {
   const ends = parts.flatMap(({ until }) => until ?? []).toSorted();
   const first = parts.find(({ until }) => until !== null && until === ends[0]);
@@ -174,9 +166,8 @@ export function standingFromTeams(
 
 export interface ExplainedPermission {
   readonly value: string | boolean;
-  /** When the last grant that gives the value expires; null if one of them never does. */
+  /** Null if one of the grants never expires. */
   readonly until: string | null;
-  /** The grants that give the value; empty for the lowest value, which everybody has. */
   readonly givenBy: readonly GrantSource[];
 }
 

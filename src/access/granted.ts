@@ -1,34 +1,28 @@
-/**
- * The proof of a permission check, and the rule for refusals: a caller who can't see a resource gets "not found"; one who can see
- * it but lacks the permission gets "forbidden" with the permission's name, or "not found" where the specification lists no 403.
- */
+/** The proof of a permission check, and the rule for refusals: "not found" for what the caller can't see, else "forbidden". */
 import { AppError, notFound } from "../kernel/errors.ts";
 
-/** Private, so that no literal has it and spreading a row loses it. */
+/** A private member, so that no literal has it and spreading a row loses it. */
 declare class Proof<out Permission extends string> {
   // oxlint-disable-next-line no-unused-private-class-members -- only its type matters
   readonly #permission: Permission;
 }
 
-/** A row that was loaded for a caller and checked. Functions that write require it, so that none can be called unchecked. */
+/** Functions that write require it, so that none can be called unchecked. */
 export type Granted<Row, Permission extends string> = Row & Proof<Permission>;
 
-/** The permissions that a check can prove. Capability names are not among them: only a capability's issuer creates its proof. */
+/** Without capability names: only a capability's issuer creates its proof. */
 export type CheckedPermission = `can-${string}` | `has-${string}` | "lease-ended";
 
 export interface PermissionCheck<Permission extends CheckedPermission> {
-  /** The resource, as errors name it: `project`. */
   readonly thing: string;
   readonly permission: Permission;
   readonly visible: boolean;
   readonly allowed: boolean;
-  /** What the permission requires, as errors name it. */
   readonly needs: string;
   /** `hide` where the specification lists 404 and no 403 for the endpoint. */
   readonly otherwise?: "forbid" | "hide";
 }
 
-/** The caller can see the resource, but lacks the permission; also raised where the response is 404. */
 export class PermissionDenied extends AppError {}
 
 /** Raises `not-found` or `forbidden`. */
@@ -52,10 +46,7 @@ const idColumns = ["id", "runId", "workspaceId", "projectId", "oauthClientId", "
 export const belongsTo = (row: object, id: string): boolean =>
   idColumns.some((column) => (row as Readonly<Record<string, unknown>>)[column] === id);
 
-/**
- * Extends a resource's proof to a row inside it: a permission to create the resource covers its contents. Throws for a row of
- * another resource.
- */
+/** Extends a resource's proof to a row inside it. Throws for a row of another resource. */
 export function withProofOf<Row extends object, Permission extends string>(
   parent: Granted<{ readonly id: string }, Permission>,
   row: Row,

@@ -76,12 +76,10 @@ function columnOf(table: LevelTable, column: number): Partial<PermissionSet> {
   );
 }
 
-/** The permissions of a level on a project; for `custom`, the defaults of what can be chosen. */
 export function projectLevelPermissions(level: ProjectLevel): Partial<PermissionSet> {
   return columnOf(projectLevelTable, projectLevelNames.indexOf(level));
 }
 
-/** The permissions of a level on a workspace; for `custom`, the defaults of what can be chosen. */
 export function workspaceLevelPermissions(level: WorkspaceLevel): Partial<PermissionSet> {
   return columnOf(workspaceLevelTable, workspaceLevelNames.indexOf(level));
 }

@@ -1,16 +1,10 @@
-/**
- * An actor's role in an organization (owner, holder of organization-level permissions, member, or none), and the access to all of
- * its projects and workspaces that follows from it.
- */
+/** Derives an actor's standing in an organization, and the access everywhere that follows from it. */
 import { AppError } from "../kernel/errors.ts";
 import { type Actor, isSiteAdmin } from "./actor.ts";
 import { projectLevelMask } from "./levels.ts";
 import { allPermissions, type Mask, maskOf } from "./permission-set.ts";
 
-/**
- * The permissions that a team can have on the whole organization, each with its bit in `teams.organization_access`. Append only:
- * the numbers are stored. Only the owners team has bit 0.
- */
+/** The index is the bit in `teams.organization_access`. Append only: the numbers are stored. */
 export const organizationPermissionNames = [
   "manage-workspaces",
   "read-workspaces",
@@ -48,7 +42,7 @@ export function organizationAccessOf(mask: Mask): OrganizationAccess {
   ) as OrganizationAccess;
 }
 
-/** The stored form; permissions that `chosen` leaves out keep their value in `base`. */
+/** Permissions that `chosen` leaves out keep their value in `base`. */
 export function organizationMaskOf(chosen: Partial<OrganizationAccess>, base: Mask = 0): Mask {
   return organizationPermissionNames.reduce((mask, name) => {
     if (chosen[name] === undefined) return mask;
@@ -58,7 +52,6 @@ export function organizationMaskOf(chosen: Partial<OrganizationAccess>, base: Ma
 
 const readWorkspaces = maskOf({ runs: "read", stateVersions: "read", variables: "read" });
 
-/** Workspace admin without rights on the project; the same as a project maintainer. */
 const adminWorkspaces = maskOf({
   settings: "read",
   runs: "apply",
@@ -74,7 +67,6 @@ const adminWorkspaces = maskOf({
   policyOverrides: true,
 });
 
-/** What organization-level permissions give on every project and workspace; those not listed give nothing there. */
 const everywhere: Partial<Record<OrganizationPermission, Mask>> = {
   "manage-projects": allPermissions,
   "manage-workspaces": adminWorkspaces,
@@ -82,34 +74,30 @@ const everywhere: Partial<Record<OrganizationPermission, Mask>> = {
   "read-workspaces": readWorkspaces,
 };
 
-/** An organization token owns, but does not operate: it can't lock workspaces, start runs or write state. */
+/** Can't lock workspaces, start runs or write state. */
 const organizationTokenMask =
   (allPermissions & ~maskOf({ runs: "apply", stateVersions: "write", locking: true })) |
   maskOf({ runs: "read", stateVersions: "read" });
 
 export interface OrganizationStanding {
-  /** Can know that the organization exists. */
   readonly member: boolean;
   readonly owner: boolean;
-  /** In the owners team (as a user, or by the team's token), or a site admin: nobody else can change the owners team. */
+  /** Nobody else can change the owners team. */
   readonly managesOwnersTeam: boolean;
   readonly seesSecretTeams: boolean;
   readonly organization: Mask;
-  /** Granted on every project and workspace. */
   readonly everywhere: Mask;
-  /** What the actor can grant to others on every project and workspace: an organization token grants what it can't use. */
+  /** An organization token can grant what it can't use itself. */
   readonly grantable: Mask;
 }
 
-/** What the database knows about an actor in an organization; one row, from one statement. */
 export interface StandingRow {
   readonly organizationId: string;
-  /** The organization-level permissions of the actor's teams, combined; null if the actor is in none. */
+  /** The OR over the actor's teams; null if the actor is in none. */
   readonly teamAccess: number | null;
   readonly isMember: number;
-  /** 1 if a site admin disabled the organization; null if the row belongs to none. */
   readonly organizationDisabled: number | null;
-  /** The maximum age of user tokens: null for any age, 0 if the organization refuses user tokens. */
+  /** Null for any age; 0 if the organization refuses user tokens. */
   readonly userTokenMaxMs: number | null;
 }
 
@@ -119,8 +107,8 @@ export const noRestrictions: Pick<StandingRow, "organizationDisabled" | "userTok
 };
 
 /**
- * Raises `not-found` for everybody but site admins if the organization is disabled, and `unauthorized` for a user token (also a
- * site admin's) that the organization refuses. A non-member gets neither: to them the organization does not exist.
+ * Raises `not-found` for a disabled organization (except to site admins), and `unauthorized` for a user token, also a site admin's,
+ * that the organization refuses. Non-members get neither: to them it does not exist.
  */
 export function standingOf(actor: Actor, row: StandingRow): OrganizationStanding {
   const standing = standingFromGrants(actor, row);

@@ -1,11 +1,4 @@
-/**
- * The permissions that a grant can have on a project and its workspaces, and their form as one number.
- *
- * Every permission is a ladder of values, each including those below it. A value sets one bit for each step up to it (`plan` on
- * runs sets the bits of `read` and `plan`), so the sum of grants, "the highest value wins", is the bitwise OR of their numbers.
- * The database can therefore add up grants and test them without knowing the names of levels.
- * The numbers are stored: append new steps to `steps`, never insert them. See docs/decisions/0003-grants-as-bits.md.
- */
+/** Permissions as bits, one for each step up to a value: the OR of two is the higher. See docs/decisions/0003-grants-as-bits.md. */
 
 export const permissionLadders = {
   settings: ["none", "read", "update", "delete"],
@@ -28,7 +21,6 @@ export type Permission = keyof typeof permissionLadders;
 export type PermissionValue<P extends Permission> = (typeof permissionLadders)[P][number];
 export type PermissionSet = { readonly [P in Permission]: PermissionValue<P> };
 
-/** A PermissionSet as a number. Zero grants nothing. */
 export type Mask = number;
 
 export const permissionNames = Object.keys(permissionLadders) as Permission[];
@@ -60,7 +52,7 @@ const steps: readonly (readonly [Permission, string | true])[] = [
   ["policyOverrides", true],
 ];
 
-/** By permission, then by value. Precomputed, because a page of a list needs about a hundred. */
+/** Precomputed, because a page of a list needs about a hundred. */
 const bits: Readonly<Record<string, Record<string, Mask>>> = Object.fromEntries(
   permissionNames.map((name) => [
     name,
@@ -68,7 +60,6 @@ const bits: Readonly<Record<string, Record<string, Mask>>> = Object.fromEntries(
   ]),
 );
 
-/** The bit of a permission's value; 0 for the lowest value, which everybody has. */
 export function permissionBit<P extends Permission>(permission: P, value: PermissionValue<P>): Mask {
   return bits[permission]?.[String(value)] ?? 0;
 }
@@ -111,10 +102,7 @@ export function missingPermissions(granted: Mask, requested: Mask): Permission[]
   );
 }
 
-/**
- * Not on the ladders, and never stored: the workspace shares its state with the caller, a run of another workspace, which can see
- * nothing else of it.
- */
+/** Never stored. Set for a run of another workspace, which can read the shared state and see nothing else. */
 export const sharedStateBit: Mask = 1 << 30;
 
 export const allPermissions: Mask = steps.reduce((mask, _, position) => mask | (1 << position), 0);

@@ -1,4 +1,4 @@
-/** Who can read a plan's full JSON, which shows variables and outputs in clear text. */
+/** Decides who can read a plan's full JSON, which shows variables and outputs in clear text. */
 import type { Actor } from "./actor.ts";
 import { type WorkspaceFacts, workspacePermissions } from "./permissions/workspace.ts";
 

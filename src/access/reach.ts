@@ -1,8 +1,4 @@
-/**
- * What the database needs to find and count the projects and workspaces that a subject can reach without loading every row: each
- * `can-*` as bits, the level that a sum of grants amounts to, and who can query whose reach. Everything here is derived from the
- * functions that decide (`permissions/`, `levels.ts`, `organization.ts`).
- */
+/** What the database needs to find and count reachable projects and workspaces. It must be derived from the functions that decide. */
 import type { Access } from "./effective.ts";
 import {
   projectLevelMask,
@@ -26,7 +22,6 @@ import { workspacePermissionNames, workspacePermissions } from "./permissions/wo
 export type TargetKind = "project" | "workspace";
 export const targetKinds: readonly TargetKind[] = ["project", "workspace"];
 
-/** What decides besides the grants: ownership of the organization, and whether it lets admins force-delete. */
 export interface OwnershipFacts {
   readonly owner: boolean;
   readonly allowForceDeleteWorkspaces: number;
@@ -55,10 +50,7 @@ const singleBits: readonly Mask[] = Array.from({ length: 31 }, (_, position) => 
   (bit) => (allPermissions & bit) !== 0,
 );
 
-/**
- * The bits of which any one gives the permission: zero if nothing does, all of them if everybody who sees the target has it.
- * Derived from the deciding function; `test/access/reach.test.ts` compares the two for every sum.
- */
+/** Any one of these bits gives the permission. `test/access/reach.test.ts` compares it with the deciding function for every sum. */
 export function bitsGiving(kind: TargetKind, permission: string, owning: OwnershipFacts): Mask {
   if (!namesOn[kind].includes(permission)) return 0;
   const gives = (mask: Mask) => permissionsOn(kind, { mask }, owning)[permission] === true;
@@ -73,13 +65,11 @@ export const visibilityBits: Readonly<Record<TargetKind, Mask>> = {
   workspace: bitsGiving("workspace", seeing.workspace, nonOwner),
 };
 
-/** A test of a sum of grants: the target must be visible, and at least one of these bits granted. */
 export interface MaskRequirement {
   readonly sees: Mask;
   readonly any: Mask;
 }
 
-/** Without a permission: whether the target is visible at all. */
 export function maskRequirementFor(
   kind: TargetKind,
   permission: string | undefined,
@@ -93,9 +83,6 @@ export function meetsRequirement(mask: Mask, { sees, any }: MaskRequirement): bo
   return (mask & sees) !== 0 && (mask & any) !== 0;
 }
 
-// --- levels
-
-/** The permissions that workspace levels define; grants on a project also have some about the project itself. */
 const ofWorkspaces = maskOf(
   Object.fromEntries(
     permissionNames
@@ -107,7 +94,7 @@ const ofWorkspaces = maskOf(
 const named = <Level extends string>(names: readonly Level[], maskOfLevel: (level: Level) => Mask) =>
   names.filter((name) => name !== "custom").map((name): readonly [Level, Mask] => [name, maskOfLevel(name)]);
 
-/** By kind: the bits that count, and those that each named level has. Anything else is `custom`. */
+/** Other sums of the bits `counts` are `custom`. */
 export const levelsOn: Readonly<
   Record<TargetKind, { readonly counts: Mask; readonly levels: readonly (readonly [string, Mask])[] }>
 > = {
@@ -124,12 +111,9 @@ export function levelOf(kind: TargetKind, mask: Mask): string {
   return levels.find(([, gives]) => (mask & counts) === gives)?.[0] ?? "custom";
 }
 
-// --- what organization-level permissions give, by bit
-
 export const ownersBit: Mask =
   ownersAccess & ~organizationPermissionNames.map(organizationBit).reduce((mask, bit) => mask | bit, 0);
 
-/** Each bit of `teams.organization_access` that gives access to projects and workspaces, with that access; the total is their OR. */
 export const everywhereByBit: readonly { readonly bit: Mask; readonly gives: Mask }[] = [
   ...organizationPermissionNames.map(organizationBit),
   ownersBit,
@@ -137,22 +121,17 @@ export const everywhereByBit: readonly { readonly bit: Mask; readonly gives: Mas
   .map((bit) => ({ bit, gives: everywhereOf(bit) }))
   .filter(({ gives }) => gives !== 0);
 
-// --- who can query
-
-/** Callers who manage the organization's members or teams can query every holder that is visible to them. */
 export function canListAccessHolders(standing: OrganizationStanding): boolean {
   const held = organizationPermissions(standing);
   return held["can-manage-memberships"] || held["can-create-team"];
 }
 
-/** The team's members and its token, and callers who manage the team or the organization's memberships. */
 export function canReadTeamReach(standing: OrganizationStanding, team: TeamFacts): boolean {
   const held = teamPermissions(standing, team);
   const manages = held["can-update"] || organizationPermissions(standing)["can-manage-memberships"];
   return held["can-read"] && (team.includesActor === 1 || manages);
 }
 
-/** The user themselves, and callers who manage the organization's memberships. */
 export function canReadPersonReach(standing: OrganizationStanding, isSelf: boolean): boolean {
   return standing.member && (isSelf || organizationPermissions(standing)["can-manage-memberships"]);
 }

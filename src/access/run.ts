@@ -1,27 +1,22 @@
-/**
- * What a run's token can do: act for its own workspace, and read the states that others share with it. Operations refuse agents and
- * runs unless their definition lists them as callers.
- */
+/** Decides what a run's token can do. Operations refuse agents and runs unless their definition lists them as callers. */
 import { notFound } from "../kernel/errors.ts";
 import { isIdOf } from "../kernel/ids.ts";
 import type { Actor } from "./actor.ts";
 import { hasPermission, type Mask, maskOf, sharedStateBit } from "./permission-set.ts";
 
-/** On its own workspace: read it, its runs and its state. */
 export const ownWorkspaceMask: Mask = maskOf({ runs: "read", stateVersions: "read" });
 const writingState: Mask = maskOf({ stateVersions: "write" });
 
 /** A plan's author decides what it executes and may lack the permission to apply, so only an apply, which was approved, writes state. */
 const isApplying = (actor: Actor): boolean => actor.kind === "run" && isIdOf("applies", actor.phaseId);
 
-/** The caller's grants on a workspace; an apply can also write the state of its own workspace. */
 export function withPhaseGrants(actor: Actor, granted: Mask | null): Mask | null {
   return granted !== null && isApplying(actor) && hasPermission(granted, "runs", "read")
     ? granted | writingState
     : granted;
 }
 
-/** On a workspace that shares its state: see it and read its state, but not its runs, logs or configurations. */
+/** Must not include runs, logs or configurations. */
 export const sharedStateMask: Mask = sharedStateBit | maskOf({ stateVersions: "read" });
 
 /** The CLI reads an organization's entitlements before it reads a state in it. */
@@ -32,10 +27,10 @@ export function canReadEntitlements(
   return organization.standing.member || (actor.kind === "run" && actor.organizationId === organization.id);
 }
 
-/** The callers of an operation besides users, teams and organizations: `agents` (and nobody else), or also `runs`. */
+/** `agents`: agents and nobody else. */
 export type MachineCallers = "agents" | "runs" | undefined;
 
-/** To callers that it does not accept, the operation does not exist. Raises `not-found`. */
+/** Raises `not-found`. */
 export function refuseCaller(actor: Actor, callers: MachineCallers): void {
   const isOpen = actor.kind === "run" ? callers === "runs" : (actor.kind === "agent") === (callers === "agents");
   if (!isOpen) throw notFound("thing");

@@ -1,4 +1,4 @@
-/** The format of a backup file (documented in `docs/backup-format.md`): its lines, the order of its tables, and its encrypted values. */
+/** The format of a backup file. See docs/backup-format.md. */
 import { migrations } from "../database/migrate.ts";
 import type { Migration } from "../database/migrations/migration.ts";
 import { type SealedTable, sealedTables } from "../database/sealed.ts";
@@ -8,35 +8,32 @@ import { conflict } from "../kernel/errors.ts";
 export const formatName = "cadastre-backup";
 export const formatVersion = 1;
 
-/** The first line. It contains no secrets. */
+/** Contains no secrets. */
 export interface BackupHeader {
   readonly format: typeof formatName;
   readonly version: number;
   readonly createdAt: string;
-  /** The version of Cadastre that wrote it. */
   readonly cadastre: string;
   readonly migrations: readonly string[];
-  /** Id of the key that encrypts new values. */
+  /** Of the key that encrypts new values. */
   readonly keyId: string;
 }
 
-/** Starts a table; its rows follow until the next section or the footer. */
 export interface BackupSection {
   readonly table: string;
   readonly columns: readonly string[];
 }
 
-/** The last line: row counts per table, and the SHA-256 (hex) of all bytes before it. */
+/** `sha256`: hex, over all bytes before the footer. */
 export interface BackupFooter {
   readonly rows: Readonly<Record<string, number>>;
-  /** Ids of all keys that values are encrypted with; absent in older files, which use only the header's key. */
+  /** Absent in older files, which use only the header's key. */
   readonly keyIds?: readonly string[];
   readonly sha256: string;
 }
 
 export type BackupValue = string | number | null | Uint8Array;
 
-/** How bytes, which JSON doesn't have, are written. */
 interface EncodedBytes {
   readonly base64: string;
 }
@@ -57,7 +54,7 @@ export function decodeRow(values: readonly (string | number | null | EncodedByte
 export const keyIdsIn = (values: readonly unknown[]): string[] =>
   values.filter((value) => value instanceof Uint8Array).map((value) => keyIdOf(value as Uint8Array));
 
-/** Decrypts every encrypted value, to check that the keys fit; the plaintext is discarded. */
+/** Checks that the keys fit. It must not keep the plaintext. */
 export class SecretChecker {
   readonly #vault: Vault;
   readonly #file: string;
@@ -96,16 +93,14 @@ export class SecretChecker {
   }
 }
 
-/** Not created by a migration. */
 const bookkeeping = "migrations";
 
-/** Tables that have rows in a new database; the rows of the backup replace them. */
+/** Tables with rows in a new database; the backup's rows replace them. */
 export const prefilledTables: readonly string[] = [bookkeeping, "meta", "engine_versions"];
 
-/** Maintained by triggers, which also run on restore, so these tables are not in the file. */
+/** Not in the file: the triggers also run on restore. */
 export const triggerMaintainedTables: readonly string[] = ["access_versions"];
 
-/** The SQL names of the tables after these migrations. */
 export function tablesAfter(applied: readonly string[], known: readonly Migration[] = migrations): string[] {
   const tables = new Set([bookkeeping]);
   for (const migration of known.filter(({ name }) => applied.includes(name))) {
@@ -121,5 +116,4 @@ export function tablesAfter(applied: readonly string[], known: readonly Migratio
   return [...tables].filter((table) => !triggerMaintainedTables.includes(table));
 }
 
-/** Called repeatedly with the number of rows of the table that are done. */
 export type BackupProgress = (table: string, rows: number) => void;

@@ -1,4 +1,4 @@
-/** Reads a backup file line by line and verifies it: reading to the end without an error proves that the file is complete and unchanged. */
+/** Reads and verifies a backup file: reading to the end without an error proves that the file is complete and unchanged. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
@@ -17,7 +17,6 @@ export type BackupPart =
   | { readonly kind: "header"; readonly header: BackupHeader }
   | { readonly kind: "section"; readonly section: BackupSection }
   | { readonly kind: "row"; readonly values: BackupValue[] }
-  /** Comes last, after the checksum and the counts were verified. */
   | { readonly kind: "footer"; readonly footer: BackupFooter };
 
 /** Throws `conflict` if the file is not a backup, has a newer format, or is truncated or damaged. */
@@ -31,7 +30,6 @@ export async function* readBackup(file: string): AsyncGenerator<BackupPart> {
   checker.finish();
 }
 
-/** Checks the order of the lines and computes the checksum. */
 class BackupChecker {
   readonly #file: string;
   readonly #hash = createHash("sha256");
@@ -53,7 +51,6 @@ class BackupChecker {
     return Array.isArray(line) ? this.#row(line) : this.#begin(line as BackupSection);
   }
 
-  /** Throws `conflict` if the footer is missing. */
   finish(): void {
     if (!this.#hasHeader) throw notABackup(this.#file);
     if (!this.#hasFooter) throw truncated(this.#file);

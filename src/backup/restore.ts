@@ -1,4 +1,4 @@
-/** Verifies backups, and loads one of this version or an older one into an empty database in a single transaction. */
+/** Verifies backups, and loads one of this or an older version into an empty database in a single transaction. */
 import { type CompiledQuery, sql } from "kysely";
 import type { Database, Tx } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
@@ -28,16 +28,11 @@ import { readBackup } from "./read.ts";
 export interface VerifiedBackup {
   readonly header: BackupHeader;
   readonly rows: BackupFooter["rows"];
-  /** Ids of all keys that are needed to decrypt its values. */
   readonly keyIds: readonly string[];
-  /** How many values were decrypted; 0 without a vault. */
   readonly secrets: number;
 }
 
-/**
- * Reads the whole file and writes nothing; with a vault, also decrypts every encrypted value. Throws `conflict` if this version, or these
- * keys, can't restore the file.
- */
+/** Writes nothing. Throws `conflict` if this version, or these keys, can't restore the file. */
 export async function verifyBackup(file: string, progress: BackupProgress, vault?: Vault): Promise<VerifiedBackup> {
   const check = vault && new SecretChecker(vault, file);
   let header: BackupHeader | undefined;
@@ -63,7 +58,6 @@ export async function verifyBackup(file: string, progress: BackupProgress, vault
   return { header, rows: counts, keyIds, secrets: check?.count ?? 0 };
 }
 
-/** Throws `conflict` if the file has a migration that this version doesn't have. */
 function refuseNewerSchema({ migrations: applied, cadastre }: BackupHeader, file: string): void {
   if (unknownMigrations(applied).length > 0)
     throw conflict(
@@ -71,10 +65,7 @@ function refuseNewerSchema({ migrations: applied, cadastre }: BackupHeader, file
     );
 }
 
-/**
- * Creates the schema that the file was written with, loads the rows, and migrates them to the schema of this version. Throws `conflict`
- * and writes nothing if the database is not empty or has a newer schema than the file.
- */
+/** Throws `conflict` and writes nothing if the database is not empty or has a newer schema than the file. */
 export async function loadBackup(
   database: Database,
   { file, header }: { readonly file: string; readonly header: BackupHeader },
@@ -151,7 +142,6 @@ const rowsPerStatement = 100;
 const parametersMax = 30_000;
 const bytesPerStatement = 4 * 1024 * 1024;
 
-/** Inserts rows in batches. */
 class RowLoader {
   readonly #tx: Tx;
   readonly #progress: BackupProgress;
@@ -194,7 +184,7 @@ class RowLoader {
     return Math.min(rowsPerStatement, Math.floor(parametersMax / this.#section.columns.length));
   }
 
-  /** The statement for full batches is compiled only once: compiling it costs more than running it. */
+  /** Compiled once: compiling costs more than running. */
   #statement(rows: number): CompiledQuery {
     if (rows < this.#rowsMax()) return this.#compile(rows);
     this.#full ??= this.#compile(rows);

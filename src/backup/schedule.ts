@@ -1,7 +1,4 @@
-/**
- * Scheduled backups: writes one to a directory every so many hours, verifies it, and removes the oldest. It must not touch other files in
- * the directory.
- */
+/** Writes scheduled backups, verifies them, and removes the oldest. It must not touch other files in the directory. */
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database, Tx } from "../database/database.ts";
@@ -18,7 +15,6 @@ export interface BackupSchedule {
   readonly keep: number;
 }
 
-/** What the background job provides. */
 export interface BackupJobContext {
   readonly database: Database;
   readonly vault: Vault;
@@ -34,7 +30,6 @@ export interface LastBackup {
 
 const fact = "last-backup";
 
-/** The last verified backup. */
 export async function lastBackup(tx: Tx): Promise<LastBackup | undefined> {
   const text = await readFact(tx, fact);
   return text === undefined ? undefined : (JSON.parse(text) as LastBackup);
@@ -46,7 +41,7 @@ export async function recordBackup(tx: Tx, backup: LastBackup): Promise<void> {
 
 const hourMs = 3_600_000;
 
-/** Writes a backup if the last one is old enough. Returns how many it wrote. Throws `conflict` if it can't be written or verified. */
+/** Returns how many it wrote. Throws `conflict`. */
 export async function backupIfDue(work: BackupJobContext, schedule: BackupSchedule, version: string): Promise<number> {
   const { database, vault, signal } = work;
   const last = await lastBackup(database.reader);
@@ -75,7 +70,7 @@ export async function backupIfDue(work: BackupJobContext, schedule: BackupSchedu
   return 1;
 }
 
-/** `cadastre-20300131T120000Z.backup`: sorting by name sorts by time. */
+/** Sorting by name sorts by time. */
 const nameAt = (instant: string): string => `cadastre-${instant.replace(/\.\d+/, "").replaceAll(/[-:]/g, "")}.backup`;
 const ownName = /^cadastre-\d{8}T\d{6}Z\.backup$/;
 const unfinishedName = /^cadastre-\d{8}T\d{6}Z\.backup\.[0-9a-f]{8}\.partial$/;
@@ -94,7 +89,7 @@ async function removeOldest({ directory, keep }: BackupSchedule): Promise<void> 
   for (const name of own.slice(0, Math.max(0, own.length - keep))) await rm(join(directory, name), { force: true });
 }
 
-/** Removes the partial files of processes that were killed. Files of running backups are younger. */
+/** Killed processes leave partial files; those of running backups are younger. */
 async function removeUnfinished(directory: string): Promise<void> {
   for (const name of (await readdir(directory)).filter((each) => unfinishedName.test(each))) {
     const path = join(directory, name);

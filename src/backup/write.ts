@@ -1,7 +1,4 @@
-/**
- * Writes a backup of one database snapshot, streamed with bounded memory. The data goes to a temporary file, which is renamed once it is
- * complete and synced to disk.
- */
+/** Writes a backup of one database snapshot with bounded memory. It renames the temporary file only once it is complete and synced. */
 import { createHash, randomBytes } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { lstat, open, rename, rm, stat } from "node:fs/promises";
@@ -28,17 +25,14 @@ import {
   type BackupValue,
 } from "./format.ts";
 
-/** Small enough to hold rows with large contents in memory. */
 const rowsPerChunk = 64;
 
 export interface BackupRequest {
   readonly database: Database;
   readonly file: string;
   readonly keyId: string;
-  /** The version of Cadastre that writes. */
   readonly version: string;
   readonly progress: BackupProgress;
-  /** Aborts the backup and removes the temporary file. */
   readonly signal?: AbortSignal;
 }
 
@@ -67,13 +61,13 @@ export async function writeBackup(request: BackupRequest): Promise<BackupResult>
     await syncFolder(dirname(resolve(file)));
     return { rows: written.rows, bytes: size };
   } catch (error) {
-    // Ignored: the first error is more useful.
+    // The first error is more useful.
     await rm(temporary, { force: true }).catch(() => {});
     throw describeError(error, file);
   }
 }
 
-/** The rename would also replace a device or a link. Throws `conflict`. */
+/** The rename would also replace a device or a link. */
 async function requirePlainFile(file: string): Promise<void> {
   const found = await lstat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
@@ -119,7 +113,7 @@ async function* lines(tx: Tx, request: BackupRequest, { rows, keyIds }: BackupTo
   }
 }
 
-/** This version doesn't know all tables of a newer schema, even of a compatible one. Throws `conflict`. */
+/** This version doesn't know all tables of a newer schema, even of a compatible one. */
 function refuseUnknownTables(applied: readonly string[]): void {
   const unknown = unknownMigrations(applied);
   if (unknown.length > 0)
@@ -128,7 +122,7 @@ function refuseUnknownTables(applied: readonly string[]): void {
     );
 }
 
-/** Short, so that a server that writes a backup can answer requests in between. */
+/** Short, so that the server can answer requests in between. */
 const pieceLength = 256 * 1024;
 
 function* inPieces(rows: readonly BackupValue[][]): Generator<string> {
@@ -142,7 +136,6 @@ function* inPieces(rows: readonly BackupValue[][]): Generator<string> {
   if (piece !== "") yield piece;
 }
 
-/** The text, followed by the footer with its checksum. */
 async function* hashed(text: AsyncIterable<string>, { rows, keyIds }: BackupTotals): AsyncGenerator<Buffer> {
   const hash = createHash("sha256");
   for await (const part of text) {

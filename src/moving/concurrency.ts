@@ -1,6 +1,6 @@
 /** Runs a function over items with bounded concurrency. */
 
-/** Rejects with the first failure, after the calls that had already started have ended. */
+/** Rejects with the first failure, after the started calls have ended. */
 export async function forEachConcurrently<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   count: number,

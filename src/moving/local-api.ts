@@ -1,4 +1,4 @@
-/** Calls the operations of this server's own API as the operator, without HTTP, under the same rules and with the same audit events. */
+/** Calls this server's own operations as the operator, without HTTP, with the same rules and audit events. */
 import type {
   DocumentAnswer,
   ListAnswer,
@@ -48,7 +48,6 @@ const routes: readonly LocalRoute[] = resources.flatMap((resource) =>
 
 const isParameter = (segment: string) => segment.startsWith(":");
 
-/** If several routes match, the one with the most literal segments wins. */
 function routeFor(method: HttpMethod, path: string): LocalRoute {
   const given = path.split("/");
   const literalCount = ({ segments }: LocalRoute) => segments.filter((segment) => !isParameter(segment)).length;
@@ -78,7 +77,7 @@ export class LocalApi implements OrganizationReader {
     this.#context = context;
   }
 
-  /** Returns undefined if the operation answers without a document. Throws AppError. */
+  /** Throws AppError. */
   async send(method: Exclude<HttpMethod, "GET">, path: string, body?: unknown): Promise<WireResource | undefined> {
     const { answer, route } = await this.#call(method, path, new URLSearchParams(), body);
     const { view } = (answer ?? {}) as Partial<DocumentAnswer<unknown>>;

@@ -1,4 +1,4 @@
-/** The result of an import: counts by kind, the secrets that are still missing, and every gap with its reason. */
+/** The report of an import. */
 import { sql } from "kysely";
 import type { Tx } from "../database/database.ts";
 import { sealedMoreBytes, type Vault } from "../database/vault.ts";
@@ -9,7 +9,6 @@ export type ImportOutcome = "brought" | "here" | "left";
 
 export interface ImportGap {
   readonly kind: string;
-  /** The name of the object, with its owner. */
   readonly thing: string;
   readonly reason: string;
 }
@@ -17,14 +16,13 @@ export interface ImportGap {
 export interface ImportCount {
   readonly kind: string;
   readonly brought: number;
-  /** Already here: imported before, or created here under the same name. */
   readonly here: number;
   readonly left: number;
 }
 
 export class ImportReport {
   readonly gaps: ImportGap[] = [];
-  /** Missing secrets: those of earlier imports and, in a dry run, those that the import would leave empty. */
+  /** Those of earlier imports and, in a dry run, those that the import would leave empty. */
   readonly toEnter: ImportGap[] = [];
   readonly notes: string[] = [];
   readonly #counts = new Map<string, Record<ImportOutcome, number>>();
@@ -35,12 +33,10 @@ export class ImportReport {
     this.#counts.set(kind, counts);
   }
 
-  /** Something was not imported, or not as it is at the source. */
   gap(kind: string, thing: string, reason: string): void {
     this.gaps.push({ kind, thing, reason: reason.replace(/\.$/, "") });
   }
 
-  /** An object was not imported at all. */
   left(kind: string, thing: string, reason: string): void {
     this.count(kind, "left");
     this.gap(kind, thing, reason);
@@ -67,14 +63,13 @@ export interface MissingSecret extends ImportGap {
 /** Stored in databases, so it must not change. */
 const keyNotice = "Replace this by the private key: ";
 
-/** The value of an SSH key until the real one is entered. It isn't a valid key, so a run that uses it fails with this text. */
+/** Not a valid key, so that a run with it fails with this text. */
 export const keyToReplace = (from: string): string => `${keyNotice}${from} doesn't reveal it.`;
 
 export const poolReason = "a token for its agents; create one and start them with it";
 export const keyReason = "its value";
 export const variableReason = (category: string): string => `its value (${category})`;
 
-/** Of one organization, or of all that something was imported into. */
 export async function listMissingSecrets(tx: Tx, vault: Vault, organization?: string): Promise<MissingSecret[]> {
   const nameKey = organization === undefined ? undefined : fold(organization);
   return [
@@ -121,7 +116,7 @@ async function listPools(tx: Tx, nameKey: string | undefined): Promise<MissingSe
   return rows.map((row) => ({ ...row, kind: "agent-pools", reason: poolReason }));
 }
 
-/** Of every imported workspace and variable set: an interrupted import may not have recorded the variable itself. */
+/** An interrupted import may not have recorded the variable itself. */
 async function listVariables(tx: Tx, nameKey: string | undefined): Promise<MissingSecret[]> {
   const rows = await importedTo(tx, nameKey)
     .innerJoin("vars as v", "v.organizationId", "o.id")

@@ -1,7 +1,4 @@
-/**
- * Reads another server of this API over HTTP: discovers the API's address, respects rate limits and retries temporary failures. It must
- * not send the token to any other host.
- */
+/** Reads another server of this API over HTTP. It must not send the token to any other host. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../kernel/errors.ts";
 import { wholeBody } from "../kernel/streams.ts";
@@ -21,30 +18,24 @@ export interface SourceServerOptions {
   readonly url: string;
   readonly token: string;
   readonly signal?: AbortSignal | undefined;
-  /** Replaced in tests. */
   readonly pause?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
 const mediaType = "application/vnd.api+json";
 const pageSize = 100;
-/** Timeout for documents. */
 const answerMs = 60_000;
-/** Timeout for the content of a state. */
 const contentMs = 30 * 60_000;
 const attemptsMax = 8;
-/** How long one request can be delayed by rate limits. */
 const rateWaitMsMax = 10 * 60_000;
 const pauseMsMax = 30_000;
 
 const defaultPause = (ms: number, signal: AbortSignal | undefined): Promise<void> => sleep(ms, undefined, { signal });
 
 export class SourceServer implements OrganizationReader {
-  /** The API's base URL, such as `https://app.example/api/v2`. */
   readonly base: string;
   requests = 0;
   readonly #origin: string;
   readonly #options: SourceServerOptions;
-  /** No request is sent before this time, because of a rate limit. */
   #blockedUntil = 0;
 
   private constructor(base: string, options: SourceServerOptions) {
@@ -53,11 +44,11 @@ export class SourceServer implements OrganizationReader {
     this.#options = options;
   }
 
-  /** Discovers the API and checks the token. Throws AppError. */
+  /** Throws AppError. */
   static async open(options: SourceServerOptions): Promise<SourceServer> {
     const peer = new SourceServer(await discover(options), options);
     await peer.get("/account/details").catch((error: unknown) => {
-      // On some servers the tokens of teams and organizations have no account.
+      // On some servers, team and organization tokens have no account.
       if (!(error instanceof MissingResource)) throw error;
     });
     return peer;
@@ -69,7 +60,7 @@ export class SourceServer implements OrganizationReader {
     return thing;
   }
 
-  /** Follows both kinds of pagination: a link to the next page, and its number. */
+  /** Servers link to the next page, or give its number. */
   async *pages(path: string): AsyncGenerator<ResourcePage> {
     const first = new URL(this.base + path);
     first.searchParams.set("page[size]", String(pageSize));
@@ -86,7 +77,7 @@ export class SourceServer implements OrganizationReader {
     const { links, meta } = document;
     const link = isObject(links) ? links["next"] : undefined;
     const href = isObject(link) ? link["href"] : link;
-    // The server's public host can differ from the one that we use.
+    // The server's public host can differ from ours.
     if (typeof href === "string" && href !== "") {
       const { pathname, search } = new URL(href, current);
       return new URL(pathname + search, this.#origin);
@@ -99,10 +90,10 @@ export class SourceServer implements OrganizationReader {
     return next;
   }
 
-  /** Downloads content from a URL in a document. Throws Missing; the stream fails if the download is incomplete. */
+  /** Throws MissingResource; the stream fails if the download is incomplete. */
   async content(address: string): Promise<AsyncIterable<Uint8Array>> {
     const named = new URL(address, `${this.base}/`);
-    // The server's public host can differ from the one that we use. URLs outside the API belong to other hosts, which get no token.
+    // The server's public host can differ from ours. URLs outside the API belong to other hosts, which get no token.
     const url = named.pathname.startsWith("/api/") ? new URL(named.pathname + named.search, this.#origin) : named;
     const response = await this.#request(url.href, contentMs);
     if (response.body === null) throw new MissingResource("the source returned no content");
@@ -124,7 +115,7 @@ export class SourceServer implements OrganizationReader {
     }
   }
 
-  /** Returns a successful response. Throws Missing for 4xx, and AppError for errors that end the import. */
+  /** Throws MissingResource for 4xx, and AppError for errors that end the import. */
   async #request(url: string, timeoutMs: number): Promise<Response> {
     let waitedMs = 0;
     for (let attempt = 1; ;) {
@@ -159,7 +150,6 @@ export class SourceServer implements OrganizationReader {
     signal?.throwIfAborted();
   }
 
-  /** Returns the error if there is no response. */
   async #once(url: string, timeoutMs: number): Promise<Response | Error> {
     const { token, signal } = this.#options;
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -182,7 +172,6 @@ export class SourceServer implements OrganizationReader {
     }
   }
 
-  /** Delays further requests if this one used up the rate limit. */
   #slowDown(headers: Headers): void {
     if (headers.get("x-ratelimit-remaining") !== "0") return;
     const ms = resetMs(headers);
@@ -191,7 +180,7 @@ export class SourceServer implements OrganizationReader {
   }
 }
 
-/** From either header, both in seconds. */
+/** Both headers are in seconds. */
 function resetMs(headers: Headers): number | undefined {
   for (const name of ["retry-after", "x-ratelimit-reset"]) {
     const seconds = Number.parseFloat(headers.get(name) ?? "");
@@ -202,7 +191,6 @@ function resetMs(headers: Headers): number | undefined {
 
 const pauseMs = (attempt: number): number => Math.min(pauseMsMax, 250 * 2 ** attempt) * (0.5 + Math.random() / 2);
 
-/** Throws for statuses that a retry can't fix. */
 function throwIfFinal(status: number | undefined, url: string, base: string, isOwn: boolean): void {
   if (status === 401 && isOwn)
     throw new AppError(
@@ -244,7 +232,7 @@ function causeOf(error: unknown): string {
 
 const apiPath = /\/api\/v\d+\/?$/;
 
-/** The API's base URL: the given URL if it has an API path, otherwise from service discovery, otherwise `/api/v2`. */
+/** The given URL if it has an API path, otherwise from service discovery, otherwise `/api/v2`. */
 async function discover({ url: given, signal }: SourceServerOptions): Promise<string> {
   const url = new URL(given);
   if (apiPath.test(url.pathname)) return url.href.replace(/\/$/, "");

@@ -1,4 +1,4 @@
-/** SQL of imports: the links to what was imported, and lookups of users, states and runs. */
+/** SQL of imports. */
 import type { Capability } from "../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../database/database.ts";
@@ -17,7 +17,7 @@ export async function readLinks(tx: Tx, organizationId: string, source: string):
     .execute();
 }
 
-/** Replaces an existing link, whose target no longer exists. */
+/** Replaces links whose target no longer exists. */
 export async function writeLinks(
   tx: Tx,
   by: Capability<"import">,
@@ -37,7 +37,7 @@ export async function writeLinks(
     .execute();
 }
 
-/** User ids by folded email address. Leaves out managed users, whose address is only proven to their own organization. */
+/** By folded email address. Leaves out managed users, whose address is proven only to their own organization. */
 export async function findUsers(tx: Tx, emails: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await tx.db
     .selectFrom("users")

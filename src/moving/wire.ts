@@ -1,4 +1,4 @@
-/** JSON:API documents of any server, read without assuming that anything in them is present or well-formed. */
+/** Reads JSON:API documents of any server. It must not assume that anything in them is present or well-formed. */
 
 export type WireObject = Readonly<Record<string, unknown>>;
 
@@ -14,20 +14,19 @@ export interface ResourcePage {
   readonly included: readonly WireResource[];
 }
 
-/** Where an organization is read from: another server, or this one. */
 export interface OrganizationReader {
-  /** Throws Missing. */
+  /** Throws MissingResource. */
   get(path: string): Promise<WireResource>;
-  /** Throws Missing. */
+  /** Throws MissingResource. */
   pages(path: string): AsyncIterable<ResourcePage>;
 }
 
-/** The resource doesn't exist or the token has no access to it. */
+/** The resource doesn't exist, or the token has no access to it. */
 export class MissingResource extends Error {
   override readonly name = "Missing";
 }
 
-/** Reads all pages into memory. Throws Missing. */
+/** Throws MissingResource. */
 export async function listAll(origin: OrganizationReader, path: string): Promise<WireResource[]> {
   const things: WireResource[] = [];
   for await (const page of origin.pages(path)) things.push(...page.resources);
@@ -37,7 +36,6 @@ export async function listAll(origin: OrganizationReader, path: string): Promise
 export const isObject = (value: unknown): value is WireObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Undefined if the value is not a resource object. */
 export function resourceOf(value: unknown): WireResource | undefined {
   if (!isObject(value)) return undefined;
   const { id, type, attributes, relationships } = value;
@@ -93,7 +91,6 @@ export function relatedIds(thing: WireResource, name: string): string[] {
   return Array.isArray(linkage) ? linkage.map(idIn).filter((id) => id !== undefined) : [];
 }
 
-/** The body of a POST or PATCH. */
 export const bodyOf = (type: string, attributes: WireObject, relationships: WireObject = {}) => ({
   data: { type, attributes, relationships },
 });

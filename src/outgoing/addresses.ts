@@ -1,7 +1,4 @@
-/**
- * Which addresses the service can call. URLs that users enter (an issuer, a repository) can name a host in the operator's network
- * that those users can't reach themselves, so private addresses are called only if the operator allows them.
- */
+/** Classifies addresses: users enter URLs, so the service calls private addresses only if the operator allows them. */
 import { BlockList, isIP } from "node:net";
 
 const privateNetworks = [
@@ -47,7 +44,6 @@ function listOf(networks: readonly string[]): BlockList {
 
 const privateList = listOf(privateNetworks);
 
-/** Returns the IPv4 address in an IPv4-mapped IPv6 one. */
 function unmapIpv4(address: string): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (mapped !== undefined) return mapped;
@@ -59,7 +55,7 @@ function unmapIpv4(address: string): string {
 
 export type AddressClass = "public" | "allowed" | "private";
 
-/** `allowed`: on the operator's list, whether private or not. */
+/** `allowed`: on the operator's list, private or not. */
 export function addressClassifier(allowed: readonly string[]): (address: string) => AddressClass {
   const allowedList = listOf(allowed);
   return (address) => {

@@ -1,15 +1,15 @@
-/** Sends mail through the operator's server: verified TLS, bounded time. Recipients don't see each other. */
+/** Sends mail through the operator's server, with verified TLS and a timeout. */
 import { createTransport } from "nodemailer";
 import { OutgoingError } from "./request.ts";
 
-/** The operator's server, as `smtp://USER:PASSWORD@HOST:PORT` or `smtps://…`, and the sender's address. */
+/** `url`: `smtp://USER:PASSWORD@HOST:PORT` or `smtps://…`. */
 export interface MailServer {
   readonly url: string;
   readonly from: string;
 }
 
 export interface Mail {
-  /** The same for every attempt, so that receivers can recognize a duplicate. */
+  /** The same for every attempt, so that receivers recognize duplicates. */
   readonly id: string;
   readonly to: readonly string[];
   readonly subject: string;
@@ -31,7 +31,7 @@ function transportTo(url: string) {
   });
 }
 
-/** Connects and authenticates, without sending. Raises OutgoingError. */
+/** Raises OutgoingError. */
 export async function verifyMailServer({ url }: MailServer): Promise<void> {
   const transport = transportTo(url);
   try {

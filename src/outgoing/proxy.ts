@@ -1,7 +1,4 @@
-/**
- * A loopback proxy for programs that make their own requests, such as git: it checks addresses like our own requests, and limits
- * the size of responses. Each instance serves one task.
- */
+/** A loopback proxy for one task of a program such as git: it checks addresses and limits the size of responses. */
 import {
   createServer,
   type IncomingMessage,
@@ -15,7 +12,6 @@ import { checkedLookup, addressCheckFor, OutgoingError } from "./request.ts";
 
 export interface ProxyOptions {
   readonly allowed: readonly string[];
-  /** In total, over all responses. */
   readonly bytesMax: number;
 }
 
@@ -43,7 +39,6 @@ export class FilteringProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Why the first refused request was refused. */
   get fault(): OutgoingError | undefined {
     return this.#fault;
   }

@@ -1,7 +1,4 @@
-/**
- * The only way in which the service makes outgoing requests: verified TLS, bounded time and size, no redirects. Addresses are
- * checked after the DNS lookup and the connection uses the checked address, so that DNS rebinding has no effect.
- */
+/** Makes all outgoing requests. It connects to the address that it checked after the DNS lookup, so that DNS rebinding has no effect. */
 import { lookup as lookUp } from "node:dns";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -10,7 +7,7 @@ import { parseBounded, TooManyMembers } from "../kernel/bounded-json.ts";
 import { addressClassifier, type AddressClass } from "./addresses.ts";
 
 export interface OutgoingOptions {
-  /** Addresses and networks of the operator that can be called, also without TLS. */
+  /** Private addresses that the service can call, also without TLS. */
   readonly allowed: readonly string[];
   readonly timeoutMs?: number;
   readonly bytesMax?: number;
@@ -20,7 +17,7 @@ const timeoutMsByDefault = 5000;
 const bytesMaxByDefault = 1024 * 1024;
 const okStatus = 200;
 
-/** Fetches a JSON document. Raises OutgoingError. */
+/** Raises OutgoingError. */
 export async function fetchJson(url: string, options: OutgoingOptions): Promise<unknown> {
   const text = await fetchText(url, options);
   try {
@@ -46,21 +43,18 @@ async function fetchText(url: string, options: OutgoingOptions): Promise<string>
 
 export interface OutgoingRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Sent besides `accept: application/json`, which they can replace. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
 }
 
 export interface OutgoingResponse {
   readonly status: number;
-  /** By lower-case name. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly body: string;
-  /** The body is longer than `bytesMax`; the rest was not read. */
   readonly isCut: boolean;
 }
 
-/** Sends a request and returns the response, whatever its status; redirects are not followed. Raises OutgoingError. */
+/** Accepts every status; doesn't follow redirects. Raises OutgoingError. */
 export async function sendRequest(
   url: string,
   request: OutgoingRequest,
@@ -75,7 +69,6 @@ export async function sendRequest(
   });
 }
 
-/** Closes the connection after `read`, whether or not the whole response was read. */
 async function exchange<T>(
   url: string,
   request: OutgoingRequest,
@@ -143,7 +136,7 @@ interface OutgoingFetchInit {
 
 const bodiless = [204, 205, 304];
 
-/** A `fetch` for libraries: bodies are text or forms, and redirects are not followed. Raises OutgoingError. */
+/** For libraries: bodies are text or forms. Doesn't follow redirects. Raises OutgoingError. */
 export function outgoingFetch(options: OutgoingOptions): (url: string, init: OutgoingFetchInit) => Promise<Response> {
   return async (url, { method, headers, body }) => {
     const sent = body === undefined || body === null ? {} : { body: body.toString() };
@@ -158,7 +151,6 @@ export function outgoingFetch(options: OutgoingOptions): (url: string, init: Out
   };
 }
 
-/** Why a request failed, as a sentence for the user who entered the address. */
 export class OutgoingError extends Error {
   override readonly name = "OutgoingError";
 }
@@ -168,7 +160,6 @@ export class ForbiddenAddress extends OutgoingError {}
 
 export type AddressCheck = (address: string) => OutgoingError | undefined;
 
-/** Without TLS, only addresses that the operator allows. */
 export function addressCheckFor(
   { protocol, hostname, host }: Pick<URL, "protocol" | "hostname" | "host">,
   allowed: readonly string[],
@@ -189,7 +180,6 @@ export function addressCheckFor(
   return check;
 }
 
-/** Resolves names to checked addresses only, so that the connection uses what was checked. */
 export function checkedLookup(check: AddressCheck): LookupFunction {
   return (name, options, done) =>
     lookUp(name, { ...options, all: true }, (error, resolved) => {
@@ -201,10 +191,10 @@ export function checkedLookup(check: AddressCheck): LookupFunction {
     });
 }
 
-/** Returns the first address of a host, if it is allowed, for a program that then connects to it. Raises OutgoingError. */
+/** For a program that then connects to the address. Raises OutgoingError. */
 export async function resolveAllowedAddress(host: string, port: string, allowed: readonly string[]): Promise<string> {
   const hostname = isIP(host) === 6 ? `[${host}]` : host;
-  // The program speaks SSH, which is as safe as TLS.
+  // SSH is as safe as TLS.
   const check = addressCheckFor({ protocol: "https:", hostname, host: `${hostname}:${port}` }, allowed);
   if (isIP(host) !== 0) return host;
   return new Promise((resolve, reject) => {

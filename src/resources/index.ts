@@ -94,7 +94,6 @@ import { workspaceMoveResource } from "./register/workspace-moves/operations.ts"
 import { workspaceOutputs } from "./state/state-version-outputs/definition.ts";
 import { workspaceResource } from "./register/workspaces/operations.ts";
 
-/** Previews call the resources' own functions. */
 const accessPreviews = accessPreviewResource([
   teamProjectResource,
   teamWorkspaceResource,
@@ -183,7 +182,6 @@ const loader = (definition: ResourceDefinition, loadMany: LoadMany): [string, In
   { definition, loadMany },
 ];
 
-/** Resources that documents can include. */
 const loaders: ReadonlyMap<string, IncludeLoader> = new Map([
   loader(organizationResource.definition, organizationsByName),
   loader(userResource.definition, readableUsers),
@@ -205,7 +203,6 @@ const loaders: ReadonlyMap<string, IncludeLoader> = new Map([
   loader(workspaceReadmes, readmesOf),
 ]);
 
-/** Hooks that lower modules call when something is created, deleted or unlocked. */
 export const hooks: Hooks = {
   organizations: {
     initializeOrganization: async (tx, by, organization, creatorId) => {
@@ -229,7 +226,7 @@ export const hooks: Hooks = {
   loaders,
 };
 
-/** Types that relationships name but that are not built yet; those relationships are empty. */
+/** Not built yet; relationships of these types are empty. */
 export const foreignTypes: readonly string[] = [
   "cost-estimates",
   "plan-exports",

@@ -1,4 +1,4 @@
-/** What a caller can do to an organization, and to its variable sets, teams, tokens, audit log and connections. */
+/** Decides what a caller can do to an organization and to what belongs to it. */
 import { type Actor, isSiteAdmin } from "../actor.ts";
 import { type Access, effectiveAccess } from "../effective.ts";
 import { hasOrganizationPermission, type OrganizationStanding } from "../organization.ts";
@@ -25,7 +25,7 @@ export const organizationPermissionFlags = [
 ] as const;
 export type OrganizationFlag = (typeof organizationPermissionFlags)[number];
 
-/** Permissions that are not listed need ownership of the organization. */
+/** Others need ownership of the organization. */
 export const organizationPermissionNeeds: Partial<Record<OrganizationFlag, string>> = {
   "can-update": "ownership of the organization",
   "can-create-team": "the organization permission 'manage-teams'",
@@ -63,7 +63,6 @@ export function organizationPermissions(standing: OrganizationStanding): Record<
 
 export interface VariableSetFacts {
   readonly standing: OrganizationStanding;
-  /** Null for a set of the organization. */
   readonly parentProjectId: string | null;
   readonly projectAccess: number | null;
 }
@@ -100,7 +99,6 @@ export interface TeamFacts {
   readonly isOwners: number;
   readonly visibility: string;
   readonly allowMemberTokenManagement: number;
-  /** 1 if the caller is in the team, or is the team. */
   readonly includesActor: number;
 }
 
@@ -142,7 +140,6 @@ export function teamPermissions(standing: OrganizationStanding, team: TeamFacts)
   };
 }
 
-/** Whether a caller can see and revoke a token: true for those who can manage its holder's tokens. */
 export function canManageToken(
   actor: Actor,
   token: TeamFacts & {
@@ -157,13 +154,12 @@ export function canManageToken(
   return held["can-read"] && held["can-update-api-token"];
 }
 
-/** True for callers who manage auditing, and for the organization's audit log token. */
 export function canReadAuditLog(actor: Actor, organizationId: string, standing: OrganizationStanding): boolean {
   if (actor.kind === "audit-trails") return actor.auditedId === organizationId;
   return organizationPermissions(standing)["can-manage-auditing"];
 }
 
-/** True for those who manage connections, and for those who create workspaces anywhere, because they need the ids of OAuth tokens. */
+/** Callers who create workspaces need the ids of OAuth tokens. */
 export function canReadConnections(standing: OrganizationStanding): boolean {
   const held = organizationPermissions(standing);
   return held["can-update-oauth"] || held["can-create-workspace"];

@@ -1,4 +1,4 @@
-/** What a caller can do to a project: the permissions in its document, and the rights that only checks use. */
+/** Decides what a caller can do to a project. */
 import type { Access } from "../effective.ts";
 import { hasPermission, maskOf } from "../permission-set.ts";
 
@@ -21,7 +21,7 @@ export function projectPermissions({ mask }: Access): Record<ProjectPermission, 
   };
 }
 
-/** Rights that are checked, but not part of the project's document. */
+/** Checked, but not part of the project's document. */
 const projectRights = ["can-move-workspaces", "can-manage-team-access", "can-read-team-access"] as const;
 export type ProjectRight = (typeof projectRights)[number];
 
@@ -39,7 +39,7 @@ export function projectRightsOf({ mask }: Access): Record<ProjectRight, boolean>
   };
 }
 
-/** The admin level on the project itself, which moving a workspace by an update needs on both projects. */
+/** Moving a workspace by an update needs it on both projects. */
 export function isProjectAdmin({ mask }: Access): boolean {
   const admin = maskOf({ settings: "delete", teams: "manage", create: true, move: true });
   return (mask & admin) === admin;

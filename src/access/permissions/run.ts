@@ -1,4 +1,4 @@
-/** What a caller can do to a run, which follows from their access to its workspace. */
+/** Decides what a caller can do to a run. */
 import { type Actor, actorId } from "../actor.ts";
 import { hasPermission } from "../permission-set.ts";
 import { type WorkspaceFacts, workspacePermissions } from "./workspace.ts";

@@ -1,4 +1,4 @@
-/** What a caller can do to a workspace and to team access records: the permissions in documents, and the rights that only checks use. */
+/** Decides what a caller can do to a workspace and to team access records. */
 import type { Access } from "../effective.ts";
 import { hasPermission, sharedStateBit } from "../permission-set.ts";
 
@@ -61,7 +61,7 @@ export interface WorkspaceFacts {
   readonly allowForceDeleteWorkspaces: number;
 }
 
-/** Cached: there are few different results, and a page needs those of each of its workspaces several times. */
+/** Few results differ, and a page needs those of each of its workspaces several times. */
 const knownPermissions = new Map<number, Readonly<Record<WorkspacePermission, boolean>>>();
 const knownMax = 4096;
 
@@ -111,7 +111,7 @@ function decideWorkspace({
   };
 }
 
-/** Rights on a workspace's team access. Its project's admins are workspace admins, so they have them too. */
+/** The project's admins are workspace admins, so they have these rights too. */
 const workspaceRights = ["can-manage-team-access", "can-read-team-access"] as const;
 export type WorkspaceRight = (typeof workspaceRights)[number];
 
@@ -135,7 +135,6 @@ export interface TeamRecordFacts {
   readonly includesActor: number;
 }
 
-/** Members see the records of the teams that are visible to them; callers who manage access, or can read all of it, see every record. */
 export function teamRecordPermissions(record: TeamRecordFacts): Record<"can-read" | "can-manage", boolean> {
   const seesTeam = record.teamVisibility === "organization" || record.includesActor === 1 || record.seesSecretTeams;
   return {

@@ -1,4 +1,4 @@
-/** Reads everything of an organization that an export contains. States and runs are not part of it. */
+/** Reads an organization for an export, without states and runs. */
 import { forEachConcurrently } from "../concurrency.ts";
 import { listAll, MissingResource, type OrganizationReader, type WireResource } from "../wire.ts";
 
@@ -32,7 +32,7 @@ export interface CollectedOrganization {
 const concurrency = 4;
 const retentionPath = "/relationships/data-retention-policy";
 
-/** Throws Missing if there is no such organization. */
+/** Throws MissingResource. */
 export async function collect(origin: OrganizationReader, name: string): Promise<CollectedOrganization> {
   const inside = (rest: string) => `/organizations/${encodeURIComponent(name)}${rest}`;
   const organization = await origin.get(inside(""));
@@ -88,7 +88,6 @@ async function find(origin: OrganizationReader, path: string): Promise<WireResou
   }
 }
 
-/** Keeps the order. */
 async function each<T>(things: readonly WireResource[], work: (thing: WireResource) => Promise<T>): Promise<T[]> {
   const found: T[] = [];
   await forEachConcurrently(things.entries(), concurrency, async ([index, thing]) => {

@@ -11,7 +11,7 @@ export interface ExportRequest {
   readonly origin: OrganizationReader;
   readonly organization: string;
   readonly folder: string;
-  /** The provider's hostname. */
+  /** The hostname of the provider. */
   readonly hostname: string;
 }
 
@@ -21,7 +21,7 @@ export interface ExportResult {
   readonly beyond: readonly string[];
 }
 
-/** Throws Missing if there is no such organization, and `conflict` if the directory isn't empty. */
+/** Throws MissingResource, and `conflict` if the directory isn't empty. */
 export async function exportOrganization({
   origin,
   organization,
@@ -52,7 +52,6 @@ function requireEmpty(folder: string): void {
     throw conflict(`The directory ${quoted(folder)} is not empty. Use an empty directory, or one that doesn't exist.`);
 }
 
-/** Without links, and without the reader's own permissions. */
 const documentOf = ({ id, type, attributes, relationships }: WireResource): object => {
   const { permissions: _, ...facts } = attributes;
   return { id, type, attributes: facts, relationships };
@@ -96,7 +95,7 @@ function jsonFiles(collected: CollectedOrganization): [path: string, content: ob
   ];
 }
 
-/** Safe on every file system. Names are unique regardless of case, except those of workspaces. */
+/** Names are unique regardless of case, except those of workspaces. */
 const fileName = (name: string): string => name.replaceAll(/[^A-Za-z0-9._@-]+/g, "_").replace(/^\./, "_");
 
 function readme(organization: string, { writeOnly, beyond }: HclExport): string {

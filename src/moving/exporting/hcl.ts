@@ -1,6 +1,5 @@
-/** Writes HCL: values, blocks and labels. */
+/** Writes HCL. */
 
-/** An expression that is written unquoted, such as a reference to another resource. */
 export class HclExpression {
   readonly text: string;
 
@@ -17,13 +16,12 @@ export type HclArgument =
   | readonly HclArgument[]
   | { readonly [key: string]: HclArgument };
 
-/** The body of a block. Undefined attributes and blocks are left out. */
 export interface HclBody {
   readonly attributes: Readonly<Record<string, HclArgument | undefined>>;
   readonly blocks?: Readonly<Record<string, HclBody | undefined>>;
 }
 
-/** Escapes template sequences, which HCL would evaluate. */
+/** HCL would evaluate template sequences. */
 export const quotedText = (text: string): string =>
   JSON.stringify(text)
     .replaceAll("${", () => "$${")
@@ -59,7 +57,6 @@ export function block(head: string, { attributes, blocks = {} }: HclBody, indent
   return `${indent}${head} {\n${lines.join("")}${nested.join("")}${indent}}\n`;
 }
 
-/** Assigns resource labels of letters, digits and underscores, unique per kind. */
 export class ResourceLabels {
   readonly #taken = new Set<string>();
 

@@ -1,7 +1,4 @@
-/**
- * Writes an organization as resources of the official Terraform provider with import blocks. A plan against the same server shows no
- * changes. Values that can't be read, and settings that the provider doesn't support, are listed separately.
- */
+/** Writes an organization as HCL for the official provider. A plan against the same server shows no changes. */
 import { flagOf, numberOf, objectOf, relatedId, relatedIds, textOf, type WireResource } from "../wire.ts";
 import type { CollectedOrganization } from "./collect.ts";
 import { block, type HclBody, type HclArgument } from "./hcl.ts";
@@ -10,9 +7,7 @@ import { noteTerms, retentionResource, tagsOf, variableResource, HclWriter } fro
 
 export interface HclExport {
   readonly files: ReadonlyMap<string, string>;
-  /** Values that can't be read; the plan ignores them. */
   readonly writeOnly: readonly string[];
-  /** What the provider doesn't support. */
   readonly beyond: readonly string[];
 }
 
@@ -157,7 +152,7 @@ const poolScopes = [
   ["excluded-workspaces", "tfe_agent_pool_excluded_workspaces", "excluded_workspace_ids"],
 ] as const;
 
-/** Must come after projects and workspaces, which it references. */
+/** Needs the projects and workspaces that it references. */
 function poolScopeResources(writer: HclWriter, { agentPools }: CollectedOrganization): void {
   for (const pool of agentPools)
     for (const [scope, type, argument] of poolScopes) {

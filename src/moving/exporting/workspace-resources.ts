@@ -1,4 +1,4 @@
-/** Writes workspaces, and everything that belongs to them, as resources of the official provider. */
+/** Writes workspaces as resources of the official provider. */
 import { flagOf, isObject, objectOf, relatedId, textOf, type WireResource } from "../wire.ts";
 import type { CollectedOrganization, CollectedWorkspace } from "./collect.ts";
 import type { HclBody, HclArgument } from "./hcl.ts";
@@ -6,7 +6,7 @@ import { ignoring, noteTerms, retentionResource, tagsOf, variableResource, type 
 
 export function workspaceResources(writer: HclWriter, { workspaces }: CollectedOrganization): void {
   for (const collected of workspaces) workspaceResource(writer, collected);
-  // After all workspaces: these resources reference other workspaces.
+  // Must come after all workspaces, which these resources reference.
   for (const collected of workspaces) {
     settingsResource(writer, collected);
     childResources(writer, collected);
@@ -84,7 +84,6 @@ function repositoryOf(workspace: WireResource): HclBody | undefined {
   };
 }
 
-/** Execution mode and remote-state sharing, which the provider has in a separate resource. */
 function settingsResource(writer: HclWriter, { workspace, consumers }: CollectedWorkspace): void {
   const name = textOf(workspace, "name") ?? workspace.id;
   const own = objectOf(workspace, "setting-overwrites")["execution-mode"] === true;

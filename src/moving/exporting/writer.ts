@@ -1,4 +1,4 @@
-/** Collects HCL resources with their import blocks, and builds the resources that several kinds of objects share. */
+/** Collects HCL resources with their import blocks. */
 import { flagOf, textOf, type WireResource } from "../wire.ts";
 import { block, type HclBody, HclExpression, ResourceLabels, quotedText, type HclArgument } from "./hcl.ts";
 
@@ -14,7 +14,6 @@ export class HclWriter {
     this.organization = organization;
   }
 
-  /** `id` is Cadastre's own id, `importId` the one that the provider imports by. */
   add(file: string, type: string, name: string, { importId, id, body }: HclResource): void {
     const label = this.#labels.for(type, name);
     const address = `${type}.${label}`;
@@ -24,7 +23,7 @@ export class HclWriter {
     this.#texts.set(file, [...(this.#texts.get(file) ?? []), text]);
   }
 
-  /** Writes the resource as a comment, for the reader to complete. */
+  /** Writes a comment, for the reader to complete. */
   suggest(file: string, type: string, name: string, why: string, { importId, body }: HclResource): void {
     const address = `${type}.${this.#labels.for(type, name)}`;
     const label = address.slice(type.length + 1);
@@ -39,7 +38,6 @@ export class HclWriter {
     ]);
   }
 
-  /** A reference to an exported resource, or the plain id of any other. */
   ref(id: string | undefined): HclArgument | undefined {
     if (id === undefined) return undefined;
     const reference = this.#references.get(id);
@@ -79,7 +77,6 @@ export function retentionResource(
   writer.add("retention.tf", "tfe_data_retention_policy", name, { importId, body: { attributes, blocks } });
 }
 
-/** The provider supports neither the expiry of an access record nor its reason. */
 export function noteTerms(writer: HclWriter, what: string, record: WireResource): void {
   const [end, reason] = [textOf(record, "expires-at"), textOf(record, "reason")];
   if (end !== undefined) writer.beyond.push(`${what} (${record.id}) expires at ${end}`);

@@ -1,4 +1,4 @@
-/** Imports SSH keys (by name, without their value) and agent pools, and finds the VCS connections here that match those of the source. */
+/** Imports SSH keys (without values) and agent pools, and matches the VCS connections of the source to those here. */
 import { agentPools } from "../../resources/connections/agent-pools/definition.ts";
 import { keyReason, keyToReplace, poolReason } from "../report.ts";
 import { bodyOf, linkage, relatedId, relatedIds, textOf, type WireResource } from "../wire.ts";
@@ -26,7 +26,7 @@ export async function importSshKeys(importer: Importer): Promise<void> {
   }
 }
 
-/** Pools are organization-scoped until all workspaces exist (`restrictAgentPools`); their agents have no token yet. */
+/** Pools are organization-scoped until all workspaces exist (`restrictAgentPools`). */
 export async function importAgentPools(importer: Importer): Promise<readonly WireResource[]> {
   const kind = "agent-pools";
   const pools = (await importer.listSource(kind, "all", importer.sourcePath("/agent-pools"))) ?? [];
@@ -55,7 +55,6 @@ const scopes = [
   ["excluded-workspaces", "workspaces"],
 ] as const;
 
-/** Restricts the pools to their workspaces and projects, once those exist. */
 export async function restrictAgentPools(importer: Importer, pools: readonly WireResource[]): Promise<void> {
   for (const pool of pools) {
     const localId = importer.localIdOf("agent-pools", pool.id);
@@ -80,10 +79,10 @@ export async function restrictAgentPools(importer: Importer, pools: readonly Wir
   }
 }
 
-/** Maps the id of an OAuth token of the source to the token of the matching connection here. */
+/** The key is the OAuth token's id at the source. */
 export type VcsTokenMap = ReadonlyMap<string, string>;
 
-/** VCS connections contain secrets, so none is imported; only existing connections to the same host are used. */
+/** VCS connections contain secrets, so the import only uses existing ones to the same host. */
 export async function findVcsTokens(importer: Importer): Promise<VcsTokenMap> {
   const kind = "oauth-clients";
   const clients = await importer.listSourceIfAny(importer.sourcePath("/oauth-clients"));

@@ -1,4 +1,4 @@
-/** Imports an organization: runs the steps in the order of their dependencies. */
+/** Imports an organization, in the order of dependencies. */
 import { AppError } from "../../kernel/errors.ts";
 import { forEachConcurrently } from "../concurrency.ts";
 import { listMissingSecrets } from "../report.ts";
@@ -11,7 +11,7 @@ import { importProjects } from "./projects.ts";
 import { importVarsets } from "./variables.ts";
 import { importWorkspaces, type ImportedWorkspace } from "./workspaces.ts";
 
-/** Fills the report. Throws AppError for errors that end the import; what was imported by then is kept. */
+/** Throws AppError for errors that end the import; what it imported until then stays. */
 export async function importOrganization(request: ImportRequest): Promise<void> {
   const importer = new Importer(request);
   const organization = await importOrganizationRecord(importer);
@@ -31,13 +31,13 @@ export async function importOrganization(request: ImportRequest): Promise<void> 
   await listSecrets(request);
 }
 
-/** The secrets that are missing after this import and earlier ones; a dry run has already added those that it would import. */
+/** A dry run has already added the secrets that it would import. */
 async function listSecrets({ context: { database, vault }, to, report }: ImportRequest): Promise<void> {
   for (const { kind, thing, reason } of await listMissingSecrets(database.reader, vault, to))
     report.enter(kind, thing, reason);
 }
 
-/** Imports what links workspaces to each other: remote-state consumers and run triggers. Needs all workspaces to exist. */
+/** Needs all workspaces to exist. */
 async function importWorkspaceLinks(importer: Importer, imported: readonly ImportedWorkspace[]): Promise<void> {
   await forEachConcurrently(imported, importer.request.concurrency, async (workspace) => {
     if (workspace.sharesOneByOne) await importConsumers(importer, workspace);
@@ -62,7 +62,6 @@ async function importConsumers(importer: Importer, { sourceId, localId, label }:
   importer.report.count(consumersKind, "brought", pending.length);
 }
 
-/** The pairs that were not imported yet. */
 function pairs(importer: Importer, kind: string, sourceId: string, label: string, others: readonly WireResource[]) {
   return others.flatMap((other) => {
     const [ourId, pair] = [importer.localIdOf("workspaces", other.id), `${sourceId} ${other.id}`];

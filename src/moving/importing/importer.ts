@@ -1,7 +1,4 @@
-/**
- * Imports one resource: finds it here by an earlier import or by its name, otherwise creates it, and records the link. It must not change
- * what was imported before, nor recreate what was deleted here. A dry run takes the same path and writes nothing.
- */
+/** Imports one resource, unless it exists here. It must not change earlier imports, nor recreate what was deleted here. */
 import { Capability } from "../../access/capability.ts";
 import type { Tx } from "../../database/database.ts";
 import { aliases } from "../../jsonapi/aliases.ts";
@@ -18,9 +15,7 @@ import { listAll, bodyOf, type WireObject, MissingResource, textOf, type WireRes
 export interface ImportRequest {
   readonly context: Context;
   readonly source: SourceServer;
-  /** Name of the organization on the source server. */
   readonly from: string;
-  /** Name of the organization here. */
   readonly to: string;
   readonly dry: boolean;
   readonly concurrency: number;
@@ -28,29 +23,24 @@ export interface ImportRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The resources of one kind that exist here. */
 export interface ExistingResources {
-  /** Ids by natural key, which is usually the case-folded name. */
+  /** The natural key is usually the case-folded name. */
   readonly byKey: ReadonlyMap<string, string>;
   readonly ids: ReadonlySet<string>;
 }
 
 const noResources: ExistingResources = { byKey: new Map(), ids: new Set() };
 
-/** Stands for the id of a resource that a dry run would have created. */
 const placeholderId = (sourceId: string) => `placeholder ${sourceId}`;
 export const isPlaceholder = (id: string): boolean => id.startsWith("placeholder ");
 
-/** A resource of the source server that is to be imported. */
 export interface ImportItem {
-  /** A JSON:API type, or the name of a step. */
   readonly kind: string;
   readonly sourceId: string;
-  /** Its name in the report. */
   readonly label: string;
   readonly key?: string;
   readonly existing: ExistingResources;
-  /** Returns the new id. Throws AppError. */
+  /** Throws AppError. */
   readonly create: () => Promise<string>;
 }
 
@@ -76,12 +66,10 @@ export class Importer {
     this.#sourceKey = `${request.source.base} ${request.from}`;
   }
 
-  /** A path of the API below the organization here. */
   localPath = (rest: string): string => `/organizations/${encodeURIComponent(this.request.to)}${rest}`;
-  /** A path of the API below the organization on the source server. */
   sourcePath = (rest: string): string => `/organizations/${encodeURIComponent(this.request.from)}${rest}`;
 
-  /** Loads the links of earlier imports into this organization. Call it once the organization exists. */
+  /** Call this once the organization exists. */
   async useOrganization(organizationId: string): Promise<void> {
     this.#organizationId = organizationId;
     const links = await readLinks(this.request.context.database.reader, organizationId, this.#sourceKey);
@@ -89,13 +77,11 @@ export class Importer {
     this.#imported = new Set(links.map(({ kind, ourId }) => `${kind} ${ourId}`));
   }
 
-  /** The id here of a resource of the source; undefined if it was not imported. */
   localIdOf = (kind: string, sourceId: string | undefined): string | undefined =>
     sourceId === undefined ? undefined : this.#links.get(`${kind} ${sourceId}`);
 
   wasImported = (kind: string, ourId: string): boolean => this.#imported.has(`${kind} ${ourId}`);
 
-  /** Records links, in the given transaction or in a new one. */
   async link(links: readonly ImportLink[], tx?: Tx): Promise<void> {
     for (const { kind, sourceId, ourId } of links) {
       this.#links.set(`${kind} ${sourceId}`, ourId);
@@ -109,7 +95,6 @@ export class Importer {
     else await this.request.context.database.write((own) => writeLinks(own, capability, owner, links));
   }
 
-  /** The resources that exist here at this path, by name unless `keyOf` is given. */
   async listExisting(
     path: string,
     keyOf: (thing: WireResource) => string | undefined = nameKey,
@@ -122,7 +107,7 @@ export class Importer {
     };
   }
 
-  /** Like `listExisting`, for the children of a resource that a dry run may not have created. */
+  /** The parent may not exist in a dry run. */
   async listExistingOf(
     ourId: string,
     path: string,
@@ -131,7 +116,7 @@ export class Importer {
     return isPlaceholder(ourId) ? noResources : this.listExisting(path, keyOf);
   }
 
-  /** Returns the id here; undefined if it can't be imported, which is then in the report. */
+  /** Undefined if it can't be imported; the reason is in the report. */
   async importOne({ kind, sourceId, label, key, existing, create }: ImportItem): Promise<string | undefined> {
     this.request.signal?.throwIfAborted();
     const linked = this.localIdOf(kind, sourceId);
@@ -156,7 +141,7 @@ export class Importer {
     return created;
   }
 
-  /** Runs a step that must happen only once over all imports. Returns whether it ran now. */
+  /** Runs once over all imports. Returns whether it ran now. */
   async runOnce(kind: string, sourceId: string, label: string, work: () => Promise<void>): Promise<boolean> {
     if (this.localIdOf(kind, sourceId) !== undefined) return false;
     const done = await this.attempt(kind, label, async () => {
@@ -168,7 +153,7 @@ export class Importer {
     return true;
   }
 
-  /** Returns undefined if this server rejects it or the source doesn't provide it; the reason is then in the report. */
+  /** Undefined if it failed; the reason is in the report. */
   async attempt<T>(kind: string, label: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -180,7 +165,7 @@ export class Importer {
     }
   }
 
-  /** Lists resources of the source; undefined if it doesn't provide the list, which is then in the report. */
+  /** Undefined if it failed; the reason is in the report. */
   async listSource(kind: string, label: string, path: string): Promise<WireResource[] | undefined> {
     try {
       return await listAll(this.source, path);
@@ -191,7 +176,7 @@ export class Importer {
     }
   }
 
-  /** Lists resources that a source may not support; empty if it doesn't. */
+  /** Empty if the source doesn't support the list. */
   async listSourceIfAny(path: string): Promise<WireResource[]> {
     try {
       return await listAll(this.source, path);
@@ -201,7 +186,7 @@ export class Importer {
     }
   }
 
-  /** Creates a resource. Rejected attributes are left out and reported, unless they are required. Throws AppError. */
+  /** Leaves out and reports rejected attributes that are not required. Throws AppError. */
   async create(
     item: { kind: string; label: string },
     method: "POST" | "PATCH",
@@ -229,7 +214,6 @@ export interface ResourceBody {
   readonly type: string;
   readonly attributes: WireObject;
   readonly relationships?: WireObject;
-  /** Attributes without which the resource can't be created. */
   readonly required?: readonly string[];
 }
 
@@ -247,7 +231,6 @@ function refusedAttributes(error: unknown, attributes: WireObject, required: rea
   return [...new Map(named.map((each) => [each.name, each])).values()];
 }
 
-/** Why one resource can't be imported; undefined for errors that end the whole import. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof MissingResource) return error.message;
   if (!(error instanceof AppError)) return undefined;
@@ -255,7 +238,6 @@ function reasonOf(error: unknown): string | undefined {
   return fatal ? undefined : error.faults.map(({ detail }) => detail).join("; ");
 }
 
-/** The attributes that can be set on creation; null values are left out. */
 export function writableAttributes(
   { attributes }: WireResource,
   definition: ResourceDefinition,

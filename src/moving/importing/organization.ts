@@ -1,4 +1,4 @@
-/** Imports the organization itself, its rules and its defaults. An organization that already exists here keeps its settings. */
+/** Imports the organization itself, its rules and its defaults. It must not change the settings of an existing organization. */
 import { AppError } from "../../kernel/errors.ts";
 import { quoted } from "../../kernel/text.ts";
 import { organizations } from "../../resources/identity/organizations/definition.ts";
@@ -9,7 +9,7 @@ import { type Importer, writableAttributes } from "./importer.ts";
 
 const kind = "organizations";
 
-/** Returns the organization of the source. Throws `not-found`. */
+/** Throws `not-found`. */
 export async function importOrganizationRecord(importer: Importer): Promise<WireResource> {
   const { from, to } = importer.request;
   const source = await findInSource(importer, from);
@@ -40,7 +40,7 @@ async function findInSource(importer: Importer, name: string): Promise<WireResou
   }
 }
 
-/** Returns its id. Never disables user tokens: nobody has another token here yet. */
+/** Must not disable user tokens: nobody has another token here yet. */
 async function makeOrganization(importer: Importer, source: WireResource): Promise<string> {
   const { to } = importer.request;
   const sent = writableAttributes(source, organizations, ["name", "user-tokens-enabled", "default-execution-mode"]);
@@ -57,7 +57,7 @@ async function makeOrganization(importer: Importer, source: WireResource): Promi
     email: "nobody@localhost",
     ...sent,
     name: to,
-    // The default agent pool is imported later (`importDefaults`).
+    // `importDefaults` imports the default agent pool later.
     ...(mode !== undefined && mode !== "agent" && { "default-execution-mode": mode }),
   };
   const item = { kind, label: to };
@@ -66,7 +66,6 @@ async function makeOrganization(importer: Importer, source: WireResource): Promi
   return textOf(created, "external-id") ?? "";
 }
 
-/** Imports the reserved tag keys and the data retention policy. */
 export async function importRules(importer: Importer, source: WireResource): Promise<void> {
   const kindOfKeys = "reserved-tag-keys";
   const keys = await importer.listSourceIfAny(importer.sourcePath("/reserved-tag-keys"));
@@ -94,7 +93,6 @@ export async function importRules(importer: Importer, source: WireResource): Pro
 
 const keyOf = (thing: WireResource) => textOf(thing, "key");
 
-/** Imports a data retention policy; not every server has them. */
 export async function importRetention(
   importer: Importer,
   sourceId: string,
@@ -120,7 +118,6 @@ export async function importRetention(
   if (done) importer.report.count("data-retention-policies", "brought");
 }
 
-/** Sets the default execution mode `agent` with its pool, once the pools exist. */
 export async function importDefaults(
   importer: Importer,
   source: WireResource,
@@ -143,7 +140,6 @@ export async function importDefaults(
   });
 }
 
-/** Kinds that Cadastre doesn't support. They are listed so that the report can name them. */
 const unsupportedKinds: readonly (readonly [kind: string, path: string, reason: string])[] = [
   ["policy-sets", "/policy-sets", "Cadastre has no policies"],
   ["tasks", "/tasks", "Cadastre has no run tasks"],

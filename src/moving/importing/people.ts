@@ -5,9 +5,7 @@ import { findUsers } from "../store.ts";
 import { linkage, relatedId, relatedIds, textOf, type WireResource } from "../wire.ts";
 import { type Importer, writableAttributes } from "./importer.ts";
 
-/** Maps users of the source to users here. */
 export interface MemberDirectory {
-  /** Null if the user is unknown here. */
   userId(sourceUserId: string | undefined): string | null;
   name(sourceUserId: string | undefined): string | undefined;
 }
@@ -92,7 +90,6 @@ async function importMember(
   });
 }
 
-/** One request per team, up to 500 members each. */
 async function importTeamMembers(
   importer: Importer,
   teamMembers: readonly { membership: WireResource; localId: string }[],

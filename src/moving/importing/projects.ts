@@ -1,4 +1,4 @@
-/** Imports projects with their tag bindings and team access. The default project of the source is mapped to the one here. */
+/** Imports projects with their tag bindings and team access. */
 import { projects as projectDefinition } from "../../resources/register/projects/definition.ts";
 import { teamProjects } from "../../resources/sharing/team-access/team-projects/definition.ts";
 import { teamWorkspaces } from "../../resources/sharing/team-access/team-workspaces/definition.ts";
@@ -42,7 +42,6 @@ async function defaultHere(importer: Importer): Promise<string | undefined> {
   return organization && relatedId(organization, "default-project");
 }
 
-/** The default project always exists here; it takes the settings of the source's default project, once. */
 async function importDefault(importer: Importer, project: WireResource, localId: string): Promise<string> {
   const label = textOf(project, "name") ?? project.id;
   const isNew = await importer.runOnce("default-projects", project.id, label, async () => {
@@ -73,7 +72,6 @@ async function settingsOf(importer: Importer, project: WireResource) {
   return { type: kind, attributes, relationships: await bindingsOf(importer, `/projects/${project.id}`) };
 }
 
-/** The tag bindings of a workspace or a project, as relationships of a new one. */
 export async function bindingsOf(importer: Importer, path: string): Promise<Record<string, object>> {
   const bindings = await importer.listSourceIfAny(`${path}/tag-bindings`);
   if (bindings.length === 0) return {};
@@ -108,7 +106,6 @@ const records = {
   "team-workspaces": { target: "workspace", type: "workspaces", definition: teamWorkspaces },
 } as const;
 
-/** Imports a team's access. Individual permissions are sent only for the level `custom`. */
 export async function importRecord(
   importer: Importer,
   kindOfRecord: keyof typeof records,
@@ -126,7 +123,6 @@ export async function importRecord(
   const access = textOf(record, "access") ?? "";
   const chosen = writableAttributes(record, definition);
   const { "expires-at": end, reason } = chosen;
-  // Expired access is not imported.
   if (typeof end === "string" && Date.parse(end) <= Date.now()) return;
   const terms = { ...(end !== undefined && { "expires-at": end }), ...(reason !== undefined && { reason }) };
   const attributes = access === "custom" ? chosen : { access, ...terms };

@@ -1,4 +1,4 @@
-/** Imports the finished runs of a workspace as history. Nothing is executed, and logs are not imported. */
+/** Imports the finished runs of a workspace as history, without logs. It must not execute anything. */
 import { AppError } from "../../kernel/errors.ts";
 import { counted } from "../../kernel/text.ts";
 import { importRuns, type HistoricPhase, type HistoricRun } from "../../resources/runs/runs/history.ts";
@@ -49,7 +49,7 @@ async function importInOrder(
 ): Promise<void> {
   const { localId, label } = history;
   if (pending.length === 0) return;
-  // The run that was imported last, which need not be the newest: a run that finished late was imported late.
+  // Not necessarily the newest: a run that finished late was imported late.
   const latest = await readLatestRun(importer.request.context.database.reader, localId);
   let after = latest !== undefined && importer.wasImported(kind, latest) ? latest : undefined;
   for (let start = 0; start < pending.length; start += runsPerBatch) {
@@ -74,7 +74,6 @@ async function importInOrder(
   }
 }
 
-/** Oldest first. */
 async function listSourceRuns(importer: Importer, { workspace, label }: WorkspaceHistory): Promise<SourceRun[]> {
   const path = `/workspaces/${workspace.id}/runs`;
   for (const query of ["?include=plan,apply,created_by", ""]) {
@@ -96,7 +95,7 @@ function includedFor(run: WireResource, included: readonly WireResource[]): Wire
   return included.filter(({ id }) => ids.has(id));
 }
 
-/** Final statuses that Cadastre doesn't have. */
+/** The source can have final statuses that Cadastre doesn't have. */
 const equivalentStatuses: Readonly<Record<string, string>> = {
   force_canceled: "canceled",
   policy_soft_failed: "errored",
@@ -153,7 +152,7 @@ const stampsOf = (thing: WireResource): Record<string, string> =>
 
 type PhaseEnd = HistoricPhase["status"];
 
-/** Derives the phase statuses from the run's status if the source doesn't show the phases. */
+/** For sources that don't show the phases. */
 function phasesAfter(status: HistoricRun["status"], wasPlanned: boolean): { plan: PhaseEnd; apply: PhaseEnd } {
   if (status === "applied") return { plan: "finished", apply: "finished" };
   if (status === "planned_and_finished") return { plan: "finished", apply: "unreachable" };

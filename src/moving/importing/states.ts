@@ -1,4 +1,4 @@
-/** Imports every state version of a workspace with its content, oldest first, unless the workspace has a state of its own here. */
+/** Imports every state version of a workspace, oldest first, unless the workspace has a state of its own here. */
 import { AppError } from "../../kernel/errors.ts";
 import {
   announceImportedState,
@@ -31,7 +31,7 @@ export async function importStates(importer: Importer, history: WorkspaceHistory
     const linked = importer.localIdOf(kind, version.id);
     const status = linked === undefined ? undefined : (statuses.get(linked) ?? "gone");
     if (linked !== undefined && status !== "pending" && status !== "discarded") {
-      // A version whose content was removed here, also by a retention policy, is not imported again.
+      // Content that was removed here, also by a retention policy, is not imported again.
       importer.report.count(kind, "here");
       if (status !== "gone") after = linked;
       continue;
@@ -44,7 +44,7 @@ export async function importStates(importer: Importer, history: WorkspaceHistory
         })) ?? after;
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "conflict") throw error;
-      // The workspace is used here: the remaining versions are reported as one gap.
+      // The workspace is used here: report the remaining versions as one gap.
       const left = versions.length - index;
       importer.report.count(kind, "left", left);
       importer.report.gap(kind, `${label}, ${left} from serial ${numberOf(version, "serial")} on`, error.message);
@@ -61,7 +61,7 @@ function countOnly(importer: Importer, label: string, versions: readonly WireRes
   }
 }
 
-/** Oldest first. Some servers have only one of the two lists. */
+/** Some servers have only one of the two lists. */
 async function listSourceVersions(importer: Importer, { workspace, label }: WorkspaceHistory): Promise<WireResource[]> {
   const query = new URLSearchParams({
     "filter[organization][name]": importer.request.from,
@@ -81,7 +81,6 @@ async function listSourceVersions(importer: Importer, { workspace, label }: Work
   return [];
 }
 
-/** Why a version can't be imported; undefined if it can. */
 function obstacleOf(version: WireResource): string | undefined {
   const status = textOf(version, "status");
   if (status === undefined || status === "finalized") return undefined;
@@ -91,11 +90,11 @@ function obstacleOf(version: WireResource): string | undefined {
 
 interface StateImportPosition {
   readonly after: string | undefined;
-  /** The version that an interrupted import created without its content. */
+  /** An interrupted import created it without its content. */
   readonly announced: string | undefined;
 }
 
-/** Returns the id here; undefined if it can't be imported. Throws `conflict`. */
+/** Throws `conflict`. */
 async function importState(
   importer: Importer,
   history: WorkspaceHistory,
@@ -135,7 +134,7 @@ async function importState(
 
 const isAboutContent = ({ code }: AppError): boolean => ["bad-request", "invalid", "too-large"].includes(code);
 
-/** Uses the download URL of the document; fetches a new one if it has expired. Throws Missing. */
+/** Fetches a new download URL if the document's has expired. Throws MissingResource. */
 async function contentOf(importer: Importer, version: WireResource): Promise<AsyncIterable<Uint8Array>> {
   const addressOf = (thing: WireResource) =>
     textOf(thing, "hosted-state-download-url") ?? `${importer.source.base}/state-versions/${thing.id}/download`;
@@ -167,7 +166,6 @@ async function announce(
   );
 }
 
-/** In our format; the current time if the text is not a timestamp. */
 export function timestampOf(text: string | undefined): string {
   const ms = Date.parse(text ?? "");
   return new Date(Number.isNaN(ms) ? Date.now() : ms).toISOString();

@@ -1,4 +1,4 @@
-/** Imports variables and variable sets with their links. Sensitive variables are imported empty. */
+/** Imports variables and variable sets. Sensitive variables are imported empty. */
 import { vars as varDefinition } from "../../resources/variables/vars/definition.ts";
 import { varsets as varsetDefinition } from "../../resources/variables/varsets/definition.ts";
 import { forEachConcurrently } from "../concurrency.ts";
@@ -6,7 +6,7 @@ import { variableReason } from "../report.ts";
 import { flagOf, linkage, relatedId, relatedIds, relatedType, textOf, type WireResource } from "../wire.ts";
 import { type Importer, isPlaceholder, writableAttributes } from "./importer.ts";
 
-/** `sourcePath` and `localPath` are those of the owner: `/workspaces/ws-…`, or `/varsets/varset-…/relationships`. */
+/** Paths are `/workspaces/ws-…`, or `/varsets/varset-…/relationships`. */
 export async function importVariables(
   importer: Importer,
   owner: { readonly sourcePath: string; readonly localPath: string; readonly localId: string; readonly label: string },
@@ -78,7 +78,7 @@ function parentOf(importer: Importer, set: WireResource): Record<string, object>
   return id === undefined ? "missing" : { parent: { data: { type: "projects", id } } };
 }
 
-/** Each link is imported only once: a link that was removed here is not restored. */
+/** A link that was removed here is not restored. */
 async function importLinks(importer: Importer, set: WireResource, localId: string, label: string): Promise<void> {
   for (const type of ["projects", "workspaces"] as const) {
     const kind = `varset-${type}`;

@@ -1,4 +1,4 @@
-/** Imports workspaces with their settings, variables, access, history and states, several in parallel. */
+/** Imports workspaces with their settings, variables, access, history and states. */
 import { workspaces as workspaceDefinition } from "../../resources/register/workspaces/definition.ts";
 import { forEachConcurrently } from "../concurrency.ts";
 import { bodyOf, flagOf, isObject, objectOf, relatedId, textOf, type WireResource } from "../wire.ts";
@@ -18,7 +18,6 @@ export interface WorkspaceImportContext {
   readonly vcsTokens: VcsTokenMap;
 }
 
-/** What later steps need of an imported workspace. */
 export interface ImportedWorkspace {
   readonly sourceId: string;
   readonly label: string;
@@ -91,7 +90,7 @@ async function importWorkspace(
   return localId;
 }
 
-/** Attributes that depend on other settings or resources; they are set separately. */
+/** They depend on other settings or resources. */
 const separateAttributes = [
   "operations",
   "execution-mode",
@@ -126,7 +125,7 @@ async function settingsOf(
   };
 }
 
-/** Empty if the workspace uses the default mode. Without its agent pool it becomes `local`, so that no other agents execute its runs. */
+/** Without its agent pool a workspace becomes `local`, so that no other agents execute its runs. */
 function executionOf(importer: Importer, workspace: WireResource): Record<string, unknown> {
   const mode = textOf(workspace, "execution-mode");
   if (objectOf(workspace, "setting-overwrites")["execution-mode"] === false || mode === undefined) return {};
@@ -141,7 +140,6 @@ function executionOf(importer: Importer, workspace: WireResource): Record<string
   return { "execution-mode": "local" };
 }
 
-/** A duration or a time in the future; empty if inherited from the project. */
 function autoDestroyOf(workspace: WireResource): Record<string, unknown> {
   if (workspace.attributes["inherits-project-auto-destroy"] !== false) return {};
   const duration = textOf(workspace, "auto-destroy-activity-duration");
@@ -150,7 +148,6 @@ function autoDestroyOf(workspace: WireResource): Record<string, unknown> {
   return at !== undefined && Date.parse(at) > Date.now() ? { "auto-destroy-at": at } : {};
 }
 
-/** Sets the SSH key and the repository, each only once. */
 async function connect(
   importer: Importer,
   workspace: WireResource,
@@ -194,7 +191,6 @@ async function importAccess(importer: Importer, workspace: WireResource, localId
   for (const record of found) await importRecord(importer, "team-workspaces", record, { label, localId, existing });
 }
 
-/** Reports what is not imported: the lock and notification configurations. */
 async function reportUnsupported(importer: Importer, workspace: WireResource): Promise<void> {
   const label = nameOf(workspace);
   if (flagOf(workspace, "locked"))

@@ -2,13 +2,11 @@
 import { type Actor, isSiteAdmin } from "../../access/actor.ts";
 import { grant, type Granted } from "../../access/granted.ts";
 
-/** Functions that write for site admins require it. */
 export type SiteAdminProof = Granted<Actor, "can-administer">;
 
 /** To everybody else, site administration does not exist. Raises `not-found`. */
 export const requireSiteAdmin = (actor: Actor): SiteAdminProof => administer(actor, actor);
 
-/** Site admins have this permission on every row. */
 export const withSiteAdminProof = <Row extends object>(by: SiteAdminProof, row: Row): Granted<Row, "can-administer"> =>
   administer(by, row);
 

@@ -1,9 +1,8 @@
-/** Contents of a version that can be soft-deleted, restored and permanently deleted: the transitions, and the routes for them. */
+/** The transitions and routes of contents that can be soft-deleted, restored and permanently deleted. */
 
 const softDeleted = "backing_data_soft_deleted";
 const deleted = "backing_data_permanently_deleted";
 
-/** The status before and after each action; `present` is the status of a version with its content. */
 export const backingDataTransitionsFor = <const Present extends string>(present: Present) =>
   ({
     "soft-delete": { from: present, to: softDeleted },
@@ -13,7 +12,6 @@ export const backingDataTransitionsFor = <const Present extends string>(present:
 
 export type BackingDataAction = keyof ReturnType<typeof backingDataTransitionsFor>;
 
-/** `thing`: whose content it is; `noun`: what the content is called. */
 export const backingDataOperations = <const Path extends string, const Answer extends string>(
   byId: Path,
   answer: Answer,

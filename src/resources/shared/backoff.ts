@@ -1,6 +1,6 @@
-/** Retry delays: longer after each attempt, with jitter. Pure. */
+/** Computes retry delays. Pure. */
 
-/** Up to 20% more or less, so that what failed together is not retried together. */
+/** So that what failed together is not retried together. */
 const jitter = 0.2;
 
 const jittered = (ms: number, random: number): number => Math.round(ms * (1 - jitter + 2 * jitter * random));
@@ -8,14 +8,12 @@ const jittered = (ms: number, random: number): number => Math.round(ms * (1 - ji
 const firstMs = 5_000;
 const mostMs = 3_600_000;
 
-/** For calls to version control providers, which limit attempts by their own rule. `attempts`: how many were made. */
 export const providerBackoffMs = (attempts: number): number =>
   jittered(Math.min(mostMs, firstMs * 3 ** (attempts - 1)), Math.random());
 
-/** After the first attempt, the second, and so on; the attempt after the last pause is the final one. */
 const notificationPausesMs = [1_000, 10_000, 60_000, 600_000] as const;
 
-/** For notifications. Undefined: that was the final attempt. */
+/** Undefined after the final attempt. */
 export function deliveryBackoffMs(attempts: number, random: number = Math.random()): number | undefined {
   const pauseMs = notificationPausesMs[attempts - 1];
   return pauseMs === undefined ? undefined : jittered(pauseMs, random);

@@ -1,7 +1,7 @@
-/** Which columns an update changes. */
+/** Finds the columns that an update changes. */
 import { afterUpdate } from "./versions.ts";
 
-/** Only the members whose value differs; undefined if none does, and nothing is to be written. */
+/** Undefined if no value differs. */
 export function changesOf<Row extends object>(
   before: Row,
   input: { readonly [K in keyof Row]?: Row[K] | undefined },

@@ -1,16 +1,10 @@
-/**
- * Loads what `include` adds to a document: each name is a relationship of its definition, and `resources/index.ts` registers a
- * loader for each related type.
- */
+/** Loads included resources. */
 import type { Tx } from "../../database/database.ts";
 import type { IncludedResource, ResourceDefinition } from "../../jsonapi/define.ts";
 import type { Relationship } from "../../jsonapi/relationships.ts";
 import type { Context } from "./context.ts";
 
-/**
- * Returns those of the resources that the caller can read, in a constant number of statements. `parents` has, for each id, a view
- * whose relationship names it: for resources that are stored under their parent, or that everybody who reads the parent can read.
- */
+/** Returns the resources that the caller can read, in a constant number of statements. `parents`: for each id, a view that refers to it. */
 export type LoadMany<Parent = never> = (
   tx: Tx,
   context: Context,
@@ -23,7 +17,6 @@ export interface IncludeLoader {
   readonly loadMany: LoadMany;
 }
 
-/** Resources of one type to load, with the nested names requested for them. */
 interface IncludeGroup {
   readonly type: string;
   readonly nested: ReadonlySet<string>;
@@ -78,9 +71,8 @@ function groupsOf<View>(
   return groups.values();
 }
 
-/** For `current_run` in `current_run.plan`: `plan`. Undefined if the name was not requested. */
+/** Of `current_run.plan`: `plan`. Undefined if not requested. */
 function nestedNames(name: string, wanted: ReadonlySet<string>): ReadonlySet<string> | undefined {
-  // Clients may also use hyphens, as in the document.
   const matching = [...wanted]
     .map((each) => each.replaceAll("-", "_"))
     .filter((each) => `${each}.`.startsWith(`${name}.`));

@@ -1,7 +1,4 @@
-/**
- * How the statement that loads a row also locks it: first the organization, then the row. The order of all further locks is in
- * docs/architecture.md ("The order of locks").
- */
+/** Locks rows in the statement that loads them: first the organization, then the row. See "The order of locks" in docs/architecture.md. */
 import { type Compilable, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
 import type { Dialect } from "../../database/dialect.ts";
@@ -9,14 +6,12 @@ import { prepared } from "../../database/prepared.ts";
 import type { Schema } from "../../database/schema/schema.ts";
 
 /**
- * `true`: to change the row; nobody else changes or deletes it, or deletes its organization, until the transaction ends.
- * `"removal"`: to delete it; nobody can reference it either. `"alone"`: to delete what other rows depend on, or to change such
- * dependencies; one such write at a time in an organization, next to any number of others. `"organization"`: locks only the
- * organization, where other rows are locked before this one.
+ * `true`: to change the row. `"removal"`: to delete it; blocks new references. `"alone"`: to delete or change what other rows depend
+ * on, one at a time in an organization. `"organization"`: locks no row, because others are locked before it.
  */
 export type Lock = boolean | "organization" | "removal" | "alone";
 
-/** The end of a statement that calls the organization `o`; empty if nothing is to be locked. */
+/** The statement calls the organization `o`. */
 export function lockClause({ lockRows }: Dialect, table: string, lock: Lock): RawBuilder<unknown> {
   if (lock === false) return sql``;
   if (lock === "organization") return lockRows("o", "reference");
@@ -28,7 +23,6 @@ interface LockableQuery<Row> extends Compilable<Row> {
   modifyEnd(modifier: RawBuilder<unknown>): Compilable<Row>;
 }
 
-/** A frequent statement that can also lock a table's rows: compiled once for each kind of lock. */
 export function lockableStatement<Parameters extends object, Row>(
   table: string,
   build: (db: Kysely<Schema>, parameters: Parameters) => LockableQuery<Row>,

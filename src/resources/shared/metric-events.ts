@@ -3,7 +3,7 @@ import { channel } from "node:diagnostics_channel";
 
 export interface EndedPhase {
   readonly phase: string;
-  /** `finished`, `errored` or `canceled`, as in its document; `lost` if the agent stopped responding. */
+  /** As in its document; `lost` if the agent stopped responding. */
   readonly result: string;
   readonly seconds: number;
 }
@@ -12,14 +12,13 @@ const phases = channel("cadastre.phase-ended");
 
 export const publishEndedPhase = (phase: EndedPhase): void => phases.publish(phase);
 
-/** Returns the function that unsubscribes. */
 export function onEndedPhase(listen: (phase: EndedPhase) => void): () => void {
   const heard = (message: unknown) => listen(message as EndedPhase);
   phases.subscribe(heard);
   return () => phases.unsubscribe(heard);
 }
 
-/** A version control webhook arrived (`stored`, `repeated`, `unknown` or `refused`) or was processed (`started`, `ignored` or `failed`). */
+/** `result`: on arrival `stored`, `repeated`, `unknown` or `refused`; after processing `started`, `ignored` or `failed`. */
 export interface VcsEventMeasurement {
   readonly provider: string;
   readonly result: string;
@@ -37,7 +36,6 @@ export function onVcsEvent(listen: (event: VcsEventMeasurement) => void): () => 
 
 export interface DeliveryAttempt {
   readonly kind: string;
-  /** `retried`: another attempt will follow; `failed`: none will. */
   readonly result: "delivered" | "retried" | "failed";
 }
 

@@ -1,4 +1,4 @@
-/** Whether an organization can have one more of a limited kind of resource: how many it has, and whether the name is taken. */
+/** Finds whether a name is taken in an organization, and how many resources of that kind exist. */
 import { sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
 import { fold } from "../../kernel/text.ts";

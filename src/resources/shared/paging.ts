@@ -1,27 +1,22 @@
-/**
- * Fetches a page of a list and its totals in one statement, also when the page is past the end and has no rows. Nothing is counted,
- * filtered or sorted in memory.
- */
+/** Fetches a page and its totals in one statement. It must not count, filter or sort in memory. */
 import { type Expression, type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
 import type { Page } from "../../jsonapi/query.ts";
 
 export interface SortColumn {
-  /** A column of the selected rows, in camelCase; with its table's name (`k.id`) where more than one table has it. */
+  /** In camelCase; with its table (`k.id`) if several tables have it. */
   readonly column: string;
   readonly descending?: boolean;
-  /** For columns whose nulls the engines would put first, or in different places. */
+  /** For columns whose nulls the engines sort differently. */
   readonly nullsLast?: boolean;
 }
 
 type RowQuery<Row> = SelectQueryBuilder<any, any, Row>;
 
 interface PageRequest<Row, Total extends string> {
-  /** All rows of the list, without order or limit. */
   readonly rows: RowQuery<Row>;
   readonly order: readonly SortColumn[];
   readonly page: Page;
-  /** Each is either known, from a counter, or computed by the same statement. */
   readonly totals: Readonly<Record<Total, number | Expression<number>>>;
 }
 

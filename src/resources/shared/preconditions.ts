@@ -3,10 +3,7 @@ import type { Database } from "../../database/database.ts";
 import type { IfMatch, ResourceDefinition } from "../../jsonapi/define.ts";
 import { AppError } from "../../kernel/errors.ts";
 
-/**
- * The strong validator of a document, without quotes: its row's version, then the versions of what it shows of other rows. Those
- * begin at 0, and trailing zeros are left out.
- */
+/** The row's version, then those of what the document shows of other rows. They begin at 0; trailing zeros are left out. */
 export function etagOf(definition: ResourceDefinition, view: unknown): string | undefined {
   const versions = definition.version?.(view);
   return versions === undefined
@@ -17,13 +14,9 @@ export function etagOf(definition: ResourceDefinition, view: unknown): string | 
         .replace(/(\.0)+$/, "");
 }
 
-/** For calls inside the service, which have no headers. */
 export const noIfMatch: IfMatch = { check: () => {}, checkIfSent: async () => {} };
 
-/**
- * The `If-Match` of one request, and a database that refuses to commit before it was checked, even if the header was not sent, so
- * that a handler without the check always fails. `sent`: the validators, without quotes.
- */
+/** The database refuses to commit before the check, so that a handler without it always fails. */
 export function requireIfMatch(
   database: Database,
   operationId: string,

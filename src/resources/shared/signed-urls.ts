@@ -9,7 +9,7 @@ export interface UrlSignature {
   readonly signature: string | undefined;
 }
 
-/** `what`: the resource and the action; `expires`: in milliseconds. */
+/** `expires`: in milliseconds. */
 export const signUrl = ({ vault }: Pick<Context, "vault">, what: readonly string[], expires: string): string =>
   vault.sign([...what, expires].join("\n"));
 
@@ -20,10 +20,7 @@ interface SignedUrlGrant<Right extends object, Permission extends CheckedPermiss
   readonly expired: string;
 }
 
-/**
- * Returns the proof of the right. Raises `not-found` for a wrong signature, and `forbidden` with the sentence `expired` for a URL
- * that has expired.
- */
+/** Raises `not-found` for a wrong signature, and `forbidden` after the expiry. */
 export function checkSignedUrl<Right extends object, Permission extends CheckedPermission>(
   { vault }: Pick<Context, "vault">,
   what: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * Statistics of the whole site that take longer to count the more data there is. A job counts them now and then, in batches, and
- * stores the result, so that reading it costs the same at any size.
- */
+/** Counts statistics of the site in a job, in batches, so that reading the stored result costs the same at any size. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
@@ -15,9 +12,8 @@ export interface SiteStatistics {
   readonly organizations: number;
   readonly users: number;
   readonly workspaces: number;
-  /** Complete contents by kind (`state`, `archive` …). Sizes are before compression. */
+  /** Sizes are before compression. */
   readonly contents: Readonly<Record<string, { readonly count: number; readonly bytes: number }>>;
-  /** Tokens that somebody has to renew, by kind: how many expire within so many days. */
   readonly tokensExpiring: Readonly<Record<string, Readonly<Record<ExpiryDays, number>>>>;
 }
 
@@ -33,7 +29,7 @@ export async function readSiteStatistics(tx: Tx): Promise<SiteStatistics | undef
   return fact === undefined ? undefined : (JSON.parse(fact) as SiteStatistics);
 }
 
-/** Returns the number of contents. If aborted, it leaves the previous statistics in place. */
+/** If aborted, the previous statistics stay. */
 export async function collectSiteStatistics({ context, signal, step }: JobContext): Promise<number> {
   const { reader } = context.database;
   const at = nowMs();
@@ -46,7 +42,7 @@ export async function collectSiteStatistics({ context, signal, step }: JobContex
   return Object.values(contents).reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Rows per statement: on SQLite, everything else waits for it. */
+/** On SQLite, everything else waits for a statement. */
 const rowsPerStatement = 2_000;
 
 interface ContentCountRow {
@@ -95,7 +91,7 @@ async function readTotals({ db, dialect }: Tx): Promise<SiteTotals> {
   };
 }
 
-/** Leaves out sessions, and tokens that were created for about a day or less, which their users replace automatically. */
+/** Leaves out sessions and tokens of about a day, which their users replace automatically. */
 async function countExpiring(tx: Tx, at: number): Promise<SiteStatistics["tokensExpiring"]> {
   const inDays = (days: number) => new Date(at + days * dayMs).toISOString();
   const within = (days: number) => sql<number>`sum(case when expired_at <= ${inDays(days)} then 1 else 0 end)`;

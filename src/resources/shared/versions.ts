@@ -1,19 +1,14 @@
-/**
- * Versions of rows: every statement that changes what a row's document shows increments `version`. Two more columns do so for what
- * *other* documents show of the row, and are part of their ETags: `facts_version` for its name and similar, `defaults_version` for
- * the defaults that they inherit. So renaming an organization updates no other rows.
- */
+/** Increments versions of rows; ETags combine them. `facts_version` and `defaults_version`: what *other* documents show of the row. */
 import { type Expression, isExpression, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
 import { placed, prepared, preparedFor } from "../../database/prepared.ts";
 import type { Schema } from "../../database/schema/schema.ts";
 
-/** For the `set` of an update: incremented by the database, never from a value that was read earlier. */
+/** Incremented by the database, never from a value that was read earlier. */
 export const incrementedVersion: { readonly version: RawBuilder<number> } = { version: sql<number>`version + 1` };
 
 type DependentVersion = "factsVersion" | "defaultsVersion";
 
-/** Also increments the dependent version if a column changes that other documents show. */
 export function incrementedWhenChanged(
   changes: object,
   further: DependentVersion,
@@ -28,19 +23,17 @@ type VersionedTable = {
   [Table in keyof Schema]: Schema[Table] extends { id: string; version: number } ? Table : never;
 }[keyof Schema];
 
-/** Updates a row by its id, and increments its version. */
 export async function updateRow<Table extends VersionedTable>(
   tx: Tx,
   table: Table,
   id: string,
   changes: { readonly [Column in keyof Schema[Table]]?: Schema[Table][Column] | RawBuilder<unknown> },
 ): Promise<void> {
-  // Expressions can't be bound as parameters, so such updates are compiled each time; they are rare.
+  // Expressions can't be bound as parameters, so these rare updates are compiled each time.
   if (Object.values(changes).some(isExpression)) await updating(tx.db, table, changes, id).execute();
   else await updatingColumns(table, changes)(tx, { ...changes, [rowId]: id });
 }
 
-/** The parameter for the row's id; no column has this name. */
 const rowId = "id of the row";
 
 const updatingColumns = preparedFor<VersionedTable>((table, columns) =>
@@ -58,7 +51,6 @@ export interface ChangedRow {
   readonly columns: Readonly<Record<string, unknown>>;
 }
 
-/** Updates rows that change in different ways in one statement; columns without a change keep their value. */
 export async function updateRows(tx: Tx, table: VersionedTable, rows: readonly ChangedRow[]): Promise<void> {
   const names = [...new Set(rows.flatMap(({ columns }) => Object.keys(columns)))];
   const columns = names.map((name) => {
@@ -78,7 +70,7 @@ export async function updateRows(tx: Tx, table: VersionedTable, rows: readonly C
     .execute();
 }
 
-/** In a CASE, the engines can't infer the type of a parameter, except for bytes. */
+/** In a CASE, the engines infer no parameter types, except for bytes. */
 function typed(value: unknown): Expression<unknown> {
   if (isExpression(value)) return value;
   if (value === null) return sql`null`;

@@ -4,7 +4,6 @@ import type { CommitCheck, Database } from "../../../database/database.ts";
 import { type AuditRule, auditRules } from "../../../database/schema/audited.ts";
 import { type TableWrite, valuesNamed, writesOf } from "../../../database/written.ts";
 
-/** The same database, whose transactions commit only with the audit events of what they wrote. */
 export function requireAuditEvents(database: Database): Database {
   return {
     ...database,
@@ -21,13 +20,11 @@ interface AuditedWrite extends TableWrite {
 
 const rules: Readonly<Record<string, Rule | string>> = auditRules;
 
-/** Columns of every table that only count, or hold a time. */
 const unauditedColumns = ["version", "factsVersion", "defaultsVersion", "updatedAt"];
 
 class RequiredEvents implements CommitCheck {
   readonly #writes: AuditedWrite[] = [];
   readonly #subjects: { readonly type: unknown; readonly id: unknown }[] = [];
-  /** The length of both lists at each savepoint. */
   readonly #savepoints = new Map<string, readonly [number, number]>();
 
   note(query: CompiledQuery, result: QueryResult<unknown>): void {
@@ -94,7 +91,6 @@ function needsNoEvent(
   );
 }
 
-/** From the returned rows, or else from the statement. */
 function idsIn(query: CompiledQuery, result: QueryResult<unknown>, columns: readonly string[]): AuditedWrite["ids"] {
   const ids = new Map<string, readonly unknown[]>();
   const rows = result.rows as readonly Record<string, unknown>[];

@@ -1,4 +1,4 @@
-/** Records audit events, in the transaction of the change. There is no function to change or delete one. */
+/** Records audit events, in the transaction of the change. It must not change or delete one. */
 import { actorId, actorName, tokenIdOf } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow } from "../../../database/prepared.ts";
@@ -11,9 +11,7 @@ import type { Context } from "../context.ts";
 export type AuditContext = Pick<Context, "actor" | "requestId">;
 
 export interface AuditEvent {
-  /** Null for what belongs to no organization. */
   readonly organizationId: string | null;
-  /** For example `create`, `update`, `delete`, `add-members`. */
   readonly verb: string;
   readonly subject: { readonly type: string; readonly id: string };
   readonly before?: object | undefined;
@@ -51,13 +49,12 @@ export async function recordEvents(
   else if (row !== undefined) await insertRow(tx, "auditEvents", row);
 }
 
-/** What an event records besides the attributes: the parent, and related resources. */
 export interface ExtraAuditAttributes {
   readonly before?: object | undefined;
   readonly after?: object | undefined;
 }
 
-/** For a resource with a definition: records what its documents show before and after, without secrets. */
+/** Records what documents show, without secrets. */
 export async function recordChange<View extends { readonly id: string; readonly organizationId: string | null }>(
   tx: Tx,
   context: AuditContext,
@@ -68,7 +65,7 @@ export async function recordChange<View extends { readonly id: string; readonly 
   await recordEvents(tx, context, changeEvents(definition, change, extra));
 }
 
-/** The event of a change, for callers that record many in one statement; empty if nothing changed. */
+/** Empty if nothing changed. */
 export function changeEvents<View extends { readonly id: string; readonly organizationId: string | null }>(
   definition: ResourceDefinition,
   { before, after }: { readonly before?: View; readonly after?: View },

@@ -1,4 +1,4 @@
-/** Limits how many operations run at the same time: in total, and in each group. */
+/** Limits concurrent operations, in total and in each group. */
 import { AppError } from "../../../kernel/errors.ts";
 
 type LimitGroups<Group extends string> = Readonly<Record<Exclude<Group, "all">, string>>;
@@ -23,7 +23,7 @@ export class ConcurrencyLimit<Group extends string> {
     }
   }
 
-  /** Returns the function that frees the slot again, to be called once. Raises `too-many-requests` if any of the groups is full. */
+  /** The caller must call the returned function once. Raises `too-many-requests` if any of the groups is full. */
   acquire(groups: LimitGroups<Group>): () => void {
     const slots = Object.entries<string>({ ...groups, all: "" }) as [Group | "all", string][];
     const keys = slots.map(([group, name]) => `${group} ${name}`);
@@ -42,7 +42,7 @@ export class ConcurrencyLimit<Group extends string> {
   }
 }
 
-/** Each upload needs the memory of a few chunks. No URL and no organization can use all of it. */
+/** No URL or organization can use all of the memory for uploads. */
 export const uploadLimit = (things: string) =>
   new ConcurrencyLimit(`Too many ${things} are being uploaded at the same time. Try again shortly.`, {
     all: 64,

@@ -1,9 +1,4 @@
-/**
- * Contents: bytes of any size, compressed and split into chunks, each encrypted and bound to its position. They stream in both
- * directions with the memory of a few chunks. A slow upload holds no locks: each chunk is a short transaction of its own, and the
- * owner refers to the content only when it is complete. This file is the interface of the module, and must not know what the bytes
- * mean.
- */
+/** Stores and reads contents as encrypted chunks, in bounded memory and without long locks. It must not know what the bytes mean. */
 import { createHash } from "node:crypto";
 import { pipeline, Readable } from "node:stream";
 import { pipeline as piped } from "node:stream/promises";
@@ -45,21 +40,19 @@ export type { ContentOwner, ContentKey, PreparedContent, StoredContent };
 
 export interface ContentLimit {
   readonly bytes: number;
-  /** As the beginning of a sentence: `A state`. */
+  /** Begins a sentence: `A state`. */
   readonly thing: string;
 }
 
-/** No kind of content can be larger. */
 export const contentBytesMax = 256 * 1024 * 1024;
 const chunkBytes = 256 * 1024;
 
 const compressed = promisify(zstdCompress);
 const decompressed = promisify(zstdDecompress);
 
-/** Binds a chunk to its content and position, so that none can be moved, repeated or left out unnoticed. */
+/** So that no chunk can be moved, repeated or left out unnoticed. */
 const chunkOwner = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
 
-/** Prepares a content that is in memory, to be stored with its owner in one transaction. */
 export async function prepareContent(
   vault: Vault,
   place: Omit<ContentKey, "organizationId">,
@@ -75,13 +68,9 @@ export async function prepareContent(
 
 export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("hex");
 
-/** Sees each piece of an upload; the next piece waits until it is done. */
 export type ContentInspector = (piece: Uint8Array) => void | Promise<void>;
 
-/**
- * Stores bytes as they arrive; nothing refers to them yet. Raises `too-large`, `bad-request` if the sender disconnects, and
- * whatever `inspect` raises; a job later removes what was stored by then.
- */
+/** Raises `too-large`, `bad-request` if the sender disconnects, and the errors of `inspect`; a job later removes what was stored. */
 export async function receiveContent(
   context: Pick<Context, "database" | "vault" | "wake">,
   place: ContentKey,
@@ -113,13 +102,12 @@ export async function receiveContent(
 
 export const contentCleanupJob = "abandoned-uploads";
 
-/** Lets the job remove an unwanted upload now, not only when it has timed out. */
 export async function discardUpload({ database, wake }: Pick<Context, "database" | "wake">, id: string): Promise<void> {
   try {
     await database.write((tx) => orphanContent(tx, id));
     wake?.(contentCleanupJob);
   } catch {
-    // The job also finds it later.
+    // The job finds it later.
   }
 }
 
@@ -152,7 +140,7 @@ class Meter {
   }
 }
 
-/** The digest of bytes that are not stored. Raises `too-large` or `bad-request`. */
+/** Raises `too-large` or `bad-request`. */
 export async function streamDigest(source: AsyncIterable<Uint8Array>, limit: ContentLimit): Promise<string> {
   const meter = new Meter(() => {}, limit);
   // oxlint-disable-next-line no-unused-vars -- the meter sees every piece
@@ -160,7 +148,7 @@ export async function streamDigest(source: AsyncIterable<Uint8Array>, limit: Con
   return meter.md5();
 }
 
-/** Reports a sender that disconnects as `bad-request`, and drains what the consumer does not want. */
+/** Raises `bad-request` if the sender disconnects; drains what the consumer does not read. */
 async function* receivedPieces(source: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<Uint8Array> {
   if (source === undefined) return;
   const pieces = source[Symbol.asyncIterator]();
@@ -187,10 +175,7 @@ async function nextOf(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult
   }
 }
 
-/**
- * Reads the rest of a refused upload without storing it: the sender reads the response only after it has sent everything, and an
- * unread connection would hang and delay the server's shutdown. Bounded, in case the sender never ends.
- */
+/** Senders read the response only after sending everything, and an unread connection delays shutdown. Bounded against endless senders. */
 async function drain(source: AsyncIterable<Uint8Array>, pieces: AsyncIterator<Uint8Array>): Promise<void> {
   for (let size = 0; size <= contentBytesMax;) {
     const { done, value } = await pieces.next();
@@ -216,7 +201,7 @@ async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   if (length > 0) yield Buffer.concat(gathered);
 }
 
-/** A small content needs one statement, and a large one no more memory than four chunks. */
+/** Limits the memory for a large content. */
 const chunksPerRead = 4;
 
 async function* openedChunks(database: Database, vault: Vault, content: StoredContent): AsyncGenerator<Uint8Array> {
@@ -228,10 +213,7 @@ async function* openedChunks(database: Database, vault: Vault, content: StoredCo
   }
 }
 
-/**
- * A content's bytes. The last piece is held back until the digest of the whole is verified, so that a complete read is a correct
- * one. Raises an Error if the digest is wrong.
- */
+/** Yields the last piece only after the digest is verified, so that a complete read is correct. Raises Error on a mismatch. */
 export async function* readContent(
   { database, vault }: { readonly database: Database; readonly vault: Vault },
   content: StoredContent,
@@ -256,7 +238,7 @@ export interface ContentSelection {
   readonly kind: string;
 }
 
-/** Small contents of several owners, by owner id, up to `bytesMax` in total: two statements. */
+/** At most `bytesMax` in total, in two statements. */
 export async function readSmallContents(
   tx: Tx,
   vault: Vault,
@@ -284,10 +266,7 @@ export async function readSmallContents(
 
 const chunksPerStep = 32;
 
-/**
- * Removes contents without an owner, and uploads that have received nothing since `before`; returns how many. `removeLeftovers`
- * first removes what else the owner has left behind, because nothing would refer to it afterwards.
- */
+/** Also removes uploads that received nothing since `before`. `removeLeftovers` runs first: nothing refers to its rows afterwards. */
 export async function removeAbandonedContents(
   database: Database,
   { capability, signal, step }: JobContext,

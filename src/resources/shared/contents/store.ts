@@ -1,4 +1,4 @@
-/** SQL of contents and their chunks; other modules use `contents.ts`. */
+/** SQL of contents and their chunks. Other modules must use `contents.ts`. */
 import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
@@ -6,7 +6,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { ContentChunkTable, ContentTable } from "../../../database/schema/contents.ts";
 import { now } from "../../../kernel/time.ts";
 
-/** The column is empty once the owner is gone: by its foreign key, or because it abandoned the content. */
+/** The column is null once the owner is deleted or has abandoned the content. */
 export interface ContentOwner {
   readonly column: "stateVersionId" | "configurationVersionId" | "runId";
   readonly id: string;
@@ -92,7 +92,6 @@ export async function findContent(tx: Tx, owner: ContentOwner, kind: string): Pr
   return row && { ...row, owner, kind };
 }
 
-/** Contents of one kind, in the order of their owners' ids. */
 export async function findContents(
   tx: Tx,
   column: ContentOwner["column"],
@@ -133,12 +132,11 @@ export async function readChunks(tx: Tx, contentId: string, from: number, limit:
   return rows.map((row) => row.bytes);
 }
 
-/** Held by admins of the workspace that the data belongs to. */
 type ContentAdminProof = Granted<object, "can-update">;
 
 const hiddenKind = (kind: string) => `hidden:${kind}`;
 
-/** Hidden kinds are not found until they are unhidden. */
+/** They are not found until they are unhidden. */
 export async function hideContents(
   tx: Tx,
   _by: ContentAdminProof,
@@ -174,10 +172,7 @@ export const abandonHidden = (
   kinds: readonly string[],
 ): Promise<void> => abandonContents(tx, owner, kinds.map(hiddenKind));
 
-/**
- * Abandons the owner's contents, or some kinds of them: nothing refers to them any more, and a job removes them. `complete`: leaves
- * uploads in progress alone.
- */
+/** A job removes them. `complete`: leaves uploads in progress alone. */
 export async function abandonContents(
   tx: Tx,
   owner: ContentOwner,
@@ -190,14 +185,12 @@ export async function abandonContents(
   await abandoned.execute();
 }
 
-/** Detaches a content from its owner, because it was not valid. */
 export async function orphanContent(tx: Tx, id: string): Promise<void> {
   await tx.db.updateTable("contents").set(nobody).where("id", "=", id).execute();
 }
 
 export type AbandonedContent = Pick<ContentTable, "id" | "ownerId">;
 
-/** A content without an owner, or an upload that has received nothing since `before`. */
 export async function findAbandoned(tx: Tx, before: string): Promise<AbandonedContent | undefined> {
   const orphan = await tx.db
     .selectFrom("contents")
@@ -219,7 +212,7 @@ export async function findAbandoned(tx: Tx, before: string): Promise<AbandonedCo
     .executeTakeFirst();
 }
 
-/** Removes some chunks of a content, and with the last ones the content itself. Returns whether it is gone. */
+/** Returns whether the content is gone. */
 export async function removeChunks(
   tx: Tx,
   _by: Capability<"job">,

@@ -1,7 +1,4 @@
-/**
- * Access that expires: validation of the expiry, what the audit log records when a team or project is deleted, and where the
- * removal of expired access starts. The same for team access and for memberships in teams.
- */
+/** Validates, audits and finds access that expires: team access and team memberships. */
 import { type RawBuilder, sql } from "kysely";
 import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
@@ -11,12 +8,10 @@ import { now } from "../../../kernel/time.ts";
 import { neverExpires, inForce } from "./in-force.ts";
 
 export interface GrantExpiry {
-  /** Null: never. */
   readonly expiresAt: string | null;
   readonly reason: string | null;
 }
 
-/** As a body sends it; what it leaves out stays the same. */
 export type GrantExpiryInput = { readonly [Name in keyof GrantExpiry]?: GrantExpiry[Name] | undefined };
 
 export const mergeExpiry = (before: GrantExpiry, { expiresAt, reason }: GrantExpiryInput): GrantExpiry => ({
@@ -24,7 +19,7 @@ export const mergeExpiry = (before: GrantExpiry, { expiresAt, reason }: GrantExp
   reason: reason === undefined ? before.reason : reason,
 });
 
-/** For a team membership, under its alias in the statement: the identity provider's group that gave it. */
+/** The identity provider's group that gave a membership. */
 export const membershipGroup = (table: string): RawBuilder<string | null> =>
   sql<string | null>`case when ${sql.ref(`${table}.ssoProviderId`)} is not null then ${sql.ref(`${table}.reason`)} end`;
 
@@ -35,7 +30,7 @@ export const expiresAtDoc =
   "When the access expires; null for never. It can be changed until then, and expired access can be granted again.";
 export const reasonSchema = text({
   max: 1024,
-  // Some statements join reasons and other columns into one text, separated by control characters.
+  // Some statements join reasons and other columns, separated by control characters.
   // oxlint-disable-next-line no-control-regex
   pattern: /^[^\u0000-\u0008\u000b\u000c\u000e-\u001f]*$/,
   sentence: "can't contain control characters",
@@ -51,10 +46,9 @@ export function expiresAtFaults(
   return [{ pointer, detail }];
 }
 
-/** The expiry in a form that can be compared: no expiry sorts last. */
 export const expiryOrNever = ({ expiresAt }: Pick<GrantExpiry, "expiresAt">): string => expiresAt ?? neverExpires;
 
-/** As the `meta` of a resource identifier that grants access; what it leaves out stays the same. */
+/** The `meta` of a resource identifier; what it leaves out stays the same. */
 export const expiryMeta = z
   .object({ "expires-at": expiresAtSchema.optional(), reason: reasonSchema.optional() })
   .superRefine(({ "expires-at": expiresAt }, context) => {
@@ -63,7 +57,6 @@ export const expiryMeta = z
   })
   .transform(({ "expires-at": expiresAt, reason }): GrantExpiryInput => ({ expiresAt, reason }));
 
-/** Undefined if there is neither an expiry nor a reason. */
 export function shownExpiry(ending: GrantExpiry | undefined): object | undefined {
   if (ending === undefined || (ending.expiresAt === null && ending.reason === null)) return undefined;
   return { "expires-at": ending.expiresAt, reason: ending.reason };
@@ -116,11 +109,11 @@ export async function projectAccessForAudit(tx: Tx, projectId: string): Promise<
 
 export interface ExpiredGrants {
   readonly organizationId: string;
-  /** The present by the database's clock: what expired by then is to be removed. */
+  /** By the database's clock. */
   readonly until: string;
 }
 
-/** Finds the organization whose access expired first, and locks it; `alone` as in `shared/locks.ts`. Undefined if nothing has expired. */
+/** Locks the organization whose access expired first; `alone` as in `shared/locks.ts`. */
 export async function lockFirstExpired(
   tx: Tx,
   table: "teamMembers" | "teamProjects" | "teamWorkspaces",

@@ -1,4 +1,4 @@
-/** SQL that loads the caller's grants together with the rows of a statement. `access/` decides what they add up to. */
+/** SQL that loads the caller's grants with other rows. It must not decide what they add up to: `access/` does. */
 import { type AliasedExpression, type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
@@ -15,10 +15,7 @@ import {
 import type { Tx } from "../../../database/database.ts";
 import { inForce } from "./in-force.ts";
 
-/**
- * The ids of the principal's teams in an organization; a team token is in its own team. Here and below, `through` selects what is
- * in force at least until then instead of now, because nobody can grant access for longer than they have it.
- */
+/** `through`: in force until then, because nobody can grant access for longer than they have it. */
 export function actorTeams(
   organizationId: Expression<string | null>,
   principal: string,
@@ -31,7 +28,6 @@ export function actorTeams(
     select id from teams where organization_id = ${organizationId} and id = ${principal})`;
 }
 
-/** The maximum age of user tokens in an organization, under its alias; see `userTokenMaxMs` in `StandingRow`. */
 function userTokenMaxMs(table: "o" | "closing"): RawBuilder<number | null> {
   const organization = sql.table(table);
   return sql<number | null>`case
@@ -41,7 +37,6 @@ function userTokenMaxMs(table: "o" | "closing"): RawBuilder<number | null> {
       where organization_id = ${organization}.id and token_type = 'user') end`;
 }
 
-/** The columns from which `standingOf` decides; `standingColumns` selects them. */
 export type StandingFacts = Omit<StandingRow, "organizationId">;
 type StandingColumns = { [Name in keyof StandingFacts]: AliasedExpression<StandingFacts[Name], Name> };
 type StandingColumn = StandingColumns[keyof StandingFacts];
@@ -80,12 +75,11 @@ export function standingColumns(
   ];
 }
 
-/** The same for raw SQL. */
 export function standingSelection(organizationId: Expression<string>, principal: string): RawBuilder<unknown> {
   return sql.join(standingColumns(organizationId, principal).map((column) => sql`${column}`));
 }
 
-/** Whether the caller can see an organization, called `o` in the statement: lists leave out those for which `standingOf` would raise. */
+/** For the organization `o`: lists leave out those for which `standingOf` would raise. */
 export function isOpenTo(actor: Actor): RawBuilder<SqlBool> {
   const isEnabled = isSiteAdmin(actor) ? sql`1 = 1` : sql`o.is_disabled = 0`;
   if (actor.kind !== "user") return sql<SqlBool>`(${isEnabled})`;
@@ -113,10 +107,7 @@ export function projectGrantMask(
       and held.team_id in ${actorTeams(organizationId, principal, through)} and ${inForce("held", through)})`;
 }
 
-/**
- * What a run, identified by its workspace, is granted on a workspace of its organization. The id's prefix rules out all other
- * callers before anything is searched.
- */
+/** The id's prefix rules out all callers but runs before the search. */
 function runGrants(workspaceId: Expression<string>, principal: string): RawBuilder<number | null> {
   return sql<number | null>`case when cast(${principal} as text) like 'ws-%' then (
     select case
@@ -132,7 +123,6 @@ function runGrants(workspaceId: Expression<string>, principal: string): RawBuild
     where shown.id = ${workspaceId} and reading.id = ${principal}) end`;
 }
 
-/** The combined team-workspace grants of the caller's teams, or a run's. */
 export function workspaceGrants(
   organizationId: Expression<string>,
   workspaceId: Expression<string>,
@@ -155,7 +145,6 @@ export function workspaceGrantMask(
       and held.team_id in ${actorTeams(organizationId, principal, through)} and ${inForce("held", through)})`;
 }
 
-/** The columns from which `workspaceFactsOf` decides, for a statement with a workspace `w`. */
 export function workspaceAccessColumns(principal: string) {
   const organizationId = sql.ref<string>("w.organizationId");
   return [
@@ -180,10 +169,7 @@ export function workspaceFactsOf(actor: Actor, row: WorkspaceAccessRow): Workspa
   };
 }
 
-/**
- * Checks a permission on a workspace, for the workspace itself or for something that belongs to it. Raises `forbidden`, or
- * `not-found` if the caller can't see the workspace; with `hide`, always `not-found`.
- */
+/** Raises `forbidden`, or `not-found` if the caller can't see the workspace; with `hide`, always `not-found`. */
 export function grantOnWorkspace<Row extends WorkspaceFacts, Permission extends WorkspacePermission>(
   thing: string,
   row: Row,
@@ -225,10 +211,9 @@ export function hasProjectGrant(
       and (held.permissions & ${bit}) <> 0 and ${inForce("held")})`;
 }
 
-/** Whether the caller's access comes from grants, which can expire: true for users and team tokens, but not for site admins. */
 export const hasExpirableAccess = (actor: Actor): boolean => principalOf(actor) !== "" && !isSiteAdmin(actor);
 
-/** The caller's standing that lasts at least until `through`: a temporary owner is no owner for longer. */
+/** A temporary owner is no owner for longer. */
 export async function standingUntil(
   tx: Tx,
   actor: Actor,
@@ -242,11 +227,7 @@ export async function standingUntil(
   return standingOf(actor, { ...row, organizationId });
 }
 
-/**
- * Whether joining (or acting as) one of these teams until `through` would give more than the caller has for as long: by an
- * organization-level permission, or by a record on any project or workspace. `standing`: the one that lasts until `through`. One
- * statement.
- */
+/** Whether one of these teams gives more, until `through`, than the caller has for as long. `standing`: the caller's until `through`. */
 export async function teamsExceedCaller(
   tx: Tx,
   actor: Actor,

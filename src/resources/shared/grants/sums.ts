@@ -1,7 +1,4 @@
-/**
- * Sums of grants as tables for a statement: what a principal is granted on every project and workspace of an organization, and
- * tests on those sums. `access/` decides what the numbers mean; this is the same logic in SQL.
- */
+/** Sums of grants as SQL tables, and tests on them. It must match the logic in `access/`. */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import {
   everywhereByBit,
@@ -17,11 +14,7 @@ import { actorTeams } from "./reads.ts";
 
 type Sql<Value> = RawBuilder<Value>;
 
-/**
- * Three tables for a WITH clause: `mine` (the teams), `granted` (by project) and `single` (by workspace), the last two with the sum
- * of the records as `mask`. A prefix tells the tables of several principals apart. Their size depends on the teams' records, not on
- * the size of the organization.
- */
+/** For a WITH clause: `mine` (teams), `granted` (sums by project), `single` (sums by workspace). The prefix separates principals. */
 export function grantTables(
   prefix: "" | `${string}_`,
   organizationId: Expression<string>,
@@ -41,7 +34,6 @@ export function grantTables(
 /** Cast, because the engines infer different types for a plain parameter. */
 export const bigintMask = (mask: Mask): Sql<number> => sql<number>`cast(${mask} as bigint)`;
 
-/** `everywhereOf` in SQL. */
 export function everywhereSql(organizationAccess: Expression<number | null>): Sql<number> {
   const given = everywhereByBit.map(
     ({ bit, gives }) => sql`case when (${organizationAccess} & ${sql.lit(bit)}) <> 0 then ${sql.lit(gives)} else 0 end`,
@@ -49,7 +41,6 @@ export function everywhereSql(organizationAccess: Expression<number | null>): Sq
   return sql<number>`(${sql.join(given, sql` | `)})`;
 }
 
-/** `meetsRequirement` in SQL. */
 export function meetsRequirementSql(
   mask: Expression<number>,
   { sees, any }: { [Name in keyof MaskRequirement]: Expression<number> },
@@ -60,7 +51,7 @@ export function meetsRequirementSql(
 export const isOwnerSql = (organizationAccess: Expression<number | null>): Sql<SqlBool> =>
   sql<SqlBool>`(coalesce(${organizationAccess}, 0) & ${sql.lit(ownersBit)}) <> 0`;
 
-/** `bitsGiving` in SQL, where only the statement knows whether the holder is an owner and whether admins can force-delete. */
+/** Only the statement knows whether the holder is an owner and whether admins can force-delete. */
 export function bitsGivingSql(
   kind: TargetKind,
   permission: string | undefined,
@@ -73,7 +64,6 @@ export function bitsGivingSql(
     when ${allowForceDelete} = 1 then ${any(false, 1)} else ${any(false, 0)} end`;
 }
 
-/** `levelOf` in SQL. */
 export function levelSql(kind: TargetKind, mask: Expression<number>): Sql<string> {
   const { counts, levels } = levelsOn[kind];
   const cases = levels.map(([name, gives]) => sql`when ${sql.lit(gives)} then ${sql.lit(name)}`);

@@ -1,8 +1,4 @@
-/**
- * The delivery job: many deliveries in parallel, but few to each destination, and at most half of the slots for retries, so that a
- * dead or slow endpoint delays only its own notifications. The result of an attempt is stored after it; if the server dies in
- * between, the attempt is repeated under the same id.
- */
+/** Delivers notifications. Slots per destination and for retries are limited, so that a dead endpoint delays only its own. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tx } from "../../../database/database.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
@@ -18,7 +14,6 @@ export type { PendingNotification };
 export interface DeliveryResponse {
   /** A string, as clients expect; empty without a response. */
   readonly code: string;
-  /** Truncated; an error message without a response. */
   readonly body: string;
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly "sent-at": string;
@@ -36,9 +31,9 @@ export interface Verification {
 export type DeliveryResult = DeliveryResponse | "gone";
 
 export interface NotificationSender {
-  /** Runs outside of any transaction. Does not raise expected errors. */
+  /** Runs outside of any transaction. Must not raise expected errors. */
   deliver(context: Context, notification: PendingNotification): Promise<DeliveryResult>;
-  /** Runs in the transaction that stores the result, before the notification itself is updated. */
+  /** Runs in the transaction that stores the result, before the notification is updated. */
   onAttempt?(
     tx: Tx,
     by: JobContext["capability"],
@@ -50,12 +45,10 @@ export interface NotificationSender {
 export type NotificationSenders = Readonly<Record<string, NotificationSender>>;
 
 export interface DeliveryLimits {
-  /** Parallel deliveries, in total and to one destination. */
   readonly placesMax: number;
   readonly perDestinationMax: number;
-  /** How often to look for more while deliveries are in progress. */
   readonly tickMs: number;
-  /** How long to wait for a retry that is due soon, instead of ending the job. */
+  /** The job waits this long for a retry instead of ending. */
   readonly lingerMs: number;
 }
 
@@ -86,7 +79,7 @@ class DeliveryLoop {
   readonly #limits: DeliveryLimits;
   readonly #inFlight = new Map<string, InFlightDelivery>();
   #attempts = 0;
-  /** The result of an attempt could not be stored: going on would repeat the attempt immediately. */
+  /** Set if a result could not be stored: continuing would repeat the attempt immediately. */
   #fault: unknown;
 
   constructor(job: JobContext, senders: NotificationSenders, limits: DeliveryLimits) {
@@ -150,7 +143,6 @@ class DeliveryLoop {
     tick.abort();
   }
 
-  /** Waits for a retry that is due soon; false if there is none. */
   async #linger(): Promise<boolean> {
     const { context, signal } = this.#job;
     const inMs = await nextDueInMs(context.database.reader);

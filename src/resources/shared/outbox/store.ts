@@ -1,4 +1,4 @@
-/** SQL of the outbox: pending notifications, the results of attempts, and their retention. */
+/** SQL of the outbox. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
@@ -24,11 +24,10 @@ export type PendingNotification = Pick<
 >;
 
 export interface NewNotification extends Omit<PendingNotification, "attempts">, Pick<NoticeTable, "onceKey"> {
-  /** Of a notification that was already delivered; null for a pending one. */
   readonly response: string | null;
 }
 
-/** Pending notifications are due immediately. Skips those whose `onceKey` exists already; returns how many were inserted. */
+/** Skips those whose `onceKey` exists; returns how many were inserted. */
 export async function insertNotifications(tx: Tx, notifications: readonly NewNotification[]): Promise<number> {
   if (notifications.length === 0) return 0;
   const rows = notifications.map((notification) => ({
@@ -53,13 +52,11 @@ export interface SubscriberRow {
   readonly destination: string;
   /** A JSON array of event names. */
   readonly wanted: string;
-  /** The resource of the event, and its name for people. */
   readonly thingId: string;
   readonly place: string;
 }
 
 export interface OutboxEventRow {
-  /** Random; the first part of the ids of its notifications. */
   readonly id: string;
   readonly thingId: string;
   readonly eventName: string;
@@ -92,7 +89,6 @@ export async function insertForSubscribers(
 }
 
 export interface DueNotificationQuery {
-  /** Being delivered already. */
   readonly ids: readonly string[];
   /** At their limit of parallel deliveries. */
   readonly destinations: readonly string[];
@@ -102,7 +98,6 @@ export interface DueNotificationQuery {
 
 const waiting = (db: Kysely<Schema>) => db.selectFrom("notices").where("state", "=", "waiting");
 
-/** The longest due first, by an index of pending notifications. */
 export async function findDue(
   tx: Tx,
   { ids, destinations, isFresh, limit }: DueNotificationQuery,
@@ -123,7 +118,6 @@ export async function findDue(
     .execute();
 }
 
-/** Milliseconds until the next notification is due; undefined if none is pending. */
 export async function nextDueInMs(tx: Tx): Promise<number | undefined> {
   const row = await waiting(tx.db)
     .select((select) => select.fn.min("dueMs").as("dueMs"))
@@ -139,7 +133,7 @@ export interface AttemptUpdate {
   readonly finishedAt: string | null;
 }
 
-/** The caller locks the organization first, as every write in it does. */
+/** The caller must lock the organization first, as every write in it does. */
 export async function recordAttempt(
   tx: Tx,
   _by: Capability<"job">,
@@ -170,7 +164,6 @@ export async function deleteNotification(
   await tx.db.deleteFrom("notices").where("id", "=", id).execute();
 }
 
-/** Returns false if the organization was deleted; true without one. */
 export async function lockOrganization(
   tx: Tx,
   { organizationId }: Pick<PendingNotification, "organizationId">,
@@ -197,7 +190,6 @@ export async function deleteFinished(tx: Tx, _by: Capability<"job">, before: str
   return Number(numDeletedRows);
 }
 
-/** Without the content, which no document shows. */
 export type DeliveryRow = Omit<NoticeTable, "content" | "secret" | "onceKey">;
 
 export async function listNotificationRows(

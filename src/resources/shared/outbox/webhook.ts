@@ -1,4 +1,4 @@
-/** Sends a notification to a webhook: JSON by POST, signed if there is a token, with the same id for every attempt. */
+/** Sends a notification to a webhook, signed if it has a token. */
 import { createHmac } from "node:crypto";
 import { sendRequest, OutgoingError } from "../../../outgoing/request.ts";
 import { now } from "../../../kernel/time.ts";
@@ -7,9 +7,8 @@ import { type DeliveryResponse, failedResponse } from "./delivery.ts";
 
 export interface OutgoingWebhook {
   readonly url: string;
-  /** The key of the signature; null for none. */
   readonly token: string | null;
-  /** Of the delivery; the same for every attempt. */
+  /** The same for every attempt. */
   readonly id: string;
   readonly eventName: string;
   readonly body: object;
@@ -47,7 +46,7 @@ export async function sendWebhook(options: ServiceOptions, webhook: OutgoingWebh
   }
 }
 
-/** Lower-case hexadecimal HMAC-SHA-512 of the body, as clients of the public API check it. */
+/** Lower-case hexadecimal HMAC-SHA-512, as clients of the public API check it. */
 export const signatureOf = (token: string, body: string): string =>
   createHmac("sha512", token).update(body).digest("hex");
 

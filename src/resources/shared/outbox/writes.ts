@@ -1,7 +1,4 @@
-/**
- * The outbox: a notification is stored in the transaction of the event that it is about, so that no event is lost and none is
- * reported that did not happen. A job delivers it (`delivery.ts`).
- */
+/** Stores notifications in the transaction of their event, so that none is lost or false. It must not deliver: `delivery.ts` does. */
 import type { RawBuilder } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { NoticeTable } from "../../../database/schema/notices.ts";
@@ -24,24 +21,19 @@ export type { SubscriberRow };
 export const notificationsJob = "notices";
 
 export interface OutboxNotification {
-  /** Null for what concerns the whole site. */
   readonly organizationId: string | null;
-  /** Selects the sender. */
   readonly kind: string;
   readonly subjectId: string;
   readonly eventName: string;
-  /** The host, for the limit on parallel deliveries. */
+  /** The host, for the limit of parallel deliveries. */
   readonly destination: string;
   readonly place?: string;
-  /** A snapshot: receivers learn what happened, not what has changed since. */
   readonly content: object;
-  /** Encrypted; only the receiver sees it. */
   readonly secret?: string;
   /** For events that are detected repeatedly but reported once. */
   readonly onceKey?: string;
 }
 
-/** Stores notifications in one statement. Returns how many were new. */
 export async function enqueueNotifications(
   tx: Tx,
   context: Pick<Context, "wake" | "vault">,
@@ -80,7 +72,6 @@ export interface OutboxEvent {
   readonly thingId: string;
   readonly eventName: string;
   readonly content: object;
-  /** For events that are detected repeatedly but reported once. */
   readonly onceKey?: string | undefined;
 }
 

@@ -17,7 +17,6 @@ export interface ExplanationView {
   readonly subject: ExplainedSubject;
   readonly organizationName: string;
   readonly projectId: string;
-  /** Null for an explanation of the project itself. */
   readonly workspaceId: string | null;
   readonly explanation: AccessExplanation;
   readonly can: Readonly<Record<string, boolean>>;
@@ -37,10 +36,9 @@ export const source = z.object({
   team: z.object({ id: z.string(), name: z.string() }).optional(),
   permission: z.string().optional(),
   level: z.string().optional(),
-  /** When the record or the user's team membership expires; null for never. */
   until: z.string().nullable().optional(),
   reason: z.string().nullable().optional(),
-  /** The identity provider's group that put the user in the team: `by the group X of PROVIDER`. */
+  /** For example `by the group X of PROVIDER`. */
   membership: z.string().optional(),
   links: z.object({ related: z.string() }),
 });
@@ -104,7 +102,6 @@ const explaining = {
 
 const listing = { method: "GET", query: { paged: true }, answer: "list" } as const satisfies Partial<Operation>;
 
-/** The relationships to the subject and the project, for every view that has them. */
 export const subjectShown = {
   id: ({ subject }: ShownAccess) => subject.id,
   type: ({ subject }: ShownAccess) => subject.type,

@@ -1,4 +1,4 @@
-/** Operations on access explanations. They only read, in a constant number of statements. */
+/** Operations on access explanations. They must not write. */
 import { principalOf } from "../../../access/actor.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Page } from "../../../jsonapi/query.ts";

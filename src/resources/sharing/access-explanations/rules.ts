@@ -1,4 +1,4 @@
-/** Pure rules of access explanations: who can query whose access, and what an explanation contains. */
+/** Pure rules of access explanations. */
 import type { Actor } from "../../../access/actor.ts";
 import { explainGrants, sourcedGrantsOf, standingFromTeams, type TeamAccessRow } from "../../../access/explain.ts";
 import { grant } from "../../../access/granted.ts";
@@ -15,7 +15,6 @@ import type { SubjectTeamRow, PersonFacts, ExplainedTarget } from "./store.ts";
 
 export type SubjectQuery = { readonly who: "caller" } | { readonly who: "team" | "user"; readonly id: string };
 
-/** Raises `bad-request` if both are named. */
 export function parseSubjectQuery(actor: Actor, teamId: string | undefined, userId: string | undefined): SubjectQuery {
   if (teamId !== undefined && userId !== undefined) {
     const detail = "Send either filter[team][id] or filter[user][id], not both.";
@@ -30,7 +29,7 @@ export function parseSubjectQuery(actor: Actor, teamId: string | undefined, user
 
 const managing = "can-manage-team-access";
 
-/** Raises `not-found` if the caller can't read the target, and `forbidden` if they query others without permission. */
+/** Raises `not-found` if the caller can't read the target, and `forbidden` if they can't query others. */
 export function grantExplanation(target: ExplainedTarget, query: SubjectQuery): void {
   const noun = target.workspaceId === null ? "project" : "workspace";
   grant(target, {
@@ -46,10 +45,7 @@ export function rightsOn(target: ExplainedTarget) {
   return target.workspaceId === null ? projectRightsOf(target.granted) : workspaceRightsOf(target.granted);
 }
 
-/**
- * The subject in the form of a caller. Raises `not-found` for a team or user that the organization does not have, and for a secret
- * team without access to the target.
- */
+/** Raises `not-found` for an unknown team or user, and for a secret team without access to the target. */
 export function subjectOf(
   actor: Actor,
   query: SubjectQuery,
@@ -86,7 +82,7 @@ export function teamAsActor(target: ExplainedTarget, team: TeamAccessRow): Actor
   };
 }
 
-/** What a subject can do to a target, and why; decided by the functions that decide about its requests. */
+/** Calls the functions that decide about the subject's own requests. */
 export function explanationOf(
   target: ExplainedTarget,
   subject: Actor,

@@ -1,4 +1,4 @@
-/** SQL of access explanations: the caller's access to a target, and the subject's teams with their records there. */
+/** SQL of access explanations. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { type Access, effectiveAccess } from "../../../access/effective.ts";
@@ -23,7 +23,6 @@ export type ExplainedTargetReference = { readonly projectId: string } | { readon
 
 export interface ExplainedTarget {
   readonly projectId: string;
-  /** Null for a project. */
   readonly workspaceId: string | null;
   readonly organizationId: string;
   readonly organizationName: string;
@@ -99,7 +98,6 @@ function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unkno
 }
 
 export interface SubjectTeamRow extends TeamAccessRow {
-  /** 1 if the team is no secret to those who manage access here: it is visible, the caller's own, or has access to this target. */
   readonly knownToCaller: number;
 }
 

@@ -1,4 +1,4 @@
-/** Access holders: every team and user of an organization that has a permission, on how much, and from what. The inverse of reach. */
+/** Access holders: the teams and users of an organization that have a permission. The inverse of reach. */
 import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choiceParameter, textParameter } from "../../../jsonapi/query.ts";
@@ -7,7 +7,7 @@ import { filterPermission } from "../reach/definition.ts";
 
 const count = z.number().int().min(0);
 
-/** A source of access: records with the same team, kind and level are counted together, unless one workspace is queried. */
+/** Counts records with the same team, kind and level together, unless one workspace is queried. */
 const source = z.object({
   kind: z.enum(["site-admin", "ownership", "organization-permission", "team-project", "team-workspace"]),
   team: z.object({ id: z.string(), name: z.string() }).optional(),

@@ -1,4 +1,4 @@
-/** Operations on access holders. They only read, in two statements. */
+/** Operations on access holders. They must not write. */
 import { implement } from "../../shared/context.ts";
 import { accessHolders } from "./definition.ts";
 import { grantHolders, parseHolderFilter, viewsOf } from "./rules.ts";

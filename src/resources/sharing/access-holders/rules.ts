@@ -1,4 +1,4 @@
-/** Pure rules of access holders: who can query them, and what is shown of each. */
+/** Pure rules of access holders. */
 import { everywhereOf, organizationBit, organizationPermissionNames } from "../../../access/organization.ts";
 import { grant } from "../../../access/granted.ts";
 import { projectRightsOf } from "../../../access/permissions/project.ts";
@@ -16,7 +16,6 @@ import { kebab } from "../../../kernel/names.ts";
 import type { HolderSource, HolderView } from "./definition.ts";
 import type { HolderRow, HolderFilter, HolderScope } from "./store.ts";
 
-/** Raises `bad-request` if both are named. */
 export function parseHolderFilter(projectId: string | undefined, workspaceId: string | undefined): HolderFilter {
   if (projectId === undefined || workspaceId === undefined) return { projectId, workspaceId };
   const parameter = "filter[workspace][id]";
@@ -26,7 +25,7 @@ export function parseHolderFilter(projectId: string | undefined, workspaceId: st
 
 const anyOwning = { owner: false, allowForceDeleteWorkspaces: 0 };
 
-/** For callers who manage teams or memberships, and for those who manage the access to the queried target. Raises `not-found`. */
+/** Raises `not-found` unless the caller manages teams, memberships, or access to the queried target. */
 export function grantHolders(scope: HolderScope | undefined, { projectId, workspaceId }: HolderFilter): HolderScope {
   if (scope === undefined || !scope.standing.member) throw notFound("organization");
   const { granted, standing } = scope;
@@ -57,7 +56,7 @@ function organizationSources(row: HolderRow, bits: number): HolderSource[] {
     .map((permission) => ({ kind: "organization-permission", team, permission }));
 }
 
-/** A single record is identified only if the query is about one workspace, which the caller can see. */
+/** Identifies a single record only if the query is about one workspace, which the caller can see. */
 function recordSources(row: HolderRow, isAlone: boolean): HolderSource[] {
   const { teamId, teamName, recordKind: kind, recordLevel: level, recordId: id } = row;
   if (teamId === null || teamName === null || kind === null || level === null || id === null) return [];
@@ -111,7 +110,7 @@ function viewOf(
   };
 }
 
-/** A holder's rows are consecutive. */
+/** Needs the rows of a holder to be consecutive. */
 export function viewsOf(scope: HolderScope, permission: string | undefined, rows: readonly HolderRow[]): HolderView[] {
   return [...Map.groupBy(rows, (row) => row.id).values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : [viewOf(scope, permission, [first, ...others])],

@@ -1,8 +1,4 @@
-/**
- * SQL of access holders: the organization with the caller's access to the queried target, and a page of those who have a
- * permission. Sums are computed for everybody at once, from the records alone; the number of workspaces behind a project's record
- * is the project's own counter.
- */
+/** SQL of access holders. It sums records only; the projects' counters give the number of workspaces. */
 import { type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { type Access, effectiveAccess } from "../../../access/effective.ts";
@@ -26,7 +22,6 @@ export interface HolderScope {
   readonly organizationId: string;
   readonly allowForceDeleteWorkspaces: number;
   readonly standing: OrganizationStanding;
-  /** Null if none is named, or if it does not exist. */
   readonly projectId: string | null;
   readonly workspaceId: string | null;
   readonly granted: Access;
@@ -38,7 +33,6 @@ type HolderScopeRow = StandingRow &
     readonly workspaceAccess: number | null;
   };
 
-/** Undefined if the organization does not exist. */
 export async function findHolderScope(
   tx: Tx,
   actor: Actor,
@@ -62,7 +56,7 @@ export async function findHolderScope(
   return { ...row, standing, granted: effectiveAccess(standing.everywhere, row.projectAccess, row.workspaceAccess) };
 }
 
-/** One row for each team, record kind and level from which a holder has access; a holder can have several rows. */
+/** One row per team, record kind and level; a holder can have several. */
 export interface HolderRow {
   readonly id: string;
   readonly kind: "team" | "user";
@@ -71,7 +65,7 @@ export interface HolderRow {
   readonly isEverywhere: number;
   readonly projects: number;
   readonly workspaces: number;
-  /** The access to the queried target; on everything if none is named. */
+  /** For everything if no target is named. */
   readonly mask: number;
   readonly isOwner: number;
   readonly teamId: string | null;
@@ -85,7 +79,6 @@ export interface HolderRow {
   readonly recordId: string | null;
 }
 
-/** The organization's teams and users, and for each of them the teams that give it access. */
 function seatsTables({ organizationId, standing }: HolderScope, actor: Actor): RawBuilder<unknown> {
   return sql`
     subjects as materialized (
@@ -103,7 +96,6 @@ function seatsTables({ organizationId, standing }: HolderScope, actor: Actor): R
       where seat.organization_id = ${organizationId} and ${inForce("seat")})`;
 }
 
-/** What each has everywhere, and the bits that give the queried permission. */
 function baseTable(
   { allowForceDeleteWorkspaces, workspaceId }: HolderScope,
   permission: string | undefined,
@@ -121,7 +113,6 @@ function baseTable(
       group by subjects.id, subjects.is_site_admin) as summed)`;
 }
 
-/** The queried projects, with how many projects and workspaces each counts for. */
 function scopeTable({ organizationId, projectId, workspaceId }: HolderScope): RawBuilder<unknown> {
   if (workspaceId !== null)
     return sql`scope as materialized (select cast(${projectId} as text) as id, 0 as projects, 1 as workspaces)`;
@@ -130,7 +121,6 @@ function scopeTable({ organizationId, projectId, workspaceId }: HolderScope): Ra
     where organization_id = ${organizationId} ${one})`;
 }
 
-/** The sums of everybody's records there. */
 function sumsTables({ organizationId, projectId, workspaceId }: HolderScope): RawBuilder<unknown> {
   const chosen = workspaceId === null ? sql`` : sql`and g.workspace_id = ${workspaceId}`;
   const inProject = projectId === null ? sql`` : sql`and w.project_id = ${projectId}`;
@@ -153,7 +143,7 @@ const alone = sql<number>`base.mask`;
 const withProject = sql<number>`(base.mask | coalesce(op.mask, 0))`;
 const withBoth = sql<number>`(base.mask | coalesce(op.mask, 0) | ow.mask)`;
 
-/** How much each has. Every target counts once: by access everywhere, else by its project's sum, else by its own. */
+/** Counts every target once: by access everywhere, else by its project's sum, else by its own. */
 function holdersTables(): RawBuilder<unknown> {
   const all = (column: string) => sql`(select coalesce(sum(${sql.ref(column)}), 0) from scope)`;
   const either = sql`(${reached("project", alone)} or ${reached("workspace", alone)})`;
@@ -181,7 +171,6 @@ function holdersTables(): RawBuilder<unknown> {
       having max(tallies.is_everywhere) = 1 or sum(tallies.projects) + sum(tallies.workspaces) > 0)`;
 }
 
-/** For the page's holders: the records that give the queried permission, by team, kind and level. */
 function recordsTable({ organizationId, projectId, workspaceId }: HolderScope): RawBuilder<unknown> {
   const onThing = workspaceId === null ? sql`` : sql`and g.workspace_id = ${workspaceId}`;
   const inProject = projectId === null ? sql`` : sql`and w.project_id = ${projectId}`;
@@ -200,7 +189,6 @@ function recordsTable({ organizationId, projectId, workspaceId }: HolderScope): 
       where (g.permissions & base.workspace_bits) <> 0 group by page.id, g.team_id, g.access)`;
 }
 
-/** Undefined: any permission, or both kinds of holders. */
 export interface HolderQuery {
   readonly permission: string | undefined;
   readonly kind: string | undefined;

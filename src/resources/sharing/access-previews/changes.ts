@@ -1,7 +1,4 @@
-/**
- * Parses changes of access in a preview request: which operations they can use, each read like a request to its own route, and the
- * resources that each refers to. Refuses everything else.
- */
+/** Parses the changes of a preview request like requests to their own routes. It refuses every other operation. */
 import type { Operation, MountedResource, ResourceDefinition } from "../../../jsonapi/define.ts";
 import { parseBody } from "../../../jsonapi/input.ts";
 import { matchPath, paramsOf } from "../../../jsonapi/paths.ts";
@@ -32,23 +29,21 @@ export interface ParsedChange extends AccessChangeRequest {
   readonly handler: (request: unknown) => Promise<unknown>;
   readonly params: Readonly<Record<string, string>>;
   readonly input: unknown;
-  /** `input` without what does not affect access. */
   readonly accessInput: unknown;
   readonly references: readonly ReferencedResource[];
-  /** The workspaces that it moves, and their new project; by name, if the path has the name. */
+  /** `name`: of the workspace, if the path has it. */
   readonly moves: { readonly to: string; readonly ids: readonly string[]; readonly name?: string } | undefined;
 }
 
 export const pointerOf = (position: number): string => `/data/attributes/changes/${position}`;
 
-/** The input of any of the operations, after its own route's parser. */
 type ChangeInput = any;
 type ChangeParams = Readonly<Record<string, string | undefined>>;
 
 interface ChangeKind {
   readonly references: (params: ChangeParams, input: ChangeInput) => readonly ReferencedResource[];
   readonly moves?: (params: ChangeParams, input: ChangeInput) => NonNullable<ParsedChange["moves"]>;
-  /** The part of the body that changes access; absent if all of it does. */
+  /** Absent if all of the body changes access. */
   readonly accessInput?: (input: ChangeInput) => unknown;
   readonly faults?: (input: ChangeInput) => readonly Fault[];
 }
@@ -131,7 +126,7 @@ interface PreviewableOperation {
 
 export type ChangeParser = (changes: readonly AccessChangeRequest[]) => ParsedChange[];
 
-/** Parses changes like the resources' own routes. Raises `invalid` with the faults of all changes. */
+/** Raises `invalid` with the faults of all changes. */
 export function createChangeParser(resources: readonly MountedResource<Context>[]): ChangeParser {
   const previewable = resources.flatMap(({ definition, handlers }) =>
     Object.entries(definition.operations).flatMap(([id, operation]): PreviewableOperation[] => {
@@ -158,7 +153,6 @@ export function createChangeParser(resources: readonly MountedResource<Context>[
   };
 }
 
-/** A change's own faults, with their position in the request. */
 export const faultsOf = ({ faults }: AppError, position: number, below = ""): Fault[] =>
   faults.map(({ detail, pointer }) => ({
     detail,
@@ -204,7 +198,7 @@ function notPreviewableFault(
   };
 }
 
-/** The body as its route parses it. Raises `invalid`, with pointers below the change. */
+/** Pointers are below the change. */
 function inputOf(kind: ChangeKind, definition: ResourceDefinition, operation: Operation, body: unknown): unknown {
   const below = (faults: readonly Fault[]): Fault[] =>
     faults.map((fault) => ({ ...fault, pointer: `/body${fault.pointer ?? ""}` }));

@@ -4,18 +4,17 @@ import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, oneOf, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 
 const changesMax = 100;
-/** How many of the counted workspaces or projects are named. */
 export const namedMax = 10;
 
 export interface PreviewedChange {
   readonly method: string;
   readonly path: string;
   readonly allowed: boolean;
-  /** Why the caller can't make it, as its own route says; null if they can. */
+  /** The error of the change's own route. */
   readonly refusal: string | null;
 }
 
-/** Permissions that are gained or lost together, on how many projects or workspaces, and the first of these that the caller can see. */
+/** `named`: the first targets that the caller can see. */
 export interface PermissionShare {
   readonly permissions: readonly string[];
   readonly count: number;
@@ -29,7 +28,6 @@ export interface SubjectDifference {
   readonly workspaces: readonly PermissionShare[];
 }
 
-/** The number of further teams and users that the caller can't see. */
 export interface HiddenCounts {
   readonly teams: number;
   readonly users: number;

@@ -1,8 +1,4 @@
-/**
- * The effects of changes of access on each affected subject: its permissions before and after, and the difference, decided by
- * `access/` as for its own requests. Pure. Workspaces without a record or move of their own are counted by project, so that the
- * time depends on the number of grants, not of workspaces.
- */
+/** Computes the effects of changes with the functions of `access/`. Pure; the time depends on the number of grants only. */
 import type { Actor } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import { noRestrictions, type OrganizationStanding, standingOf } from "../../../access/organization.ts";
@@ -25,20 +21,17 @@ export interface SubjectPosition {
 export interface PreviewedOrganization {
   readonly organizationId: string;
   readonly allowForceDeleteWorkspaces: number;
-  /** In order, with the number of workspaces after the changes. */
   readonly projects: readonly { readonly id: string; readonly workspaceCount: number }[];
-  /** The project, before and after, of each workspace with a record or a move of its own. */
+  /** Only workspaces with a record or a move of their own. */
   readonly workspaceProjects: ReadonlyMap<string, { readonly before: string; readonly after: string }>;
-  /** Those of them that move. */
   readonly movedIds: ReadonlySet<string>;
 }
 
 export interface PermissionGroup {
   readonly permissions: readonly string[];
   count: number;
-  /** Targets that are known individually. */
   readonly ids: string[];
-  /** Projects of which all other workspaces count. */
+  /** All workspaces of these projects count, except for those that are counted individually. */
   readonly projectIds: string[];
 }
 
@@ -55,7 +48,6 @@ export interface PreviewEffects {
 
 type PermissionFlags = Readonly<Record<string, boolean>>;
 
-/** The flags that only the second one sets. */
 const more = (than: PermissionFlags, flags: PermissionFlags): string[] =>
   Object.keys(flags).filter((name) => flags[name] === true && than[name] !== true);
 
@@ -107,7 +99,7 @@ interface PermissionDifference {
   readonly lost: readonly string[];
 }
 
-/** Compares two masks on a target. There are few different pairs, so each is computed once. */
+/** Few pairs of masks differ, so each is computed once. */
 function comparer(
   before: SubjectAccess,
   after: SubjectAccess,
@@ -174,7 +166,6 @@ export function effectsOn(
   return { gains: effectOf("gains", more(had, has)), losses: effectOf("losses", more(has, had)) };
 }
 
-/** The projects that can differ: all, if access to everything changes. */
 function affectedProjects(
   { projects }: PreviewedOrganization,
   before: SubjectAccess,

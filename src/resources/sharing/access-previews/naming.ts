@@ -1,4 +1,4 @@
-/** Adds names to effects: those of the first targets of each group that the caller can see. */
+/** Names the first targets of each effect that the caller can see. */
 import { type Access, effectiveAccess } from "../../../access/effective.ts";
 import { projectPermissions } from "../../../access/permissions/project.ts";
 import { canSeeWorkspace } from "../../../access/permissions/workspace.ts";
@@ -15,10 +15,10 @@ export interface SubjectEffect {
   readonly effect: PreviewEffect;
 }
 
-/** How many more projects of a group are searched than seem necessary, because all workspaces of some may have records of their own. */
+/** Further projects to search, because all workspaces of some may have records of their own. */
 const spare = 5;
 
-/** At most two statements, after the transaction, with what the caller can see then. */
+/** At most two statements, after the transaction, with the caller's access at that time. */
 export async function nameEffects(
   tx: Tx,
   context: Context,
@@ -54,7 +54,7 @@ export async function nameEffects(
 
 interface NameLookup {
   readonly projects: (group: PermissionGroup) => PermissionShare["named"];
-  /** `isSingled`: whether a workspace is counted individually for the subject, not with its project. */
+  /** `isSingled`: counted individually for the subject, not with its project. */
   readonly workspaces: (
     group: PermissionGroup,
     isSingled: (workspaceId: string) => boolean,
@@ -95,7 +95,6 @@ async function nameLookupFor(
         .map((id) => ({ id, name: names.get(id) ?? "" })),
     workspaces: (group, isSingled) => {
       const looking = [...(open.get(group) ?? []), ...group.projectIds.filter((id) => partly.has(id))];
-      // Counted individually for others, but with their project for this subject.
       const others = looking.flatMap((id) => [
         ...(plain.get(id) ?? []),
         ...(singled.get(id) ?? []).filter(({ workspaceId }) => !isSingled(workspaceId)),
@@ -114,7 +113,6 @@ const firstOf = (rows: readonly PreviewWorkspaceRow[]): PermissionShare["named"]
     .slice(0, namedMax)
     .map(({ workspaceId, name }) => ({ id: workspaceId, name }));
 
-/** As many projects, in order, as the names may need. */
 function lookedInto(
   { projectIds }: PermissionGroup,
   sizes: ReadonlyMap<string, number>,

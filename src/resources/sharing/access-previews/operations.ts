@@ -24,7 +24,6 @@ import {
 import { atChange, applyChanges, type CanReadChange, type ChangeResult, refuseUnseen } from "./rehearsal.ts";
 import { accessVersionOf, findReferenced, type ReferencedRow, readableAmong } from "./store.ts";
 
-/** `resources`: those whose operations can be previewed; their own handlers apply a change. */
 export function accessPreviewResource(resources: readonly MountedResource<Context>[]): MountedResource<Context> {
   const read = createChangeParser(resources);
   return implement(accessPreviews, {
@@ -45,10 +44,7 @@ interface PreviewResult {
   readonly comparison: SnapshotComparison;
 }
 
-/**
- * Raises `precondition-failed` if access has changed since the version in the request; when applying, also the refusal of the first
- * change that the caller can't make.
- */
+/** Raises `precondition-failed` if access has changed since the given version; when applying, also the first refusal. */
 async function preview(read: ChangeParser, context: Context, organizationName: string, request: PreviewRequest) {
   const { apply = false, "access-version": expected } = request;
   const changes = read(request.changes);
@@ -61,7 +57,7 @@ async function preview(read: ChangeParser, context: Context, organizationName: s
   return { view: await viewOf(context, request.changes, result, apply) };
 }
 
-/** Runs in the transaction, and locks the organization against all other writes. */
+/** Locks the organization against all other writes. */
 async function run(
   tx: Tx,
   context: Context,
@@ -85,7 +81,7 @@ async function run(
   const mayRead = mayReadIn(tx, context, organization);
   const { results, faults } = await applyChanges(tx, context, changes, missing, mayRead);
   const refuseUnseenFirst = () => refuseUnseen(tx, context, changes, results, missing, mayRead);
-  // Other faults are reported only afterwards, because they would reveal what exists.
+  // Before the other faults, which would reveal what exists.
   if (apply || faults.length > 0) await refuseUnseenFirst();
   if (faults.length > 0) throw invalid([...faults]);
   if (apply) refuseRefused(results);
@@ -101,7 +97,6 @@ const changedMeanwhile = (): AppError =>
     "Access has changed since that access-version, so the preview may be out of date. Nothing was changed. Preview the changes again, then apply them with the access-version of the new preview.",
   );
 
-/** The positions of changes that refer to what does not exist in the organization. */
 function missingIn(
   organization: OrganizationView,
   changes: readonly ParsedChange[],
@@ -119,7 +114,7 @@ function missingIn(
   return new Set(changes.flatMap((change, position) => (isMissing(change) ? [position] : [])));
 }
 
-/** The right to move is checked before a move's workspaces and new project are, so whether the caller can read these is checked here. */
+/** The handlers check the right to move before the workspaces and the new project, so this checks whether the caller can read these. */
 function mayReadIn(tx: Tx, context: Context, organization: OrganizationView): CanReadChange {
   return async ({ moves }) => {
     if (moves === undefined) return true;
@@ -185,7 +180,6 @@ function sideOf(effects: readonly (readonly [PreviewSubject, PreviewEffects])[],
 const bySubject = ({ subject: a }: SubjectEffect, { subject: b }: SubjectEffect): number =>
   a.type === b.type ? (fold(a.name) < fold(b.name) ? -1 : 1) : a.type < b.type ? -1 : 1;
 
-/** Computed once for all subjects in the same teams, yielding to other work in between. */
 async function effectsOnAll({ previewed, subjects }: SnapshotComparison): Promise<Map<PreviewSubject, PreviewEffects>> {
   const known = new Map<string, PreviewEffects>();
   const all = new Map<PreviewSubject, PreviewEffects>();

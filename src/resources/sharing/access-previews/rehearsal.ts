@@ -1,7 +1,4 @@
-/**
- * Applies changes one after the other in a transaction, with the handlers of their own routes. A change that the caller can't make
- * is applied as the operator, so that its effects can be shown; the caller of this module decides whether to commit.
- */
+/** Applies changes in a transaction; refused ones as the operator, to show their effects. It must not commit. */
 import { sql } from "kysely";
 import { PermissionDenied } from "../../../access/granted.ts";
 import type { Database, Tx } from "../../../database/database.ts";
@@ -13,20 +10,18 @@ import { faultsOf, pointerOf, type ParsedChange } from "./changes.ts";
 
 export interface ChangeResult {
   readonly refusal: AppError | undefined;
-  /** The caller could not see what it refers to when it was applied, or earlier changes had deleted it. */
+  /** The caller could not see the referenced resource, or an earlier change had deleted it. */
   readonly isUnseen: boolean;
 }
 
-/** Whether the caller can read what else the change refers to; called if they can't make it. */
+/** Called if the caller can't make the change. */
 export type CanReadChange = (change: ParsedChange) => Promise<boolean>;
 
-/** A database of which every read and write runs in one transaction. */
 function within(database: Database, tx: Tx): Database {
   const inside = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => work(tx);
   return { ...database, reader: tx, write: inside, rehearse: inside, snapshot: inside };
 }
 
-/** `missing`: the positions of changes that refer to what does not exist. Also returns the faults of all changes. */
 export async function applyChanges(
   tx: Tx,
   context: Context,
@@ -47,7 +42,6 @@ export async function applyChanges(
     if (refusal !== undefined && isBad(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
     const result = await resultOf(refusal, change, mayRead);
     results.push(result);
-    // As the operator; a change that fails for everybody has no effect.
     if (result.refusal !== undefined)
       await attempt(tx, { ...inside, actor: { kind: "operator" } }, change, change.accessInput);
   }
@@ -64,11 +58,7 @@ async function resultOf(
   return (await mayRead(change)) ? { refusal, isUnseen: false } : { refusal: unseen(), isUnseen: true };
 }
 
-/**
- * Rolls the changes back. What the caller could not see when a change was applied may have been visible to them before the other
- * changes, and then counts as seen. Raises `not-found` for the first change that refers to something unseen, with the same message
- * whether it exists or not.
- */
+/** Rolls back first: what was visible before the changes counts as seen. The `not-found` must not reveal whether the resource exists. */
 export async function refuseUnseen(
   tx: Tx,
   context: Context,
@@ -87,10 +77,8 @@ export async function refuseUnseen(
   }
 }
 
-/** The change itself is wrong, for every caller. */
 const isBad = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
 
-/** The caller can see what it refers to, but lacks the permission. */
 const isDenial = (error: AppError): boolean => error instanceof PermissionDenied || error.code === "forbidden";
 
 const unseen = (): AppError =>
@@ -105,10 +93,10 @@ export function atChange(error: AppError, position: number): AppError {
   return new AppError(code, placed, { internal, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) });
 }
 
-/** The codes that refuse a change; other errors are failures of the service. */
+/** Other errors are failures of the service. */
 const refusalCodes: ReadonlySet<string> = new Set(["invalid", "invalid-record", "not-found", "forbidden", "conflict"]);
 
-/** Applies a change; if it is refused, rolls it back alone and returns the refusal. */
+/** Rolls back a refused change alone. */
 async function attempt(tx: Tx, context: Context, change: ParsedChange, body: unknown): Promise<AppError | undefined> {
   const { handler, operation, params } = change;
   await sql`savepoint change`.execute(tx.db);

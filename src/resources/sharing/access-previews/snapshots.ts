@@ -1,7 +1,4 @@
-/**
- * Snapshots of the affected subjects and their grants before and after the changes, both in the transaction that makes them. What
- * the changes can't affect is read once. A constant number of statements.
- */
+/** Takes snapshots of grants before and after the changes, in their transaction and in a constant number of statements. */
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
@@ -27,7 +24,6 @@ import {
   type PreviewWorkspaceRow,
 } from "./store.ts";
 
-/** What changes affect, as far as that is known beforehand. */
 export interface AffectedScope {
   readonly teamIds: readonly string[];
   readonly userIds: readonly string[];
@@ -35,7 +31,7 @@ export interface AffectedScope {
   readonly within: ProjectScope;
 }
 
-/** Records and moves matter in their projects; team memberships and organization-level permissions matter everywhere. */
+/** Records and moves matter in their projects; memberships and organization-level permissions matter everywhere. */
 export async function affectedScopeOf(
   tx: Tx,
   organization: OrganizationView,
@@ -102,7 +98,6 @@ export async function takeSnapshot(
   };
 }
 
-/** After the changes, also with the other teams of the affected users. */
 export interface FinalAccessSnapshot extends AccessSnapshot {
   readonly projects: readonly PreviewProjectRow[];
 }
@@ -135,7 +130,7 @@ export interface PreviewSubject {
   readonly name: string;
   readonly isSiteAdmin: boolean;
   readonly isVisible: boolean;
-  /** Equal for users in the same teams: the changes have the same effects on them. */
+  /** Equal for users in the same teams, on whom the changes have the same effects. */
   readonly equivalenceKey: string;
   readonly before: SubjectPosition;
   readonly after: SubjectPosition;
@@ -152,7 +147,6 @@ export interface SnapshotComparison {
   readonly known: ReadonlyMap<string, TrackedWorkspace>;
 }
 
-/** Combines the two snapshots. Pure. */
 export function compareSnapshots(
   organization: OrganizationView,
   affected: AffectedScope,
@@ -181,13 +175,11 @@ export function compareSnapshots(
 
 type TeamGrantsLookup = (teamId: string) => TeamGrants | undefined;
 
-/** Teams that are not affected are the same before and after. */
 interface ComparisonSides {
   readonly grantsBefore: TeamGrantsLookup;
   readonly grantsAfter: TeamGrantsLookup;
   readonly seatsBefore: ReadonlyMap<string, readonly string[]>;
   readonly seatsAfter: ReadonlyMap<string, readonly string[]>;
-  /** Affected, and visible to the caller. */
   readonly visibleTeams: ReadonlySet<string>;
 }
 
@@ -224,7 +216,7 @@ function teamsOf(
   }));
 }
 
-/** Users who are named are visible; others are visible through an affected team that the caller can see. */
+/** Named users are visible; others only through an affected team that the caller can see. */
 function peopleOf(
   sides: ComparisonSides,
   named: ReadonlySet<string>,

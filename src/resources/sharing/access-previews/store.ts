@@ -1,4 +1,4 @@
-/** SQL of access previews: the access version, what changes refer to, and the grants of teams before and after. It only reads. */
+/** SQL of access previews. It must not write. */
 import { sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
 import { permissionBit } from "../../../access/permission-set.ts";
@@ -12,7 +12,7 @@ import { teamIsVisible } from "../../identity/teams/visibility.ts";
 import type { ReferencedType } from "./changes.ts";
 import { namedMax } from "./definition.ts";
 
-/** Differs after every change of access in an organization, and when access expires. */
+/** Also differs when access expires. */
 export async function accessVersionOf(tx: Tx, organizationId: string): Promise<string> {
   const given = sql<string | null>`(select min(coming.ends) from (
     select min(seat.expires_at) as ends from team_members as seat
@@ -30,7 +30,7 @@ export async function accessVersionOf(tx: Tx, organizationId: string): Promise<s
   return nextEnd === null ? `${version}` : `${version}.${Date.parse(nextEnd)}`;
 }
 
-/** A resource of the organization that a change refers to; a membership in several teams has several rows. */
+/** A membership in several teams has several rows. */
 export interface ReferencedRow {
   readonly type: ReferencedType;
   readonly id: string;
@@ -40,7 +40,6 @@ export interface ReferencedRow {
   readonly userId: string | null;
 }
 
-/** Those of the resources that the organization has, in one statement. Workspaces are also found by name. */
 export async function findReferenced(
   tx: Tx,
   organizationId: string,
@@ -75,7 +74,6 @@ export async function findReferenced(
   return found.rows;
 }
 
-/** The teams with access to projects, which moves into or out of these affect. */
 export async function teamsOnProjects(
   tx: Tx,
   organizationId: string,
@@ -120,7 +118,7 @@ export interface TeamSeatRow {
   readonly userId: string;
 }
 
-/** The members of teams, or the teams of users. Invited users don't count yet. */
+/** Invited users don't count yet. */
 export async function findSeats(
   tx: Tx,
   organizationId: string,
@@ -163,7 +161,6 @@ export interface ProjectRecordRow {
   readonly permissions: number;
 }
 
-/** The projects whose records count. */
 export type ProjectScope = readonly string[] | "everywhere";
 
 export async function findProjectRecords(
@@ -210,7 +207,6 @@ export async function findWorkspaceRecords(
   return rows.execute();
 }
 
-/** The current projects of workspaces that may move. */
 export async function findMovingWorkspaces(
   tx: Tx,
   organizationId: string,
@@ -262,7 +258,6 @@ export async function readableAmong(
   return new Set((await rows.execute()).map(({ id }) => id));
 }
 
-/** The workspaces of these projects on which the caller's teams have records of their own. */
 export async function individuallyGrantedWorkspaces(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -280,7 +275,6 @@ export async function individuallyGrantedWorkspaces(
     .execute();
 }
 
-/** The first workspaces of each project, by name, except for the known ones. */
 export async function firstInProjects(
   tx: Tx,
   organizationId: string,

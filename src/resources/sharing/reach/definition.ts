@@ -1,7 +1,4 @@
-/**
- * Reach: every project and workspace of an organization that a subject can access, with the permissions there and the records that
- * give them.
- */
+/** Reach: the projects and workspaces that a subject can access, with the permissions and their sources. */
 import { z } from "zod";
 import type { SourcedGrant } from "../../../access/explain.ts";
 import { levelNames, reachPermissionNames, type TargetKind, targetKinds } from "../../../access/reach.ts";
@@ -24,9 +21,8 @@ export interface ReachView {
   readonly projectName: string;
   readonly level: string;
   readonly permissions: Readonly<Record<string, boolean>>;
-  /** From teams that the caller can see. */
+  /** Only those from teams that the caller can see. */
   readonly grants: readonly SourcedGrant[];
-  /** From other teams. */
   readonly hiddenSources: number;
   readonly subject: ExplainedSubject;
   readonly organizationName: string;

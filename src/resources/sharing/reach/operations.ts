@@ -1,4 +1,4 @@
-/** Operations on reach. They only read: two statements for a page, and one per batch for an export. */
+/** Operations on reach. They must not write. */
 import { nowMs } from "../../../kernel/time.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { startExport } from "../../identity/authentication-tokens/csv-exports.ts";

@@ -1,4 +1,4 @@
-/** Pure rules of reach: who can query whose reach, the subject's standing in the organization, and what is shown of a target. */
+/** Pure rules of reach. */
 import type { Actor } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import { sourcedGrantsOf } from "../../../access/explain.ts";
@@ -27,16 +27,13 @@ export interface ReachSubject {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly allowForceDeleteWorkspaces: number;
-  /** The caller's own standing in the organization. */
   readonly caller: OrganizationStanding;
   readonly tallies: readonly ReachTally[];
   readonly workspaces: number;
   readonly refused: string | undefined;
-  /** When the token expires, and the result with it, in milliseconds; infinity if it does not expire. */
+  /** In milliseconds; the result expires with the token. */
   readonly until: number;
 }
-
-// --- who can query
 
 const tokenThing = "authentication token";
 
@@ -52,7 +49,6 @@ export function grantReach(actor: Actor, reference: SubjectReference, row: Subje
   return row;
 }
 
-/** A member of the organization; or a site admin who queries their own reach. */
 function canQueryPerson(
   actor: Actor,
   { userId, subjectIsMember }: SubjectRow,
@@ -78,8 +74,6 @@ function refuseToken(
   const isAnother = organizationName !== undefined && fold(organizationName) !== fold(row.organizationName ?? "");
   if (isAnother) throw notFound("organization");
 }
-
-// --- the subject
 
 function actorOf(row: SubjectRow, now: number): Actor {
   const { subjectKind: kind, subjectId: id, subjectName, organizationId, organizationName } = row;
@@ -107,7 +101,6 @@ function shownAs(actor: Actor, organizationName: string): ExplainedSubject {
 
 const expired = "The token has expired.";
 
-/** When a token expires: everywhere, and in the organization because of its age. Users and teams never do. */
 function expiriesOf({
   tokenCreatedAt,
   tokenExpiredAt,
@@ -121,7 +114,7 @@ function expiriesOf({
   return [Math.min(given, atAge(tokenMaxMs)), atAge(userTokenMaxMs)];
 }
 
-/** A token is accepted or refused as in its own requests; users and teams are not checked for one. */
+/** Accepts or refuses a token as in its own requests. */
 function standingOfSubject(
   actor: Actor,
   row: SubjectRow,
@@ -182,12 +175,7 @@ export function reachSearchFor(caller: Actor, subject: ReachSubject, permission:
   };
 }
 
-// --- what is shown
-
-/**
- * Decided by the functions that decide about the subject's own requests. Grants from teams that the caller can't see count, but are
- * not named.
- */
+/** Calls the functions that decide about the subject's own requests. Grants from teams that the caller can't see count without a name. */
 export function viewOf(subject: ReachSubject, { holdings, ...target }: ReachedTarget): ReachView {
   const { standing, allowForceDeleteWorkspaces, organizationName } = subject;
   const grants = sourcedGrantsOf(subject.actor, standing, holdings).filter(({ mask }) => mask !== 0);

@@ -1,8 +1,4 @@
-/**
- * A page of a subject's reach: projects and workspaces in one order, each with every team of the subject that gives access. The ids
- * of the page are found first, in index order, and records are joined afterwards. The search strategy depends on the number of
- * matches, as in the list of workspaces.
- */
+/** SQL of a page of reach: finds the ids in index order, then joins the records. The strategy depends on the number of matches. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { organizationBitsGivingAccess, type TeamAccessRow } from "../../../access/explain.ts";
@@ -18,13 +14,12 @@ import { meetsRequirementSql, grantTables, bigintMask } from "../../shared/grant
 
 export interface ReachSearch {
   readonly organizationId: string;
-  /** The subject's: its teams are found by it. */
   readonly principal: string;
   readonly everywhere: Mask;
   readonly wanted: Readonly<Record<TargetKind, MaskRequirement>>;
   readonly actor: Actor;
   readonly standing: OrganizationStanding;
-  /** The number of matches and of all workspaces, to estimate the cost of a strategy. */
+  /** For the choice of a strategy. */
   readonly matching: number;
   readonly workspaces: number;
 }
@@ -34,7 +29,7 @@ export type ReachPage = { readonly descending: boolean; readonly limit: number }
   | { readonly after: ReachPosition | undefined }
 );
 
-/** The position in the order: by name, then by id, because a project and a workspace can have the same name. */
+/** A project and a workspace can have the same name, so the id decides. */
 export interface ReachPosition {
   readonly id: string;
   readonly name: string;
@@ -47,22 +42,17 @@ export interface ReachedTarget extends ReachPosition {
   readonly holdings: readonly (TeamAccessRow & { readonly isKnown: number })[];
 }
 
-// --- the statement and its parameters
-
-/** Which targets of a kind are searched: none, all, or those with grants; for workspaces in one of two ways. */
 type SearchStrategy = "none" | "all" | "given" | "walked" | "collected";
 
-/** Everything that makes statements differ; each shape is compiled once. */
 interface ReachStatementShape {
   readonly search: Readonly<Record<TargetKind, SearchStrategy>>;
-  /** Whether there can be targets that the caller can't see. */
   readonly hides: Readonly<Record<TargetKind, boolean>>;
   readonly seesSecretTeams: boolean;
   readonly descending: boolean;
-  /** Reads from the end, which is shorter for pages past the middle; the order of the result is the same. */
+  /** Shorter for pages past the middle; the order of the result is the same. */
   readonly fromEnd: boolean;
   readonly isAfter: boolean;
-  /** The most rows of each part that the page can need, for engines that need a literal to plan for it. */
+  /** Some engines plan only for a literal limit. */
   readonly first: number | undefined;
 }
 
@@ -86,11 +76,9 @@ const wantedIn = (kind: TargetKind, p: ReachParameters) =>
     ? { sees: bigintMask(p.projectSees), any: bigintMask(p.projectAny) }
     : { sees: bigintMask(p.workspaceSees), any: bigintMask(p.workspaceAny) };
 
-/** The projects on which the subject's records, with its access everywhere, give what is queried for targets of a kind. */
 const projectsGiving = (kind: TargetKind, p: ReachParameters) =>
   sql`(select project_id from s_granted where ${meetsRequirementSql(sql<number>`(${bigintMask(p.everywhere)} | mask)`, wantedIn(kind, p))})`;
 
-/** The workspaces outside of those projects that need records of their own to give it. */
 function singlesTable(p: ReachParameters): RawBuilder<unknown> {
   const onProject = sql<number>`(${bigintMask(p.everywhere)} | coalesce(g.mask, 0))`;
   const bits = wantedIn("workspace", p);
@@ -153,10 +141,7 @@ const inOrder = (table: "" | "things.", descending: boolean) => {
   return sql`order by ${sql.raw(`${table}name`)} ${direction}, ${sql.raw(`${table}id`)} ${direction}`;
 };
 
-/**
- * All parts in order, and the page cut from them. SQLite merges the parts in index order. PostgreSQL would sort all of them, unless
- * a literal limits each part.
- */
+/** SQLite merges the parts in index order. PostgreSQL would sort all of them, unless a literal limits each part. */
 function cutFrom(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown> {
   const parts = [...projectParts(shape, p), ...workspaceParts(shape, p)];
   const order = inOrder("", shape.descending !== shape.fromEnd);
@@ -168,10 +153,7 @@ function cutFrom(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unk
     ${order} limit ${p.limit} offset ${p.offset}`;
 }
 
-/**
- * Every team of the subject, and a row without a team, for access that no team gives (a site admin's). Joined to each target of the
- * page, so that the engines don't have to search for pairs.
- */
+/** Includes a row without a team, for a site admin's access. */
 function seatsTable(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown> {
   return sql`seats as materialized (
     select t.id as id, t.name as name, t.name_key as name_key, t.is_owners as is_owners, t.organization_access as organization_access,
@@ -227,12 +209,7 @@ function statementFor(shape: ReachStatementShape): PreparedStatement<ReachParame
   return found;
 }
 
-// --- the page
-
-/**
- * Walking all workspaces in order passes several for each match; collecting reads all matches and sorts them. Batches of an export
- * are walked, because each continues where the last one ended.
- */
+/** Walking passes several workspaces for each match; collecting reads and sorts all matches. */
 function isWalked({ matching, workspaces }: ReachSearch, page: ReachPage): boolean {
   if ("after" in page) return true;
   const passed = ((page.offset + page.limit) * workspaces) / Math.max(matching, 1);
@@ -247,11 +224,10 @@ function strategyFor(kind: TargetKind, search: ReachSearch, page: ReachPage): Se
   return isWalked(search, page) ? "walked" : "collected";
 }
 
-/** Whether there can be some, unless the caller sees everything or queries their own reach. */
 const mayHide = ({ actor, standing, principal }: ReachSearch, kind: TargetKind): boolean =>
   (standing.everywhere & visibilityBits[kind]) === 0 && principalOf(actor) !== principal;
 
-/** The next power of two, so that there are few different statements. */
+/** Rounded, so that there are few different statements. */
 const atMost = (count: number): number => 2 ** Math.ceil(Math.log2(Math.max(count, 16)));
 
 interface ReachWindow {
@@ -274,7 +250,6 @@ type ReachRow = Omit<ReachedTarget, "holdings" | "kind"> & { readonly workspaceI
 export async function findReached(tx: Tx, search: ReachSearch, page: ReachPage): Promise<ReachedTarget[]> {
   const { limit, offset, fromEnd } = windowOf(page, search.matching);
   const after = "after" in page ? page.after : undefined;
-  // In the direction that is taken, which may be from the end.
   const read: ReachPage = "offset" in page ? { ...page, limit, offset } : page;
   const shape: ReachStatementShape = {
     search: { project: strategyFor("project", search, read), workspace: strategyFor("workspace", search, read) },

@@ -1,8 +1,4 @@
-/**
- * The subject of a reach query and its totals: one statement loads the user, team or token, the caller's access to it, and how many
- * projects and workspaces of each level it reaches, split by whether the caller can see them. It counts by project, from the
- * projects' counters, and then each workspace with records of its own; it never reads all workspaces.
- */
+/** SQL of a reach query's subject and totals, in one statement. It must not read all workspaces: projects have counters. */
 import { type RawBuilder, sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
 import { noRestrictions, standingOf, type StandingRow } from "../../../access/organization.ts";
@@ -33,10 +29,8 @@ export interface ReachTally {
   readonly count: number;
 }
 
-/** What decides who can query the subject, and the result. Nulls if it does not exist. */
 export interface SubjectRow extends Omit<StandingRow, "organizationId"> {
   readonly subjectKind: "user" | "team" | "organization" | "audit-trails";
-  /** The id by which its grants are found; empty for an organization token. */
   readonly subjectId: string | null;
   readonly subjectName: string | null;
   readonly subjectIsSiteAdmin: number;
@@ -50,7 +44,6 @@ export interface SubjectRow extends Omit<StandingRow, "organizationId"> {
   readonly includesActor: number;
   readonly tokenCreatedAt: string | null;
   readonly tokenExpiredAt: string | null;
-  /** The organization's limit on the age of such tokens, in milliseconds. */
   readonly tokenMaxMs: number | null;
   readonly organizationId: string | null;
   readonly organizationName: string | null;
@@ -88,13 +81,12 @@ function subjectBy({ by }: SubjectReference, { id, nameKey }: SubjectParameters)
 const organizationId = sql<string>`(select organization_id from subject)`;
 const subjectId = sql<string>`(select subject_id from subject)`;
 
-/** What an organization token has everywhere, without a team. */
 const tokenOfOrganization: Mask = standingOf(
   { kind: "organization", organizationId: "", name: "", tokenId: "" },
   { organizationId: "", teamAccess: null, isMember: 0, ...noRestrictions },
 ).everywhere;
 
-/** The two principals: the subject, `s`, and the caller, `c`; and the bits that the subject needs for the queried permission. */
+/** `s`: the subject. `c`: the caller. */
 function heldTable(permission: string | undefined, fixed: number): RawBuilder<unknown> {
   const ownsByTeam = isOwnerSql(sql.ref("teams.s_access"));
   const owner = sql<boolean>`(subject.subject_kind = 'organization' or subject.subject_is_site_admin = 1 or ${ownsByTeam})`;
@@ -113,7 +105,6 @@ function heldTable(permission: string | undefined, fixed: number): RawBuilder<un
     inner join organizations as o on o.id = subject.organization_id`;
 }
 
-/** The sums of both on each project, and on each workspace with records of its own. */
 const sums = sql`
   per_project as materialized (
     select p.id as id, p.workspace_count as workspaces, held.s | coalesce(sg.mask, 0) as s, held.c | coalesce(cg.mask, 0) as c
@@ -129,10 +120,7 @@ const sums = sql`
     select per_project.s as project_s, per_project.c as project_c, per_project.s | given.s as s, per_project.c | given.c as c
     from given cross join workspaces as w inner join per_project on per_project.id = w.project_id where w.id = given.workspace_id)`;
 
-/**
- * The counts, each target once: workspaces are counted with their project; those with records of their own are subtracted there and
- * added again.
- */
+/** Counts workspaces with their project, except for those with records of their own. */
 function tallies(): RawBuilder<unknown> {
   const counted = (kind: TargetKind, count: RawBuilder<unknown>, from: RawBuilder<unknown>, column = "") => {
     const [s, c] = [sql.ref<number>(`${column}s`), sql.ref<number>(`${column}c`)];
@@ -191,7 +179,6 @@ function statementFor(
   return found;
 }
 
-/** What a caller has everywhere without a team. */
 function fixedOf(actor: Actor): Mask {
   if (isSiteAdmin(actor)) return allPermissions;
   return actor.kind === "organization" ? tokenOfOrganization : 0;

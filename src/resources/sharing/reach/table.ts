@@ -1,4 +1,4 @@
-/** The whole reach of a subject as a table, in batches, so that only one batch is in memory. */
+/** Writes the whole reach of a subject as a table, with one batch in memory. */
 import { reachPermissionNames } from "../../../access/reach.ts";
 import type { GrantSource } from "../../../access/explain.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -9,7 +9,7 @@ import { type ReachSearch, findReached, type ReachPosition } from "./store.ts";
 
 const batchSize = 1000;
 
-/** A grant as text: `team-workspace tws-… (ops: write)`. */
+/** For example `team-workspace tws-… (ops: write)`. */
 function describeSource(source: GrantSource): string {
   switch (source.kind) {
     case "team-project":
@@ -24,7 +24,6 @@ function describeSource(source: GrantSource): string {
   }
 }
 
-/** Permissions of the other kind stay empty. */
 function rowOf(view: ReachView): CsvCell[] {
   return [
     view.kind,
@@ -39,10 +38,7 @@ function rowOf(view: ReachView): CsvCell[] {
   ];
 }
 
-/**
- * Each batch continues after the last target of the previous one, so that concurrent changes neither repeat targets nor break the
- * order.
- */
+/** Each batch continues after the last target, so that concurrent changes neither repeat targets nor break the order. */
 async function* pieces(
   tx: Tx,
   subject: ReachSubject,

@@ -1,7 +1,4 @@
-/**
- * What team access records on projects and on workspaces have in common, and what differs between the two kinds: the tables, the
- * levels, and the rules for seeing and managing the target.
- */
+/** What differs between team access records on projects and on workspaces. */
 import type { AliasedExpression, Expression, RawBuilder } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
 import type { Access } from "../../../access/effective.ts";
@@ -20,7 +17,7 @@ export interface AccessLevel {
 
 export interface AccessTerms extends AccessLevel, GrantExpiry {}
 
-/** The permissions in a body, by the path of their attribute: `workspace-access.runs`. */
+/** The keys are paths: `workspace-access.runs`. */
 export type ChosenPermissions = Readonly<Record<string, unknown>>;
 
 export interface CallerAccess {
@@ -31,7 +28,6 @@ export interface CallerAccess {
 export interface GrantTarget extends CallerAccess {
   readonly targetId: string;
   readonly organizationId: string;
-  /** The number of records, if the target has a counter. */
   readonly teamCount: number | null;
 }
 
@@ -41,11 +37,10 @@ export interface AccessRow extends Omit<TeamProjectTable, "projectId"> {
 
 export interface AccessRecord extends AccessRow, CallerAccess {
   readonly teamVisibility: string;
-  /** 1 if the caller is in the team, or is the team. */
   readonly includesActor: number;
 }
 
-/** The tables of the records, and how a statement selects the caller's grants on a target, which it calls `x`. */
+/** Statements call the target `x`. */
 export interface AccessTables {
   readonly records: "teamProjects" | "teamWorkspaces";
   readonly targets: "projects" | "workspaces";
@@ -55,27 +50,23 @@ export interface AccessTables {
     through?: Expression<string>,
   ) => [AliasedExpression<number | null, "projectAccess">, AliasedExpression<number | null, "workspaceAccess">];
   readonly teamCount: RawBuilder<number | null>;
-  /** Updates the target's counter of records, if it has one. */
+  /** Absent without a counter of records. */
   readonly count?: (tx: Tx, targetId: string, change: number) => Promise<void>;
 }
 
 type FindForActor<Found> = (tx: Tx, actor: Actor, id: string, lock: boolean) => Promise<Found | undefined>;
 
-/** Each loads a target or a record, with the caller's access, in one statement. */
 export interface AccessStatements {
   readonly target: FindForActor<GrantTarget>;
   readonly record: FindForActor<AccessRecord>;
-  /** The caller's access to a target that lasts at least until `through`. */
   readonly holding: (tx: Tx, actor: Actor, targetId: string, through: string) => Promise<CallerAccess>;
 }
 
 export interface AccessKind {
   readonly definition: ResourceDefinition<AccessRecord> & { readonly type: "team-projects" | "team-workspaces" };
-  /** The target's name in errors and in the audit log. */
   readonly thing: "project" | "workspace";
   readonly tables: AccessTables;
   readonly find: AccessStatements;
-  /** The permissions of a level; for `custom`, the defaults. */
   readonly implied: (level: string) => Partial<PermissionSet>;
   readonly sees: (granted: Access) => boolean;
   readonly rights: (granted: Access) => Readonly<Record<WorkspaceRight, boolean>>;

@@ -1,4 +1,4 @@
-/** Background removal of expired team access, for both kinds of records. */
+/** Removes expired team access in the background. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AuditContext } from "../../shared/audit-events/writes.ts";
@@ -6,7 +6,6 @@ import { teamProjectKind } from "./team-projects/operations.ts";
 import { teamWorkspaceKind } from "./team-workspaces/operations.ts";
 import { removeExpiredRecords } from "./writes.ts";
 
-/** Each removes the expired records of at most `limit` targets of one organization, and returns how many. */
 export const removeExpiredTeamAccess = [teamProjectKind, teamWorkspaceKind].map(
   (kind) => (tx: Tx, context: AuditContext, by: Capability<"job">, limit: number) =>
     removeExpiredRecords(tx, context, by, kind, limit),

@@ -61,7 +61,7 @@ export async function showAccess(
   return { view: await loadRecord(context.database.reader, context, kind, id) };
 }
 
-/** Raises `invalid` for permissions next to a named level, and `forbidden` for more than the caller has. */
+/** Raises `invalid` for permissions next to a named level. */
 export async function createAccess(
   kind: AccessKind,
   context: Context,
@@ -80,7 +80,7 @@ export async function createAccess(
     await refuseExcess(tx, context, kind, target, given);
     const present = await findRecordOf(tx, kind.tables, target, team.id);
     refuseIfAny(newRecordFaults(team, present?.isInForce === 1));
-    // An expired record that was not removed yet makes room for the new one.
+    // The expired record was not removed yet.
     if (present !== undefined) await removeExpiredRecord(tx, context, kind, target, present);
     const { organizationId, granted, standing } = target;
     const identity = { id: newId(kind.definition.type), organizationId, createdAt: now(), version: 1 };

@@ -1,7 +1,4 @@
-/**
- * Pure rules of team access: a record has a level or chosen permissions, and nobody can grant more than they have. See
- * docs/api.md#team-access.
- */
+/** Pure rules of team access. See docs/api.md#team-access. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { permissionOfAttribute } from "../../../access/levels.ts";
 import { teamRecordPermissions } from "../../../access/permissions/workspace.ts";
@@ -61,7 +58,6 @@ export function grantRecord<Permission extends "can-read" | "can-manage">(
   });
 }
 
-/** Only the `custom` level accepts permissions. */
 export function readOnlyFaults(level: string, chosen: ChosenPermissions): Fault[] {
   if (level === "custom") return [];
   return Object.keys(chosen).map((attribute) =>
@@ -72,7 +68,7 @@ export function readOnlyFaults(level: string, chosen: ChosenPermissions): Fault[
   );
 }
 
-/** The level after a change. A record that was custom already keeps what is not chosen. */
+/** A record that was custom keeps what is not chosen. */
 export function levelAfter(
   { implied }: AccessKind,
   level: string,
@@ -90,7 +86,6 @@ export function levelAfter(
   return { access: level, permissions: maskOf({ ...base, ...wanted }) };
 }
 
-/** The permissions that a change adds; all of them if it also extends the expiry. */
 export function newlyGranted(after: AccessTerms, before?: AccessTerms): Mask {
   if (before === undefined || expiryOrNever(after) > expiryOrNever(before)) return after.permissions;
   return after.permissions & ~before.permissions;
@@ -105,10 +100,7 @@ export function refuseGrantingMore({ granted, standing }: CallerAccess, wanted: 
     );
 }
 
-/**
- * `lasting`: the caller's access that lasts until the new expiry. Raises `forbidden`. See
- * docs/decisions/0101-no-grant-beyond-your-own.md.
- */
+/** `lasting`: until the new expiry. Raises `forbidden`. See docs/decisions/0101-no-grant-beyond-your-own.md. */
 export function refuseGrantingLonger(lasting: CallerAccess, wanted: Mask, { expiresAt }: AccessTerms): void {
   const missing = missingPermissions(lasting.granted.mask | lasting.standing.grantable, wanted);
   if (missing.length === 0) return;
@@ -118,7 +110,6 @@ export function refuseGrantingLonger(lasting: CallerAccess, wanted: Mask, { expi
   );
 }
 
-/** What the audit log records of a record besides its attributes. */
 export const auditedTargets = ({ thing }: AccessKind, { teamId, targetId }: AccessRow) => ({
   team: teamId,
   [thing]: targetId,

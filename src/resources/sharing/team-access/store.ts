@@ -1,8 +1,4 @@
-/**
- * SQL of team access, for both kinds of records: their tables differ in one column, so the types of one stand for both. Writes lock
- * the team (only to create a record), then the project or workspace, then the record, so that counters stay correct and deleting a
- * team can't deadlock.
- */
+/** SQL of team access. Writes lock the team (to create a record), then the target, then the record: deleting a team can't deadlock. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
@@ -93,7 +89,6 @@ function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, princip
     .where("r.id", "=", id);
 }
 
-/** The frequent statements, compiled once for each kind. */
 export function statementsOf(tables: AccessTables): AccessStatements {
   const target = lockableStatement<TeamAccessKey, GrantTargetRow>("x", (db, parameters) =>
     targetsForActor(db, tables, parameters),
@@ -160,7 +155,7 @@ export async function listRecords(
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
 }
 
-/** A team's record on a target, even if it has expired and was not removed yet. */
+/** Also if it has expired and was not removed yet. */
 export async function findRecordOf(
   tx: Tx,
   tables: AccessTables,
@@ -178,7 +173,6 @@ export async function findRecordOf(
     .executeTakeFirst();
 }
 
-/** Also updates the target's counter, if it has one. */
 export async function insertRecord(
   tx: Tx,
   tables: AccessTables,

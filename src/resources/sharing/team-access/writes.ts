@@ -1,4 +1,4 @@
-/** Removes expired records, which have not given access since, and records that in the audit log. */
+/** Removes expired records, with audit events. */
 import type { Capability } from "../../../access/capability.ts";
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
@@ -20,7 +20,7 @@ export async function removeExpiredRecord(
   await removeRecords(tx, context, kind, sql<SqlBool>`id = ${id}`);
 }
 
-/** Removes the records that expired first, of one organization at a time, on at most `limit` of its targets. Returns how many. */
+/** Removes the records that expired first, on at most `limit` targets. Returns how many. */
 export async function removeExpiredRecords(
   tx: Tx,
   context: AuditContext,
@@ -51,7 +51,7 @@ export async function removeExpiredRecords(
   return removeRecords(tx, context, kind, sql<SqlBool>`expires_at <= ${until} and ${onLocked}`);
 }
 
-/** The targets are locked. */
+/** The caller must have locked the targets. */
 async function removeRecords(
   tx: Tx,
   context: AuditContext,

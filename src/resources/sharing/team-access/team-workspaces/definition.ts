@@ -16,7 +16,6 @@ import type { AccessRecord } from "../kind.ts";
 
 const chosenByDefault = permissionSetOf(maskOf(workspaceLevelPermissions("custom")));
 
-/** A permission that the level implies, or that is chosen if it is 'custom'. */
 const given = (permission: Permission) =>
   ({
     from: ({ permissions }: AccessRecord) => permissionValue(permissions, permission),
