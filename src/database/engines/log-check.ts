@@ -1,7 +1,6 @@
 /**
- * Checks the write-ahead log of the embedded database before it is opened. SQLite reads it up to the first invalid frame and
- * treats the rest as a crash's leftovers. That is right for the last transaction only: opening the database would silently lose
- * committed transactions behind it.
+ * Checks the write-ahead log of the embedded database before it is opened, because SQLite silently drops everything after the first
+ * invalid frame, including committed transactions.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { AppError } from "../../kernel/errors.ts";
@@ -20,7 +19,7 @@ export function refuseEmptied(path: string): void {
     );
 }
 
-/** Raises `conflict` if transactions would be lost. Changes nothing. */
+/** Raises `conflict` if committed transactions would be lost. Changes nothing. */
 export function refuseDamagedLog(path: string): void {
   const log = `${path}-wal`;
   if (!existsSync(log) || statSync(log).size <= headBytes) return;
