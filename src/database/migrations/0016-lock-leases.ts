@@ -15,7 +15,6 @@ export const lockLeases: Migration = {
       updated_at)
     WHERE locked_by_type IS NOT NULL`,
     `CREATE INDEX workspaces_locked ON workspaces (organization_id, locked_at) WHERE locked_at IS NOT NULL`,
-    // Across organizations, for the job that ends leases and for the metrics.
     `CREATE INDEX workspaces_leased ON workspaces (lock_expires_at) WHERE lock_expires_at IS NOT NULL`,
     `CREATE INDEX workspaces_held ON workspaces (locked_by_type, locked_at, lock_expires_at)
       WHERE locked_by_type IS NOT NULL`,

@@ -1,14 +1,10 @@
-/**
- * Indexes for filters and sort orders in large organizations, and counters of workspaces by status and by tag on the embedded
- * database (`database/counts.ts`). Counters are rebuilt when a backup is restored.
- */
+/** Indexes for filters and sort orders in large organizations, and counters for SQLite (`database/counts.ts`). */
 import type { Migration } from "./migration.ts";
 
 const add = (table: string, columns: string, values: string) => `
   INSERT INTO ${table} (organization_id, ${columns}, number) VALUES (${values}, 1)
     ON CONFLICT (organization_id, ${columns}) DO UPDATE SET number = number + 1;`;
 
-/** Deletes counters at zero, because values come and go. */
 const takeOff = (table: string, is: string) => `
   UPDATE ${table} SET number = number - 1 WHERE ${is};
   DELETE FROM ${table} WHERE ${is} AND number = 0;`;

@@ -2,9 +2,7 @@
 
 export interface AuditEventTable {
   id: string;
-  /**
-   * Null for events outside of organizations (a user's, for example). Not a foreign key, because the log outlives its subjects.
-   */
+  /** Null outside of organizations. Not a foreign key, because the log outlives its subjects. */
   organizationId: string | null;
   actorKind: string;
   actorId: string;

@@ -25,9 +25,8 @@ export interface TeamProjectTable {
   projectId: string;
   teamId: string;
   access: string;
-  /** The granted permissions as bits (`access/permission-set.ts`): implied by the level, or chosen where it is `custom`. */
+  /** Bits (`access/permission-set.ts`), stored also where the level implies them. */
   permissions: number;
-  /** When the access ends (null for never), and its reason. */
   expiresAt: string | null;
   reason: string | null;
   createdAt: string;
