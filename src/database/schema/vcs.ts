@@ -7,7 +7,7 @@ export interface VcsDeliveryTable {
   oauthClientId: string;
   deliveryKey: string;
   position: number;
-  /** JSON: a `Happening`. */
+  /** JSON: a `VcsRepositoryEvent`. */
   happening: string;
   createdAt: string;
 }
