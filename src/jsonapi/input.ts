@@ -1,7 +1,4 @@
-/**
- * Parses request bodies into typed input, or reports every fault. Absent stays absent and null stays null; unknown members are
- * ignored, because clients send more than they need to.
- */
+/** Parses request bodies into typed input, or reports every fault. Must not confuse absent with null; ignores unknown members. */
 import type { z } from "zod";
 import { AppError, type Fault, invalid } from "../kernel/errors.ts";
 import { camel, human } from "../kernel/names.ts";
@@ -12,12 +9,11 @@ import type { Relationship, ToMany } from "./relationships.ts";
 export const linkageMax = 1000;
 const nestingMax = 16;
 const idLengthMax = 256;
-/** Enough to show what is wrong with a long list. */
 const issuesMax = 100;
 
 type JsonObject = Record<string, unknown>;
 
-/** Raises `invalid` with every fault that the body alone shows. */
+/** Raises `invalid` with every fault. */
 export function parseBody(definition: ResourceDefinition, body: BodyDefinition, json: unknown): unknown {
   if (typeof body === "object" && "stream" in body) return json;
   refuseUnstorable(json);
@@ -298,7 +294,7 @@ const escapePointer = (part: string) => part.replaceAll("~", "~0").replaceAll("/
 
 // --- shared by all bodies
 
-/** Replaces aliases by the primary names, at any depth; refuses both with different values. */
+/** At any depth; refuses both names with different values. */
 function foldAliases(source: JsonObject, pointer: string, faults: Fault[]): JsonObject {
   const folded: JsonObject = { ...source };
   for (const [name, alias] of Object.entries(aliases)) {
@@ -317,7 +313,7 @@ function foldAliases(source: JsonObject, pointer: string, faults: Fault[]): Json
   return folded;
 }
 
-/** Refuses values that can't be stored and extreme nesting, before any other code sees them. Raises `invalid`. */
+/** Runs before any other code sees the values. Raises `invalid`. */
 function refuseUnstorable(json: unknown): void {
   const faults: Fault[] = [];
   walk(json, undefined, 0, faults);
@@ -327,7 +323,7 @@ function refuseUnstorable(json: unknown): void {
 const unstorable = "contains a character that can't be stored (U+0000 or half of a surrogate pair)";
 const faultsMax = 20;
 
-/** A position in the body, turned into a pointer only for faults. */
+/** Turned into a pointer only for faults. */
 interface JsonLocation {
   readonly parent: JsonLocation | undefined;
   readonly name: string | number;

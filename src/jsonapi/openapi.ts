@@ -1,4 +1,4 @@
-/** Generates the OpenAPI 3.1 document from the definitions: every route, parameter, body, response and error. */
+/** Generates the OpenAPI 3.1 document from the definitions. */
 import { z } from "zod";
 import { aliases } from "./aliases.ts";
 import type { AnyAttribute, AnswerKind, Operation, MountedResource, ResourceDefinition } from "./define.ts";
@@ -9,7 +9,7 @@ import { takesBlank } from "./schemas.ts";
 
 type SchemaObject = Record<string, unknown>;
 
-/** The HTTP side of answers and errors, supplied by `http/respond.ts`. */
+/** Supplied by `http/respond.ts`. */
 export interface HttpFacts {
   readonly statusOf: Readonly<Record<AnswerKind, number>>;
   readonly refusals: Readonly<Record<string, string>>;

@@ -1,7 +1,4 @@
-/**
- * Writes tables as CSV (RFC 4180). Cells that a spreadsheet would evaluate as a formula get an apostrophe, because names are
- * untrusted input.
- */
+/** Writes tables as CSV (RFC 4180), and escapes cells that a spreadsheet would evaluate as a formula. */
 
 export type CsvCell = string | number | boolean | null;
 

@@ -1,7 +1,4 @@
-/**
- * Declares settings and reads a table of them from flags, the environment, a settings file and defaults. Raises every fault
- * together, as sentences. Knows no setting by name.
- */
+/** Reads declared settings from flags, environment, file and defaults. Must not know a setting by name. */
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { camel } from "./names.ts";
@@ -10,7 +7,7 @@ import { passwordLengthMax, passwordLengthMin } from "./passwords.ts";
 export class SettingError extends Error {
   override readonly name = "SettingError";
   readonly faults: readonly string[];
-  /** The settings with defaults in place of invalid ones, and the names of the invalid ones. */
+  /** Defaults replace invalid settings, which `unusable` names. */
   rest?: { readonly settings: Readonly<Record<string, unknown>>; readonly unusable: readonly string[] };
 
   constructor(...faults: readonly [string, ...string[]]) {
@@ -21,7 +18,7 @@ export class SettingError extends Error {
 
 export interface Setting<Value> {
   readonly variable: `CADASTRE_${string}`;
-  /** The variable's name in earlier releases: still accepted, and reported by `deprecatedSettings`. */
+  /** Still accepted, and reported by `deprecatedSettings`. */
   readonly formerly?: `CADASTRE_${string}`;
   /** How `--help` shows the value: `HOST:PORT`. */
   readonly shape: string;
@@ -68,7 +65,7 @@ export interface SettingSources {
 }
 
 export interface SettingTableOptions {
-  /** The command that lists the settings, for error sentences. */
+  /** The command that lists the settings. */
   readonly help: string;
   readonly pairs?: readonly (readonly [string, string])[];
 }
@@ -128,7 +125,7 @@ interface ReadSources {
   readonly fromFile: SettingsFile;
 }
 
-/** The value from the source with the highest precedence; the former name counts only where the current one is not set at all. */
+/** The former name counts only where no source sets the current one. */
 function levelOf(name: string, setting: Setting<unknown>, sources: ReadSources): SourceValue | undefined {
   const { variable, formerly, isSecret } = setting;
   return (
@@ -155,11 +152,11 @@ function valueNamed(
 export interface DeprecatedSetting {
   readonly setting: string;
   readonly replacement: string;
-  /** Whether the replacement is set too, and wins. */
+  /** The replacement is set too, and wins. */
   readonly isIgnored: boolean;
 }
 
-/** The settings that are set under a former name. Raises nothing: `readTable` reports a file that can't be read. */
+/** Raises nothing: `readTable` reports a file that can't be read. */
 export function deprecatedSettings(table: SettingTable, sources: SettingSources): DeprecatedSetting[] {
   const { flags = {}, environment = {}, file } = sources;
   const fromFile = file === undefined ? noFile : readSettingsFile(table, file, "");
@@ -212,7 +209,6 @@ interface SettingsFile {
 
 const noFile: SettingsFile = { values: {}, faults: [], isUnreadable: false };
 
-/** Lines of NAME=VALUE; empty lines and lines that start with # are ignored. */
 function readSettingsFile(table: SettingTable, path: string, help: string): SettingsFile {
   let text: string;
   try {
@@ -357,7 +353,6 @@ export function parseProxies(text: string): string[] {
   return addresses;
 }
 
-/** The address by which the same machine reaches a server; loopback where it listens on every address. */
 export function loopbackOf(host: string): string {
   return host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
 }
