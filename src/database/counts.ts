@@ -1,7 +1,4 @@
-/**
- * Reads the counters of migrations 0033 and 0036. On PostgreSQL a counter row would serialize writers, so they insert
- * differences, a job merges them, and readers add the unmerged ones.
- */
+/** Reads the counters of migrations 0033 and 0036, including the differences that are not merged yet on PostgreSQL. */
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Schema } from "./schema/schema.ts";
 
@@ -13,7 +10,7 @@ interface CountedKey {
 export interface RegisterCounts {
   workspacesWithTag(organizationId: string, asked: CountedKey): RawBuilder<number>;
   workspacesWithStatus(organizationId: string, fits: (column: string) => RawBuilder<SqlBool>): RawBuilder<number>;
-  /** Merges at most `most` differences of each kind, and returns the largest number merged. */
+  /** Returns the largest number merged of one kind. */
   mergeDifferences(db: Kysely<Schema>, most: number): Promise<number>;
 }
 

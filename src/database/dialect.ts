@@ -4,10 +4,7 @@ import { searchWords } from "../kernel/text.ts";
 import { postgresCounts, type RegisterCounts, sqliteCounts } from "./counts.ts";
 import { type NameIndex, postgresNames, sqliteNames } from "./name-index.ts";
 
-/**
- * A reference excludes removal; a change also excludes changes; a removal also excludes references. Writing a foreign key locks
- * for a reference automatically.
- */
+/** A change also excludes changes; a removal also excludes references. Writing a foreign key locks for a reference automatically. */
 export type LockPurpose = "reference" | "change" | "removal";
 
 export interface Dialect {
@@ -17,9 +14,7 @@ export interface Dialect {
   contains(text: Expression<string>, part: string | Expression<string>): RawBuilder<SqlBool>;
   /** One parameter for a list of any length, so that the statement's text is constant. */
   isOneOf(text: Expression<string | null>, values: readonly string[]): RawBuilder<SqlBool>;
-  /** One parameter; the table has the column `value`. */
   valuesTable(values: readonly string[]): RawBuilder<unknown>;
-  /** Appended to a SELECT; holds until the transaction ends. */
   lockRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
   lockRowsSkipLocked(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
   readonly plansOpenLimits: boolean;
@@ -33,12 +28,8 @@ export interface Dialect {
   /** Equal for two statements only if nothing was committed in between; null where `Database.snapshotId` needs no statement. */
   readonly snapshotId: RawBuilder<string | null>;
   appendOnly(table: string): string[];
-  /** Exclusive, until the transaction ends. */
   readonly lockSetup: string | undefined;
-  /**
-   * Holds until the transaction ends. `toChange` excludes all writers; `toAdd` excludes only other schema changes. Undefined where
-   * there is one writer at a time.
-   */
+  /** `toChange` excludes all writers; `toAdd` excludes only other schema changes. Undefined where there is one writer at a time. */
   readonly lockSchema: { readonly toWrite: string; readonly toAdd: string; readonly toChange: string } | undefined;
   /** PostgreSQL can't alter tables with pending deferred triggers. */
   readonly runDeferredNow: string | undefined;

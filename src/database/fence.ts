@@ -6,7 +6,6 @@ import { type Kysely, sql } from "kysely";
 import { AppError } from "../kernel/errors.ts";
 import type { Schema } from "./schema/schema.ts";
 
-/** Ids of keys that must not encrypt any more. */
 export const retiredKeysFact = "retired-encryption-keys";
 
 /** The applied migrations with which older servers can write (`parseCompatible`). */
@@ -21,7 +20,6 @@ export const fenceStateStatement = `select (select count(*) from migrations) as 
 
 export interface FenceState {
   readonly migrations: number;
-  /** Ids separated by spaces; null where none was retired. */
   readonly retiredKeys: string | null;
   readonly compatible: string | null;
   readonly served: string | null;

@@ -141,7 +141,6 @@ class MigrationProgress {
   }
 }
 
-/** Whether servers that don't know the migration can keep writing. */
 function isCompatible({ writersKnow }: Migration, compatible: CompatibleMigrations): boolean {
   // Servers older than `writersKnow` can write until now because of an earlier migration.
   return writersKnow !== undefined && [...compatible.keys()].every((name) => name > writersKnow);
@@ -151,10 +150,7 @@ function isCompatible({ writersKnow }: Migration, compatible: CompatibleMigratio
 const lockWaitMsFirst = 1_000;
 const lockWaitMsMax = 60_000;
 
-/**
- * One migration per transaction if older servers can keep writing with it, otherwise all. Waits briefly for the lock and retries,
- * because statements queue behind it.
- */
+/** One migration if older servers can keep writing with it, otherwise all. Waits briefly, because statements queue behind its lock. */
 async function applyNext(
   database: Database,
   known: readonly Migration[],
@@ -233,7 +229,6 @@ export async function appliedIn({ db }: Tx): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Concurrent starts run one after the other. */
 export async function withSetupLock<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
   const workAlone = async (tx: Tx) => {
     if (tx.dialect.lockSetup !== undefined) await run(tx, tx.dialect.lockSetup);

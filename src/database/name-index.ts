@@ -8,7 +8,6 @@ export interface NameQuery {
 }
 
 export interface NameIndex {
-  /** A FROM item (workspaces as `v`) without its alias. */
   candidates(columns: RawBuilder<unknown>, query: NameQuery): RawBuilder<unknown>;
   counted(organizationId: string, part: string): RawBuilder<number>;
 }
@@ -86,7 +85,6 @@ export const sqliteNames: NameIndex = {
     ${isPair(part) ? sql`+ (select count(*) ${named(organizationId, part)})` : sql``})`,
 };
 
-/** The index stores hashes of each part with the organization. */
 function mayContain(organizationId: string, part: string): RawBuilder<SqlBool> {
   const indexed = sql`workspace_name_parts(v.organization_id, v.name_key)`;
   if (!isPair(part)) return sql<SqlBool>`${indexed} @> workspace_name_parts(${organizationId}, ${part})`;

@@ -7,7 +7,6 @@ import { camel } from "../kernel/names.ts";
 import { type KeyValues, type SealedTable, sealedTables } from "./sealed.ts";
 import { keyIdBytes, type Vault } from "./vault.ts";
 
-/** Rows per scan, which reads only key ids. */
 const windowRows = 1_000;
 
 type SealedRow = Readonly<Record<string, unknown>>;

@@ -8,7 +8,6 @@ export interface SealedTable {
   readonly key: readonly string[];
   /** Column → the vault's `owner` for the row with this key. */
   readonly owners: Readonly<Record<string, (key: KeyValues) => string>>;
-  /** Rows in memory together. */
   readonly batchRows: number;
 }
 

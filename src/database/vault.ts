@@ -1,7 +1,4 @@
-/**
- * Encryption at rest: AES-256-GCM; each value is bound to its row, so that it can't be moved. Decrypts with older keys too, until
- * `resealing.ts` has re-encrypted.
- */
+/** Encryption at rest: AES-256-GCM, with each value bound to its row, so that it can't be moved. Also decrypts with older keys. */
 import {
   createCipheriv,
   createDecipheriv,
@@ -138,7 +135,6 @@ export async function retireOlderKeys(tx: Tx, vault: Vault): Promise<string[]> {
   return added;
 }
 
-/** The first of several concurrent servers wins. */
 async function leaveCheck(tx: Tx, vault: Vault): Promise<string> {
   const sealed = sealedCheck(vault);
   await setFactIfAbsent(tx, checkName, sealed);

@@ -6,7 +6,6 @@ import { Placeholder } from "./prepared.ts";
 export interface TableWrite {
   readonly table: string;
   readonly kind: "insert" | "update" | "delete";
-  /** Undefined where they can't be read. */
   readonly columns?: readonly string[];
 }
 
@@ -51,7 +50,6 @@ function writesInText(text: string): TableWrite[] {
   });
 }
 
-/** Undefined where the statement does not identify its rows by the column. */
 export function valuesNamed(query: CompiledQuery, column: string): readonly unknown[] | undefined {
   const node = query.query;
   if (!isPlain(node)) return undefined;

@@ -17,7 +17,6 @@ import { type Allowance, rateLimitKey, RateLimiter } from "./limits.ts";
 export interface AuthenticatorOptions {
   /** Per second and token; 0 for no limit. */
   readonly rateLimit: number;
-  /** Failed sign-ins per address. */
   readonly failures?: { readonly burst: number; readonly perSecond: number };
   readonly nameFailures?: { readonly burst: number; readonly perSecond: number };
   /** For a name at all addresses together, except those from which it has signed in before. */
@@ -32,7 +31,6 @@ const knownSignInsMax = 50_000;
 const flushEveryMsByDefault = 5_000;
 const sessionsMax = 10_000;
 
-/** Null where there is none to compare with. */
 export type SnapshotId = number | string | null;
 
 /** As of a snapshot. Replaced, never changed: requests under way continue with the one they started with. */
@@ -227,7 +225,6 @@ const tooManyFromAddress =
 const tooManyByName =
   "Too many failed sign-ins by this name. Wait, then try again, or ask a site admin for a link to set another password.";
 
-/** Raises `too-many-requests`. */
 function refuseBeyond({ allowed, retryAfterSeconds }: Allowance, sentence: string): void {
   if (!allowed) throw new AppError("too-many-requests", sentence, { retryAfterSeconds });
 }

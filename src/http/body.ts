@@ -65,7 +65,6 @@ function giveUp(raw: IncomingMessage): void {
 export const isLarge = ({ headers }: FastifyRequest): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > bodyBytesMax;
 
-/** In total and per sender. */
 export class LargeBodies {
   readonly #max: number;
   readonly #eachMax: number;

@@ -55,7 +55,6 @@ function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string
 const attributes = (publicUrl: string, path: string, seconds: number): string =>
   `Path=${path}; HttpOnly; SameSite=Lax${publicUrl.startsWith("https:") ? "; Secure" : ""}; Max-Age=${seconds}`;
 
-/** Sent only to the callback of single sign-on. */
 const flowName = "cadastre_sso";
 const flowCookie = cookieCalled(flowName);
 const flowPath = "/app/sign-in/sso";
@@ -73,7 +72,6 @@ export function setFlowCookie(
   void reply.header("set-cookie", `${flowName}=${flow}; ${attributes(publicUrl, flowPath, seconds)}`);
 }
 
-/** The server renders the first page with the colour scheme that the console stored. */
 const schemeCookie = /(?:^|;)\s*cadastre_scheme=(light|dark)(?:;|$)/;
 export const colourSchemeIn = ({ headers }: RequestHeaders): string =>
   schemeCookie.exec(headers.cookie ?? "")?.[1] ?? "auto";

@@ -16,7 +16,6 @@ export interface HeaderFacts {
   readonly rateLimit: number;
   readonly edition: "self-hosted" | "hosted";
   readonly publicUrl: string | undefined;
-  /** Keep-alive connections are closed with the next response. */
   readonly isLeaving: () => boolean;
 }
 

@@ -74,7 +74,6 @@ function withoutValues(message: string, code: unknown): string {
 
 export const serializers = { err: (error: unknown) => loggedError(error) };
 
-/** Probes run every few seconds. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
 const levelOf = (route: string | undefined) => (route !== undefined && probes.has(route) ? "debug" : "info");
@@ -87,7 +86,6 @@ export interface LoggedRequest {
   readonly status: number;
   readonly ms: number;
   readonly session: KnownSession | undefined;
-  /** The client closed the connection before the end of the response. */
   readonly isCut: boolean;
   readonly address: string;
 }

@@ -149,7 +149,6 @@ const secondsMax = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 
 class RouteFigures {
   readonly byStatus = new Map<number, number>();
-  /** The last bucket has the requests above all limits. */
   readonly byTime: number[] = Array.from({ length: secondsMax.length + 1 }, () => 0);
   secondsSum = 0;
 

@@ -38,7 +38,6 @@ declare module "fastify" {
     readonly operation?: string;
     readonly signed?: true | undefined;
     readonly open?: true | undefined;
-    /** Errors are pages too. */
     readonly isPage?: true | undefined;
     readonly tooLarge?: string | undefined;
   }
@@ -51,7 +50,6 @@ export interface MountOptions {
   readonly wake?: Context["wake"];
   readonly cache: ResponseCache;
   readonly signInsFrom: Authenticator["signInsFrom"];
-  /** Long polls return when the server stops. */
   readonly isStopping?: () => boolean;
 }
 
@@ -208,7 +206,6 @@ function integrationOf({ headers }: FastifyRequest): "cloud" | "remote" | undefi
   return headers["terraform-version"] === undefined ? undefined : "remote";
 }
 
-/** The request line may contain a host. */
 const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/?]*/i, "");
 
 /** Without quotes; weak validators never match. */

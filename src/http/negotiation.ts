@@ -22,7 +22,6 @@ function acceptedIn(header: string): AcceptedEncoding[] {
 const accepts = (header: string | undefined, encoding: string): boolean =>
   header !== undefined && acceptedIn(header).some(({ type, quality }) => type === encoding && quality > 0);
 
-/** Wildcards don't count. */
 export function prefers(header: string | undefined, type: string, usual: readonly string[]): boolean {
   if (header === undefined) return false;
   const accepted = acceptedIn(header);
@@ -30,7 +29,6 @@ export function prefers(header: string | undefined, type: string, usual: readonl
   return wanted > 0 && !accepted.some((each) => usual.includes(each.type) && each.quality >= wanted);
 }
 
-/** Smaller bodies are not worth compressing. */
 const bytesMin = 4096;
 
 const gzipped = promisify(gzip);

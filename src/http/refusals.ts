@@ -94,10 +94,7 @@ export function refuseWithoutHost({ httpVersion, headers }: IncomingMessage): vo
     throw new AppError("bad-request", "The request has no Host header, which HTTP/1.1 requires.");
 }
 
-/**
- * Paths that the service does not have yet, answered with 422, whose sentence clients print: they report a 404 as a missing
- * permission and retry after a 501.
- */
+/** Answered with 422, whose sentence clients print: they report a 404 as a missing permission and retry after a 501. */
 const sentences: readonly (readonly [path: RegExp, sentence: string])[] = [
   [
     /^(?:\/workspaces\/[^/]+)?\/queries(?:\/|$)/,

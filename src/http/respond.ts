@@ -134,7 +134,6 @@ export function sendSerialized(reply: FastifyReply, { body, etag, encoding }: Se
 
 export const cachedStatus = statusOf.document;
 
-/** Bypasses the framework's overhead. */
 export function sendCached(response: ServerResponse, written: SerializedResponse, headers: readonly string[]): void {
   const { body, etag, encoding } = written;
   const own = ["content-type", mediaType, "content-length", String(body.length)];

@@ -1,7 +1,4 @@
-/**
- * The response cache: an entry is served while the database's snapshot id, or its validator's version, stays the same. Nothing
- * invalidates entries explicitly.
- */
+/** The response cache: serves an entry while the snapshot id or its validator's version is unchanged. Nothing is invalidated explicitly. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { nowMs } from "../kernel/time.ts";
@@ -16,11 +13,9 @@ import { acceptsGzip } from "./negotiation.ts";
 
 export interface CachedResponse extends SerializedResponse {
   readonly validator: CacheValidator | undefined;
-  /** For responses that bypass the framework. */
   readonly route: string;
   readonly loggedUrl: string;
   readonly caller: string;
-  /** In milliseconds. */
   readonly until: number;
   /** Must be read before the response is made or validated. */
   snapshotId: SnapshotId;
@@ -151,10 +146,7 @@ export class ResponseCache {
     return session === undefined || cached === undefined || cached.until <= nowMs() ? undefined : { cached, session };
   }
 
-  /**
-   * No statement on SQLite while the snapshot id is unchanged. Otherwise one statement looks up the token and reads the snapshot id
-   * or the validator's version; a second one follows if the snapshot id has changed.
-   */
+  /** Runs no statement on SQLite while the snapshot id is unchanged; otherwise one, and a second one if the snapshot id has changed. */
   async #validate(cached: CachedResponse, request: FastifyRequest, known: KnownSession): Promise<ValidationResult> {
     if (this.#isUnchanged({ cached, session: known })) return { session: known, isFresh: true };
     const isLatest = this.#database.snapshotId() === undefined && cached.snapshotId === this.#authenticator.latest;

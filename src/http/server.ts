@@ -290,7 +290,6 @@ function translate(
       return new AppError("bad-request", "The body does not match its Content-Type or Content-Length header.");
     case "FST_ERR_BAD_URL":
       return new AppError("bad-request", "The path is not valid percent-encoded UTF-8.");
-    // The client has disconnected.
     case "ERR_STREAM_PREMATURE_CLOSE":
       return new AppError("bad-request", "The response was interrupted.", { internal: error });
     case "FST_ERR_MAX_PARAM_LENGTH":

@@ -1,7 +1,4 @@
-/**
- * Sends responses while they are produced: server-sent events and tables. Produces no faster than the client reads, and ends when
- * the client is gone or the server stops.
- */
+/** Sends server-sent events and tables no faster than the client reads, until the client is gone or the server stops. */
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyReply } from "fastify";

@@ -7,8 +7,6 @@ import type { QueryDefinition, ParsedQuery } from "./query.ts";
 import type { CacheValidator } from "./cache-validator.ts";
 import { type Presence, type Relationship, type ToMany, toMany, toOne } from "./relationships.ts";
 
-// --- attributes
-
 export interface Attribute<
   Schema extends z.ZodType,
   Create extends Presence,
@@ -55,14 +53,9 @@ function attribute<Create extends Presence, Update extends Presence, View>(creat
   };
 }
 
-// --- operations
-
 export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/**
- * `granted`: a team access record was created. `content`: 204 if there are no bytes yet. `done`, `accepted`: without a body;
- * `accepted`: the work continues. `events`: server-sent events. `http/respond.ts` has the status codes.
- */
+/** `granted`: a team access record was created. `content`: 204 if there are no bytes yet. `accepted`: the work continues. */
 export type AnswerKind =
   | "document"
   | "created"
@@ -115,7 +108,6 @@ export interface Operation {
   /** The definition whose ETag `If-Match` is compared with. Default: true for updates and deletions of versioned resources. */
   readonly ifMatch?: boolean | ResourceDefinition;
   readonly answer: AnswerKind;
-  /** A sentence. */
   readonly noContentWhen?: string;
   /** Only for reads; writes always can. */
   readonly mayConflict?: true;
@@ -130,12 +122,10 @@ export interface Operation {
   readonly deprecated?: boolean;
 }
 
-// --- resources
 export interface ResourceDefinition<View = any> {
   readonly type: string;
   readonly schemaName?: string;
   readonly acceptedType?: string;
-  /** Where one definition serves several types. */
   readonly typeOf?: (view: View) => string;
   readonly doc: string;
   readonly id: (view: View) => string;
@@ -148,7 +138,6 @@ export interface ResourceDefinition<View = any> {
   readonly attributes: Readonly<Record<string, AnyAttribute>>;
   readonly relationships: Readonly<Record<string, Relationship<View>>>;
   readonly links?: (view: View) => Readonly<Record<string, string>> | undefined;
-  /** Faults of combinations of attributes. */
   readonly bodyFaults?: (attributes: never) => readonly Fault[];
   readonly operations: Readonly<Record<string, Operation>>;
 }
@@ -174,12 +163,9 @@ type VersionedChange =
 
 export function definitionBuilders<View>() {
   return {
-    /** Required on create, optional on update. */
     required: attribute<"required", "optional", View>("required", "optional"),
     optional: attribute<"optional", "optional", View>("optional", "optional"),
-    /** Optional on create, immutable. */
     fixed: attribute<"optional", "never", View>("optional", "never"),
-    /** Required on create, immutable. */
     once: attribute<"required", "never", View>("required", "never"),
     /** Ignored when sent. */
     readOnly: attribute<"never", "never", View>("never", "never"),
@@ -197,8 +183,6 @@ export function defineResource<View>() {
 }
 
 export type ViewOf<Definition> = Definition extends { readonly view?: infer View } ? NonNullable<View> : never;
-
-// --- an operation's request
 
 type AttributeInput<A> = A extends Attribute<infer Schema, Presence, Presence> ? z.output<Schema> : never;
 type MembersSentOn<Members, When extends "create" | "update", P extends Presence> = {
@@ -300,7 +284,6 @@ export interface DocumentAnswer<View> extends CacheableAnswer {
 export interface ListAnswer<View> extends CacheableAnswer {
   readonly views: readonly View[];
   readonly totalCount?: number;
-  /** For a list without a total. */
   readonly hasMore?: boolean;
   readonly statusCounts?: { readonly total: number; readonly matching: number };
   readonly meta?: Readonly<Record<string, unknown>>;
@@ -348,7 +331,6 @@ export type Handlers<Context, D extends ResourceDefinition> = {
 export interface MountedResource<Context> {
   readonly definition: ResourceDefinition;
   readonly handlers: Readonly<Record<string, (request: any) => Promise<any>>>;
-  /** Runs before a large body is read. */
   readonly admissions?: Readonly<Record<string, (request: any) => Promise<void>>> | undefined;
   readonly context?: Context;
 }

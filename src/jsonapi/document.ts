@@ -4,7 +4,6 @@ import { aliases, withAliases } from "./aliases.ts";
 import type { AnyAttribute, IncludedResource, ResourceDefinition } from "./define.ts";
 import type { Relationship } from "./relationships.ts";
 
-/** Undefined omits the member. */
 type JsonWriter = (view: Record<string, unknown>) => string | undefined;
 type ViewReader = (view: Record<string, unknown>) => unknown;
 
@@ -81,8 +80,6 @@ function json(value: unknown): string | undefined {
   return JSON.stringify(value);
 }
 
-// --- attributes
-
 /** Flags are stored as 0 or 1, lists as JSON; members of objects may have aliases. */
 type ValueKind = "flag" | "list" | "object" | "plain";
 
@@ -126,7 +123,6 @@ function attributeReaders(
 
 const auditedByDefinition = new WeakMap<ResourceDefinition, [string, ViewReader, ValueKind][]>();
 
-/** Without secrets and values that depend on the caller. */
 export function auditedAttributes(definition: ResourceDefinition, view: object): Record<string, unknown> {
   let readers = auditedByDefinition.get(definition);
   if (readers === undefined) {
@@ -140,8 +136,6 @@ export function auditedAttributes(definition: ResourceDefinition, view: object):
   }
   return audited;
 }
-
-// --- relationships
 
 function relationshipWriter(relationship: Relationship): JsonWriter {
   const { related } = relationship;

@@ -25,8 +25,6 @@ export function parseBody(definition: ResourceDefinition, body: BodyDefinition, 
   return parseCustom(body.custom, json);
 }
 
-// --- resources
-
 function parseOptional(definition: ResourceDefinition, json: unknown): unknown {
   if (json === undefined || (isObject(json) && json["data"] === undefined))
     return { attributes: {}, relationships: {} };
@@ -181,8 +179,6 @@ function badLink(name: string, relationship: Relationship): Fault {
   };
 }
 
-// --- linkage and custom bodies
-
 function parseLinkage({ linkage: types, meta }: LinkageBody, json: unknown): readonly ResourceIdentifier[] {
   const data = isObject(json) ? json["data"] : undefined;
   if (!Array.isArray(data))
@@ -254,8 +250,6 @@ function parseCustom(schema: z.ZodType, json: unknown): unknown {
   throw invalid(result.error.issues.slice(0, issuesMax).map((issue) => toFault(issue, [], "request-body")));
 }
 
-// --- faults
-
 function toFault(issue: z.core.$ZodIssue, base: readonly PropertyKey[], name: string): Fault {
   const path = [...base, ...issue.path];
   const inner = issue.path.filter((part) => typeof part === "string").join(".");
@@ -291,8 +285,6 @@ function predicate(issue: z.core.$ZodIssue): string {
 }
 
 const escapePointer = (part: string) => part.replaceAll("~", "~0").replaceAll("/", "~1");
-
-// --- shared by all bodies
 
 /** At any depth; refuses both names with different values. */
 function foldAliases(source: JsonObject, pointer: string, faults: Fault[]): JsonObject {

@@ -60,8 +60,6 @@ export function openApi<Context>(
 
 const nameOf = ({ schemaName, type }: ResourceDefinition) => schemaName ?? type;
 
-// --- operations
-
 export function callersOf({ needs, callers }: Operation): string {
   return callers === "runs" ? `${needs}; a run, as far as it needs access` : needs;
 }
@@ -263,8 +261,6 @@ function metaSchema(operation: Operation): SchemaObject {
   return object({ pagination: { $ref: "#/components/schemas/pagination" }, ...extra }, []);
 }
 
-// --- resources
-
 function describeResource(definition: ResourceDefinition): SchemaObject {
   const attributes: Record<string, SchemaObject> = {};
   for (const [name, attribute] of Object.entries(definition.attributes)) {
@@ -343,8 +339,6 @@ function toJsonSchema(schema: z.ZodType, io: "input" | "output"): SchemaObject {
 function object(properties: SchemaObject, required: string[]): SchemaObject {
   return { type: "object", properties, ...(required.length > 0 && { required }) };
 }
-
-// --- shared components
 
 const numberOrNull = { type: ["integer", "null"] };
 const paginationSchema = object(

@@ -28,7 +28,6 @@ export class InvalidParameter {
 }
 
 export const textParameter = (doc: string): Parameter<string> => ({ doc, parse: (text) => text });
-/** `containsWords` in `database/dialect.ts` defines what matches. */
 export const searchParameter = (where: string, more = ""): Parameter<string> =>
   textParameter(`Words that are all in ${where}, in any order, ignoring case.${more}`);
 export const flagParameter = (doc: string): Parameter<true> => ({ doc, parse: () => true });

@@ -19,7 +19,6 @@ export interface ToOne<View = never> {
 
 export interface ToMany<View = never> {
   readonly many: true;
-  /** For items that are sent as whole objects. */
   readonly item?: z.ZodType;
   /** If present, handlers get identifiers instead of ids. */
   readonly metaSent?: z.ZodType;

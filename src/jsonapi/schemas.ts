@@ -7,13 +7,11 @@ interface TextRules {
   readonly min?: number;
   readonly max?: number;
   readonly pattern?: RegExp;
-  /** The end of a sentence. */
   readonly sentence?: string;
 }
 
 const textMaxByDefault = 4096;
 
-/** Length counts code points. */
 export function text({ min = 0, max = textMaxByDefault, pattern, sentence }: TextRules = {}): z.ZodType<string> {
   return z
     .string()

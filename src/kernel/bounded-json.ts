@@ -1,6 +1,5 @@
 /** Parses JSON from outside. Counts members first, because millions of them would block the main thread for minutes. Pure. */
 
-/** Far above any real request. */
 const membersMax = 100_000;
 
 export class TooManyMembers extends Error {

@@ -2,7 +2,6 @@
 
 export type CsvCell = string | number | boolean | null;
 
-/** Rows come in pieces, so that a table can have any length. */
 export interface CsvTable {
   readonly name: string;
   readonly columns: readonly string[];

@@ -25,7 +25,6 @@ export function textsInHcl(text: string): string[] {
   }
 }
 
-/** Protects the stack. */
 const depthMax = 200;
 
 const blank = /[ \t]+|#[^\n]*|\/\/[^\n]*|\/\*[^]*?\*\//y;

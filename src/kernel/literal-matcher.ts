@@ -16,7 +16,6 @@ export class LiteralMatcher {
   /** `parent * 256 + byte` → the first node of a branch, ordered by node. */
   readonly #branches = new Map<number, number>();
   readonly #branched = new Set<number>();
-  /** By branch; the root starts one too. */
   readonly #starts: number[] = [0];
   readonly #startDepths: number[] = [0];
   /** The node of the longest proper suffix that is also a prefix of a text. */
@@ -48,8 +47,8 @@ export class LiteralMatcher {
   }
 
   /**
-   * Scans the next piece of a stream from the state after the previous one (0 at first), and returns the new state. Reports the
-   * longest text that ends at each position; `from` is negative where it began in an earlier piece.
+   * Takes the state after the previous piece (0 at first), and returns the new one. Reports the longest text that ends at each
+   * position; `from` is negative where it began in an earlier piece.
    */
   scan(bytes: Uint8Array, state: number, report: (from: number, to: number) => void): number {
     let node = state;

@@ -56,7 +56,6 @@ function tokensOf(pattern: string): number[] {
   });
 }
 
-/** Includes positions reached without a character, because a wildcard can be empty. */
 class Positions {
   readonly tokens: Int32Array;
   count = 0;
@@ -92,7 +91,6 @@ class Positions {
     this.count += 1;
     const each = this.tokens[at];
     if (each === token.star || each === token.anything || each === token.maybeFolders) this.add(at + 1);
-    // Without folders there is no slash after them.
     if (each === token.maybeFolders) this.add(at + 3);
   }
 }

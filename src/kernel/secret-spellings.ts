@@ -27,7 +27,6 @@ function linesOf(secret: string): string[] {
   return lines.length < 2 ? [] : lines.filter((line) => line.length >= lineLengthMin);
 }
 
-/** With and without Go's HTML escaping. */
 function jsonForms(text: string): string[] {
   const plain = JSON.stringify(text).slice(1, -1);
   const forGo = plain.replace(/[<>&\u2028\u2029]/g, escaped);

@@ -65,7 +65,6 @@ export interface SettingSources {
 }
 
 export interface SettingTableOptions {
-  /** The command that lists the settings. */
   readonly help: string;
   readonly pairs?: readonly (readonly [string, string])[];
 }
@@ -152,7 +151,6 @@ function valueNamed(
 export interface DeprecatedSetting {
   readonly setting: string;
   readonly replacement: string;
-  /** The replacement is set too, and wins. */
   readonly isIgnored: boolean;
 }
 
@@ -254,8 +252,6 @@ function editDistance(one: string, other: string): number {
   }
   return row.at(-1) ?? 0;
 }
-
-// --- parsing
 
 export function parseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;

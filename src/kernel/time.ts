@@ -16,7 +16,6 @@ export function now(): Timestamp {
   return new Date(nowMs()).toISOString();
 }
 
-/** Taken between two values of `performance.now()`. */
 export interface ClockReading {
   readonly clockMs: number;
   readonly askedAt: number;

@@ -1,7 +1,4 @@
-/**
- * Commits of the embedded database. COMMIT only appends to the write-ahead log; other threads sync and checkpoint it, because on the
- * main thread that would block readers. Readers see a commit only after the sync.
- */
+/** Commits of the embedded database. Other threads sync and checkpoint the log, because on the main thread that would block readers. */
 import { closeSync, fdatasync, openSync } from "node:fs";
 import { once } from "node:events";
 import { promisify } from "node:util";
@@ -22,7 +19,6 @@ interface ConnectionPair {
   readonly reading: ControlledConnection;
 }
 
-/** SQLite's default. */
 const pagesMax = 1_000;
 
 export type SyncFile = (file: number) => Promise<void>;

@@ -1,7 +1,4 @@
-/**
- * Checks the write-ahead log of the embedded database before it is opened, because SQLite silently drops everything after the first
- * invalid frame, including committed transactions.
- */
+/** Checks the write-ahead log before SQLite opens it and silently drops committed transactions after an invalid frame. */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { AppError } from "../../kernel/errors.ts";
 
@@ -19,7 +16,7 @@ export function refuseEmptied(path: string): void {
     );
 }
 
-/** Raises `conflict` if committed transactions would be lost. Changes nothing. */
+/** Raises `conflict`. Changes nothing. */
 export function refuseDamagedLog(path: string): void {
   const log = `${path}-wal`;
   if (!existsSync(log) || statSync(log).size <= headBytes) return;

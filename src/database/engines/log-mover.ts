@@ -9,7 +9,6 @@ function move(): void {
     // Waits for no reader; the rest stays in the log until the next checkpoint.
     file.exec("PRAGMA wal_checkpoint(PASSIVE)");
   } catch {
-    // The log is unchanged, and the next transaction tries again.
   }
 }
 

@@ -19,7 +19,6 @@ const preparedMax = 400;
 
 const movesMax = 2;
 
-/** Connections that use generic plans only. */
 const planningOnce = new WeakSet<pg.PoolClient>();
 
 export class Statements {
@@ -39,7 +38,6 @@ export class Statements {
     return statement;
   }
 
-  /** Called after tables have changed. */
   renew(): void {
     this.#generation += 1;
     this.#known.clear();
@@ -200,7 +198,6 @@ export class PostgresConnection implements DatabaseConnection {
   }
 }
 
-/** Gives up by closing the connection, which fails the statement. */
 class StatementWait {
   isGivenUp = false;
   readonly #client: pg.PoolClient;

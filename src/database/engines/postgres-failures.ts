@@ -11,7 +11,6 @@ export class DatabaseSilent extends Error {
   }
 }
 
-/** Uncommitted changes are undone, and another connection may work. */
 const brokenWire = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED"]);
 
 const noWire = new Set([

@@ -12,7 +12,6 @@ export function rowMaker(columns: readonly string[]): ToRow {
   return new Function("values", `return { ${members.join(", ")} };`) as ToRow;
 }
 
-/** The current time is the same throughout a statement. */
 export function toParameters(values: readonly unknown[]): unknown[] {
   let instant: string | undefined;
   return values.map((value) => {

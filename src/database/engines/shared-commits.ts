@@ -1,7 +1,4 @@
-/**
- * Queued writes share one transaction and so one sync; each runs under its own savepoint, so that a failing one undoes only itself.
- * No write is answered before the commit, and a failed commit fails all of them.
- */
+/** Queued writes share one transaction and so one sync. No write is answered before the commit; a failing one undoes only itself. */
 
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 
@@ -9,9 +6,7 @@ export interface TransactionControl {
   control(statement: string): void;
   /** Called after BEGIN. Raises if nothing may be written. */
   admit(): void;
-  /** Resolves when the transaction is on disk. */
   commit(keepsCache: boolean): Promise<void>;
-  /** Runs between transactions; only writers wait for it. */
   settle(): Promise<void>;
 }
 
@@ -25,9 +20,7 @@ interface QueuedWrite {
 
 /** How long a transaction accepts further writes; the finished ones wait. */
 const sharingMs = 10;
-/** Turns of the event loop. */
 const turnsMax = 8;
-/** How long to wait for another process's write. */
 const patienceMs = 500;
 const pauseMs = 10;
 
@@ -135,10 +128,7 @@ export class SharedCommits {
     }
   }
 
-  /**
-   * Returns the reply to send after the commit. A rejection waits too, because it may depend on another write of the transaction.
-   * Raises if the transaction can't continue.
-   */
+  /** Returns the reply to send after the commit. A rejection waits too, because it may depend on another write of the transaction. */
   async #runUnderSavepoint({ run, resolve, reject }: QueuedWrite): Promise<() => void> {
     this.#connection.control("SAVEPOINT apart");
     try {
@@ -161,7 +151,6 @@ export class SharedCommits {
     try {
       this.#connection.control("ROLLBACK");
     } catch {
-      // Some errors (a full disk) have ended the transaction already.
     }
   }
 }

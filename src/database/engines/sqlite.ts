@@ -46,7 +46,6 @@ class SqliteConnection implements DatabaseConnection {
   readonly #log: StatementSync;
   check: CommitCheck | undefined;
 
-  /** `inTransactions`: the caller retries a busy database; otherwise the connection reports it. */
   constructor(path: string, counter: StatementCounter, { inTransactions }: { readonly inTransactions: boolean }) {
     this.#inTransactions = inTransactions;
     this.#file = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
@@ -78,7 +77,6 @@ class SqliteConnection implements DatabaseConnection {
     }
   }
 
-  /** Not counted as a statement. */
   fenceState(): FenceState {
     const [migrations, retiredKeys, compatible, served] = this.#prepare(
       fenceStateStatement,
@@ -187,10 +185,7 @@ class SnapshotIds {
     return this.#id;
   }
 
-  /**
-   * Called while a transaction is open; the returned function is called when readers see the commit, and keeps the id unless
-   * another process has committed. The writing connection detects that: its data version ignores its own commits.
-   */
+  /** The returned function is called when readers see the commit, and keeps the id unless another process has committed. */
   keepAcrossCommit(): () => void {
     this.now();
     const others = this.#writing.dataVersion();
@@ -252,7 +247,6 @@ function restrictToOwner(path: string): void {
   }
 }
 
-/** Creates the file readable only by its owner. Tests replace `sync`. */
 export function openSqlite(path: string, sync?: SyncFile): Database {
   refuseDamagedLog(path);
   refuseEmptied(path);

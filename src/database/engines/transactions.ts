@@ -5,7 +5,6 @@ import { human, kebab } from "../../kernel/names.ts";
 import { type CommitCheck, Overtaken, type WriteOptions } from "../database.ts";
 
 export type Failure =
-  /** Conflict with another transaction. */
   | { readonly kind: "retry" }
   /** Everything uncommitted is lost; another connection may succeed. */
   | { readonly kind: "lost" }
@@ -75,7 +74,6 @@ const troubles = {
   damaged: "The database is damaged. Nothing was changed. The operator has to stop the service and restore a backup.",
 } as const;
 
-/** An unknown error becomes a 500. */
 export function toAppError(error: unknown, failure: Failure): unknown {
   switch (failure.kind) {
     case "retry":

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Migration } from "./migration.ts";
 
-/** Official releases: minor version → last patch. Add later ones in later migrations. */
+/** Minor version → last patch. Add later releases in later migrations. */
 const minors = {
   "0.12": 31,
   "0.13": 7,
@@ -32,7 +32,6 @@ export const shippedReleases: readonly string[] = Object.entries(minors).flatMap
 /** Deterministic, so that a restored register has the same ids. */
 const idOf = (release: string) => `tool-${createHash("sha256").update(release).digest("hex").slice(0, 16)}`;
 
-/** Lists show the last added first. */
 const addedAt = (position: number) => new Date(Date.UTC(2026, 10, 16) + position).toISOString();
 
 /** The archive was not checked, so no checksum is known. */
@@ -47,7 +46,6 @@ const seeds = shippedReleases.map(
     `('${idOf(release)}', '${release}', '${downloadOf(release)}', '${archsOf(release)}', 1, 1, 0, '${addedAt(position)}', 1)`,
 );
 
-/** Initially limited to two average years. */
 const tokenTypes = { organization: "o", team: "t", user: "u", audit_trails: "a" };
 const twoYearsMs = 63_113_904_000;
 

@@ -1,4 +1,4 @@
-/** Configurations, runs and agents. Contents no longer belong to states only. */
+/** Configurations, runs and agents. */
 import type { Migration } from "./migration.ts";
 
 const ofOrganization = "organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE";
@@ -35,7 +35,6 @@ export const runs: Migration = {
     )`,
     `CREATE UNIQUE INDEX configuration_versions_of_workspace ON configuration_versions (workspace_id, position)`,
     `CREATE INDEX configuration_versions_newest ON configuration_versions (organization_id, workspace_id, position)`,
-    // For jobs, across organizations.
     `CREATE INDEX configuration_versions_awaited ON configuration_versions (upload_expires_at) WHERE status = 'pending'`,
     `CREATE INDEX configuration_versions_kept ON configuration_versions (organization_id, created_at, id)
       WHERE status IN ('uploaded', 'backing_data_soft_deleted')`,
@@ -137,7 +136,6 @@ export const runs: Migration = {
     )`,
     `CREATE UNIQUE INDEX run_phases_of_run ON run_phases (run_id, kind)`,
     `CREATE INDEX run_phases_organization ON run_phases (organization_id, workspace_id)`,
-    // For agents, across organizations.
     `CREATE INDEX run_phases_queued ON run_phases (pool, rank, queued_ms, id) WHERE status = 'queued'`,
     `CREATE INDEX run_phases_line ON run_phases (organization_id, rank, queued_ms, id) WHERE status = 'queued'`,
     `CREATE INDEX run_phases_running ON run_phases (heard_ms) WHERE status = 'running'`,
@@ -249,7 +247,6 @@ export const runs: Migration = {
     `CREATE INDEX agents_of_site_pool ON agents (site_agent_pool_id, created_at, id)`,
     `CREATE INDEX agents_age ON agents (last_ping_ms)`,
 
-    // One row since runs could first be executed for every organization; never deleted.
     `CREATE TABLE site_operations (
       name TEXT PRIMARY KEY,
       created_at TEXT NOT NULL

@@ -14,7 +14,6 @@ export const grantsThatEnd: Migration = {
     // Expired rows that are not deleted yet, to be subtracted from counts.
     `CREATE INDEX team_members_ending_in_team ON team_members (team_id, expires_at) WHERE expires_at IS NOT NULL`,
     `CREATE INDEX team_projects_ending_on_project ON team_projects (project_id, expires_at) WHERE expires_at IS NOT NULL`,
-    // Covering.
     `DROP INDEX team_members_user`,
     `CREATE INDEX team_members_user ON team_members (organization_id, user_id, team_id, expires_at)`,
     `DROP INDEX team_projects_team`,

@@ -7,7 +7,6 @@ export const lockLeases: Migration = {
     `ALTER TABLE workspaces ADD COLUMN locked_at TEXT`,
     `ALTER TABLE workspaces ADD COLUMN lock_expires_at TEXT`,
     `ALTER TABLE workspaces ADD COLUMN lock_lease_seconds INTEGER`,
-    // The audit log has the time of existing locks.
     `UPDATE workspaces SET locked_at = coalesce(
       (SELECT max(e.created_at) FROM audit_events AS e
         WHERE e.organization_id = workspaces.organization_id AND e.subject_id = workspaces.id

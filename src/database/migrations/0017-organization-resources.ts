@@ -4,7 +4,6 @@ import type { Migration } from "./migration.ts";
 /** The size limit of PostgreSQL's index entries; `resources/store.ts` uses the same. */
 const small = "octet_length(address) + octet_length(type) + octet_length(provider) + octet_length(module) <= 2400";
 
-/** In page order. */
 const indexed = (name: string, first: string) =>
   `CREATE INDEX state_resources_by_${name} ON state_resources (organization_id, ${first}address, state_version_id) WHERE ${small}`;
 

@@ -19,7 +19,6 @@ export const singleSignOn: Migration = {
       created_at TEXT NOT NULL,
       version INTEGER NOT NULL
     )`,
-    // People choose a provider by name.
     `CREATE UNIQUE INDEX sso_providers_name ON sso_providers (name_key)`,
     `CREATE INDEX sso_providers_organization ON sso_providers (organization_id, name_key)`,
     // With the issuer, because a subject is unique only per issuer, and a provider's issuer can change.
@@ -38,7 +37,6 @@ export const singleSignOn: Migration = {
       sign_out_url BYTES
     )`,
     `CREATE INDEX sso_sessions_provider ON sso_sessions (sso_provider_id)`,
-    // Each callback can be used once.
     `CREATE TABLE sso_replies (
       hash TEXT PRIMARY KEY,
       expires_at TEXT NOT NULL

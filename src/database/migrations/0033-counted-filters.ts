@@ -43,7 +43,6 @@ const sqlite = [
 
   `CREATE TRIGGER workspaces_status AFTER INSERT ON workspaces WHEN NEW.current_run_status IS NOT NULL BEGIN ${addStatus} END`,
   `CREATE TRIGGER workspaces_no_status AFTER DELETE ON workspaces WHEN OLD.current_run_status IS NOT NULL BEGIN ${takeOffStatus} END`,
-  // A row without a status before or after changes one counter only.
   `CREATE TRIGGER workspaces_other_status AFTER UPDATE OF current_run_status ON workspaces
     WHEN NEW.current_run_status IS NOT NULL AND OLD.current_run_status IS NOT NEW.current_run_status BEGIN ${addStatus} END`,
   `CREATE TRIGGER workspaces_former_status AFTER UPDATE OF current_run_status ON workspaces

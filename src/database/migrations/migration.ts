@@ -3,11 +3,10 @@
 export interface Migration {
   readonly name: string;
   /**
-   * `adds` is invisible to servers of the previous version; `removes` drops what no server has read since `unusedSince`. Nothing
-   * is renamed or changed in place. Absent up to 0030. See docs/decisions/0173-rolling-upgrades.md.
+   * `removes` drops only what no server has read since `unusedSince`. Nothing is renamed or changed in place; see
+   * docs/decisions/0173-rolling-upgrades.md. Absent up to 0030.
    */
   readonly kind?: "adds" | "removes";
-  /** The first version that did not need what is dropped. */
   readonly unusedSince?: string;
   /** The migration that a server must know to read and write correctly after this one. Absent: this one. */
   readonly writersKnow?: string;
@@ -16,7 +15,6 @@ export interface Migration {
   /** Run after `statements`, verbatim: indexes, and tables with derived data, which backups don't contain. */
   readonly only?: Readonly<Record<"sqlite" | "postgres", readonly string[]>>;
   readonly appendOnly?: readonly string[];
-  /** A change of these columns raises the organization's access version. */
   readonly raisesAccess?: Readonly<Record<string, readonly string[]>>;
   readonly raisesAccessToo?: Readonly<Record<string, readonly string[]>>;
 }

@@ -11,9 +11,7 @@ export interface AuditEventTable {
   action: string;
   subjectType: string;
   subjectId: string;
-  /** JSON; null for a creation. */
   before: string | null;
-  /** JSON; null for a deletion. */
   after: string | null;
   requestId: string;
   createdAt: string;

@@ -4,7 +4,6 @@ import type { Schema } from "./schema.ts";
 export interface AuditRule<Row> {
   /** Column with the subject's id → the subject's type. */
   readonly subjects: { readonly [Column in keyof Row]?: string | readonly string[] };
-  /** Columns such as counters and timestamps, or every insert or delete. */
   readonly needsNone?: readonly ((keyof Row & string) | "insert" | "delete")[];
   /** For rows that are created or deleted together with their parent. */
   readonly orParents?: { readonly [Column in keyof Row]?: string | readonly string[] };
@@ -12,7 +11,6 @@ export interface AuditRule<Row> {
   readonly coveredBy?: { readonly [SubjectType: string]: readonly (keyof Row & string)[] | "all" };
 }
 
-/** Derived from other resources, which have events of their own. */
 const ofState = ["currentStateVersionId", "stateEncrypted", "latestChangeAt", "autoDestroyStatus"] as const;
 const ofConfiguration = ["currentConfigurationVersionId", "readmeConfigurationVersionId"] as const;
 const ofRun = ["currentRunId", "currentRunStatus", "currentRunCreatedAt", "autoDestroyAt"] as const;

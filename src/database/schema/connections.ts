@@ -58,7 +58,6 @@ export interface OauthClientTable {
   /** Encrypted for `oauth_clients/ID/webhook_secret`. */
   webhookSecret: Uint8Array | null;
   webhookSecretNumber: number;
-  /** Encrypted for the same owner. */
   formerWebhookSecret: Uint8Array | null;
   formerWebhookSecretUntil: string | null;
   createdAt: string;

@@ -23,7 +23,6 @@ export interface PasswordTable {
   version: number;
 }
 
-/** For a membership, or for a user without a password. */
 export interface InvitationTable {
   id: string;
   hash: string;
@@ -48,7 +47,6 @@ export interface AuthorizationTable {
   codeChallenge: string;
   name: string;
   tokenExpiresAt: string | null;
-  /** Null before the code is used. */
   tokenId: string | null;
   createdAt: string;
   expiresAt: string;
@@ -71,7 +69,6 @@ export interface OrganizationTable {
   sendPassingStatusesForUntriggeredSpeculativePlans: number;
   aggregatedCommitStatusEnabled: number;
   speculativePlanManagementEnabled: number;
-  /** 0: user tokens are refused on everything in the organization. */
   userTokensEnabled: number;
   maxTtlEnabled: number;
   stacksEnabled: number;
@@ -83,7 +80,6 @@ export interface OrganizationTable {
   terraformWorkerSudoEnabled: number;
   applyTimeout: string | null;
   planTimeout: string | null;
-  /** Null or 0: unlimited. */
   workspaceLimit: number | null;
   defaultProjectId: string;
   /** Maintained with every change, so that an unfiltered list needs no COUNT. Not shown, so it raises no version. */
@@ -94,7 +90,6 @@ export interface OrganizationTable {
   factsVersion: number;
   /** Raised by changes that others inherit: execution mode and agent pool (`shared/versions.ts`). */
   defaultsVersion: number;
-  /** Whether runs can be executed, or ever could. */
   operations: number;
 }
 
@@ -128,7 +123,6 @@ export interface IdentityTrustTable {
   nameKey: string;
   issuer: string;
   audience: string;
-  /** JSON: claim → pattern. */
   claims: string;
   tokenSeconds: number;
   createdAt: string;
@@ -170,7 +164,6 @@ export interface TeamMemberTable {
   userId: string | null;
   expiresAt: string | null;
   reason: string | null;
-  /** Null where a caller added the person. */
   ssoProviderId: string | null;
   ssoGroup: string | null;
   createdAt: string;
@@ -194,7 +187,6 @@ export interface TokenTable {
   version: number;
   /** The token that started the session, which ends with it; null where a password did. */
   begunById: string | null;
-  /** For a team token that a pipeline got in exchange. */
   identityTrustId: string | null;
 }
 

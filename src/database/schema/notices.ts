@@ -19,7 +19,6 @@ export interface NotificationConfigurationTable {
   /** JSON arrays of strings. */
   triggers: string;
   emailAddresses: string;
-  /** JSON. */
   lastDelivery: string | null;
   createdAt: string;
   updatedAt: string;
@@ -66,7 +65,6 @@ export interface NoticeTable {
   onceKey: string | null;
   state: string;
   attempts: number;
-  /** By the database's clock. */
   dueMs: number;
   response: string | null;
   createdAt: string;

@@ -15,7 +15,6 @@ export interface ProjectTable {
   /** Null for the organization's default; the pool only with the mode `agent`. */
   defaultExecutionMode: string | null;
   defaultAgentPoolId: string | null;
-  /** Raised by changes that others inherit: execution mode and agent pool (`shared/versions.ts`). */
   defaultsVersion: number;
 }
 

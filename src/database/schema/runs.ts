@@ -38,7 +38,6 @@ export interface RunTable {
   /** The order of admission within a workspace. */
   position: number;
   status: string;
-  /** JSON: `{ "planning-at": … }`, with past statuses only. */
   statusTimestamps: string;
   /** `plan_and_apply`, `plan_only`, `refresh_only`, `destroy` … */
   operation: string;
@@ -58,7 +57,6 @@ export interface RunTable {
   allowConfigGeneration: number;
   debuggingMode: number;
   structured: number;
-  /** JSON arrays of strings. */
   targetAddrs: string | null;
   replaceAddrs: string | null;
   policyPaths: string | null;
@@ -67,7 +65,6 @@ export interface RunTable {
   variables: Uint8Array | null;
   /** The variable snapshot at admission: JSON, encrypted for `runs/ID/pinned_variables`; deleted when the run ends. */
   pinnedVariables: Uint8Array | null;
-  /** `terraform` or `tofu`. */
   engine: string;
   engineVersion: string;
   /** `remote` or `agent`, as of creation. */
@@ -85,7 +82,6 @@ export interface RunTable {
   createdByKind: string | null;
   createdById: string | null;
   createdByName: string | null;
-  /** The run whose apply triggered this one. */
   causedByRunId: string | null;
   chainLength: number;
   commitSha: string | null;
@@ -94,7 +90,6 @@ export interface RunTable {
   version: number;
 }
 
-/** Also the job that an agent claims. */
 export interface RunPhaseTable {
   id: string;
   organizationId: string;
@@ -130,13 +125,11 @@ export interface RunPhaseTable {
   agentName: string | null;
   agentPoolName: string | null;
   claimedMs: number | null;
-  /** By the database's clock. */
   heardMs: number | null;
   /** 1: must never be given to another agent. */
   engineStarted: number;
   /** Null, `cancel` or `kill`. */
   signal: string | null;
-  /** The SHA-256 of this attempt's token. */
   tokenHash: string | null;
   createdAt: string;
   version: number;

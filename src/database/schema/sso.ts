@@ -8,7 +8,6 @@ export interface SsoProviderTable {
   issuer: string;
   clientId: string;
   clientSecret: Uint8Array;
-  /** Separated by spaces. */
   scopes: string;
   groupsClaim: string | null;
   createUsers: number;
@@ -28,11 +27,9 @@ export interface SsoIdentityTable {
 export interface SsoSessionTable {
   tokenId: string;
   ssoProviderId: string;
-  /** Encrypted. */
   signOutUrl: Uint8Array | null;
 }
 
-/** Callbacks that were used already. */
 export interface SsoReplyTable {
   hash: string;
   expiresAt: string;

@@ -61,7 +61,6 @@ export interface StateResourceTable {
   type: string;
   module: string;
   provider: string;
-  /** A hash of the instance in the state. */
   fingerprint: string;
   modifiedByStateVersionId: string;
   createdAt: string;

@@ -45,7 +45,6 @@ export interface VcsWebhookTable {
   organizationId: string;
   oauthClientId: string;
   repository: string;
-  /** Separated by spaces. */
   webhookIds: string | null;
   /** The number of the client's secret with which it was created. */
   secretNumber: number;

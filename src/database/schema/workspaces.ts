@@ -23,7 +23,6 @@ export interface WorkspaceTable {
   overwritesExecutionMode: number;
   overwritesAgentPool: number;
   fileTriggersEnabled: number;
-  /** JSON arrays of strings. */
   triggerPrefixes: string;
   triggerPatterns: string;
   globalRemoteState: number;
@@ -60,7 +59,6 @@ export interface WorkspaceTable {
   createdAt: string;
   updatedAt: string;
   version: number;
-  /** Joined by commas. */
   outputIds: string;
   varIds: string;
   projectRemoteState: number;
@@ -77,7 +75,6 @@ export interface WorkspaceTable {
   /** `terraform` or `tofu`; null for the site's default. */
   engine: string | null;
   lockedAt: string | null;
-  /** Null for a lock without a lease. */
   lockExpiresAt: string | null;
   lockLeaseSeconds: number | null;
 }
