@@ -41,12 +41,14 @@ export class LockTimeout extends Error {
 export interface Database {
   readonly dialect: Dialect;
   readonly fence: Fence;
+  /** Only for single statements that read. */
   readonly reader: Tx;
   /**
    * `work` runs again after a deadlock, a busy database, a lost connection or `Overtaken`, so it must have no other effects.
    * Raises `unavailable` if retries fail, if the outcome of COMMIT is unknown, or if the fence refuses the write.
    */
   write<T>(work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>;
+  /** Like `write`, but always rolled back. */
   rehearse<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Read-only, without a timeout; every statement sees the same snapshot. */
   snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T>;

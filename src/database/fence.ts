@@ -20,6 +20,7 @@ export const fenceStateStatement = `select (select count(*) from migrations) as 
 
 export interface FenceState {
   readonly migrations: number;
+  /** Separated by spaces. */
   readonly retiredKeys: string | null;
   readonly compatible: string | null;
   readonly served: string | null;

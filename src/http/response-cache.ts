@@ -17,7 +17,7 @@ export interface CachedResponse extends SerializedResponse {
   readonly loggedUrl: string;
   readonly caller: string;
   readonly until: number;
-  /** Must be read before the response is made or validated. */
+  /** Read before the response was made, or when it was last validated. */
   snapshotId: SnapshotId;
 }
 

@@ -91,6 +91,7 @@ class Positions {
     this.count += 1;
     const each = this.tokens[at];
     if (each === token.star || each === token.anything || each === token.maybeFolders) this.add(at + 1);
+    // Without folders there is no slash after them.
     if (each === token.maybeFolders) this.add(at + 3);
   }
 }

@@ -65,6 +65,7 @@ export interface SettingSources {
 }
 
 export interface SettingTableOptions {
+  /** The command that lists the settings. */
   readonly help: string;
   readonly pairs?: readonly (readonly [string, string])[];
 }
@@ -151,6 +152,7 @@ function valueNamed(
 export interface DeprecatedSetting {
   readonly setting: string;
   readonly replacement: string;
+  /** The replacement is set too, and wins. */
   readonly isIgnored: boolean;
 }
 

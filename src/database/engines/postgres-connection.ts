@@ -19,6 +19,7 @@ const preparedMax = 400;
 
 const movesMax = 2;
 
+/** Connections that use generic plans only. */
 const planningOnce = new WeakSet<pg.PoolClient>();
 
 export class Statements {

@@ -31,6 +31,7 @@ export interface PostgresLimits {
   readonly connections: number;
   readonly connectMs: number;
   readonly statementMs: number;
+  /** How long a write waits for a slot among the writers. */
   readonly turnMs: number;
   /** How long a write waits for a locked row: not much shorter than `turnMs`, because a retry queues again. */
   readonly lockMs: number;

@@ -1,4 +1,4 @@
-/** The audit log. Triggers refuse changes and deletions. */
+/** The audit log. Triggers refuse changes and deletions. `before` and `after` are JSON. */
 
 export interface AuditEventTable {
   id: string;

@@ -80,6 +80,7 @@ export interface OrganizationTable {
   terraformWorkerSudoEnabled: number;
   applyTimeout: string | null;
   planTimeout: string | null;
+  /** Null or 0: unlimited. */
   workspaceLimit: number | null;
   defaultProjectId: string;
   /** Maintained with every change, so that an unfiltered list needs no COUNT. Not shown, so it raises no version. */
@@ -90,6 +91,7 @@ export interface OrganizationTable {
   factsVersion: number;
   /** Raised by changes that others inherit: execution mode and agent pool (`shared/versions.ts`). */
   defaultsVersion: number;
+  /** Whether runs can be executed, or ever could. */
   operations: number;
 }
 
@@ -123,6 +125,7 @@ export interface IdentityTrustTable {
   nameKey: string;
   issuer: string;
   audience: string;
+  /** JSON: claim → pattern. */
   claims: string;
   tokenSeconds: number;
   createdAt: string;

@@ -1,4 +1,4 @@
-/** Notification configurations, the outbox of notifications, and audit webhooks. Flags are 0 or 1. */
+/** Notification configurations, the outbox of notifications, and audit webhooks. Flags are 0 or 1; `dueMs` is the database's clock. */
 
 export interface NotificationConfigurationTable {
   id: string;

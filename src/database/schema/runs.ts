@@ -1,4 +1,4 @@
-/** Configurations, runs with their phases, logs, events and triggers, and agents. Flags are 0 or 1. */
+/** Configurations, runs with their phases, logs, events and triggers, and agents. Flags are 0 or 1; `…Ms` is the database's clock. */
 
 export interface ConfigurationVersionTable {
   id: string;
@@ -57,6 +57,7 @@ export interface RunTable {
   allowConfigGeneration: number;
   debuggingMode: number;
   structured: number;
+  /** JSON arrays of strings. */
   targetAddrs: string | null;
   replaceAddrs: string | null;
   policyPaths: string | null;
@@ -117,7 +118,7 @@ export interface RunPhaseTable {
   engineVersion: string;
   /** Lower goes first: 0 for an apply, 1 for a plan that can be applied, 2 for a plan only. */
   rank: number;
-  /** By the database's clock; null while it can't be claimed. */
+  /** Null while it can't be claimed. */
   queuedMs: number | null;
   /** The number of claims; reports of earlier attempts are refused. */
   attempt: number;

@@ -8,6 +8,7 @@ export interface SsoProviderTable {
   issuer: string;
   clientId: string;
   clientSecret: Uint8Array;
+  /** Separated by spaces. */
   scopes: string;
   groupsClaim: string | null;
   createUsers: number;

@@ -1,4 +1,4 @@
-/** Webhooks from VCS providers, their results, and commit statuses. */
+/** Webhooks from VCS providers, their results, and commit statuses. `dueMs` is the database's clock. */
 
 /** One event in a repository; stored as long as the provider may send it again. */
 export interface VcsDeliveryTable {
@@ -33,7 +33,7 @@ export interface VcsEventTable {
   configurationVersionId: string | null;
   runId: string | null;
   attempts: number;
-  /** By the database's clock; null once it is processed. */
+  /** Null once it is processed. */
   dueMs: number | null;
   createdAt: string;
   decidedAt: string | null;
@@ -45,6 +45,7 @@ export interface VcsWebhookTable {
   organizationId: string;
   oauthClientId: string;
   repository: string;
+  /** Separated by spaces. */
   webhookIds: string | null;
   /** The number of the client's secret with which it was created. */
   secretNumber: number;

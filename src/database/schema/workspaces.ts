@@ -23,6 +23,7 @@ export interface WorkspaceTable {
   overwritesExecutionMode: number;
   overwritesAgentPool: number;
   fileTriggersEnabled: number;
+  /** JSON arrays of strings. */
   triggerPrefixes: string;
   triggerPatterns: string;
   globalRemoteState: number;
@@ -59,6 +60,7 @@ export interface WorkspaceTable {
   createdAt: string;
   updatedAt: string;
   version: number;
+  /** Joined by commas. */
   outputIds: string;
   varIds: string;
   projectRemoteState: number;
