@@ -7,13 +7,11 @@ import type { Schema } from "./schema/schema.ts";
 export interface Tx {
   readonly db: Kysely<Schema>;
   readonly dialect: Dialect;
-  /** Faster than through the query builder. */
   readonly execute?: <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>;
   /** Never runs if the transaction is rolled back. Only in transactions. */
   readonly afterCommit?: (work: () => void) => void;
 }
 
-/** Raises to refuse the commit. */
 export interface CommitCheck {
   note(query: CompiledQuery, result: QueryResult<unknown>): void;
   beforeCommit(): void;
@@ -33,7 +31,6 @@ export class Overtaken extends Error {
   override readonly name = "Overtaken";
 }
 
-/** Raised by `write` with `lockWaitMs`. Nothing was changed. */
 export class LockTimeout extends Error {
   override readonly name = "LockTimeout";
 }

@@ -12,7 +12,6 @@ export interface Dialect {
   ddl(statement: string): string;
   /** Compares bytes: no wildcards, no folding. */
   contains(text: Expression<string>, part: string | Expression<string>): RawBuilder<SqlBool>;
-  /** One parameter for a list of any length, so that the statement's text is constant. */
   isOneOf(text: Expression<string | null>, values: readonly string[]): RawBuilder<SqlBool>;
   valuesTable(values: readonly string[]): RawBuilder<unknown>;
   lockRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;

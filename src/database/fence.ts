@@ -45,7 +45,6 @@ const retryAfterSeconds = 5;
 
 export class Fence {
   onRefusal: ((sentence: string) => void) | undefined;
-  /** How long load balancers take to notice a change of readiness. */
   handoverMs = 0;
   #known: ReadonlySet<string> | undefined;
   #keyId: string | undefined;
@@ -64,7 +63,6 @@ export class Fence {
     this.#keyId = keyId;
   }
 
-  /** For code that changes the schema. */
   disable(): void {
     this.#known = undefined;
   }

@@ -12,7 +12,6 @@ export interface NameIndex {
   counted(organizationId: string, part: string): RawBuilder<number>;
 }
 
-/** Other parts need a full scan. */
 export function isIndexed(part: string): boolean {
   return /^[a-z0-9_-]{2,}$/.test(part);
 }
@@ -23,7 +22,6 @@ export const isPair = (part: string): boolean => part.length === 2;
 const letters = [..."abcdefghijklmnopqrstuvwxyz0123456789_-"];
 const partsAround = (pair: string) => letters.flatMap((letter) => [pair + letter, letter + pair]);
 
-/** Above this number a scan in order is faster than single lookups. */
 export const fewMax = 2_000;
 
 const phrase = (part: string): string =>

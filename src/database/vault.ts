@@ -26,7 +26,6 @@ const signatureBytes = 32;
 export const sealedMoreBytes = headBytes + nonceBytes + tagBytes;
 
 export interface Vault {
-  /** Does not reveal the key. */
   readonly keyId: string;
   readonly keyIds: readonly string[];
   /** `owner` names row and column: `ssh_keys/sshkey-1/value`. */

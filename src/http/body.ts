@@ -32,7 +32,6 @@ export function acceptBodies(server: FastifyInstance): void {
   });
 }
 
-/** Nothing is buffered; the operation bounds the size. */
 export function streamBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", { bodyLimit: Number.MAX_SAFE_INTEGER }, (_request, payload, done) =>

@@ -62,7 +62,6 @@ const flowPath = "/app/sign-in/sso";
 export const flowCookieIn = ({ headers }: RequestHeaders): string | undefined =>
   flowCookie.exec(headers.cookie ?? "")?.[1];
 
-/** Deletes the cookie where `kept` is absent. */
 export function setFlowCookie(
   reply: FastifyReply,
   publicUrl: string,

@@ -28,7 +28,6 @@ export class RateLimiter {
     const at = nowMs();
     const tokens = this.#refilled(key, at);
     const allowed = tokens >= 1;
-    // Map order is least recently used first.
     this.#buckets.delete(key);
     if (this.#buckets.size >= bucketsMax) this.#buckets.delete(this.#buckets.keys().next().value ?? "");
     const left = allowed ? tokens - 1 : tokens;

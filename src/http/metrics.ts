@@ -174,7 +174,6 @@ export class RequestFigures {
     figures.count(status, ms / 1000);
   }
 
-  /** Methods and routes contain nothing that needs escaping. */
   text(): string {
     const all = [...this.#byMethod].flatMap(([method, byRoute]) =>
       [...byRoute].map(([route, figures]) => ({ labels: `method="${method}",route="${route}"`, figures })),

@@ -219,7 +219,6 @@ export interface ErrorAnswer {
   readonly text: string;
 }
 
-/** Reveals no internals of an unexpected error. */
 export function errorAnswer(error: unknown): ErrorAnswer {
   const known =
     error instanceof AppError

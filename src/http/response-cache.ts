@@ -45,7 +45,6 @@ export class CachedResponses {
     return older;
   }
 
-  /** Does not store a response that would evict much of the rest. */
   store(key: string, response: CachedResponse): void {
     this.#recent.remove(key);
     this.#older.remove(key);
@@ -198,6 +197,5 @@ function unpooled(body: Buffer): Buffer {
   return own;
 }
 
-/** Everything that a response depends on besides the database. */
 const keyOf = ({ actor }: KnownSession, request: IncomingMessage): string =>
   `${actor.tokenId} ${request.headers.accept ?? ""} ${acceptsGzip(request) ? "small " : ""}${request.url}`;

@@ -226,7 +226,6 @@ function withPublicUrl(server: FastifyInstance, settings: ServerOptions): Servic
 
 function newServer(settings: ServerOptions, headersOf: ResponseHeaders["byName"]): FastifyInstance {
   const headersTimeout = settings.headersTimeoutMs ?? headersTimeoutMsByDefault;
-  // `refuseWithoutHost` answers with a sentence; Node would not.
   const parsing = { requireHostHeader: false, headersTimeout, connectionsCheckingInterval: headersTimeout / 4 };
   return fastify({
     loggerInstance: settings.logger.child({}, { serializers }),

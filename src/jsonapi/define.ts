@@ -117,7 +117,6 @@ export interface Operation {
   /** The columns of a list that callers can also request as CSV. */
   readonly table?: readonly string[];
   readonly meta?: z.ZodType;
-  /** For the documentation and for tests that call every route. */
   readonly example?: unknown;
   readonly deprecated?: boolean;
 }
@@ -133,7 +132,6 @@ export interface ResourceDefinition<View = any> {
   readonly version?: (view: View) => number | readonly number[];
   /** For values that expire, such as signed URLs, or that change without a new snapshot id, such as a token's last use. */
   readonly isUncacheable?: true;
-  /** When a document changes although nothing is written. */
   readonly changesAt?: (view: View) => string | null;
   readonly attributes: Readonly<Record<string, AnyAttribute>>;
   readonly relationships: Readonly<Record<string, Relationship<View>>>;
@@ -142,7 +140,6 @@ export interface ResourceDefinition<View = any> {
   readonly operations: Readonly<Record<string, Operation>>;
 }
 
-/** Undefined where the operation takes no `If-Match`. */
 export function ifMatchTarget(
   definition: ResourceDefinition,
   { method, body, ifMatch }: Operation,

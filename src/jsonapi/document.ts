@@ -60,7 +60,6 @@ function members(named: readonly (readonly [string, JsonWriter])[]): (view: Reco
   };
 }
 
-/** Nearly all text needs no escaping, so quotes are enough. */
 // oxlint-disable-next-line no-control-regex -- these are exactly the characters that must be escaped
 const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
 const text = (value: string): string => (escaped.test(value) ? JSON.stringify(value) : `"${value}"`);

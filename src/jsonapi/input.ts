@@ -315,7 +315,6 @@ function refuseUnstorable(json: unknown): void {
 const unstorable = "contains a character that can't be stored (U+0000 or half of a surrogate pair)";
 const faultsMax = 20;
 
-/** Turned into a pointer only for faults. */
 interface JsonLocation {
   readonly parent: JsonLocation | undefined;
   readonly name: string | number;

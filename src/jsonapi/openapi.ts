@@ -9,7 +9,6 @@ import { takesBlank } from "./schemas.ts";
 
 type SchemaObject = Record<string, unknown>;
 
-/** Supplied by `http/respond.ts`. */
 export interface HttpFacts {
   readonly statusOf: Readonly<Record<AnswerKind, number>>;
   readonly refusals: Readonly<Record<string, string>>;

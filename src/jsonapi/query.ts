@@ -219,7 +219,6 @@ function readParameter(name: string, parameter: Parameter, value: string | undef
   return parsed;
 }
 
-/** Gaps in the numbers are allowed. */
 function readIndexed(
   name: string,
   { members, max }: IndexedParameter,

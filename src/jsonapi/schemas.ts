@@ -47,7 +47,6 @@ export const reference: () => z.ZodType<string | null> = () => nullIfBlank(text(
 
 export const flag: () => z.ZodType<boolean> = () => z.boolean();
 
-/** For a feature that clients can request and the service does not have. */
 export const neverTrue = (why: string): z.ZodType<boolean> =>
   z.boolean().refine((value) => !value, { error: `can't be true: ${why}` });
 

@@ -33,7 +33,6 @@ export interface Setting<Value> {
 
 export type SettingTable = Readonly<Record<string, Setting<unknown>>>;
 
-/** `tlsCert` → `--tls-cert` */
 export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
@@ -41,7 +40,6 @@ export function flagOf(name: string): string {
 export const fileVariable = (variable: string): string => `${variable}_FILE`;
 export const fileFlag = (name: string): string => `${name}File`;
 
-/** `CADASTRE_TLS_CERT` → `tlsCert` */
 export const formerName = (formerly: string): string => camel(formerly.replace(/^CADASTRE_/, "").toLowerCase());
 
 const variablesNamed = (variable: string, isSecret: true | undefined): string[] =>
@@ -316,7 +314,6 @@ export function parsePassword(text: string): string {
 }
 
 export function parseKeys(text: string): [Uint8Array, ...Uint8Array[]] {
-  // A key file has one key per line.
   const keys = text.split(/[,\n]/).map((part) => parseKey(part.trim()));
   const isRepeated = keys.some((key, position) =>
     keys.slice(0, position).some((other) => Buffer.compare(key, other) === 0),

@@ -4,7 +4,6 @@ export function fold(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }
 
-/** Each word costs the database a comparison. */
 const searchWordsMax = 10;
 
 /** Folded and distinct. Beyond the limit the last "word" is the rest of the text. */
@@ -24,7 +23,6 @@ export function lengthOf(text: string): number {
   return length;
 }
 
-/** `1 step`, `2 steps`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }

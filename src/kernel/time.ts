@@ -32,7 +32,6 @@ export function followClock(reading: ClockReading | undefined): void {
   offsetMs = offsetMs === undefined ? (least + most) / 2 : Math.min(most, Math.max(least, offsetMs));
 }
 
-/** RFC 3339; undefined if it is invalid. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   if (!/^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?([Zz]|[+-]\d{2}:?\d{2})$/.test(text)) return undefined;
   // `Date` would silently turn February 30 into March.
@@ -44,7 +43,6 @@ export function parseTimestamp(text: string): Timestamp | undefined {
   return utcYear >= 1970 && utcYear <= 9999 ? instant.toISOString() : undefined;
 }
 
-/** Inactivity after which a workspace is destroyed: `14d`, `36h`. */
 export const activityDurationPattern = /^(?!0+[dh])[0-9]{1,4}[dh]$/;
 
 export const activityDurationSentence =
@@ -59,7 +57,6 @@ export function activityDurationMs(duration: string): number {
 
 const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: hourMs, d: 24 * hourMs };
 
-/** In milliseconds; undefined if the text is not an age. */
 export function ageMs(text: string): number | undefined {
   const [, amount, unit = ""] = /^(0|[1-9][0-9]{0,4})([mhd])$/.exec(text) ?? [];
   return amount === undefined ? undefined : Number(amount) * (unitsMs[unit] ?? 0);

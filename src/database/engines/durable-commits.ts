@@ -71,7 +71,6 @@ export class DurableCommits {
     seen();
   }
 
-  /** Must run between transactions. */
   async settle(): Promise<void> {
     if (this.#failure !== undefined || this.#writing.pagesInLog() < pagesMax) return;
     const mover = (this.#mover ??= this.#startMover());
@@ -99,7 +98,6 @@ export class DurableCommits {
     return mover;
   }
 
-  /** A read transaction sees the state of its first read. */
   #holdReaders(): void {
     this.#reading.control("BEGIN");
     this.#reading.dataVersion();

@@ -6,7 +6,6 @@ const file = new DatabaseSync(workerData as string);
 
 function move(): void {
   try {
-    // Waits for no reader; the rest stays in the log until the next checkpoint.
     file.exec("PRAGMA wal_checkpoint(PASSIVE)");
   } catch {
   }

@@ -165,7 +165,6 @@ export class PostgresConnection implements DatabaseConnection {
     else planningOnce.delete(client);
   }
 
-  /** A single read can move to another connection if this one is lost. */
   async #runAnywhere(query: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
     const isReading = hasGenericPlanHint(query.text) || /^\s*select\b/i.test(query.text);
     const isMovable = this.#transaction === "none" && isReading;

@@ -29,7 +29,6 @@ interface EngineError {
   readonly code?: string;
   readonly message?: string;
   readonly detail?: string;
-  /** Only errors from the server have one. */
   readonly severity?: string;
 }
 

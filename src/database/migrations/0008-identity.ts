@@ -93,7 +93,6 @@ export const moreIdentity: Migration = {
     `ALTER TABLE engine_versions ADD COLUMN deprecated INTEGER NOT NULL DEFAULT 0`,
     `ALTER TABLE engine_versions ADD COLUMN deprecated_reason TEXT`,
     `ALTER TABLE engine_versions ADD COLUMN archs TEXT NOT NULL DEFAULT '[]'`,
-    // A version that a site admin added before keeps its row.
     `INSERT INTO engine_versions (id, engine_version, url, archs, official, enabled, beta, created_at, version)
       VALUES ${seeds.join(", ")} ON CONFLICT DO NOTHING`,
   ],

@@ -281,7 +281,6 @@ export const runs: Migration = {
       created_at TEXT NOT NULL
     )`,
 
-    // Copies, so that a workspace's document needs no further statement.
     `ALTER TABLE workspaces ADD COLUMN current_configuration_version_id TEXT`,
     `ALTER TABLE workspaces ADD COLUMN readme_configuration_version_id TEXT`,
     `ALTER TABLE workspaces ADD COLUMN runs_count INTEGER NOT NULL DEFAULT 0`,

@@ -11,7 +11,6 @@ export const grantsThatEnd: Migration = {
       `ALTER TABLE ${table} ADD COLUMN reason TEXT`,
       `CREATE INDEX ${table}_ending ON ${table} (expires_at) WHERE expires_at IS NOT NULL`,
     ]),
-    // Expired rows that are not deleted yet, to be subtracted from counts.
     `CREATE INDEX team_members_ending_in_team ON team_members (team_id, expires_at) WHERE expires_at IS NOT NULL`,
     `CREATE INDEX team_projects_ending_on_project ON team_projects (project_id, expires_at) WHERE expires_at IS NOT NULL`,
     `DROP INDEX team_members_user`,

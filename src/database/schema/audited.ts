@@ -5,7 +5,6 @@ export interface AuditRule<Row> {
   /** Column with the subject's id → the subject's type. */
   readonly subjects: { readonly [Column in keyof Row]?: string | readonly string[] };
   readonly needsNone?: readonly ((keyof Row & string) | "insert" | "delete")[];
-  /** For rows that are created or deleted together with their parent. */
   readonly orParents?: { readonly [Column in keyof Row]?: string | readonly string[] };
   /** Type of another event in the transaction → the columns that it covers. */
   readonly coveredBy?: { readonly [SubjectType: string]: readonly (keyof Row & string)[] | "all" };

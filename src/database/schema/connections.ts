@@ -33,7 +33,6 @@ export interface AgentTokenTable {
   version: number;
 }
 
-/** Only for pools that don't serve the whole organization. */
 export interface AgentPoolScopeTable {
   organizationId: string;
   agentPoolId: string;

@@ -95,7 +95,6 @@ export interface OrganizationTable {
   operations: number;
 }
 
-/** Applies only if `maxTtlEnabled` is set. */
 export interface OrganizationTokenTtlPolicyTable {
   id: string;
   organizationId: string;

@@ -35,7 +35,6 @@ export interface RunTable {
   id: string;
   organizationId: string;
   workspaceId: string;
-  /** The order of admission within a workspace. */
   position: number;
   status: string;
   statusTimestamps: string;
@@ -106,10 +105,8 @@ export interface RunPhaseTable {
   resourceDestructions: number;
   resourceImports: number;
   actionInvocations: number;
-  /** Null where the log says why it failed. */
   errorMessage: string | null;
   backingDataStatus: string;
-  /** Includes the start and end markers. */
   logBytes: number;
   logEnded: number;
   /** An agent pool's id, or `site`. */
