@@ -185,7 +185,7 @@ class SnapshotIds {
     return this.#id;
   }
 
-  /** The returned function is called when readers see the commit, and keeps the id unless another process has committed. */
+  /** Call in an open transaction, and the returned function when readers see the commit: keeps the id unless another process committed. */
   keepAcrossCommit(): () => void {
     this.now();
     const others = this.#writing.dataVersion();
