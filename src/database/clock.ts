@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { followClock } from "../kernel/time.ts";
 import type { Database } from "./database.ts";
 
-/** A failover to a node with another clock is followed soon. */
+/** Short, because a failover can change the clock. */
 const everyMs = 2_000;
 
 export interface ClockWatch {

@@ -1,8 +1,4 @@
-/**
- * Reads the counters that the triggers of migrations 0033 and 0036 maintain, because counting rows through an index is linear and
- * totals must be exact. SQLite updates the counters directly. On PostgreSQL that would serialize writers: they insert
- * differences, a job merges them, and readers add the unmerged ones.
- */
+/** Reads the counters of migrations 0033 and 0036, including the differences that are not merged yet on PostgreSQL. */
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Schema } from "./schema/schema.ts";
 
@@ -12,11 +8,9 @@ interface CountedKey {
 }
 
 export interface RegisterCounts {
-  /** How many workspaces of an organization have their own binding with a key, and a value if given. */
   workspacesWithTag(organizationId: string, asked: CountedKey): RawBuilder<number>;
-  /** How many workspaces have a current run with a status; `fits` gets the column. */
   workspacesWithStatus(organizationId: string, fits: (column: string) => RawBuilder<SqlBool>): RawBuilder<number>;
-  /** Merges at most `most` differences of each kind, and returns the largest number merged. */
+  /** Returns the largest number merged of one kind. */
   mergeDifferences(db: Kysely<Schema>, most: number): Promise<number>;
 }
 
@@ -72,7 +66,6 @@ async function addUpTable(db: Kysely<Schema>, table: Counters, most: number): Pr
       on conflict (${names}) do update set number = ${sql.table(table)}.number + excluded.number
     )
     select count(*) as number from taken`.execute(db);
-  // Deletes counters at zero, because values come and go.
   await sql`delete from ${sql.table(table)} where number = 0`.execute(db);
   return Number(added.rows[0]?.number ?? 0);
 }

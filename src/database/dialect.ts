@@ -4,10 +4,7 @@ import { searchWords } from "../kernel/text.ts";
 import { postgresCounts, type RegisterCounts, sqliteCounts } from "./counts.ts";
 import { type NameIndex, postgresNames, sqliteNames } from "./name-index.ts";
 
-/**
- * What a row is locked for: a reference excludes its removal; a change also excludes changes; a removal also excludes references.
- * Writing a foreign key locks for a reference automatically.
- */
+/** A change also excludes changes; a removal also excludes references. Writing a foreign key locks for a reference automatically. */
 export type LockPurpose = "reference" | "change" | "removal";
 
 export interface Dialect {
@@ -15,43 +12,26 @@ export interface Dialect {
   ddl(statement: string): string;
   /** Compares bytes: no wildcards, no folding. */
   contains(text: Expression<string>, part: string | Expression<string>): RawBuilder<SqlBool>;
-  /** Membership in a list of any length, as one parameter, so that the statement's text is constant. */
   isOneOf(text: Expression<string | null>, values: readonly string[]): RawBuilder<SqlBool>;
-  /** A list of any length as a table with the column `value`, as one parameter. */
   valuesTable(values: readonly string[]): RawBuilder<unknown>;
-  /** Appended to a SELECT inside a transaction: locks the table's rows until it ends. */
   lockRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
-  /** The same, but skips rows that others have locked. */
   lockRowsSkipLocked(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
-  /** Whether the planner handles a LIMIT with a subquery as well as one with a number. */
   readonly plansOpenLimits: boolean;
-  /**
-   * The prefix of a statement that needs only a generic plan: it is large, and its joins are written out, so that replanning
-   * gains nothing.
-   */
+  /** The prefix of a large statement with explicit joins, for which replanning gains nothing. */
   readonly genericPlanHint: RawBuilder<unknown>;
   readonly names: NameIndex;
   readonly counts: RegisterCounts;
-  /** The database's clock in milliseconds, which all servers share. */
   readonly nowMs: RawBuilder<number>;
   readonly databaseBytes: RawBuilder<number>;
   msOf(instant: Expression<string | null>): RawBuilder<number>;
-  /**
-   * A text that two statements see only if nothing was committed in between; null where `Database.snapshotId` knows it without a
-   * statement.
-   */
+  /** Equal for two statements only if nothing was committed in between; null where `Database.snapshotId` needs no statement. */
   readonly snapshotId: RawBuilder<string | null>;
   appendOnly(table: string): string[];
-  /** Takes an exclusive lock for setting the database up, until the transaction ends. */
   readonly lockSetup: string | undefined;
-  /**
-   * Keeps the schema from changing until the transaction ends: a transaction that changes it waits for all writers, and they wait
-   * for it; one that only adds to it waits only for other schema changes. Undefined where there is one writer at a time.
-   */
+  /** `toChange` excludes all writers; `toAdd` excludes only other schema changes. Undefined where there is one writer at a time. */
   readonly lockSchema: { readonly toWrite: string; readonly toAdd: string; readonly toChange: string } | undefined;
-  /** Runs deferred constraints and triggers now: tables with pending ones can't be altered. */
+  /** PostgreSQL can't alter tables with pending deferred triggers. */
   readonly runDeferredNow: string | undefined;
-  /** The statements that make changes of these columns raise the access version of their organization. */
   accessVersionTriggers(tables: Readonly<Record<string, readonly string[]>>): string[];
   accessVersionColumnTriggers(tables: Readonly<Record<string, readonly string[]>>): string[];
 }
@@ -113,7 +93,7 @@ export const sqliteDialect: Dialect = {
 
 const setupLock = 4_721_339_001;
 
-/** The weakest sufficient lock, so that references don't wait for changes. */
+/** The weakest sufficient locks, so that references don't wait for changes. */
 const strengths: Readonly<Record<LockPurpose, RawBuilder<unknown>>> = {
   reference: sql`for key share`,
   change: sql`for no key update`,
@@ -135,7 +115,7 @@ export const postgresDialect: Dialect = {
   valuesTable: (values) => sql`(select value from unnest(${[...values]}::text[]) as list (value))`,
   lockRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)}`,
   lockRowsSkipLocked: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)} skip locked`,
-  // PostgreSQL estimates such a limit as a tenth of all rows, and chooses a plan for joining those.
+  // PostgreSQL estimates such a limit as a tenth of all rows, and plans joins for that number.
   plansOpenLimits: false,
   genericPlanHint: sql.raw(plannedOnce),
   names: postgresNames,
@@ -192,10 +172,7 @@ export const postgresDialect: Dialect = {
     ),
 };
 
-/**
- * The definition of a text search in lists: each word is in one of the texts, in any order and ignoring case. SQL wildcards are
- * plain characters. A blank search matches everything.
- */
+/** Each word is in one of the texts, in any order and ignoring case. SQL wildcards are plain characters. A blank search matches all. */
 export function containsWords(
   { contains }: Pick<Dialect, "contains">,
   texts: readonly Expression<string>[],

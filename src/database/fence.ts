@@ -1,19 +1,17 @@
 /**
- * Refuses writes of a server whose version or encryption key no longer matches the database: every write checks it inside its
- * transaction, so that an older server can't commit after an incompatible migration. See
- * docs/decisions/0173-rolling-upgrades.md.
+ * Refuses writes of a server whose version or encryption key no longer matches the database. Every write checks it inside its
+ * transaction. See docs/decisions/0173-rolling-upgrades.md.
  */
 import { type Kysely, sql } from "kysely";
 import { AppError } from "../kernel/errors.ts";
 import type { Schema } from "./schema/schema.ts";
 
-/** The fact that lists the ids of retired keys, which must not encrypt any more. */
 export const retiredKeysFact = "retired-encryption-keys";
 
-/** The fact that lists the applied migrations with which older servers can write, in the format of `parseCompatible`. */
+/** The applied migrations with which older servers can write (`parseCompatible`). */
 export const compatibleFact = "compatible-migrations";
 
-/** The fact that names the newest migration of the server that became ready last. */
+/** The newest migration of the server that became ready last. */
 export const servedFact = "served-migration";
 
 const fact = (name: string) => `(select value from meta where name = '${name}')`;
@@ -22,13 +20,13 @@ export const fenceStateStatement = `select (select count(*) from migrations) as 
 
 export interface FenceState {
   readonly migrations: number;
-  /** Ids separated by spaces; null where none was retired. */
+  /** Separated by spaces. */
   readonly retiredKeys: string | null;
   readonly compatible: string | null;
   readonly served: string | null;
 }
 
-/** By migration, the one that a server must know to be able to write without knowing the key. */
+/** Migration → the migration that a server must know to keep writing without knowing the key. */
 export type CompatibleMigrations = ReadonlyMap<string, string>;
 
 export function parseCompatible(value: string | null | undefined): CompatibleMigrations {
@@ -42,12 +40,11 @@ export const formatCompatible = (compatible: CompatibleMigrations): string =>
 export const isRetired = (keyId: string, retiredKeys: string | null | undefined): boolean =>
   (retiredKeys ?? "").split(" ").includes(keyId);
 
-/** Shorter than the replacement of a server takes, because the next request may reach another server. */
+/** Shorter than a server's replacement takes, because the next request may reach another server. */
 const retryAfterSeconds = 5;
 
 export class Fence {
   onRefusal: ((sentence: string) => void) | undefined;
-  /** How long load balancers take to notice that a server is ready or not. */
   handoverMs = 0;
   #known: ReadonlySet<string> | undefined;
   #keyId: string | undefined;
@@ -58,17 +55,14 @@ export class Fence {
     return this.#known !== undefined;
   }
 
-  /** Refuses writes to a schema that is incompatible with these migrations. */
   setMigrations(known: readonly string[]): void {
     this.#known = new Set(known);
   }
 
-  /** Refuses writes once this key is retired. */
   setKey(keyId: string): void {
     this.#keyId = keyId;
   }
 
-  /** For code that changes the schema. */
   disable(): void {
     this.#known = undefined;
   }
@@ -78,10 +72,7 @@ export class Fence {
     this.#refuse(this.#keyRefusal(state) ?? this.#schemaRefusal(state));
   }
 
-  /**
-   * Whether the server can take requests. One that is not allowed to write still answers reads, so it stays ready until a newer
-   * server is, plus the handover time. Raises `unavailable`.
-   */
+  /** A server that can't write still answers reads: it stays ready until a newer one is, plus the handover time. Raises `unavailable`. */
   readiness(state: FenceState): "ready" | "read-only" {
     this.#refuse(this.#keyRefusal(state));
     const sentence = this.#schemaRefusal(state);

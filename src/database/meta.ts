@@ -6,7 +6,6 @@ export async function readFact(tx: Tx, name: string): Promise<string | undefined
   return row?.value;
 }
 
-/** If several servers do so concurrently, the first one wins. */
 export async function setFactIfAbsent(tx: Tx, name: string, value: string): Promise<void> {
   await tx.db
     .insertInto("meta")

@@ -85,10 +85,7 @@ export type MigrationReport = (line: string, isNew: boolean) => void;
 export const createMigrationsTable = (tx: Tx): Promise<void> =>
   run(tx, tx.dialect.ddl("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"));
 
-/**
- * Returns the applied migrations, and enables the fence. Raises `conflict` if a newer version has migrated the database
- * incompatibly.
- */
+/** Returns the applied migrations, and enables the fence. Raises `conflict` if a newer version has migrated incompatibly. */
 export async function migrate(
   database: Database,
   known: readonly Migration[] = migrations,
@@ -99,7 +96,7 @@ export async function migrate(
   const applied: string[] = [];
   for (;;) {
     const missing = await missingIn(database.reader, known);
-    // Most starts find nothing to do, and should not block writers.
+    // Most starts find nothing to do, and must not block writers.
     if (missing.length === 0) break;
     const total = applied.length + missing.length;
     const isNew = missing.length === known.length;
@@ -144,20 +141,16 @@ class MigrationProgress {
   }
 }
 
-/** Whether current servers that don't know the migration can keep writing. */
 function isCompatible({ writersKnow }: Migration, compatible: CompatibleMigrations): boolean {
   // Servers older than `writersKnow` can write until now because of an earlier migration.
   return writersKnow !== undefined && [...compatible.keys()].every((name) => name > writersKnow);
 }
 
-/** Doubles with each failed attempt, so that one succeeds in the end. */
+/** Doubles with each failed attempt, so that one succeeds eventually. */
 const lockWaitMsFirst = 1_000;
 const lockWaitMsMax = 60_000;
 
-/**
- * One transaction, for one migration if older servers can keep writing with it, otherwise for all that remain. Statements queue
- * behind a lock that waits, so it waits briefly and retries.
- */
+/** One migration if older servers can keep writing with it, otherwise all. Waits briefly, because statements queue behind its lock. */
 async function applyNext(
   database: Database,
   known: readonly Migration[],
@@ -192,14 +185,13 @@ async function applyIn(tx: Tx, known: readonly Migration[], progress: MigrationP
   return next.map(({ name }) => name);
 }
 
-/** Applies missing migrations in the caller's transaction, on a database that nobody else uses. */
+/** Only on a database that nobody else uses. */
 export async function migrateIn(tx: Tx, known: readonly Migration[]): Promise<void> {
   const missing = await missingIn(tx, known);
   for (const migration of missing) await apply(tx, migration);
   await noteCompatible(tx, await readCompatible(tx), missing);
 }
 
-/** Drops entries for servers that stop writing now. */
 async function noteCompatible(tx: Tx, compatible: CompatibleMigrations, applied: readonly Migration[]): Promise<void> {
   let listed = new Map(compatible);
   for (const { name, writersKnow } of applied) {
@@ -216,7 +208,7 @@ async function noteCompatible(tx: Tx, compatible: CompatibleMigrations, applied:
 const readCompatible = async (tx: Tx): Promise<CompatibleMigrations> =>
   parseCompatible(await readFact(tx, compatibleFact));
 
-/** Tells older servers that a newer one takes the writes that they refuse. */
+/** Older servers read this to learn that a newer one takes the writes that they refuse. */
 export async function recordServedMigration(
   database: Database,
   known: readonly Migration[] = migrations,
@@ -237,7 +229,6 @@ export async function appliedIn({ db }: Tx): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Runs `work` in a transaction under the setup lock, so that concurrent starts run one after the other. */
 export async function withSetupLock<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
   const workAlone = async (tx: Tx) => {
     if (tx.dialect.lockSetup !== undefined) await run(tx, tx.dialect.lockSetup);

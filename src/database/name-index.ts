@@ -1,22 +1,17 @@
-/**
- * Finds workspaces by parts of their names through the index of migration 0013, which differs between the engines. Matches are
- * candidates that the caller still has to check.
- */
+/** Finds workspaces by parts of their names through the index of migration 0013. Matches are candidates that the caller must check. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 
 export interface NameQuery {
   readonly organizationId: string;
-  /** Parts that a name has in any order: several of three or more characters, or one pair. `isIndexed` holds for each. */
+  /** Several parts of three or more characters in any order, or one pair. `isIndexed` holds for each. */
   readonly parts: readonly string[];
 }
 
 export interface NameIndex {
-  /** Columns of candidate workspaces (alias `v`), as a FROM item without its alias. */
   candidates(columns: RawBuilder<unknown>, query: NameQuery): RawBuilder<unknown>;
   counted(organizationId: string, part: string): RawBuilder<number>;
 }
 
-/** Only parts that names consist of and that are long enough are indexed; others need a full scan. */
 export function isIndexed(part: string): boolean {
   return /^[a-z0-9_-]{2,}$/.test(part);
 }
@@ -27,7 +22,6 @@ export const isPair = (part: string): boolean => part.length === 2;
 const letters = [..."abcdefghijklmnopqrstuvwxyz0123456789_-"];
 const partsAround = (pair: string) => letters.flatMap((letter) => [pair + letter, letter + pair]);
 
-/** Above this number a scan in order is faster than single lookups. */
 export const fewMax = 2_000;
 
 const phrase = (part: string): string =>
@@ -42,7 +36,7 @@ function indexedNumbers(organizationId: string, expression: string): RawBuilder<
     and rowid <= (select (r.number << 32) + r.indexed ${range(organizationId)})`;
 }
 
-/** Names that are not indexed yet. A name that is just a pair never is, and is found by `named`. */
+/** A name that is just a pair is never indexed; `named` finds it. */
 function waitingNames(organizationId: string, parts: readonly string[]): RawBuilder<unknown> {
   const contains = parts.flatMap((part) => [
     sql<SqlBool>`instr(n.name_key, ${part}) > 0`,
@@ -89,7 +83,6 @@ export const sqliteNames: NameIndex = {
     ${isPair(part) ? sql`+ (select count(*) ${named(organizationId, part)})` : sql``})`,
 };
 
-/** The index stores hashes of each part together with the organization. */
 function mayContain(organizationId: string, part: string): RawBuilder<SqlBool> {
   const indexed = sql`workspace_name_parts(v.organization_id, v.name_key)`;
   if (!isPair(part)) return sql<SqlBool>`${indexed} @> workspace_name_parts(${organizationId}, ${part})`;
@@ -101,14 +94,14 @@ function mayContain(organizationId: string, part: string): RawBuilder<SqlBool> {
 function postgresCandidates(columns: RawBuilder<unknown>, { organizationId, parts }: NameQuery): RawBuilder<unknown> {
   const contain = parts.map((part) => mayContain(organizationId, part));
   const pairs = parts.filter(isPair).map((pair) => sql`union all select ${columns} ${named(organizationId, pair)}`);
-  // Parts are hashed with the organization. The expression keeps PostgreSQL from also reading all workspaces of the organization.
+  // The expression keeps PostgreSQL from also reading all workspaces of the organization.
   return sql`(select ${columns} from workspaces as v
     where v.organization_id || '' = ${organizationId} and ${sql.join(contain, sql` and `)} ${sql.join(pairs, sql` `)})`;
 }
 
 export const postgresNames: NameIndex = {
   candidates: postgresCandidates,
-  // Few matches are found by parts. For many, a scan of the index on names is cheaper than reading each row.
+  // For many matches a scan of the index on names is cheaper than reading each row.
   counted: (organizationId, part) => {
     const query = { organizationId, parts: [part] };
     return sql<number>`(

@@ -1,7 +1,4 @@
-/**
- * The current time as a parameter, read from this server's clock when the statement runs, so that compiled statements use the
- * current time, the same throughout a statement.
- */
+/** The current time as a parameter that is read when the statement runs, so that compiled statements can use it. */
 import { type RawBuilder, sql } from "kysely";
 
 const marker = { means: "the present" } as const;

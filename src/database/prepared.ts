@@ -1,13 +1,9 @@
-/**
- * Hot statements: compiled once per engine, then only bound and executed. Building one with the query builder costs more than
- * SQLite needs to answer it.
- */
+/** Hot statements, compiled once per engine: building one costs more than SQLite needs to answer it. */
 import type { Compilable, CompiledQuery, Kysely } from "kysely";
 import type { Tx } from "./database.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema/schema.ts";
 
-/** Stands for a value that is bound later. */
 export class Placeholder {
   readonly name: string;
   position = -1;

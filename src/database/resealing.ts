@@ -1,7 +1,4 @@
-/**
- * Re-encrypts values with the vault's current key. Skips values that are current, so that it can be stopped and restarted;
- * servers keep working meanwhile, because they decrypt with every known key.
- */
+/** Re-encrypts values with the vault's current key while servers run. Skips current values, so that it can be stopped and restarted. */
 import { type RawBuilder, sql } from "kysely";
 import type { Database, Tx } from "./database.ts";
 import { conflict } from "../kernel/errors.ts";
@@ -10,7 +7,6 @@ import { camel } from "../kernel/names.ts";
 import { type KeyValues, type SealedTable, sealedTables } from "./sealed.ts";
 import { keyIdBytes, type Vault } from "./vault.ts";
 
-/** How many rows one statement scans; it reads only key ids. */
 const windowRows = 1_000;
 
 type SealedRow = Readonly<Record<string, unknown>>;
@@ -35,10 +31,7 @@ export async function countByKey(database: Database): Promise<Map<string, number
   return counts;
 }
 
-/**
- * Re-encrypts all values in small transactions and reports the number so far to `progress`. Raises `conflict` if stopped;
- * finished values are kept.
- */
+/** Reports the number so far to `progress`. Raises `conflict` if stopped; finished values are kept. */
 export async function resealAll(
   database: Database,
   vault: Vault,
@@ -78,7 +71,7 @@ async function* outdated(database: Database, table: SealedTable, keyId: string):
   }
 }
 
-/** In key order. A value that was replaced meanwhile is current, and stays. */
+/** Skips a value that was replaced meanwhile: it is current. */
 async function resealRows(tx: Tx, vault: Vault, table: SealedTable, keys: readonly KeyValues[]): Promise<number> {
   let done = 0;
   for (const key of keys) {

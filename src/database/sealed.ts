@@ -4,12 +4,10 @@ export type KeyValues = readonly (string | number)[];
 
 export interface SealedTable {
   readonly table: string;
-  /** The table's name in an earlier schema. */
   readonly formerly?: string;
   readonly key: readonly string[];
-  /** Encrypted columns, and the vault's `owner` for the row with this key. */
+  /** Column → the vault's `owner` for the row with this key. */
   readonly owners: Readonly<Record<string, (key: KeyValues) => string>>;
-  /** How many rows can be in memory together. */
   readonly batchRows: number;
 }
 
@@ -23,7 +21,7 @@ function plain(table: string, columns: readonly string[], key = "id"): SealedTab
 const webhookSecret = ([id]: KeyValues) => `oauth_clients/${id}/webhook_secret`;
 const oauthClients = plain("oauth_clients", ["secret"]);
 
-/** Every column of bytes in the migrations. */
+/** Must list every column of bytes in the migrations. */
 export const sealedTables: readonly SealedTable[] = [
   plain("ssh_keys", ["value"]),
   // The former secret is the unchanged value of the current one, so both have the same owner.
@@ -51,7 +49,7 @@ export const sealedTables: readonly SealedTable[] = [
     table: "content_chunks",
     formerly: "state_chunks",
     key: ["content_id", "position"],
-    // By the table's first name.
+    // The table's first name.
     owners: { bytes: ([content, position]) => `state_chunks/${content}/${position}` },
     batchRows: 16,
   },

@@ -1,7 +1,4 @@
-/**
- * Encryption at rest: AES-256-GCM with one key; each value is bound to its row, so that it can't be moved. Decrypts with older
- * keys too, until `resealing.ts` has re-encrypted. A check value in the database refuses a server with another key.
- */
+/** Encryption at rest: AES-256-GCM, with each value bound to its row, so that it can't be moved. Also decrypts with older keys. */
 import {
   createCipheriv,
   createDecipheriv,
@@ -26,11 +23,9 @@ export const keyIdBytes = 8;
 const format = 1;
 const headBytes = 1 + keyIdBytes;
 const signatureBytes = 32;
-/** The overhead of an encrypted value. */
 export const sealedMoreBytes = headBytes + nonceBytes + tagBytes;
 
 export interface Vault {
-  /** Identifies the current key without revealing it. */
   readonly keyId: string;
   readonly keyIds: readonly string[];
   /** `owner` names row and column: `ssh_keys/sshkey-1/value`. */
@@ -99,10 +94,7 @@ const checkName = "encryption-check";
 const checkOwner = "meta/encryption-check/value";
 const checkText = "cadastre";
 
-/**
- * The first server stores a check value; later ones must be able to decrypt it, and their key must not be retired. Raises
- * `conflict`. Enables the fence for the key.
- */
+/** The first server stores a check value that later ones must be able to decrypt. Raises `conflict`, also for a retired key. */
 export async function checkVault(database: Database, vault: Vault): Promise<void> {
   const known = (await readFact(database.reader, checkName)) ?? (await database.write((tx) => leaveCheck(tx, vault)));
   const sealed = Buffer.from(known, "base64");
@@ -133,10 +125,7 @@ export async function replaceCheck(tx: Tx, vault: Vault): Promise<void> {
   await setFact(tx, checkName, sealedCheck(vault));
 }
 
-/**
- * Retires the vault's other keys: servers that use them are refused, and earlier writes have finished. Returns the newly retired
- * ones.
- */
+/** Servers that use the retired keys are refused; the lock waits for their writes. Returns the newly retired keys. */
 export async function retireOlderKeys(tx: Tx, vault: Vault): Promise<string[]> {
   if (tx.dialect.lockSchema !== undefined) await tx.db.executeQuery(CompiledQuery.raw(tx.dialect.lockSchema.toChange));
   const retired = (await readFact(tx, retiredKeysFact))?.split(" ") ?? [];
@@ -145,7 +134,6 @@ export async function retireOlderKeys(tx: Tx, vault: Vault): Promise<string[]> {
   return added;
 }
 
-/** If several servers start together, the first value stays. */
 async function leaveCheck(tx: Tx, vault: Vault): Promise<string> {
   const sealed = sealedCheck(vault);
   await setFactIfAbsent(tx, checkName, sealed);
@@ -155,10 +143,7 @@ async function leaveCheck(tx: Tx, vault: Vault): Promise<string> {
 const sealedCheck = (vault: Vault): string =>
   Buffer.from(vault.seal(checkOwner, Buffer.from(checkText))).toString("base64");
 
-/**
- * The embedded database's keys: a file beside it, readable only by its owner, created on the first start. One key per line; the
- * first one encrypts.
- */
+/** A file beside the embedded database, readable only by its owner. One key per line; the first one encrypts. */
 export function keysBeside(databasePath: string): Uint8Array[] {
   const path = keyPathBeside(databasePath);
   if (!existsSync(path)) {

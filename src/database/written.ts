@@ -6,7 +6,6 @@ import { Placeholder } from "./prepared.ts";
 export interface TableWrite {
   readonly table: string;
   readonly kind: "insert" | "update" | "delete";
-  /** The columns that an update sets; undefined where they can't be read. */
   readonly columns?: readonly string[];
 }
 
@@ -51,7 +50,6 @@ function writesInText(text: string): TableWrite[] {
   });
 }
 
-/** The values of a column by which the statement identifies its rows; undefined where it does not. */
 export function valuesNamed(query: CompiledQuery, column: string): readonly unknown[] | undefined {
   const node = query.query;
   if (!isPlain(node)) return undefined;

@@ -15,12 +15,11 @@ import { sessionSecretIn } from "./browser.ts";
 import { type Allowance, rateLimitKey, RateLimiter } from "./limits.ts";
 
 export interface AuthenticatorOptions {
-  /** Requests per second and token; 0 for no limit. */
+  /** Per second and token; 0 for no limit. */
   readonly rateLimit: number;
-  /** How many failed sign-ins an address has, and how fast the allowance refills. */
   readonly failures?: { readonly burst: number; readonly perSecond: number };
   readonly nameFailures?: { readonly burst: number; readonly perSecond: number };
-  /** The same for a name at all addresses together, except those from which it has signed in before. */
+  /** For a name at all addresses together, except those from which it has signed in before. */
   readonly nameFailuresEverywhere?: { readonly burst: number; readonly perSecond: number };
   readonly flushEveryMs?: number;
 }
@@ -32,10 +31,9 @@ const knownSignInsMax = 50_000;
 const flushEveryMsByDefault = 5_000;
 const sessionsMax = 10_000;
 
-/** Identifies a state of the database; null where there is none to compare with. */
 export type SnapshotId = number | string | null;
 
-/** A session as of a snapshot. Replaced, never changed: requests under way continue with the one they started with. */
+/** As of a snapshot. Replaced, never changed: requests under way continue with the one they started with. */
 export interface KnownSession extends Omit<AuthenticatedToken, "snapshotId"> {
   readonly snapshotId: SnapshotId;
 }
@@ -89,10 +87,7 @@ export class Authenticator {
     return this.confirm(request, hash, session, before);
   }
 
-  /**
-   * Where a lookup takes a round trip, concurrent requests of one token share one, which starts after the last of them has
-   * arrived.
-   */
+  /** Where a lookup takes a round trip, concurrent requests of one token share one that starts after the last of them arrived. */
   #lookUp(
     hash: string,
     known: KnownSession | undefined,
@@ -118,7 +113,7 @@ export class Authenticator {
     before: number | undefined,
   ): KnownSession {
     if (hash === undefined || session === undefined) {
-      // A request without a token is not a guess: a page that is opened before sign-in, for example.
+      // A request without a token is not a guess.
       if (hash !== undefined) {
         this.#sessions.delete(hash);
         this.#failures.take(rateLimitKey(request.ip));
@@ -138,10 +133,7 @@ export class Authenticator {
     return known !== undefined && isCurrent(known) ? known : undefined;
   }
 
-  /**
-   * Counts a request and returns the remaining rate limit of this server; undefined where there is no limit. Raises
-   * `too-many-requests`.
-   */
+  /** Returns the remaining rate limit of this server; undefined where there is no limit. Raises `too-many-requests`. */
   admit({ actor: { tokenId } }: KnownSession): Allowance | undefined {
     const allowance = this.#calls?.take(tokenId);
     if (allowance !== undefined) refuseBeyond(allowance, "You have reached the rate limit. Wait, then try again.");
@@ -162,7 +154,6 @@ export class Authenticator {
       };
       await this.#database.write(note, { keepsCache: true });
     } catch {
-      // The next batch has newer times.
     }
   }
 
@@ -172,9 +163,8 @@ export class Authenticator {
   }
 
   /**
-   * Limits sign-ins by address, by name and address, and by name at all addresses. Addresses from which the name has signed in
-   * before don't count towards the last limit, so that guesses from elsewhere don't lock a user out. See
-   * docs/decisions/0163-password-attempts-are-counted-first.md.
+   * Addresses from which the name has signed in before don't count towards the limit at all addresses, so that guesses from elsewhere
+   * don't lock a user out. See docs/decisions/0163-password-attempts-are-counted-first.md.
    */
   signInsFrom(address: string): SignInLimiter {
     return {
@@ -185,9 +175,7 @@ export class Authenticator {
     };
   }
 
-  /**
-   * Counted before the password is checked; otherwise many concurrent attempts would all be checked before the first one counts.
-   */
+  /** Counts before checking the password; otherwise concurrent attempts would all be checked before the first one counts. */
   async #attempt(key: string, name: string, isRight: () => Promise<boolean>): Promise<boolean> {
     const here = `${key} ${name}`;
     const counts: [RateLimiter, string, string][] = [
@@ -237,7 +225,6 @@ const tooManyFromAddress =
 const tooManyByName =
   "Too many failed sign-ins by this name. Wait, then try again, or ask a site admin for a link to set another password.";
 
-/** Raises `too-many-requests`. */
 function refuseBeyond({ allowed, retryAfterSeconds }: Allowance, sentence: string): void {
   if (!allowed) throw new AppError("too-many-requests", sentence, { retryAfterSeconds });
 }

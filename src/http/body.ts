@@ -19,7 +19,7 @@ export function acceptBodies(server: FastifyInstance): void {
       done(error as Error);
     }
   });
-  // An empty body needs no media type: clients send different ones, or none.
+  // Clients send different media types, or none, with an empty body.
   server.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: bodyBytesMax }, (_request, body, done) => {
     if (body.length === 0) done(null, undefined);
     else
@@ -32,7 +32,6 @@ export function acceptBodies(server: FastifyInstance): void {
   });
 }
 
-/** For routes that stream their body: any media type, nothing is buffered, the operation bounds the size. */
 export function streamBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", { bodyLimit: Number.MAX_SAFE_INTEGER }, (_request, payload, done) =>
@@ -43,7 +42,7 @@ export function streamBodies(server: FastifyInstance): void {
 const bodyTimeoutMsByDefault = 60_000;
 const silenceMs = 60_000;
 
-/** Ends slow requests: a few clients that send a byte per minute would take all connections. */
+/** A few clients that send a byte per minute would otherwise take all connections. */
 export function limitSlowBodies({ raw, routeOptions }: FastifyRequest, bodyTimeoutMs = bodyTimeoutMsByDefault): void {
   const { "content-length": length, "transfer-encoding": encoding } = raw.headers;
   if (raw.complete || ((length === undefined || length === "0") && encoding === undefined)) return;
@@ -65,7 +64,6 @@ function giveUp(raw: IncomingMessage): void {
 export const isLarge = ({ headers }: FastifyRequest): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > bodyBytesMax;
 
-/** Limits how many large bodies are in memory at the same time, in total and per sender. */
 export class LargeBodies {
   readonly #max: number;
   readonly #eachMax: number;

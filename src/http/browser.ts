@@ -1,7 +1,4 @@
-/**
- * Session cookies and cross-site request forgery: browsers send cookies automatically, also with requests that another site
- * causes.
- */
+/** Session cookies, and protection against cross-site request forgery. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../kernel/errors.ts";
@@ -16,7 +13,7 @@ const cookie = cookieCalled(cookieName);
 
 type RequestHeaders = Pick<IncomingMessage, "headers">;
 
-/** The session secret; undefined where the request has a token too, which takes precedence. */
+/** Undefined where the request also has a token, which takes precedence. */
 export function sessionSecretIn({ headers }: RequestHeaders): string | undefined {
   if (headers.cookie === undefined || headers.authorization !== undefined) return undefined;
   return cookie.exec(headers.cookie)?.[1];
@@ -25,8 +22,8 @@ export function sessionSecretIn({ headers }: RequestHeaders): string | undefined
 const harmless = ["GET", "HEAD", "OPTIONS"];
 
 /**
- * A page of another site can make a browser send a form with our cookie, but can't set this media type without a CORS preflight,
- * nor hide its origin. Raises `forbidden` or `unsupported-media-type`.
+ * Another site's page can make a browser send a form with our cookie, but can't set this media type without a CORS preflight, nor hide
+ * its origin. Raises `forbidden` or `unsupported-media-type`.
  */
 export function refuseForeignPages(request: FastifyRequest, publicUrl: () => string, isSigningIn = false): void {
   const { method, headers } = request;
@@ -58,7 +55,6 @@ function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string
 const attributes = (publicUrl: string, path: string, seconds: number): string =>
   `Path=${path}; HttpOnly; SameSite=Lax${publicUrl.startsWith("https:") ? "; Secure" : ""}; Max-Age=${seconds}`;
 
-/** The state of a single sign-on flow, sent only to the callback. */
 const flowName = "cadastre_sso";
 const flowCookie = cookieCalled(flowName);
 const flowPath = "/app/sign-in/sso";
@@ -66,7 +62,6 @@ const flowPath = "/app/sign-in/sso";
 export const flowCookieIn = ({ headers }: RequestHeaders): string | undefined =>
   flowCookie.exec(headers.cookie ?? "")?.[1];
 
-/** Deletes the cookie where `kept` is absent. */
 export function setFlowCookie(
   reply: FastifyReply,
   publicUrl: string,
@@ -76,7 +71,6 @@ export function setFlowCookie(
   void reply.header("set-cookie", `${flowName}=${flow}; ${attributes(publicUrl, flowPath, seconds)}`);
 }
 
-/** The colour scheme that the console stored: the server renders the first page with it. */
 const schemeCookie = /(?:^|;)\s*cadastre_scheme=(light|dark)(?:;|$)/;
 export const colourSchemeIn = ({ headers }: RequestHeaders): string =>
   schemeCookie.exec(headers.cookie ?? "")?.[1] ?? "auto";

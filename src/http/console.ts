@@ -1,4 +1,4 @@
-/** Serves the console's files under `/app`. Every other path there is a page, which the console routes itself. */
+/** Serves the console's files under `/app`. Every other path there is a page, which the console routes. */
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";

@@ -26,7 +26,6 @@ export function mountDiscovery(server: FastifyInstance): void {
 
 export const identityPaths = { discovery: "/.well-known/openid-configuration", keys: "/.well-known/jwks" } as const;
 
-/** OpenID Connect discovery for clouds and vaults that trust the identities of runs. */
 export function mountIdentity(
   server: FastifyInstance,
   { database, vault, publicUrl }: { database: Database; vault: Vault; publicUrl: () => string },

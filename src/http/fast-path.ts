@@ -1,6 +1,5 @@
 /**
- * Sends cached responses before the framework sees the request: routing, hooks and their objects cost more than all the rest
- * (docs/performance.md). It decides nothing: whatever is unusual about a request goes to the framework, which refuses it.
+ * Sends cached responses without the framework's overhead. Decides nothing: every unusual request goes to the framework.
  * See docs/decisions/0186-fast-path-for-cached-responses.md.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
@@ -22,7 +21,6 @@ export interface FastPathOptions {
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Replaces the framework's listener, and calls it for everything that has no cached response. */
 export function mountFastPath(server: Server, options: FastPathOptions): void {
   const [framework, ...others] = server.listeners("request") as Listener[];
   if (framework === undefined || others.length > 0) throw new Error("expected the framework's listener alone");
@@ -36,7 +34,6 @@ export function mountFastPath(server: Server, options: FastPathOptions): void {
   });
 }
 
-/** A GET without a body: nothing to refuse, read or wait for. */
 const isPlain = ({ method, headers }: IncomingMessage): boolean =>
   method === "GET" &&
   headers.host !== undefined &&
@@ -77,7 +74,7 @@ function send(
   sendCached(response, cached, headers.flat(id, allowance));
 }
 
-/** The client's address, as the framework determines it. */
+/** Must equal the address that the framework determines. */
 function clientAddress(
   trustedProxies: readonly string[] | undefined,
 ): (request: IncomingMessage) => string | undefined {

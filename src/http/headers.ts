@@ -4,13 +4,10 @@ import type { Allowance } from "./limits.ts";
 
 const apiVersion = "2.6";
 
-/**
- * The Terraform Enterprise release that clients see, in the monthly and the later format. Clients use fewer features of older
- * releases: see docs/decisions/0056-version-headers.md.
- */
+/** The Terraform Enterprise release that clients see; they use fewer features of older ones. See docs/decisions/0056-version-headers.md. */
 const enterpriseRelease = { monthly: "v202507-1", numeric: "2.0.1" } as const;
 
-/** The name by which clients recognize HCP Terraform; they treat every other server as Terraform Enterprise. */
+/** Clients recognize HCP Terraform by this name; they treat every other server as Terraform Enterprise. */
 const hostedName = "HCP Terraform";
 
 export const newRequestId = (): string => randomUUID();
@@ -19,7 +16,6 @@ export interface HeaderFacts {
   readonly rateLimit: number;
   readonly edition: "self-hosted" | "hosted";
   readonly publicUrl: string | undefined;
-  /** Whether the server is about to stop: keep-alive connections are closed with the next response. */
   readonly isLeaving: () => boolean;
 }
 
@@ -29,7 +25,6 @@ export interface ResponseHeaders {
   readonly flat: (requestId: string, allowance?: Allowance) => string[];
 }
 
-/** Counted by each server for itself. */
 const rateHeaders = ({ remaining, retryAfterSeconds }: Allowance): Record<string, string> => ({
   "x-ratelimit-remaining": String(remaining),
   "x-ratelimit-reset": retryAfterSeconds.toFixed(3),

@@ -30,7 +30,7 @@ export function refuseWhileStarting(route: string | undefined): void {
   if (route !== "/healthz" && route !== "/readyz") throw starting();
 }
 
-/** One read at a time: probes must not take all connections while the database hangs. */
+/** One read at a time, so that probes don't take all connections while the database hangs. */
 function sharedRead({ reader }: Database): () => Promise<FenceState> {
   let underway: Promise<FenceState> | undefined;
   return () => (underway ??= readFenceState(reader.db).finally(() => (underway = undefined)));
@@ -54,7 +54,7 @@ async function withDeadline<T>(pending: Promise<T>): Promise<T> {
   }
 }
 
-/** Undefined after the deadline: the remaining metrics matter most when the database does not answer. */
+/** Undefined after the deadline, because the other metrics matter most when the database hangs. */
 export async function withDeadlineOrUndefined<T>(pending: Promise<T>): Promise<T | undefined> {
   try {
     return await withDeadline(pending);

@@ -28,7 +28,6 @@ export class RateLimiter {
     const at = nowMs();
     const tokens = this.#refilled(key, at);
     const allowed = tokens >= 1;
-    // Map order is least recently used first, so the first bucket is evicted.
     this.#buckets.delete(key);
     if (this.#buckets.size >= bucketsMax) this.#buckets.delete(this.#buckets.keys().next().value ?? "");
     const left = allowed ? tokens - 1 : tokens;
@@ -55,7 +54,7 @@ export class RateLimiter {
   }
 }
 
-/** The key for an address. An IPv6 client controls a whole /64 network, so that network counts as one address. */
+/** An IPv6 client controls a whole /64 network, so that network counts as one address. */
 export function rateLimitKey(address: string): string {
   if (isIP(address) !== 6 || /^::ffff:/i.test(address)) return address;
   const [before = "", after] = address.split("::");

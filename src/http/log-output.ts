@@ -54,7 +54,6 @@ const levels: Readonly<Record<number, string>> = {
 const colours: Readonly<Record<number, string>> = { 40: "\u001b[33m", 50: "\u001b[31m", 60: "\u001b[31m" };
 const plain = "\u001b[0m";
 
-/** Shown in another form, or not useful on a terminal. */
 const omittedFields = new Set([
   "level",
   "time",

@@ -1,7 +1,4 @@
-/**
- * Logs requests and errors without anything that may contain a caller's secret: no query strings, however they are spelled, and
- * only known fields of errors.
- */
+/** Logs requests and errors. Must not log anything that may contain a secret: no query strings, only known fields of errors. */
 import { hostname } from "node:os";
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
@@ -10,13 +7,10 @@ import type { KnownSession } from "./authenticate.ts";
 
 const urlLengthMax = 300;
 
-/**
- * Our paths consist of these characters. Everything from the first other one is dropped, because it may be an encoded query
- * (`%3F`, `;`, `%25…`).
- */
+/** Our paths consist of these characters. The first other one may start an encoded query (`%3F`, `;`, `%25…`). */
 const plainPath = /^[\w./~-]*/;
 
-/** Drops the host that a request line may contain, because it may include a user name and a password. */
+/** Drops the host of the request line, because it may include a user name and a password. */
 export function loggedUrl(url: string): string {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "");
   const plain = (plainPath.exec(path)?.[0] ?? "").slice(0, urlLengthMax);
@@ -25,10 +19,10 @@ export function loggedUrl(url: string): string {
   return path[plain.length] === "?" ? `${shown}?…` : `${shown}…`;
 }
 
-/** The path of a log contains a signature: keeps only the log's id. */
+/** The path of a log contains a signature. */
 const withoutLogSignature = (path: string): string => path.replace(/(\/logs\/[\w-]*)\..*/, "$1.…");
 
-/** For messages of others, which may quote a request: removes queries and whatever looks like a token. */
+/** For messages of other software, which may quote a request. */
 function withoutSecrets(text: string): string {
   return text
     .replace(/(?:\?|%(?:25)*3f)[^\s"'`]+/gi, "?…")
@@ -41,7 +35,7 @@ interface ErrorLike extends Partial<Error> {
   readonly [property: string]: unknown;
 }
 
-/** Fields of database and Node errors that contain no values: no `detail`, no `rawPacket`. */
+/** Without fields that contain values, such as `detail` and `rawPacket`. */
 const loggedErrorFields = [
   "code",
   "severity",
@@ -73,14 +67,13 @@ function loggedError(error: unknown, depth = 0): unknown {
   };
 }
 
-/** A database that can't parse a value quotes it (class 22, data exceptions). */
+/** PostgreSQL quotes values that it can't parse (class 22, data exceptions). */
 function withoutValues(message: string, code: unknown): string {
   return typeof code === "string" && /^22...$/.test(code) ? message.replace(/".*"/s, '"…"') : message;
 }
 
 export const serializers = { err: (error: unknown) => loggedError(error) };
 
-/** Probes run every few seconds, so they are logged at debug level only. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
 const levelOf = (route: string | undefined) => (route !== undefined && probes.has(route) ? "debug" : "info");
@@ -88,13 +81,11 @@ const levelOf = (route: string | undefined) => (route !== undefined && probes.ha
 export interface LoggedRequest {
   readonly id: string;
   readonly method: string;
-  /** As `loggedUrl` gives it. */
   readonly url: string;
   readonly route: string | undefined;
   readonly status: number;
   readonly ms: number;
   readonly session: KnownSession | undefined;
-  /** The caller closed the connection before the end of the response. */
   readonly isCut: boolean;
   readonly address: string;
 }
@@ -104,7 +95,7 @@ export interface RequestLog {
   readonly write: (request: LoggedRequest) => void;
 }
 
-/** One line for each request, assembled by hand because it is on the path of every response. Only the address can need escapes. */
+/** Assembled by hand, because it runs for every response. Only the address can need escapes. */
 export function requestLog(log: pino.Logger): RequestLog {
   const stream = (log as unknown as Record<symbol, pino.DestinationStream>)[pino.symbols.streamSym];
   const origin = `"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`;
@@ -122,10 +113,9 @@ export function requestLog(log: pino.Logger): RequestLog {
   };
 }
 
-/** Read when the request arrives: it belongs to the connection, and may be unknown later. */
+/** Call when the request arrives: the address may be unknown after the connection closes. */
 export const loggedAddress = (address: string | undefined): string => JSON.stringify(address ?? null);
 
-/** The line of each request that the framework answers, after its response. */
 export function logRequests(server: FastifyInstance, log: RequestLog): void {
   server.addHook("onRequest", (request, reply, done) => {
     const { url: route } = request.routeOptions;

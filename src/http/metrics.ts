@@ -63,7 +63,6 @@ export function mountMetrics(
   return figures;
 }
 
-/** A constant with the version as labels, to be joined with other metrics. */
 function setBuildInfo(registry: Registry, { version, engine }: { version: string; engine: string }): void {
   const labels = { version, node: process.versions.node, database: engine };
   const build = new Gauge({
@@ -150,7 +149,6 @@ const secondsMax = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 
 class RouteFigures {
   readonly byStatus = new Map<number, number>();
-  /** Requests per bucket of `secondsMax`; the last bucket has those above all limits. */
   readonly byTime: number[] = Array.from({ length: secondsMax.length + 1 }, () => 0);
   secondsSum = 0;
 
@@ -176,7 +174,6 @@ export class RequestFigures {
     figures.count(status, ms / 1000);
   }
 
-  /** In the Prometheus format. Methods and routes contain nothing that needs escaping. */
   text(): string {
     const all = [...this.#byMethod].flatMap(([method, byRoute]) =>
       [...byRoute].map(([route, figures]) => ({ labels: `method="${method}",route="${route}"`, figures })),

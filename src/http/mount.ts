@@ -38,7 +38,6 @@ declare module "fastify" {
     readonly operation?: string;
     readonly signed?: true | undefined;
     readonly open?: true | undefined;
-    /** The response is shown by a browser, so errors are pages too. */
     readonly isPage?: true | undefined;
     readonly tooLarge?: string | undefined;
   }
@@ -51,7 +50,6 @@ export interface MountOptions {
   readonly wake?: Context["wake"];
   readonly cache: ResponseCache;
   readonly signInsFrom: Authenticator["signInsFrom"];
-  /** Whether the server is about to stop, so that long polls return now. */
   readonly isStopping?: () => boolean;
 }
 
@@ -144,7 +142,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
   });
 }
 
-/** When something in the answer changes although nothing is written; 0 where something changes all the time. */
+/** When the answer changes although nothing is written; 0 where it changes all the time. */
 function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
   const shown = "views" in answer ? answer.views : [answer.view];
   let until = answer.until ?? Number.POSITIVE_INFINITY;
@@ -203,16 +201,14 @@ function sourceOf(request: FastifyRequest): "tfe-api" | "terraform" {
   return /\b(Terraform|OpenTofu)\//i.test(request.headers["user-agent"] ?? "") ? "terraform" : "tfe-api";
 }
 
-/** The CLI sends its version with every request, and whether its configuration has a `cloud` block. */
 function integrationOf({ headers }: FastifyRequest): "cloud" | "remote" | undefined {
   if (headers["x-terraform-integration"] === "cloud") return "cloud";
   return headers["terraform-version"] === undefined ? undefined : "remote";
 }
 
-/** Links are paths, even where the request line contains a host. */
 const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/?]*/i, "");
 
-/** The strong validators of `If-Match`, without quotes; weak ones never match. */
+/** Without quotes; weak validators never match. */
 function validatorsOf(header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined;
   return header

@@ -22,7 +22,6 @@ function acceptedIn(header: string): AcceptedEncoding[] {
 const accepts = (header: string | undefined, encoding: string): boolean =>
   header !== undefined && acceptedIn(header).some(({ type, quality }) => type === encoding && quality > 0);
 
-/** Whether a media type is preferred to each of the usual ones that the header names. Wildcards don't count. */
 export function prefers(header: string | undefined, type: string, usual: readonly string[]): boolean {
   if (header === undefined) return false;
   const accepted = acceptedIn(header);
@@ -30,15 +29,13 @@ export function prefers(header: string | undefined, type: string, usual: readonl
   return wanted > 0 && !accepted.some((each) => usual.includes(each.type) && each.quality >= wanted);
 }
 
-/** Smaller bodies fit into a few packets and are not worth compressing. */
 const bytesMin = 4096;
 
 const gzipped = promisify(gzip);
 
 /**
- * Only the console's requests are compressed, because an observer could otherwise learn from the sizes
- * (docs/decisions/0152-compression-for-the-console-only.md). They have a session cookie and our media type even without a body, which neither
- * a page of another site nor a navigation can send.
+ * Only the console's requests, because sizes of compressed responses leak content. No other site's page or navigation can send a
+ * session cookie with our media type. See docs/decisions/0152-compression-for-the-console-only.md.
  */
 export function acceptsGzip(request: Pick<IncomingMessage, "headers">): boolean {
   const { headers } = request;

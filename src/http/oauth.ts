@@ -1,7 +1,4 @@
-/**
- * The OAuth endpoints of RFC 6749, 7636 and 8693: the redirect to the consent page, and the token endpoint. Form in, plain JSON
- * out.
- */
+/** The OAuth endpoints of RFC 6749, 7636 and 8693: the redirect to the consent page, and the token endpoint. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { human, snake } from "../kernel/names.ts";
 import { GrantFault } from "../resources/identity/authentication-tokens/rules.ts";

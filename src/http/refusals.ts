@@ -1,7 +1,4 @@
-/**
- * Answers what Node rejects before the framework sees a request, in the same form as every other error. The only file that writes
- * to sockets.
- */
+/** Answers requests that Node rejects before the framework sees them. The only file that writes to sockets. */
 import { randomUUID } from "node:crypto";
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
@@ -36,7 +33,7 @@ function parserRefusal({ code, reason }: ParserError): AppError | undefined {
   }
 }
 
-/** How long a rejected client may keep sending: a connection that is closed immediately might lose the response. */
+/** How long a rejected client may keep sending: closing immediately might lose the response. */
 const lingerMs = 1_000;
 
 function write(socket: Duplex, error: AppError, headersOf: HeadersOf): void {
@@ -97,10 +94,7 @@ export function refuseWithoutHost({ httpVersion, headers }: IncomingMessage): vo
     throw new AppError("bad-request", "The request has no Host header, which HTTP/1.1 requires.");
 }
 
-/**
- * Paths that clients know and the service does not have yet. Clients report a 404 as a missing permission and retry after a 501;
- * they print the sentence of a 422.
- */
+/** Answered with 422, whose sentence clients print: they report a 404 as a missing permission and retry after a 501. */
 const sentences: readonly (readonly [path: RegExp, sentence: string])[] = [
   [
     /^(?:\/workspaces\/[^/]+)?\/queries(?:\/|$)/,

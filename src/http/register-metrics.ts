@@ -12,7 +12,7 @@ import { withDeadlineOrUndefined } from "./health.ts";
 
 type Gauges = (name: string, help: string, labelNames?: string[]) => Gauge;
 
-/** A gauge without a value is omitted, because unknown is not zero. */
+/** Omits a gauge without a value, because unknown is not zero. */
 const gaugesOf =
   (registry: Registry): Gauges =>
   (name, help, labelNames = []) =>
@@ -70,7 +70,6 @@ interface RunFigures {
 
 const bucketSeconds = [1, 5, 15, 60, 300, 900, 3600, 14_400];
 
-/** Durations of phases that ended on this server. Returns a function that stops counting. */
 export function countEndedPhases(registry: Registry): () => void {
   const seconds = new Histogram({
     name: "cadastre_phase_seconds",
@@ -82,7 +81,7 @@ export function countEndedPhases(registry: Registry): () => void {
   return onEndedPhase(({ phase, result, seconds: taken }) => seconds.observe({ phase, result }, taken));
 }
 
-/** Returns a function that refreshes the metrics: three statements, each on an index of unfinished rows only. */
+/** Uses indexes of unfinished rows only. */
 export function watchRuns(registry: Registry, database: Database): () => Promise<void> {
   const gauge = gaugesOf(registry);
   const queue = gauge("cadastre_phases_queued", "Plans and applies that are waiting for an agent.", ["phase"]);
@@ -139,7 +138,7 @@ interface LockCountRow {
 
 const holders: Readonly<Record<string, string>> = { user: "users", team: "teams", run: "runs" };
 
-/** Returns a function that refreshes the metrics: one statement on an index of locked rows only. */
+/** Uses an index of locked rows only. */
 export function watchLocks(registry: Registry, database: Database): () => Promise<void> {
   const gauge = (name: string, help: string) => gaugesOf(registry)(name, help, ["holder"]);
   const held = gauge("cadastre_workspace_locks", "Locked workspaces by kind of lock holder.");

@@ -125,7 +125,7 @@ export function serializeAnswer(facts: AnswerFacts, answer: unknown): Serialized
   return { body: Buffer.from(text), etag: etag === undefined ? undefined : `"${etag}"` };
 }
 
-/** Sent as bytes: the framework would add a charset to a string, which this media type does not allow. */
+/** As bytes: the framework would add a charset to a string, which this media type does not allow. */
 export function sendSerialized(reply: FastifyReply, { body, etag, encoding }: SerializedResponse): FastifyReply {
   if (etag !== undefined) reply.header("etag", etag);
   if (encoding !== undefined) reply.header("content-encoding", encoding).header("vary", "accept-encoding");
@@ -134,7 +134,6 @@ export function sendSerialized(reply: FastifyReply, { body, etag, encoding }: Se
 
 export const cachedStatus = statusOf.document;
 
-/** Bypasses the framework, which would only add overhead to a finished response. */
 export function sendCached(response: ServerResponse, written: SerializedResponse, headers: readonly string[]): void {
   const { body, etag, encoding } = written;
   const own = ["content-type", mediaType, "content-length", String(body.length)];
@@ -144,7 +143,7 @@ export function sendCached(response: ServerResponse, written: SerializedResponse
   response.end(body);
 }
 
-/** Sets the length, so that a client can detect a truncated body. */
+/** With the length, so that a client can detect a truncated body. */
 function sendContent(reply: FastifyReply, type: string, { size, bytes }: ContentAnswer): FastifyReply {
   return reply
     .header("content-type", type)
@@ -200,7 +199,7 @@ const oauthStatus = {
   stranger: errorFacts.unauthorized.status,
 } as const;
 
-/** OAuth clients identify errors by their code; nearly all errors have the same status. */
+/** OAuth clients identify errors by their code, not by the status. */
 export function sendOauth(reply: FastifyReply, kind: keyof typeof oauthStatus, document: object): FastifyReply {
   if (kind === "stranger") reply.header("www-authenticate", "Basic");
   return sendJson(reply.code(oauthStatus[kind]), document, "application/json");
@@ -220,7 +219,6 @@ export interface ErrorAnswer {
   readonly text: string;
 }
 
-/** The response to an unexpected error reveals no internals. */
 export function errorAnswer(error: unknown): ErrorAnswer {
   const known =
     error instanceof AppError

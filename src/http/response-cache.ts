@@ -1,8 +1,4 @@
-/**
- * The response cache. An entry belongs to a token and a URL and carries the snapshot id of the database at which it was fresh. It is
- * served while the snapshot id stays the same, or while its validator still returns the same version; nothing invalidates entries
- * explicitly. Bounded in bytes, least recently used first.
- */
+/** The response cache: serves an entry while the snapshot id or its validator's version is unchanged. Nothing is invalidated explicitly. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { nowMs } from "../kernel/time.ts";
@@ -17,11 +13,9 @@ import { acceptsGzip } from "./negotiation.ts";
 
 export interface CachedResponse extends SerializedResponse {
   readonly validator: CacheValidator | undefined;
-  /** For the log and the metrics of a response that bypasses the framework. */
   readonly route: string;
   readonly loggedUrl: string;
   readonly caller: string;
-  /** In milliseconds: the entry expires when the session does, or when something that it shows ends. */
   readonly until: number;
   /** Read before the response was made, or when it was last validated. */
   snapshotId: SnapshotId;
@@ -29,7 +23,7 @@ export interface CachedResponse extends SerializedResponse {
 
 const overheadBytes = 1024;
 
-/** Two generations approximate LRU: when the recent one is full it becomes the older one, whose entries are dropped. */
+/** Two generations approximate LRU: a full recent one becomes the older one, whose entries are dropped. */
 export class CachedResponses {
   readonly #generationMax: number;
   #recent = new CacheGeneration();
@@ -51,7 +45,6 @@ export class CachedResponses {
     return older;
   }
 
-  /** Replaces the entry. A response that would evict much of the rest is not stored. */
   store(key: string, response: CachedResponse): void {
     this.#recent.remove(key);
     this.#older.remove(key);
@@ -88,7 +81,6 @@ interface CacheCandidate {
   readonly session: KnownSession;
 }
 
-/** A fresh response, with the caller's remaining requests; undefined where there is no limit. */
 export interface CacheHit extends CacheCandidate {
   readonly allowance: Allowance | undefined;
 }
@@ -100,7 +92,7 @@ interface ValidationResult {
 
 interface CacheLifetime {
   readonly validator: CacheValidator | undefined;
-  /** In milliseconds: when the response changes although nothing is written; infinity where it never does. */
+  /** In milliseconds: when the response changes although nothing is written; infinity for never. */
   readonly until: number;
 }
 
@@ -119,14 +111,13 @@ export class ResponseCache {
     return this.#responses.bytes;
   }
 
-  /** The response that is known to be fresh without a statement, which only SQLite can tell. Raises `too-many-requests`. */
+  /** Runs no statement, so it finds fresh responses on SQLite only. Raises `too-many-requests`. */
   lookUp(request: IncomingMessage): CacheHit | undefined {
     const candidate = this.#find(request, hashOf(request));
     if (candidate === undefined || !this.#isUnchanged(candidate)) return undefined;
     return { ...candidate, allowance: this.#authenticator.admit(candidate.session) };
   }
 
-  /** Whether nothing was committed since the response was made for this session. */
   #isUnchanged({ cached, session }: CacheCandidate): boolean {
     const snapshotId = this.#database.snapshotId();
     const isSameSnapshot =
@@ -134,10 +125,7 @@ export class ResponseCache {
     return isSameSnapshot && cached.caller === session.text;
   }
 
-  /**
-   * Authenticates a request, sets its session, and returns the cached response if that is fresh. Runs no statement where the database
-   * knows its snapshot id without one and the id is unchanged. Raises `unauthorized` or `too-many-requests`.
-   */
+  /** Sets the request's session, and returns the cached response if it is fresh. Raises `unauthorized` or `too-many-requests`. */
   async authenticate(request: FastifyRequest): Promise<CachedResponse | undefined> {
     const hash = hashOf(request);
     const candidate = this.#find(request.raw, hash);
@@ -157,10 +145,7 @@ export class ResponseCache {
     return session === undefined || cached === undefined || cached.until <= nowMs() ? undefined : { cached, session };
   }
 
-  /**
-   * Runs no statement while the snapshot id is unchanged, where the database knows it without one. Otherwise one statement looks the
-   * token up again and returns the snapshot id or the validator's version; a second one follows if the snapshot id has changed.
-   */
+  /** Runs no statement on SQLite while the snapshot id is unchanged; otherwise one, and a second one if the snapshot id has changed. */
   async #validate(cached: CachedResponse, request: FastifyRequest, known: KnownSession): Promise<ValidationResult> {
     if (this.#isUnchanged({ cached, session: known })) return { session: known, isFresh: true };
     const isLatest = this.#database.snapshotId() === undefined && cached.snapshotId === this.#authenticator.latest;
@@ -192,7 +177,6 @@ export class ResponseCache {
     return { session, isFresh };
   }
 
-  /** The entry lives as long as both the caller's session and what the response shows. */
   store(request: FastifyRequest, response: SerializedResponse, { validator, until: shownUntil }: CacheLifetime): void {
     const { session } = request;
     const { url: route } = request.routeOptions;
@@ -205,7 +189,7 @@ export class ResponseCache {
   }
 }
 
-/** Small buffers are slices of a larger pool, which a cached slice would keep in memory as a whole. */
+/** A cached slice of Node's pool would keep the whole pool in memory. */
 function unpooled(body: Buffer): Buffer {
   if (body.buffer.byteLength === body.length) return body;
   const own = Buffer.allocUnsafeSlow(body.length);
@@ -213,6 +197,5 @@ function unpooled(body: Buffer): Buffer {
   return own;
 }
 
-/** Everything that a response depends on besides the database: the token, the URL, the media type and the compression. */
 const keyOf = ({ actor }: KnownSession, request: IncomingMessage): string =>
   `${actor.tokenId} ${request.headers.accept ?? ""} ${acceptsGzip(request) ? "small " : ""}${request.url}`;

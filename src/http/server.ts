@@ -1,4 +1,4 @@
-/** Builds the HTTP server: what every request passes on its way in and every response on its way out. */
+/** Builds the HTTP server, with the hooks that every request and response passes. */
 import type { AddressInfo } from "node:net";
 import fastify, {
   LogController,
@@ -47,7 +47,7 @@ export interface ServerOptions extends AuthenticatorOptions {
   readonly metricsToken?: string | undefined;
   readonly isStarting?: () => boolean;
   readonly isDraining?: () => boolean;
-  /** How long the headers, and a body that is read into memory, may take to arrive. */
+  /** `bodyTimeoutMs` does not limit streamed bodies. */
   readonly headersTimeoutMs?: number;
   readonly bodyTimeoutMs?: number;
   readonly cacheBytes?: number;
@@ -57,10 +57,7 @@ export interface ServerOptions extends AuthenticatorOptions {
 const cacheBytesByDefault = 64 * 2 ** 20;
 const headersTimeoutMsByDefault = 60_000;
 
-/**
- * Routes that need no token, or authenticate the caller themselves. Every other path under the API needs one, even if no route
- * matches.
- */
+/** No token needed, or the route authenticates the caller. Every other API path needs a token, even if no route matches. */
 const open = new Set([
   "/",
   `${basePath}/ping`,
@@ -76,7 +73,7 @@ const open = new Set([
   webhookPath,
 ]);
 
-/** Decided by the matched route, because a path can be spelled in many ways. */
+/** Uses the matched route, because a path can be spelled in many ways. */
 function needsToken(request: FastifyRequest): boolean {
   const { url: route, config } = request.routeOptions;
   if (config.signed || config.open) return false;
@@ -120,7 +117,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   });
   const { database, metricsToken, trustedProxies, version } = settings;
   const figures = mountMetrics(server, { database, authenticator, metricsToken, cache, version });
-  // PostgreSQL needs a statement to tell whether a cached response is fresh: the framework waits for that.
+  // PostgreSQL needs a statement to check freshness, so it does not use the fast path.
   if (database.snapshotId() !== undefined)
     mountFastPath(server.server, { cache, headers, log, figures, trustedProxies, isStopping: () => stopping });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
@@ -214,7 +211,7 @@ export function urlOf(server: FastifyInstance, { tls }: Pick<ServerOptions, "tls
   return `${tls === undefined ? "http" : "https"}://${family === "IPv6" ? `[${host}]` : host}:${port}`;
 }
 
-/** The listening address is known only after `listen`, so it is read on first use. */
+/** Read on first use, because the listening address is known only after `listen`. */
 function withPublicUrl(server: FastifyInstance, settings: ServerOptions): ServiceOptions {
   const { publicUrl: configured, ...others } = settings.options;
   let known = configured;
@@ -229,11 +226,10 @@ function withPublicUrl(server: FastifyInstance, settings: ServerOptions): Servic
 
 function newServer(settings: ServerOptions, headersOf: ResponseHeaders["byName"]): FastifyInstance {
   const headersTimeout = settings.headersTimeoutMs ?? headersTimeoutMsByDefault;
-  // `refuseWithoutHost` answers with a sentence, which Node would not.
   const parsing = { requireHostHeader: false, headersTimeout, connectionsCheckingInterval: headersTimeout / 4 };
   return fastify({
     loggerInstance: settings.logger.child({}, { serializers }),
-    // `logRequests` writes the one line per request; a child logger per request would cost more than that line.
+    // `logRequests` logs requests; a child logger per request would cost more than the line.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (logger) => logger,
     ...(settings.tls ? { https: { ...settings.tls, ...parsing } } : { http: parsing }),
@@ -293,7 +289,6 @@ function translate(
       return new AppError("bad-request", "The body does not match its Content-Type or Content-Length header.");
     case "FST_ERR_BAD_URL":
       return new AppError("bad-request", "The path is not valid percent-encoded UTF-8.");
-    // The client has disconnected, so nobody reads this response.
     case "ERR_STREAM_PREMATURE_CLOSE":
       return new AppError("bad-request", "The response was interrupted.", { internal: error });
     case "FST_ERR_MAX_PARAM_LENGTH":

@@ -1,7 +1,4 @@
-/**
- * Sends responses that are produced while they are sent: server-sent events and tables. Produces no faster than the client reads,
- * yields to other requests between pieces, and ends when the client is gone or the server stops.
- */
+/** Sends server-sent events and tables no faster than the client reads, until the client is gone or the server stops. */
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
@@ -18,7 +15,7 @@ export function sendEvents(reply: FastifyReply, { events, close }: EventsAnswer,
   return send(eventHeaders(reply), events, close, isStopping);
 }
 
-/** The length is unknown, so the response is chunked: a client that misses the last chunk knows that it is incomplete. */
+/** Chunked, because the length is unknown: a client that misses the last chunk detects the truncation. */
 export function sendTable(reply: FastifyReply, table: CsvTable, isStopping: IsStopping): FastifyReply {
   return send(tableHeaders(reply, table.name), linesOf(table), table.close, isStopping);
 }
@@ -55,7 +52,7 @@ function watch({ raw }: FastifyReply, close: () => void, isStopping: IsStopping)
   const timer = setInterval(() => {
     const now = raw.socket?.bytesWritten ?? 0;
     if (now !== written || !raw.writableNeedDrain) [written, movedAt] = [now, performance.now()];
-    // An event stream ends on its own when the server stops; a table, or a slow client, would hold the server up.
+    // Event streams end when the server stops; a table or a slow client would delay the stop.
     stoppingFor = isStopping?.() === true ? stoppingFor + 1 : 0;
     if (stoppingFor > 1 || performance.now() - movedAt > stalledMs) raw.destroy();
   }, watchMs);

@@ -10,7 +10,7 @@ import { sendReceipt } from "./respond.ts";
 
 export const webhookPath = "/webhooks/vcs/:oauth_client_id";
 
-/** Anybody who knows a connection's address can send bodies, which are recognized as forged only once they are read. */
+/** Anybody can send bodies to a known connection, and the signature is checked only after reading them. */
 const largeBodies = new LargeBodies(24, 8);
 
 declare module "fastify" {
@@ -37,7 +37,7 @@ export function mountWebhooks(server: FastifyInstance, { contextOf }: WebhookOpt
       url: webhookPath,
       bodyLimit: deliveryBytesMax,
       config: { tooLarge },
-      // Rejects webhooks of unknown connections before reading the body.
+      // Rejects unknown connections before reading the body.
       preParsing: async (request, reply) => {
         const { oauthClientId = "" } = paramsOf(request.params as Record<string, string>);
         request.connection = await connectionOf(contextOf(request), oauthClientId);

@@ -1,7 +1,4 @@
-/**
- * Attributes with two names: the specification's and the public API's. Documents have both; a request can send either, but not
- * both with different values. See docs/api.md#attribute-aliases.
- */
+/** Attributes with two names. Documents have both; a request sends either, or both with one value. See docs/api.md#attribute-aliases. */
 export const aliases: Readonly<Record<string, string>> = {
   "engine-version": "terraform-version",
   "policy-mocks": "sentinel-mocks",

@@ -1,7 +1,4 @@
-/**
- * Tells whether a cached response is still fresh: `version` is the version of every row that the response was made from, and `read`
- * reads the current version and looks the caller's token up in the same statement.
- */
+/** `version` covers every row that a cached response was made from; `read` looks up the caller's token in the same statement. */
 export interface CacheValidator {
   readonly version: string;
   readonly read: (session: any) => Promise<{ readonly version: string | null; readonly session: unknown }>;

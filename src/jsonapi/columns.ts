@@ -1,7 +1,4 @@
-/**
- * Maps attributes to columns from the definition alone: same name, flags as 0 or 1, lists as JSON, and a folded copy where case
- * is ignored. `rules.ts` of the resource handles attributes with `column: false`.
- */
+/** Maps attributes to columns from the definition alone. `rules.ts` of the resource handles attributes with `column: false`. */
 import type { z } from "zod";
 import { camel, type Camel } from "../kernel/names.ts";
 import { fold } from "../kernel/text.ts";
@@ -61,7 +58,7 @@ function toStored(value: unknown): unknown {
   return Array.isArray(value) ? JSON.stringify(value) : value;
 }
 
-/** The columns of a new row: sent values first, then the operation's, then the definition's defaults. */
+/** Precedence: sent values, the operation's, the definition's defaults. */
 export function createdColumns<D extends ResourceDefinition>(
   definition: D,
   attributes: object,

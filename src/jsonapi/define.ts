@@ -1,7 +1,4 @@
-/**
- * The types and builders of resource definitions. A definition declares each attribute, relationship and operation once; routes,
- * validation, documents and OpenAPI are generated from it. `verify.ts` checks definitions at start.
- */
+/** The types and builders of resource definitions, from which routes, validation, documents and OpenAPI are generated. */
 import type { z } from "zod";
 import type { CsvTable } from "../kernel/csv.ts";
 import type { Fault } from "../kernel/errors.ts";
@@ -9,8 +6,6 @@ import type { Camel } from "../kernel/names.ts";
 import type { QueryDefinition, ParsedQuery } from "./query.ts";
 import type { CacheValidator } from "./cache-validator.ts";
 import { type Presence, type Relationship, type ToMany, toMany, toOne } from "./relationships.ts";
-
-// --- attributes
 
 export interface Attribute<
   Schema extends z.ZodType,
@@ -25,15 +20,15 @@ export interface Attribute<
   readonly doc: string;
   /** Undefined: the view's member of the same name in camelCase. */
   readonly from: ((view: never) => unknown) | undefined;
-  /** The value of a new row where nothing is sent (`columns.ts`); undefined where the operation computes it. */
+  /** For a new row where nothing is sent; undefined where the operation computes it. */
   readonly default: unknown;
-  /** `false` for values that depend on the caller or are secret: they are not recorded in the audit log. */
+  /** `false` for values that depend on the caller or are secret: the audit log must not have them. */
   readonly audited: boolean;
   /** `false` for write-only attributes. */
   readonly shown: boolean;
-  /** `false` where no column of the same name exists; `rules.ts` handles the attribute. */
+  /** `false`: `rules.ts` handles the attribute. */
   readonly column: Column;
-  /** Whether a second column, `…_key`, has the folded value for case-insensitive comparison. */
+  /** A second column, `…_key`, has the folded value for case-insensitive comparison. */
   readonly folded: Folded;
 }
 export type AnyAttribute = Attribute<any, any, any>;
@@ -58,15 +53,9 @@ function attribute<Create extends Presence, Update extends Presence, View>(creat
   };
 }
 
-// --- operations
-
 export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/**
- * `document` 200, `created` 201, `granted` 200 (a team access record was created), `list` 200 with pagination, `content` 200 with
- * bytes (204 if there are none yet), `nothing` 204, `done` 200 and `accepted` 202 without a body (`accepted`: the work
- * continues), `events` 200 with server-sent events. Only `http/respond.ts` knows these numbers.
- */
+/** `granted`: a team access record was created. `content`: 204 if there are no bytes yet. `accepted`: the work continues. */
 export type AnswerKind =
   | "document"
   | "created"
@@ -88,7 +77,7 @@ export interface CustomBody<Schema extends z.ZodType = z.ZodType> {
   readonly custom: Schema;
   readonly optional?: boolean;
 }
-/** Bytes of any media type, passed on as they arrive. The operation bounds their number. */
+/** Passed on as they arrive; the operation bounds their number. */
 export interface StreamBody {
   readonly stream: true;
 }
@@ -106,69 +95,51 @@ export interface Operation {
   readonly method: HttpMethod;
   readonly path: string;
   readonly summary: string;
-  /** Who may call the operation, in words, for the OpenAPI document and the routes' golden file. */
+  /** Who may call the operation, for the OpenAPI document and the routes' golden file. */
   readonly needs: string;
   readonly body?: BodyDefinition;
-  /** A larger limit than the default one, and the error sentence for larger bodies. */
   readonly bodyMax?: { readonly bytes: number; readonly sentence: string };
-  /** The URL is signed: there is no token, and the operation checks the signature. */
+  /** No token; the operation checks the URL's signature. */
   readonly signed?: true;
   readonly open?: true;
   /** `agents`: only agents, with their pool's token. `runs`: also runs, with theirs. */
   readonly callers?: "agents" | "runs";
   readonly query?: QueryDefinition;
-  /**
-   * Whether `If-Match` is compared, or the definition whose ETag it is compared with. By default updates and deletions of
-   * versioned resources take it.
-   */
+  /** The definition whose ETag `If-Match` is compared with. Default: true for updates and deletions of versioned resources. */
   readonly ifMatch?: boolean | ResourceDefinition;
   readonly answer: AnswerKind;
-  /** When the operation returns nothing (204), as a sentence. */
   readonly noContentWhen?: string;
-  /** Whether a read can answer 409. Writes always can. */
+  /** Only for reads; writes always can. */
   readonly mayConflict?: true;
   /** For `content`; JSON by default. */
   readonly mediaType?: string;
   readonly answers?: string;
-  /** The columns of a list that callers can also request as CSV, without pages. */
+  /** The columns of a list that callers can also request as CSV. */
   readonly table?: readonly string[];
   readonly meta?: z.ZodType;
-  /** A valid body, for the documentation and for tests that call every route. */
   readonly example?: unknown;
   readonly deprecated?: boolean;
 }
 
-// --- resources
 export interface ResourceDefinition<View = any> {
   readonly type: string;
   readonly schemaName?: string;
-  /** Another type that clients send in bodies. */
   readonly acceptedType?: string;
-  /** Where one definition serves resources of several types: the type of a view. */
   readonly typeOf?: (view: View) => string;
   readonly doc: string;
   readonly id: (view: View) => string;
-  /**
-   * The versions that the ETag consists of: the row's, and those of other rows that the document shows. Undefined for resources
-   * without an ETag.
-   */
+  /** The row's version, and those of other rows that the document shows; undefined: no ETag. */
   readonly version?: (view: View) => number | readonly number[];
-  /**
-   * Documents contain values that expire, such as signed URLs, or that change without a new snapshot id, such as a token's last
-   * use: responses are never cached.
-   */
+  /** For values that expire, such as signed URLs, or that change without a new snapshot id, such as a token's last use. */
   readonly isUncacheable?: true;
-  /** When a document changes although nothing is written; cached responses expire then. */
   readonly changesAt?: (view: View) => string | null;
   readonly attributes: Readonly<Record<string, AnyAttribute>>;
   readonly relationships: Readonly<Record<string, Relationship<View>>>;
   readonly links?: (view: View) => Readonly<Record<string, string>> | undefined;
-  /** Faults of attributes in combination, as far as the body alone shows them. */
   readonly bodyFaults?: (attributes: never) => readonly Fault[];
   readonly operations: Readonly<Record<string, Operation>>;
 }
 
-/** The definition whose ETag an operation compares `If-Match` with; undefined where it takes no `If-Match`. */
 export function ifMatchTarget(
   definition: ResourceDefinition,
   { method, body, ifMatch }: Operation,
@@ -187,18 +158,13 @@ type VersionedChange =
   | { readonly body: "update" | "untyped-update" }
   | { readonly method: "DELETE"; readonly body?: undefined };
 
-/** The builders of a definition, typed by its view; exported for parts of definitions. */
 export function definitionBuilders<View>() {
   return {
-    /** Required on create, optional on update. */
     required: attribute<"required", "optional", View>("required", "optional"),
-    /** Optional on create and update. */
     optional: attribute<"optional", "optional", View>("optional", "optional"),
-    /** Optional on create, immutable. */
     fixed: attribute<"optional", "never", View>("optional", "never"),
-    /** Required on create, immutable. */
     once: attribute<"required", "never", View>("required", "never"),
-    /** Shown only; ignored when sent. */
+    /** Ignored when sent. */
     readOnly: attribute<"never", "never", View>("never", "never"),
     toOne: toOne<View>(),
     toMany: toMany<View>(),
@@ -206,7 +172,7 @@ export function definitionBuilders<View>() {
 }
 export type DefinitionBuilders<View> = ReturnType<typeof definitionBuilders<View>>;
 
-/** `defineResource<View>()((builders) => ({ … }))`: the view is what the store loads and documents are made from. */
+/** `defineResource<View>()((builders) => ({ … }))`: the store loads views, and documents are made from them. */
 export function defineResource<View>() {
   return <const Definition extends ResourceDefinition<View>>(
     definition: (words: DefinitionBuilders<View>) => Definition,
@@ -215,14 +181,11 @@ export function defineResource<View>() {
 
 export type ViewOf<Definition> = Definition extends { readonly view?: infer View } ? NonNullable<View> : never;
 
-// --- an operation's request
-
 type AttributeInput<A> = A extends Attribute<infer Schema, Presence, Presence> ? z.output<Schema> : never;
 type MembersSentOn<Members, When extends "create" | "update", P extends Presence> = {
   [Name in keyof Members as Members[Name] extends { readonly [W in When]: P } ? Name : never]: Members[Name];
 };
 
-/** Attributes on create: required ones are present, optional ones may be absent. */
 export type CreateAttributes<D extends ResourceDefinition> = {
   [Name in keyof MembersSentOn<D["attributes"], "create", "required"> as Camel<Name & string>]: AttributeInput<
     D["attributes"][Name]
@@ -233,7 +196,7 @@ export type CreateAttributes<D extends ResourceDefinition> = {
   >;
 };
 
-/** Attributes on update: absent means unchanged, null means null. */
+/** Absent means unchanged, null means null. */
 export type UpdateAttributes<D extends ResourceDefinition> = {
   [Name in keyof MembersSentOn<D["attributes"], "update", "optional"> as Camel<Name & string>]?: AttributeInput<
     D["attributes"][Name]
@@ -292,11 +255,10 @@ export interface OperationRequest<Context, D extends ResourceDefinition, O exten
   readonly lastEventId: string | undefined;
 }
 
-/** A request's `If-Match`, sent or not. Raises `precondition-failed` if the ETag differs. */
+/** Raises `precondition-failed` if the ETag differs. */
 export interface IfMatch {
   /** For the locked row, after authorization; undefined where the resource does not exist yet. */
   check(view: { readonly version: number } | undefined): void;
-  /** Loads the row only if the header was sent. */
   checkIfSent(load: () => Promise<{ readonly version: number }>): Promise<void>;
 }
 
@@ -306,7 +268,6 @@ export interface IncludedResource {
 }
 
 interface CacheableAnswer {
-  /** Present where a cheap statement can tell that a cached response is still fresh. */
   readonly validator?: CacheValidator;
   readonly included?: readonly IncludedResource[] | undefined;
   /** In milliseconds: when a cached response expires for another reason than `changesAt`. */
@@ -320,7 +281,6 @@ export interface DocumentAnswer<View> extends CacheableAnswer {
 export interface ListAnswer<View> extends CacheableAnswer {
   readonly views: readonly View[];
   readonly totalCount?: number;
-  /** For a list without a total: whether there is another page. */
   readonly hasMore?: boolean;
   readonly statusCounts?: { readonly total: number; readonly matching: number };
   readonly meta?: Readonly<Record<string, unknown>>;
@@ -337,7 +297,7 @@ export interface ContentAnswer {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Server-sent events, each produced when the previous one was consumed. */
+/** Each event is produced when the previous one was consumed. */
 export interface EventsAnswer {
   readonly events: AsyncIterable<string>;
   /** Called once when the stream ends, even if nothing was read. */
@@ -368,7 +328,6 @@ export type Handlers<Context, D extends ResourceDefinition> = {
 export interface MountedResource<Context> {
   readonly definition: ResourceDefinition;
   readonly handlers: Readonly<Record<string, (request: any) => Promise<any>>>;
-  /** Checks whether the caller may send a large body, before the body is read. */
   readonly admissions?: Readonly<Record<string, (request: any) => Promise<void>>> | undefined;
   readonly context?: Context;
 }

@@ -1,7 +1,4 @@
-/**
- * Parses request bodies into typed input, or reports every fault. Absent stays absent and null stays null; unknown members are
- * ignored, because clients send more than they need to.
- */
+/** Parses request bodies into typed input, or reports every fault. Must not confuse absent with null; ignores unknown members. */
 import type { z } from "zod";
 import { AppError, type Fault, invalid } from "../kernel/errors.ts";
 import { camel, human } from "../kernel/names.ts";
@@ -12,12 +9,11 @@ import type { Relationship, ToMany } from "./relationships.ts";
 export const linkageMax = 1000;
 const nestingMax = 16;
 const idLengthMax = 256;
-/** Enough to show what is wrong with a long list. */
 const issuesMax = 100;
 
 type JsonObject = Record<string, unknown>;
 
-/** Raises `invalid` with every fault that the body alone shows. */
+/** Raises `invalid` with every fault. */
 export function parseBody(definition: ResourceDefinition, body: BodyDefinition, json: unknown): unknown {
   if (typeof body === "object" && "stream" in body) return json;
   refuseUnstorable(json);
@@ -28,8 +24,6 @@ export function parseBody(definition: ResourceDefinition, body: BodyDefinition, 
   if (json === undefined && body.optional) return undefined;
   return parseCustom(body.custom, json);
 }
-
-// --- resources
 
 function parseOptional(definition: ResourceDefinition, json: unknown): unknown {
   if (json === undefined || (isObject(json) && json["data"] === undefined))
@@ -185,8 +179,6 @@ function badLink(name: string, relationship: Relationship): Fault {
   };
 }
 
-// --- linkage and custom bodies
-
 function parseLinkage({ linkage: types, meta }: LinkageBody, json: unknown): readonly ResourceIdentifier[] {
   const data = isObject(json) ? json["data"] : undefined;
   if (!Array.isArray(data))
@@ -258,8 +250,6 @@ function parseCustom(schema: z.ZodType, json: unknown): unknown {
   throw invalid(result.error.issues.slice(0, issuesMax).map((issue) => toFault(issue, [], "request-body")));
 }
 
-// --- faults
-
 function toFault(issue: z.core.$ZodIssue, base: readonly PropertyKey[], name: string): Fault {
   const path = [...base, ...issue.path];
   const inner = issue.path.filter((part) => typeof part === "string").join(".");
@@ -296,9 +286,7 @@ function predicate(issue: z.core.$ZodIssue): string {
 
 const escapePointer = (part: string) => part.replaceAll("~", "~0").replaceAll("/", "~1");
 
-// --- shared by all bodies
-
-/** Replaces aliases by the primary names, at any depth; refuses both with different values. */
+/** At any depth; refuses both names with different values. */
 function foldAliases(source: JsonObject, pointer: string, faults: Fault[]): JsonObject {
   const folded: JsonObject = { ...source };
   for (const [name, alias] of Object.entries(aliases)) {
@@ -317,7 +305,7 @@ function foldAliases(source: JsonObject, pointer: string, faults: Fault[]): Json
   return folded;
 }
 
-/** Refuses values that can't be stored and extreme nesting, before any other code sees them. Raises `invalid`. */
+/** Runs before any other code sees the values. Raises `invalid`. */
 function refuseUnstorable(json: unknown): void {
   const faults: Fault[] = [];
   walk(json, undefined, 0, faults);
@@ -327,7 +315,6 @@ function refuseUnstorable(json: unknown): void {
 const unstorable = "contains a character that can't be stored (U+0000 or half of a surrogate pair)";
 const faultsMax = 20;
 
-/** A position in the body, turned into a pointer only for faults. */
 interface JsonLocation {
   readonly parent: JsonLocation | undefined;
   readonly name: string | number;

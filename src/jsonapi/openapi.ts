@@ -1,4 +1,4 @@
-/** Generates the OpenAPI 3.1 document from the definitions: every route, parameter, body, response and error. */
+/** Generates the OpenAPI 3.1 document from the definitions. */
 import { z } from "zod";
 import { aliases } from "./aliases.ts";
 import type { AnyAttribute, AnswerKind, Operation, MountedResource, ResourceDefinition } from "./define.ts";
@@ -9,7 +9,6 @@ import { takesBlank } from "./schemas.ts";
 
 type SchemaObject = Record<string, unknown>;
 
-/** The HTTP side of answers and errors, supplied by `http/respond.ts`. */
 export interface HttpFacts {
   readonly statusOf: Readonly<Record<AnswerKind, number>>;
   readonly refusals: Readonly<Record<string, string>>;
@@ -59,8 +58,6 @@ export function openApi<Context>(
 }
 
 const nameOf = ({ schemaName, type }: ResourceDefinition) => schemaName ?? type;
-
-// --- operations
 
 export function callersOf({ needs, callers }: Operation): string {
   return callers === "runs" ? `${needs}; a run, as far as it needs access` : needs;
@@ -263,8 +260,6 @@ function metaSchema(operation: Operation): SchemaObject {
   return object({ pagination: { $ref: "#/components/schemas/pagination" }, ...extra }, []);
 }
 
-// --- resources
-
 function describeResource(definition: ResourceDefinition): SchemaObject {
   const attributes: Record<string, SchemaObject> = {};
   for (const [name, attribute] of Object.entries(definition.attributes)) {
@@ -343,8 +338,6 @@ function toJsonSchema(schema: z.ZodType, io: "input" | "output"): SchemaObject {
 function object(properties: SchemaObject, required: string[]): SchemaObject {
   return { type: "object", properties, ...(required.length > 0 && { required }) };
 }
-
-// --- shared components
 
 const numberOrNull = { type: ["integer", "null"] };
 const paginationSchema = object(

@@ -5,7 +5,7 @@ import { quoted } from "../kernel/text.ts";
 
 export const pageSizeDefault = 20;
 export const pageSizeMax = 100;
-/** Far beyond any real page, and far below an overflow of OFFSET. */
+/** Far below an overflow of OFFSET. */
 const pageNumberMax = 1_000_000_000;
 const parameterLengthMax = 4096;
 
@@ -14,7 +14,7 @@ export interface Page {
   readonly size: number;
 }
 
-/** Parses one query parameter; `parse` returns a sentence if the text is invalid. */
+/** `parse` returns a sentence if the text is invalid. */
 export interface Parameter<Value = unknown> {
   readonly doc: string;
   readonly parse: (text: string) => Value | InvalidParameter;
@@ -28,7 +28,6 @@ export class InvalidParameter {
 }
 
 export const textParameter = (doc: string): Parameter<string> => ({ doc, parse: (text) => text });
-/** A text search; `containsWords` in `database/dialect.ts` defines what matches. */
 export const searchParameter = (where: string, more = ""): Parameter<string> =>
   textParameter(`Words that are all in ${where}, in any order, ignoring case.${more}`);
 export const flagParameter = (doc: string): Parameter<true> => ({ doc, parse: () => true });
@@ -51,7 +50,7 @@ export function choiceParameter<const Values extends readonly string[]>(
   };
 }
 
-/** Numbered groups of parameters: `filter[tagged][0][key]`, `filter[tagged][0][value]`, `filter[tagged][1][key]` … */
+/** `filter[tagged][0][key]`, `filter[tagged][0][value]`, `filter[tagged][1][key]` … */
 export interface IndexedParameter<Member extends string = string> {
   readonly doc: string;
   readonly members: readonly Member[];
@@ -220,7 +219,6 @@ function readParameter(name: string, parameter: Parameter, value: string | undef
   return parsed;
 }
 
-/** Groups are ordered by number; gaps are allowed. */
 function readIndexed(
   name: string,
   { members, max }: IndexedParameter,

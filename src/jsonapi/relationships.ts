@@ -12,16 +12,15 @@ export interface ToOne<View = never> {
   readonly doc: string;
   /** Null for none; undefined omits `data`. */
   readonly id?: (view: View) => string | null | undefined;
-  /** Where the type is not always the first of `types`. */
+  /** For several `types`; the first one by default. */
   readonly type?: (view: View) => string;
   readonly related?: (view: View) => string | undefined;
 }
 
 export interface ToMany<View = never> {
   readonly many: true;
-  /** For items that are sent as whole objects: their schema. */
   readonly item?: z.ZodType;
-  /** The schema of a sent link's `meta`; then handlers get identifiers instead of ids. */
+  /** If present, handlers get identifiers instead of ids. */
   readonly metaSent?: z.ZodType;
   readonly types: readonly string[];
   readonly create: Presence;

@@ -1,7 +1,4 @@
-/**
- * Schemas of attributes, with error messages as the end of a sentence ("is too short …") and JSON Schema metadata for OpenAPI.
- * Never sets defaults, which would reset attributes on PATCH.
- */
+/** Schemas of attributes, with error messages as the end of a sentence. Must not set defaults, which would reset attributes on PATCH. */
 import { z } from "zod";
 import { lengthOf } from "../kernel/text.ts";
 import { parseTimestamp } from "../kernel/time.ts";
@@ -10,13 +7,11 @@ interface TextRules {
   readonly min?: number;
   readonly max?: number;
   readonly pattern?: RegExp;
-  /** What the pattern means, as the end of a sentence. */
   readonly sentence?: string;
 }
 
 const textMaxByDefault = 4096;
 
-/** Length counts code points and is always bounded. */
 export function text({ min = 0, max = textMaxByDefault, pattern, sentence }: TextRules = {}): z.ZodType<string> {
   return z
     .string()
@@ -37,10 +32,7 @@ export function text({ min = 0, max = textMaxByDefault, pattern, sentence }: Tex
 
 const blanks = new WeakSet<z.ZodType>();
 
-/**
- * Clients written in Go send "" for attributes that are not set; only these attributes treat blank as null. See
- * docs/api.md#requests.
- */
+/** Clients written in Go send "" for attributes that are not set. See docs/api.md#requests. */
 export function nullIfBlank(schema: z.ZodType<string>): z.ZodType<string | null> {
   const read = z.preprocess((value) => (value === "" ? null : value), schema.nullable());
   blanks.add(read);
@@ -55,7 +47,6 @@ export const reference: () => z.ZodType<string | null> = () => nullIfBlank(text(
 
 export const flag: () => z.ZodType<boolean> = () => z.boolean();
 
-/** For a feature that clients can request and the service does not have. */
 export const neverTrue = (why: string): z.ZodType<boolean> =>
   z.boolean().refine((value) => !value, { error: `can't be true: ${why}` });
 

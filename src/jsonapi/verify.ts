@@ -1,4 +1,4 @@
-/** Checks at start that the definitions are consistent, so that a mistake fails the start and not a request in production. */
+/** Checks at start that the definitions are consistent. */
 import { aliases } from "./aliases.ts";
 import type { Operation, MountedResource, ResourceDefinition } from "./define.ts";
 

@@ -1,9 +1,5 @@
-/**
- * Parses JSON from outside on the main thread. Members are counted first, because parsing and validating millions of them would
- * block the server for minutes; larger input goes through `statefile/json-scanner.ts` or a thread. Pure.
- */
+/** Parses JSON from outside. Counts members first, because millions of them would block the main thread for minutes. Pure. */
 
-/** Far more than any real request, webhook or response has. */
 const membersMax = 100_000;
 
 export class TooManyMembers extends Error {
@@ -26,7 +22,6 @@ export function parseBounded(json: Uint8Array, decoder: TextDecoder = lenient): 
 const [quote, backslash] = [0x22, 0x5c];
 const [comma, array, object] = [0x2c, 0x5b, 0x7b];
 
-/** Strings are skipped, because they cost nothing. */
 function hasTooMany(json: Buffer): boolean {
   let members = 0;
   for (let at = 0; at < json.length; at += 1) {

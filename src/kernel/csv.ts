@@ -1,11 +1,7 @@
-/**
- * Writes tables as CSV (RFC 4180). Cells that a spreadsheet would evaluate as a formula get an apostrophe, because names are
- * untrusted input.
- */
+/** Writes tables as CSV (RFC 4180), and escapes cells that a spreadsheet would evaluate as a formula. */
 
 export type CsvCell = string | number | boolean | null;
 
-/** Rows come in pieces, so that a table can have any length. */
 export interface CsvTable {
   readonly name: string;
   readonly columns: readonly string[];

@@ -1,7 +1,4 @@
-/**
- * The error that the service raises on purpose: `faults` are for the caller, `internal` is for the log. Knows nothing about HTTP;
- * `http/respond.ts` maps codes to statuses.
- */
+/** The errors that the service raises on purpose. Must not know about HTTP: `http/respond.ts` maps codes to statuses. */
 
 export type ErrorCode =
   | "bad-request"
@@ -15,9 +12,8 @@ export type ErrorCode =
   | "unsupported-media-type"
   | "expectation-failed"
   | "invalid"
-  /** Like `invalid`, for errors that clients recognize by the title that HCP Terraform uses for whole records. */
+  /** Clients recognize these by the title that HCP Terraform uses for whole records. */
   | "invalid-record"
-  /** Known to clients of this API, and not supported here (yet). */
   | "unsupported"
   | "too-many-requests"
   | "headers-too-large"
@@ -34,7 +30,7 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly faults: readonly Fault[];
   readonly internal: unknown;
-  /** When to try again; only with `unavailable` and `too-many-requests`. */
+  /** Only with `unavailable` and `too-many-requests`. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -52,7 +48,7 @@ export class AppError extends Error {
   }
 }
 
-/** The resource does not exist, or the caller is not allowed to know that it does. */
+/** Also where the caller is not allowed to know that the resource exists. */
 export function notFound(thing: string): AppError {
   return new AppError(
     "not-found",
@@ -60,7 +56,7 @@ export function notFound(thing: string): AppError {
   );
 }
 
-/** The caller can see the resource, but is not allowed to do this. The sentence names the missing permission. */
+/** Only if the caller can see the resource. The sentence names the missing permission. */
 export function forbidden(sentence: string): AppError {
   return new AppError("forbidden", sentence);
 }

@@ -1,9 +1,6 @@
-/**
- * Parses an HCL literal, as engines read it from a `.tfvars` file, into JSON, in which no part of it can become syntax. Refuses
- * expressions, function calls and references. Runs in linear time.
- */
+/** Parses HCL literals into JSON, in linear time. Refuses expressions, function calls and references. */
 
-/** The text is not one literal. The message says what is wrong and where, without quoting values, which may be secret. */
+/** The message must not quote values, which may be secret. */
 export class HclFault extends Error {
   override readonly name = "HclFault";
 }
@@ -18,10 +15,7 @@ export function readHcl(text: string): HclValue {
   return new HclReader(text).read();
 }
 
-/**
- * The texts that reveal a value: its own spelling and the scalars in it. Raises nothing: engines never get a value that can't be
- * parsed.
- */
+/** Also the scalars in the value. Raises nothing: engines never get a value that can't be parsed. */
 export function textsInHcl(text: string): string[] {
   try {
     return [text, ...readHcl(text).scalars];
@@ -31,7 +25,6 @@ export function textsInHcl(text: string): string[] {
   }
 }
 
-/** Protects the stack; no real configuration is nested as deeply. */
 const depthMax = 200;
 
 const blank = /[ \t]+|#[^\n]*|\/\/[^\n]*|\/\*[^]*?\*\//y;

@@ -1,4 +1,4 @@
-/** Creates identifiers (`prj-…`) and bearer tokens, and hashes tokens for storage. */
+/** Creates identifiers and bearer tokens, and hashes tokens for storage. */
 import { hash, randomBytes, randomFillSync } from "node:crypto";
 
 const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -92,7 +92,7 @@ function randomByte(): number {
 const tokenPrefix = "cadastre-";
 const tokenBytes = 32;
 
-/** Longer tokens are refused before they are hashed or looked up. */
+/** Refused before hashing or lookup. */
 export const tokenLengthMax = 512;
 
 export function newToken(): string {
@@ -101,10 +101,9 @@ export function newToken(): string {
 
 export const newSecret = (): string => randomBytes(tokenBytes).toString("base64url");
 
-/** A session secret hashes differently from a token, so that neither can replace the other. */
+/** Prefixed, so that no secret can replace a token or a secret of another kind. */
 export const sessionHash = (secret: string): string => tokenHash(`session ${secret}`);
 
-/** The same for invitation links and authorization codes. */
 export const invitationHash = (secret: string): string => tokenHash(`invitation ${secret}`);
 export const codeHash = (secret: string): string => tokenHash(`code ${secret}`);
 
@@ -113,7 +112,5 @@ export function tokenHash(token: string): string {
   return hash("sha256", token);
 }
 
-/**
- * Team members are added by user name or id. A text with the form of an id is an id, so that no user name can impersonate a user.
- */
+/** A text with the form of an id is always an id, so that no user name can impersonate a user. */
 export const looksLikeUserId = (text: string): boolean => /^user-[A-Za-z0-9]{16}$/i.test(text);

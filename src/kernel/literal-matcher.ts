@@ -1,9 +1,6 @@
-/**
- * Finds many texts in one pass (Aho–Corasick): each byte is read once, however many texts there are. Returns the covered spans,
- * not which text is where.
- */
+/** Finds the spans that many texts cover in one pass (Aho–Corasick). */
 
-/** Only this many bytes of a longer text are compared; the rest counts as found. */
+/** Bytes of a longer text beyond this count as found. */
 export const comparedMax = 1024;
 
 export type ByteSpan = readonly [from: number, to: number];
@@ -13,16 +10,12 @@ const noByte = 256;
 
 export class LiteralMatcher {
   readonly #compared: number;
-  /**
-   * The byte that leads to a node from the previous one, its parent: most nodes have one child, so a few bytes per node are
-   * enough. Other children start a branch. The root is 0.
-   */
+  /** The byte from the previous node, which is the parent: most nodes have one child. Other children start a branch. The root is 0. */
   readonly #labels: Uint16Array;
   #count = 1;
   /** `parent * 256 + byte` → the first node of a branch, ordered by node. */
   readonly #branches = new Map<number, number>();
   readonly #branched = new Set<number>();
-  /** The first node and the depth of each branch; the root starts one too. */
   readonly #starts: number[] = [0];
   readonly #startDepths: number[] = [0];
   /** The node of the longest proper suffix that is also a prefix of a text. */
@@ -54,9 +47,8 @@ export class LiteralMatcher {
   }
 
   /**
-   * Scans the next piece of a stream. Takes the state after the previous piece (0 at first) and returns the new one. Reports the
-   * longest text that ends at each position, relative to the start of the piece: negative where the text began in an earlier
-   * piece.
+   * Takes the state after the previous piece (0 at first), and returns the new one. Reports the longest text that ends at each
+   * position; `from` is negative where it began in an earlier piece.
    */
   scan(bytes: Uint8Array, state: number, report: (from: number, to: number) => void): number {
     let node = state;
@@ -154,7 +146,7 @@ export class LiteralMatcher {
   }
 }
 
-/** Ends are reported in order, except for partly compared texts; so only the last spans can be merged. */
+/** Ends are reported in order, except for partly compared texts, so only the last spans can be merged. */
 export function appendSpan(found: ByteSpan[], start: number, end: number): void {
   let [from, to] = [start, end];
   for (let last = found.at(-1); last !== undefined && last[1] >= from; last = found.at(-1)) {

@@ -1,7 +1,4 @@
-/**
- * Converts names between their spellings: `-` on the wire, `_` in SQL, camelCase in TypeScript, and plain words for people. No
- * other file does.
- */
+/** Converts names between wire, SQL, TypeScript and human spellings. No other file does. */
 
 export type Camel<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
@@ -30,7 +27,7 @@ export const human: (name: string) => string = memoize((name: string) => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 });
 
-/** Names come from definitions and columns, so the cache is bounded by the code's size. */
+/** The cache is bounded, because names come from definitions and columns. */
 function memoize(convert: (name: string) => string): (name: string) => string {
   const known = new Map<string, string>();
   return (name) => {

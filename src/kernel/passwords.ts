@@ -45,7 +45,6 @@ const lettersOfWord = "abcdefghijkmnpqrstuvwxyz23456789";
 const wordsMade = 4;
 const wordLength = 5;
 
-/** Readable aloud; 100 random bits. */
 export function newPassword(): string {
   const bytes = randomBytes(wordsMade * wordLength);
   const letters = Array.from(bytes, (byte) => lettersOfWord[byte % lettersOfWord.length] ?? "");

@@ -1,12 +1,9 @@
-/**
- * Matches user-supplied patterns in linear time, so that no pattern can block the service. Expressions are RE2's, without
- * lookarounds and backreferences.
- */
+/** Matches user-supplied patterns in linear time, so that no pattern can block the service. */
 import { RE2JS, RE2JSSyntaxException } from "re2js";
 
 export type TextMatcher = (text: string) => boolean;
 
-/** Why an expression is invalid, as the end of a sentence; undefined if it is valid. */
+/** The end of a sentence; undefined if the expression is valid. */
 export function expressionFault(expression: string): string | undefined {
   try {
     RE2JS.compile(expression);
@@ -17,7 +14,7 @@ export function expressionFault(expression: string): string | undefined {
   }
 }
 
-/** Matches anywhere in a text, unless anchored. Raises if `expressionFault` returns a fault. */
+/** RE2 syntax, not anchored. Raises if `expressionFault` returns a fault. */
 export function expression(text: string): TextMatcher {
   const compiled = RE2JS.compile(text);
   return (value) => compiled.test(value);
@@ -28,9 +25,8 @@ const token = { one: -1, star: -2, anything: -3, maybeFolders: -4, end: -5 };
 const slash = 47;
 
 /**
- * Whether a path matches one of the patterns, which are relative to the root with or without a leading slash. `**` matches any
- * number of folders, `*` any characters of one name, `?` one character. All patterns are matched in one pass, so that the time is
- * bounded by path length times pattern length. After `stepsMax` comparisons over all calls every path counts as a match.
+ * `**` matches any number of folders, `*` any characters of one name, `?` one character; a leading slash is optional. After
+ * `stepsMax` comparisons over all calls every path counts as a match.
  */
 export function globs(patterns: readonly string[], stepsMax = Number.POSITIVE_INFINITY): TextMatcher {
   const tokens = Int32Array.from(patterns.flatMap((pattern) => [...tokensOf(pattern), token.end]));
@@ -60,7 +56,6 @@ function tokensOf(pattern: string): number[] {
   });
 }
 
-/** A set of positions in the patterns, including those reached without a character, because a wildcard can be empty. */
 class Positions {
   readonly tokens: Int32Array;
   count = 0;
@@ -109,10 +104,7 @@ function advance(from: Positions, to: Positions, character: number): void {
   }
 }
 
-/**
- * Matches `*` (any characters) and `?` (one) in texts without folders. Positions in the pattern are bits, so that each character
- * costs one operation per 32 characters of the pattern.
- */
+/** Matches `*` (any characters) and `?` (one) in texts without folders. Positions are bits: one operation per 32 of them. */
 export function wildcard(pattern: string): TextMatcher {
   const places = [...pattern.replace(/\*+/g, "*")];
   const words = (places.length >> 5) + 1;

@@ -1,7 +1,6 @@
-/** Locates a program of ours that another one starts: its source in a checkout, its bundle in a package. */
+/** Locates a program that another one starts: its source in a checkout, its bundle in a package. */
 import { basename } from "node:path";
 
-/** `importer` is the caller's `import.meta.url`, `source` the relative path of the program's source. */
 export function programBeside(importer: string, source: string): URL {
   return new URL(importer.endsWith(".ts") ? source : `${basename(source, ".ts")}.js`, importer);
 }

@@ -1,11 +1,11 @@
-/** The spellings under which a secret can appear in a program's output: verbatim, in JSON, in base64, and line by line. Pure. */
+/** The spellings under which a secret can appear in a program's output. Pure. */
 import { textsInHcl } from "./hcl.ts";
 
-/** Shorter secrets are part of ordinary words and can't be masked. */
+/** Shorter secrets are part of ordinary words. */
 const lengthMin = 4;
-/** Lines of a secret are masked separately, because engines indent them; short lines are often just brackets. */
+/** Lines are masked separately, because engines indent them; short ones are often just brackets. */
 const lineLengthMin = 8;
-/** These reveal nothing, and masking them would break every line of JSON. */
+/** Masking these would break every line of JSON. */
 const openSecrets = new Set(["true", "false", "null"]);
 
 export function secretSpellings(secrets: Iterable<string>): Buffer[] {
@@ -27,7 +27,6 @@ function linesOf(secret: string): string[] {
   return lines.length < 2 ? [] : lines.filter((line) => line.length >= lineLengthMin);
 }
 
-/** As JSON encoders write it, with and without Go's HTML escaping. */
 function jsonForms(text: string): string[] {
   const plain = JSON.stringify(text).slice(1, -1);
   const forGo = plain.replace(/[<>&\u2028\u2029]/g, escaped);
@@ -51,6 +50,5 @@ function base64Forms(text: string): string[] {
   return [bytes.toString("base64"), ...forms];
 }
 
-/** The texts that reveal a variable's value: for HCL also the scalars in it. */
 export const maskedValues = ({ value, hcl }: { readonly value: string; readonly hcl: boolean }): readonly string[] =>
   hcl ? textsInHcl(value) : [value];

@@ -1,7 +1,4 @@
-/**
- * Declares settings and reads a table of them from flags, the environment, a settings file and defaults. Raises every fault
- * together, as sentences. Knows no setting by name.
- */
+/** Reads declared settings from flags, environment, file and defaults. Must not know a setting by name. */
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { camel } from "./names.ts";
@@ -10,7 +7,7 @@ import { passwordLengthMax, passwordLengthMin } from "./passwords.ts";
 export class SettingError extends Error {
   override readonly name = "SettingError";
   readonly faults: readonly string[];
-  /** The settings with defaults in place of invalid ones, and the names of the invalid ones. */
+  /** Defaults replace invalid settings, which `unusable` names. */
   rest?: { readonly settings: Readonly<Record<string, unknown>>; readonly unusable: readonly string[] };
 
   constructor(...faults: readonly [string, ...string[]]) {
@@ -21,7 +18,7 @@ export class SettingError extends Error {
 
 export interface Setting<Value> {
   readonly variable: `CADASTRE_${string}`;
-  /** The variable's name in earlier releases: still accepted, and reported by `deprecatedSettings`. */
+  /** Still accepted, and reported by `deprecatedSettings`. */
   readonly formerly?: `CADASTRE_${string}`;
   /** How `--help` shows the value: `HOST:PORT`. */
   readonly shape: string;
@@ -36,7 +33,6 @@ export interface Setting<Value> {
 
 export type SettingTable = Readonly<Record<string, Setting<unknown>>>;
 
-/** `tlsCert` → `--tls-cert` */
 export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
@@ -44,7 +40,6 @@ export function flagOf(name: string): string {
 export const fileVariable = (variable: string): string => `${variable}_FILE`;
 export const fileFlag = (name: string): string => `${name}File`;
 
-/** `CADASTRE_TLS_CERT` → `tlsCert` */
 export const formerName = (formerly: string): string => camel(formerly.replace(/^CADASTRE_/, "").toLowerCase());
 
 const variablesNamed = (variable: string, isSecret: true | undefined): string[] =>
@@ -68,7 +63,7 @@ export interface SettingSources {
 }
 
 export interface SettingTableOptions {
-  /** The command that lists the settings, for error sentences. */
+  /** The command that lists the settings. */
   readonly help: string;
   readonly pairs?: readonly (readonly [string, string])[];
 }
@@ -128,7 +123,7 @@ interface ReadSources {
   readonly fromFile: SettingsFile;
 }
 
-/** The value from the source with the highest precedence; the former name counts only where the current one is not set at all. */
+/** The former name counts only where no source sets the current one. */
 function levelOf(name: string, setting: Setting<unknown>, sources: ReadSources): SourceValue | undefined {
   const { variable, formerly, isSecret } = setting;
   return (
@@ -155,11 +150,11 @@ function valueNamed(
 export interface DeprecatedSetting {
   readonly setting: string;
   readonly replacement: string;
-  /** Whether the replacement is set too, and wins. */
+  /** The replacement is set too, and wins. */
   readonly isIgnored: boolean;
 }
 
-/** The settings that are set under a former name. Raises nothing: `readTable` reports a file that can't be read. */
+/** Raises nothing: `readTable` reports a file that can't be read. */
 export function deprecatedSettings(table: SettingTable, sources: SettingSources): DeprecatedSetting[] {
   const { flags = {}, environment = {}, file } = sources;
   const fromFile = file === undefined ? noFile : readSettingsFile(table, file, "");
@@ -212,7 +207,6 @@ interface SettingsFile {
 
 const noFile: SettingsFile = { values: {}, faults: [], isUnreadable: false };
 
-/** Lines of NAME=VALUE; empty lines and lines that start with # are ignored. */
 function readSettingsFile(table: SettingTable, path: string, help: string): SettingsFile {
   let text: string;
   try {
@@ -258,8 +252,6 @@ function editDistance(one: string, other: string): number {
   }
   return row.at(-1) ?? 0;
 }
-
-// --- parsing
 
 export function parseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -322,7 +314,6 @@ export function parsePassword(text: string): string {
 }
 
 export function parseKeys(text: string): [Uint8Array, ...Uint8Array[]] {
-  // A key file has one key per line.
   const keys = text.split(/[,\n]/).map((part) => parseKey(part.trim()));
   const isRepeated = keys.some((key, position) =>
     keys.slice(0, position).some((other) => Buffer.compare(key, other) === 0),
@@ -357,7 +348,6 @@ export function parseProxies(text: string): string[] {
   return addresses;
 }
 
-/** The address by which the same machine reaches a server; loopback where it listens on every address. */
 export function loopbackOf(host: string): string {
   return host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
 }

@@ -1,9 +1,8 @@
-/** Utilities for byte streams: complete response bodies, and prompt release of buffers. */
+/** Reads complete response bodies, and frees buffers early. */
 
 const freeEveryBytes = 8 * 1024 * 1024;
 let passedBytes = 0;
 
-/** Call this after passing on so many bytes that are no longer needed. */
 export function freeBuffersAfter(bytes: number): void {
   passedBytes += bytes;
   if (passedBytes < freeEveryBytes) return;
@@ -12,10 +11,7 @@ export function freeBuffersAfter(bytes: number): void {
   globalThis.gc?.({ type: "minor" });
 }
 
-/**
- * The bytes of a response. Holds the response until the end, because `fetch` cancels the body of a response that was
- * garbage-collected, which then reads as empty. Raises an Error for a truncated body.
- */
+/** Holds the response until the end, because `fetch` cancels a garbage-collected one's body. Raises an Error for a truncated body. */
 export async function* wholeBody(response: Response): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const piece of response.body ?? []) {

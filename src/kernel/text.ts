@@ -4,13 +4,9 @@ export function fold(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }
 
-/** Each word costs the database a comparison; the last one takes the rest of the text. */
 const searchWordsMax = 10;
 
-/**
- * The words of a text search, folded and distinct. A phrase in a name always matches, because the name has all its words; beyond
- * the limit the last "word" is the rest with single blanks.
- */
+/** Folded and distinct. Beyond the limit the last "word" is the rest of the text. */
 export function searchWords(text: string, folded: (text: string) => string = fold): string[] {
   const words = folded(text)
     .split(/\s+/)
@@ -27,7 +23,6 @@ export function lengthOf(text: string): number {
   return length;
 }
 
-/** `1 step`, `2 steps`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }

@@ -1,12 +1,11 @@
 /**
- * Instants as ISO 8601 in UTC with milliseconds, and durations. Servers that share a database follow its clock
- * (`database/clock.ts`) and advance by monotonic time, so that they agree on what has expired even if a machine's clock is wrong.
+ * Timestamps and durations. Servers that share a database follow its clock and advance by monotonic time.
  * See docs/decisions/0145-one-clock-for-all-servers.md.
  */
 
 export type Timestamp = string;
 
-/** Added to the monotonic time of this process; undefined where the machine's clock is used. */
+/** Added to monotonic time; undefined: the machine's clock. */
 let offsetMs: number | undefined;
 
 export function nowMs(): number {
@@ -17,14 +16,13 @@ export function now(): Timestamp {
   return new Date(nowMs()).toISOString();
 }
 
-/** A reading of another clock, taken between two values of `performance.now()`. */
 export interface ClockReading {
   readonly clockMs: number;
   readonly askedAt: number;
   readonly answeredAt: number;
 }
 
-/** Follows that clock from now on, and corrects no more than the reading proves; undefined returns to the machine's clock. */
+/** Corrects no more than the reading proves; undefined returns to the machine's clock. */
 export function followClock(reading: ClockReading | undefined): void {
   if (reading === undefined) {
     offsetMs = undefined;
@@ -34,7 +32,6 @@ export function followClock(reading: ClockReading | undefined): void {
   offsetMs = offsetMs === undefined ? (least + most) / 2 : Math.min(most, Math.max(least, offsetMs));
 }
 
-/** Parses an RFC 3339 timestamp into the stored form; undefined if it is invalid. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   if (!/^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?([Zz]|[+-]\d{2}:?\d{2})$/.test(text)) return undefined;
   // `Date` would silently turn February 30 into March.
@@ -46,7 +43,6 @@ export function parseTimestamp(text: string): Timestamp | undefined {
   return utcYear >= 1970 && utcYear <= 9999 ? instant.toISOString() : undefined;
 }
 
-/** Inactivity after which a workspace is destroyed: `14d`, `36h`. */
 export const activityDurationPattern = /^(?!0+[dh])[0-9]{1,4}[dh]$/;
 
 export const activityDurationSentence =
@@ -61,7 +57,6 @@ export function activityDurationMs(duration: string): number {
 
 const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: hourMs, d: 24 * hourMs };
 
-/** In milliseconds; undefined if the text is not an age. */
 export function ageMs(text: string): number | undefined {
   const [, amount, unit = ""] = /^(0|[1-9][0-9]{0,4})([mhd])$/.exec(text) ?? [];
   return amount === undefined ? undefined : Number(amount) * (unitsMs[unit] ?? 0);

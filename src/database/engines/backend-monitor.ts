@@ -1,7 +1,6 @@
 /**
- * Distinguishes a hanging database from a busy one: checks the backend of a long statement over a separate connection. A silent
- * database, a lost response and a failover look the same to the client, and waiting helps with none of them. See
- * docs/decisions/0055-database-failures.md.
+ * Distinguishes a hanging database from a busy one: checks the backend of a long statement over a separate connection.
+ * See docs/decisions/0055-database-failures.md.
  */
 import pg from "pg";
 
@@ -10,7 +9,6 @@ export interface BackendMonitorOptions {
   readonly answerMs: number;
 }
 
-/** The working backends, no response, or a response that can't be interpreted. */
 type BackendActivity =
   | { readonly kind: "seen"; readonly working: ReadonlySet<number> }
   | { readonly kind: "silent" | "unclear" };

@@ -1,8 +1,4 @@
-/**
- * Commits of the embedded database. Waiting for the disk dominates a write, and on the main thread it would block readers too. So
- * COMMIT only appends to the write-ahead log; another thread syncs the log, and until then writers wait and readers see the
- * previous state. Another thread also checkpoints the log between transactions.
- */
+/** Commits of the embedded database. Other threads sync and checkpoint the log, because on the main thread that would block readers. */
 import { closeSync, fdatasync, openSync } from "node:fs";
 import { once } from "node:events";
 import { promisify } from "node:util";
@@ -23,7 +19,6 @@ interface ConnectionPair {
   readonly reading: ControlledConnection;
 }
 
-/** SQLite's own default: the log stays short, and checkpoints stay cheap. */
 const pagesMax = 1_000;
 
 export type SyncFile = (file: number) => Promise<void>;
@@ -50,9 +45,8 @@ export class DurableCommits {
   }
 
   /**
-   * Resolves when the transaction is on disk; `seen` is called when readers see it. Raises `unavailable` if the sync fails; from
-   * then on every write is refused, because a disk that has failed once may report false success, and readers keep the last known
-   * state.
+   * Resolves when the transaction is on disk; `seen` is called when readers see it. Raises `unavailable` if the sync fails, and
+   * refuses all later writes, because a disk that has failed once may report false success.
    */
   async commit(seen: () => void = () => {}): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
@@ -77,7 +71,6 @@ export class DurableCommits {
     seen();
   }
 
-  /** Between transactions: checkpoints the log once it is large enough. */
   async settle(): Promise<void> {
     if (this.#failure !== undefined || this.#writing.pagesInLog() < pagesMax) return;
     const mover = (this.#mover ??= this.#startMover());
@@ -105,7 +98,6 @@ export class DurableCommits {
     return mover;
   }
 
-  /** A read transaction sees the state of its first read. */
   #holdReaders(): void {
     this.#reading.control("BEGIN");
     this.#reading.dataVersion();

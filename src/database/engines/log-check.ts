@@ -1,8 +1,4 @@
-/**
- * Checks the write-ahead log of the embedded database before it is opened. SQLite reads it up to the first invalid frame and
- * treats the rest as a crash's leftovers. That is right for the last transaction only: opening the database would silently lose
- * committed transactions behind it.
- */
+/** Checks the write-ahead log before SQLite opens it and silently drops committed transactions after an invalid frame. */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { AppError } from "../../kernel/errors.ts";
 
@@ -20,7 +16,7 @@ export function refuseEmptied(path: string): void {
     );
 }
 
-/** Raises `conflict` if transactions would be lost. Changes nothing. */
+/** Raises `conflict`. Changes nothing. */
 export function refuseDamagedLog(path: string): void {
   const log = `${path}-wal`;
   if (!existsSync(log) || statSync(log).size <= headBytes) return;

@@ -6,10 +6,8 @@ const file = new DatabaseSync(workerData as string);
 
 function move(): void {
   try {
-    // Waits for no reader; the rest stays in the log until the next checkpoint.
     file.exec("PRAGMA wal_checkpoint(PASSIVE)");
   } catch {
-    // The log is unchanged, and the next transaction tries again.
   }
 }
 

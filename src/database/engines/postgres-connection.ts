@@ -1,6 +1,4 @@
-/**
- * A PostgreSQL connection while it is in use: prepares statements by name, and gives up on statements that will not be answered.
- */
+/** One PostgreSQL connection in use: prepares statements by name, and gives up on statements that get no response. */
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import type pg from "pg";
 import type { CommitCheck } from "../database.ts";
@@ -16,18 +14,18 @@ interface Statement {
   shape: { readonly toRow: ToRow; readonly width: number } | undefined;
 }
 
-/** Above this number statements run unprepared, because each takes memory on every connection of the server. */
+/** Further statements run unprepared, because each takes memory on every connection of the server. */
 const preparedMax = 400;
 
 const movesMax = 2;
 
-/** Connections that use generic plans only. Otherwise PostgreSQL may replan a statement for its values. */
+/** Connections that use generic plans only. */
 const planningOnce = new WeakSet<pg.PoolClient>();
 
 export class Statements {
   readonly #known = new Map<string, Statement>();
   #generation = 0;
-  /** Whether a pooler shares the connections, so that prepared statements can't be used. */
+  /** Set behind a pooler, where prepared statements can't be used. */
   isUnprepared = false;
   count = 0;
   commits = 0;
@@ -41,7 +39,6 @@ export class Statements {
     return statement;
   }
 
-  /** Tables have changed: prepares all statements again under new names. */
   renew(): void {
     this.#generation += 1;
     this.#known.clear();
@@ -53,9 +50,8 @@ export interface ConnectionOptions {
   readonly statements: Statements;
   readonly fence: Fence;
   readonly watch: BackendMonitor;
-  /** The interval at which a running statement's backend is checked. */
   readonly suspectMs: number;
-  /** After this time the statement is given up; undefined: not while the backend is working on it. */
+  /** Undefined: no limit while the backend is working. */
   readonly limitMs: number | undefined;
 }
 
@@ -76,10 +72,7 @@ export class PostgresConnection implements DatabaseConnection {
     return new PostgresConnection(await connected(options), options);
   }
 
-  /**
-   * Sends everything in one round trip. A writing transaction also checks the fence under a lock that it holds until its end.
-   * Raises `unavailable` if the fence refuses it.
-   */
+  /** One round trip. A writing transaction checks the fence under a lock that it holds until its end. Raises `unavailable` if refused. */
   async begin(statements: readonly string[], transaction: "reading" | "writing"): Promise<void> {
     const { fence } = this.#options;
     const isFenced = transaction === "writing" && fence.isEnabled;
@@ -149,7 +142,6 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  /** With a server-side cursor, so that a table of any size can be read in chunks. */
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
     this.#options.statements.count += 1;
     await this.#run({
@@ -164,7 +156,7 @@ export class PostgresConnection implements DatabaseConnection {
     await this.#run("CLOSE chunks");
   }
 
-  /** Outside of transactions, which would undo it. Sent only on a change, because connections keep the setting. */
+  /** Outside of transactions, because a rollback would undo it. Sent only on a change, because connections keep the setting. */
   async #planOnce(isWanted: boolean): Promise<void> {
     const client = this.#client;
     if (client === undefined || planningOnce.has(client) === isWanted) return;
@@ -173,7 +165,6 @@ export class PostgresConnection implements DatabaseConnection {
     else planningOnce.delete(client);
   }
 
-  /** A single read can move to another connection if this one is lost. */
   async #runAnywhere(query: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
     const isReading = hasGenericPlanHint(query.text) || /^\s*select\b/i.test(query.text);
     const isMovable = this.#transaction === "none" && isReading;
@@ -190,7 +181,7 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  /** Raises DatabaseSilent if no response will come, and closes the connection, so that a late response is never read. */
+  /** Raises DatabaseSilent if no response comes, and closes the connection, so that a late response is never read. */
   async #run(query: string | pg.QueryConfig | pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
     const client = this.#client;
     if (client === undefined) throw new Error("a connection was used after it had been given back");
@@ -207,7 +198,6 @@ export class PostgresConnection implements DatabaseConnection {
   }
 }
 
-/** Waits for one response, and gives up by closing the connection, which fails the statement. */
 class StatementWait {
   isGivenUp = false;
   readonly #client: pg.PoolClient;

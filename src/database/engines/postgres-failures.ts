@@ -2,7 +2,7 @@
 import type { Failure } from "./transactions.ts";
 import { SemaphoreTimeout } from "./semaphore.ts";
 
-/** No response: whether the statement was executed is unknown. */
+/** Whether the statement was executed is unknown. */
 export class DatabaseSilent extends Error {
   override readonly name = "DatabaseSilent";
 
@@ -11,7 +11,6 @@ export class DatabaseSilent extends Error {
   }
 }
 
-/** The connection is lost: uncommitted changes are undone, and another connection may work. */
 const brokenWire = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED"]);
 
 const noWire = new Set([
@@ -30,7 +29,6 @@ interface EngineError {
   readonly code?: string;
   readonly message?: string;
   readonly detail?: string;
-  /** Only errors from the server have one. */
   readonly severity?: string;
 }
 
@@ -61,7 +59,6 @@ export function classify(error: unknown): Failure {
   return { kind: "other" };
 }
 
-/** A prepared statement's columns have changed. */
 export function isStalePlan(error: unknown): boolean {
   const { code, message = "" } = error as EngineError;
   return code === "0A000" && message.includes("cached plan");
@@ -75,10 +72,7 @@ export function endsConnection(error: unknown): boolean {
   return error instanceof DatabaseSilent || classify(error).kind === "lost" || noLongerOurs.has(code);
 }
 
-/**
- * The server rejected the statement and kept the connection: nothing was committed. Any other error of a COMMIT says nothing
- * about its outcome.
- */
+/** The connection is intact and nothing was committed. Any other error of a COMMIT leaves the outcome unknown. */
 export function isRefusal(error: unknown): boolean {
   return (error as EngineError).severity !== undefined && !endsConnection(error);
 }

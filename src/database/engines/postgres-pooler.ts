@@ -1,7 +1,4 @@
-/**
- * Detects a pooler such as PgBouncer, with which session state would leak to other clients. Runs before the first statement. See
- * docs/decisions/0143-connection-poolers.md.
- */
+/** Detects a pooler such as PgBouncer, which would leak session state to other clients. See docs/decisions/0143-connection-poolers.md. */
 import pg from "pg";
 
 export interface ProbeOptions {

@@ -24,21 +24,17 @@ import { NamesInStatements } from "./rows.ts";
 import { withCommitCheck, retrying, toAppError, withAfterCommit } from "./transactions.ts";
 import { Semaphore } from "./semaphore.ts";
 
-/** Fewer writers than connections, because writers wait for each other's rows: readers always find a connection. */
+/** Fewer writers than connections, so that readers find a connection while writers wait for each other's rows. */
 const writersOf = (connections: number) => Math.floor((connections * 2) / 3);
 
 export interface PostgresLimits {
   readonly connections: number;
   readonly connectMs: number;
   readonly statementMs: number;
-  /** How long a write waits for a slot while the maximum number of writers is active. */
+  /** How long a write waits for a slot among the writers. */
   readonly turnMs: number;
-  /**
-   * How long a write then waits for a locked row. Not much shorter than the above, because a retry starts at the end of the
-   * queue.
-   */
+  /** How long a write waits for a locked row: not much shorter than `turnMs`, because a retry queues again. */
   readonly lockMs: number;
-  /** When to check whether the database is still working on a statement. */
   readonly suspectMs: number;
   readonly answerMs: number;
 }
@@ -128,14 +124,12 @@ function newPool(url: string, limits: PostgresLimits, isShared: boolean): pg.Poo
     application_name: "cadastre",
     types,
   });
-  // A failed connection is replaced, and its statement fails. Without listeners the error would end the process: the pool's is
-  // for idle connections, the client's for those in use.
+  // Without listeners an error would end the process: the pool's is for idle connections, the client's for those in use.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
-/** Opened with the first connection, after a pooler was detected or not. */
 class PostgresPool {
   readonly #url: string;
   readonly #limits: PostgresLimits;
@@ -143,7 +137,7 @@ class PostgresPool {
   readonly #watch: BackendMonitor;
   #opening: Promise<pg.Pool> | undefined;
   #pool: pg.Pool | undefined;
-  /** Timeouts that each transaction has to set, because the connection can't. */
+  /** Behind a pooler the connection can't set timeouts, so each transaction does. */
   limitsInTransactions: readonly string[] = [];
 
   constructor(

@@ -6,16 +6,12 @@ import { camel, snake } from "../../kernel/names.ts";
 
 export type ToRow = (values: readonly unknown[]) => Record<string, unknown>;
 
-/**
- * Compiles a function that creates the row object: an object literal with fixed keys is several times faster than filling an
- * object, and this runs for every row. The names come from our own statements.
- */
+/** Compiled, because an object literal with fixed keys is several times faster. Safe: the names come from our own statements. */
 export function rowMaker(columns: readonly string[]): ToRow {
   const members = columns.map((column, position) => `${JSON.stringify(camel(column))}: values[${position}]`);
   return new Function("values", `return { ${members.join(", ")} };`) as ToRow;
 }
 
-/** Flags are integers and absent values null on both engines; the current time is the same throughout a statement. */
 export function toParameters(values: readonly unknown[]): unknown[] {
   let instant: string | undefined;
   return values.map((value) => {

@@ -1,18 +1,12 @@
-/**
- * Queued writes share one transaction and so one wait for the disk. Each runs under its own savepoint, so that a failing one
- * undoes only itself; all are answered after the commit, and a failed commit fails all of them. No caller learns of a change that
- * is not on disk.
- */
+/** Queued writes share one transaction and so one sync. No write is answered before the commit; a failing one undoes only itself. */
 
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 
 export interface TransactionControl {
   control(statement: string): void;
-  /** Called after BEGIN, when nobody else can write. Raises if nothing may be written. */
+  /** Called after BEGIN. Raises if nothing may be written. */
   admit(): void;
-  /** Resolves when the transaction is on disk. `keepsCache` if it holds for all writes. */
   commit(keepsCache: boolean): Promise<void>;
-  /** Work between two transactions, for which only writers wait. */
   settle(): Promise<void>;
 }
 
@@ -24,11 +18,9 @@ interface QueuedWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/** How long a transaction takes in further writes: finished ones wait for it. */
+/** How long a transaction accepts further writes; the finished ones wait. */
 const sharingMs = 10;
-/** How many turns of the event loop to wait for further writers. */
 const turnsMax = 8;
-/** How long to wait for another process before a busy database is reported. */
 const patienceMs = 500;
 const pauseMs = 10;
 
@@ -40,7 +32,6 @@ export class SharedCommits {
   #sharedLast = false;
   commits = 0;
 
-  /** `isBusy` recognizes the error of a database that another process is writing to. */
   constructor(connection: TransactionControl, isBusy: (error: unknown) => boolean) {
     this.#connection = connection;
     this.#isBusy = isBusy;
@@ -79,10 +70,7 @@ export class SharedCommits {
     this.#working = undefined;
   }
 
-  /**
-   * Waits one turn of the event loop before a transaction, or, if the last one was shared, as long as further writers arrive, up
-   * to a maximum. That is cheap compared to the disk.
-   */
+  /** Waits one turn, or as long as writers arrive if the last transaction was shared: cheap compared to the disk. */
   async #gather(): Promise<void> {
     await turn();
     for (let turned = 1, known = 0; this.#sharedLast && turned < turnsMax && this.#queue.length > known; turned += 1) {
@@ -114,7 +102,7 @@ export class SharedCommits {
     for (const tell of outcomes) tell();
   }
 
-  /** Not under a savepoint of a shared transaction, because the pages that it touches would be written with it. */
+  /** Not under a savepoint of a shared transaction, whose commit would write the pages that it touches. */
   async #runRehearsal({ run, resolve, reject }: QueuedWrite): Promise<void> {
     try {
       await this.#begin();
@@ -140,10 +128,7 @@ export class SharedCommits {
     }
   }
 
-  /**
-   * Returns the reply to send after the commit. A rejection waits for it too, because it may depend on another write of the same
-   * transaction. Raises if the transaction can't continue.
-   */
+  /** Returns the reply to send after the commit. A rejection waits too, because it may depend on another write of the transaction. */
   async #runUnderSavepoint({ run, resolve, reject }: QueuedWrite): Promise<() => void> {
     this.#connection.control("SAVEPOINT apart");
     try {
@@ -155,7 +140,7 @@ export class SharedCommits {
         this.#connection.control("ROLLBACK TO apart");
         this.#connection.control("RELEASE apart");
       } catch {
-        // The error ended the whole transaction (a full disk): report that, not the missing savepoint.
+        // The error ended the whole transaction (a full disk): report it, not the missing savepoint.
         throw error;
       }
       return () => reject(error);
@@ -166,7 +151,6 @@ export class SharedCommits {
     try {
       this.#connection.control("ROLLBACK");
     } catch {
-      // Some errors (a full disk) have ended the transaction already.
     }
   }
 }

@@ -46,7 +46,6 @@ class SqliteConnection implements DatabaseConnection {
   readonly #log: StatementSync;
   check: CommitCheck | undefined;
 
-  /** `inTransactions`: used only inside transactions, where the caller retries a busy database; otherwise that is reported. */
   constructor(path: string, counter: StatementCounter, { inTransactions }: { readonly inTransactions: boolean }) {
     this.#inTransactions = inTransactions;
     this.#file = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
@@ -54,7 +53,7 @@ class SqliteConnection implements DatabaseConnection {
     this.#counter = counter;
     this.#dataVersion = this.#file.prepare("PRAGMA data_version");
     this.#dataVersion.setReturnArrays(true);
-    // Only reads. An older SQLite checkpoints the log instead, which is correct but slower.
+    // NOOP only reads. An older SQLite checkpoints the log instead, which is correct but slower.
     this.#log = this.#file.prepare("PRAGMA wal_checkpoint(NOOP)");
     this.#log.setReturnArrays(true);
     this.control("PRAGMA journal_mode = WAL");
@@ -78,7 +77,6 @@ class SqliteConnection implements DatabaseConnection {
     }
   }
 
-  /** For the fence; not counted as a statement. */
   fenceState(): FenceState {
     const [migrations, retiredKeys, compatible, served] = this.#prepare(
       fenceStateStatement,
@@ -163,13 +161,9 @@ function shapeOf(statement: StatementSync): Omit<CachedStatement, "statement"> {
   return { toRow: names.length === 0 ? undefined : rowMaker(names), width: names.length };
 }
 
-/**
- * SQLite replans a statement each time a bound LIMIT changes, which takes longer than answering it. It does not look into an
- * expression.
- */
+/** SQLite replans a statement whenever a bound LIMIT changes, but not for an expression. */
 const withOpenLimits = (text: string): string => text.replaceAll(/\blimit \?/gi, "limit cast(? as integer)");
 
-/** Numbers the database's states: the id changes with every commit, except those that change nothing cached. */
 class SnapshotIds {
   readonly #reading: SqliteConnection;
   readonly #writing: SqliteConnection;
@@ -191,11 +185,7 @@ class SnapshotIds {
     return this.#id;
   }
 
-  /**
-   * Called while a transaction is open, when nobody else can commit; the returned function is called when readers see the commit,
-   * and keeps the id unless another process has committed in between. The writing connection tells, because its data version
-   * ignores its own commits.
-   */
+  /** Call in an open transaction, and the returned function when readers see the commit: keeps the id unless another process committed. */
   keepAcrossCommit(): () => void {
     this.now();
     const others = this.#writing.dataVersion();
@@ -206,7 +196,6 @@ class SnapshotIds {
   }
 }
 
-/** Shares one connection, whose statements are synchronous. Transactions are controlled by hand. */
 class SingleConnectionDriver implements Driver {
   readonly #connection: SqliteConnection;
 
@@ -258,7 +247,6 @@ function restrictToOwner(path: string): void {
   }
 }
 
-/** Opens the file, and creates it readable only by its owner. `sync` waits for the disk; tests replace it. */
 export function openSqlite(path: string, sync?: SyncFile): Database {
   refuseDamagedLog(path);
   refuseEmptied(path);

@@ -5,11 +5,10 @@ import { human, kebab } from "../../kernel/names.ts";
 import { type CommitCheck, Overtaken, type WriteOptions } from "../database.ts";
 
 export type Failure =
-  /** Conflict with another transaction: a retry may succeed. */
   | { readonly kind: "retry" }
-  /** The connection is lost, with everything uncommitted: another one may succeed. */
+  /** Everything uncommitted is lost; another connection may succeed. */
   | { readonly kind: "lost" }
-  /** So many writers are waiting that a retry would only go to the end of the queue. */
+  /** A retry would only go to the end of the queue. */
   | { readonly kind: "busy" }
   | { readonly kind: "slow" }
   | { readonly kind: "unavailable" }
@@ -42,7 +41,6 @@ export async function withAfterCommit<T>(commit: (afterCommit: (work: () => void
   return value;
 }
 
-/** Runs `work` under a check of its statements, which can refuse the commit. */
 export async function withCommitCheck<T>(
   connection: { check: CommitCheck | undefined },
   commitCheck: WriteOptions["commitCheck"],
@@ -61,7 +59,7 @@ export async function withCommitCheck<T>(
 
 const retryAfterSeconds = 2;
 
-/** The response to a COMMIT was lost. Neither this code nor the caller may simply retry it. */
+/** Neither this code nor the caller may simply retry the COMMIT. */
 export function outcomeUnknown(cause: unknown): AppError {
   return new AppError(
     "unavailable",
@@ -76,7 +74,6 @@ const troubles = {
   damaged: "The database is damaged. Nothing was changed. The operator has to stop the service and restore a backup.",
 } as const;
 
-/** The public form of an engine's error; an unknown one becomes a 500. */
 export function toAppError(error: unknown, failure: Failure): unknown {
   switch (failure.kind) {
     case "retry":

@@ -59,7 +59,6 @@ export const foundation: Migration = {
     `CREATE UNIQUE INDEX organization_memberships_email ON organization_memberships (organization_id, email_key)`,
     `CREATE UNIQUE INDEX organization_memberships_user ON organization_memberships (organization_id, user_id)`,
     `CREATE INDEX organization_memberships_newest ON organization_memberships (organization_id, created_at, id)`,
-    // Two lookups cross organizations: a user's organizations, and the invitations of an address.
     `CREATE INDEX organization_memberships_of_user ON organization_memberships (user_id, organization_id)`,
     `CREATE INDEX organization_memberships_invited ON organization_memberships (email_key, status)`,
 
@@ -106,7 +105,6 @@ export const foundation: Migration = {
       last_used_at TEXT,
       version INTEGER NOT NULL
     )`,
-    // By hash, before the organization is known: the first lookup of every request.
     `CREATE UNIQUE INDEX tokens_hash ON tokens (hash)`,
     `CREATE INDEX tokens_user ON tokens (user_id, created_at, id)`,
     `CREATE INDEX tokens_team ON tokens (team_id, created_at, id)`,

@@ -132,7 +132,6 @@ export const workspaces: Migration = {
       version INTEGER NOT NULL
     )`,
     `CREATE UNIQUE INDEX workspaces_name ON workspaces (organization_id, name)`,
-    // Covering indexes: lists read no rows.
     `CREATE INDEX workspaces_walk ON workspaces (organization_id, name, id, project_id)`,
     `CREATE INDEX workspaces_search ON workspaces (organization_id, name_key, name, id, project_id)`,
     `CREATE INDEX workspaces_project ON workspaces (organization_id, project_id, name, id, name_key)`,

@@ -6,7 +6,7 @@ const ofOrganization = "organization_id TEXT NOT NULL REFERENCES organizations (
 export const state: Migration = {
   name: "0003-state",
   statements: [
-    // Ids joined by commas and maintained with every change, so that a workspace's document needs no further statement.
+    // Ids joined by commas, so that a workspace's document needs no further statement.
     `ALTER TABLE workspaces ADD COLUMN output_ids TEXT NOT NULL DEFAULT ''`,
     `ALTER TABLE workspaces ADD COLUMN var_ids TEXT NOT NULL DEFAULT ''`,
 
@@ -48,8 +48,7 @@ export const state: Migration = {
 
     `CREATE INDEX state_versions_superseded ON state_versions (workspace_id) WHERE superseded = 1`,
 
-    // A job deletes contents a few chunks at a time, so that a workspace with gigabytes of state is deleted in one short
-    // transaction. So no foreign key deletes anything here.
+    // No cascade: a job deletes contents a few chunks at a time, so that deleting a workspace stays one short transaction.
     `CREATE TABLE state_contents (
       id TEXT PRIMARY KEY,
       organization_id TEXT NOT NULL,
@@ -104,10 +103,9 @@ export const state: Migration = {
     )`,
     `CREATE INDEX state_resources_organization ON state_resources (organization_id)`,
 
-    // For the job that deletes expired tokens of all organizations.
     `CREATE INDEX tokens_expiry ON tokens (expired_at) WHERE expired_at IS NOT NULL`,
 
-    // Compared times are the database's, in milliseconds, because servers' clocks differ.
+    // Times are the database's, in milliseconds, because servers' clocks differ.
     `CREATE TABLE jobs (
       name TEXT PRIMARY KEY,
       holder TEXT,

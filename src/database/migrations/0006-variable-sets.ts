@@ -41,7 +41,7 @@ export const variableSets: Migration = {
     `CREATE INDEX varset_projects_of ON varset_projects (project_id)`,
     `CREATE INDEX varset_projects_organization ON varset_projects (organization_id)`,
 
-    // Exactly one owner. Nulls are distinct in an index, so each index covers one kind of owner.
+    // Exactly one owner. Nulls are distinct in an index, so each unique index covers one kind of owner.
     `CREATE TABLE vars (
       id TEXT PRIMARY KEY,
       ${ofOrganization},

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Migration } from "./migration.ts";
 
-/** The official releases: each minor version with its last patch. Later ones come with later migrations. */
+/** Minor version → last patch. Add later releases in later migrations. */
 const minors = {
   "0.12": 31,
   "0.13": 7,
@@ -25,7 +25,6 @@ const minors = {
   "1.14": 9,
 };
 
-/** Oldest first. */
 export const shippedReleases: readonly string[] = Object.entries(minors).flatMap(([minor, last]) =>
   Array.from({ length: last + 1 }, (_, patch) => `${minor}.${patch}`),
 );
@@ -33,10 +32,9 @@ export const shippedReleases: readonly string[] = Object.entries(minors).flatMap
 /** Deterministic, so that a restored register has the same ids. */
 const idOf = (release: string) => `tool-${createHash("sha256").update(release).digest("hex").slice(0, 16)}`;
 
-/** Lists show the last added first, which is the newest release. */
 const addedAt = (position: number) => new Date(Date.UTC(2026, 10, 16) + position).toISOString();
 
-/** The vendor's download URL; the archive was not checked, so no checksum is known. */
+/** The archive was not checked, so no checksum is known. */
 export const downloadOf = (release: string): string =>
   `https://releases.hashicorp.com/terraform/${release}/terraform_${release}_linux_amd64.zip`;
 
@@ -48,7 +46,6 @@ const seeds = shippedReleases.map(
     `('${idOf(release)}', '${release}', '${downloadOf(release)}', '${archsOf(release)}', 1, 1, 0, '${addedAt(position)}', 1)`,
 );
 
-/** The token types that an organization can limit, initially to two average years. */
 const tokenTypes = { organization: "o", team: "t", user: "u", audit_trails: "a" };
 const twoYearsMs = 63_113_904_000;
 
@@ -72,7 +69,6 @@ export const moreIdentity: Migration = {
     `ALTER TABLE organizations ADD COLUMN plan_timeout TEXT`,
     `ALTER TABLE organizations ADD COLUMN workspace_limit INTEGER`,
 
-    // Between organizations, so each index begins with one of the two.
     `CREATE TABLE module_consumers (
       organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
       consumer_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
@@ -97,7 +93,6 @@ export const moreIdentity: Migration = {
     `ALTER TABLE engine_versions ADD COLUMN deprecated INTEGER NOT NULL DEFAULT 0`,
     `ALTER TABLE engine_versions ADD COLUMN deprecated_reason TEXT`,
     `ALTER TABLE engine_versions ADD COLUMN archs TEXT NOT NULL DEFAULT '[]'`,
-    // A version that a site admin added before keeps its row.
     `INSERT INTO engine_versions (id, engine_version, url, archs, official, enabled, beta, created_at, version)
       VALUES ${seeds.join(", ")} ON CONFLICT DO NOTHING`,
   ],

@@ -4,17 +4,15 @@ import type { Migration } from "./migration.ts";
 export const stateUpkeep: Migration = {
   name: "0011-state",
   statements: [
-    // Encrypted by the engine, so that the resources are unknown. Copied to the workspace, so that its document needs no further
-    // statement.
+    // Encrypted by the engine: resources are unknown. Copied to the workspace, so that its document needs no further statement.
     `ALTER TABLE state_versions ADD COLUMN encrypted INTEGER NOT NULL DEFAULT 0`,
     `ALTER TABLE workspaces ADD COLUMN state_encrypted INTEGER NOT NULL DEFAULT 0`,
 
-    // The owner of a content even after its deletion: its other rows are deleted before the content.
+    // Kept after the owner's deletion, because its other rows are deleted before the content.
     `ALTER TABLE state_contents ADD COLUMN owner_id TEXT`,
     `UPDATE state_contents SET owner_id = state_version_id`,
 
-    // A workspace with hundreds of thousands of resources is deleted in one short transaction, so no foreign key deletes anything
-    // here any more.
+    // No cascade: deleting a workspace with hundreds of thousands of resources stays one short transaction.
     `CREATE TABLE state_resources_unbound (
       id TEXT NOT NULL,
       organization_id TEXT NOT NULL,

@@ -1,21 +1,16 @@
-/**
- * A version of everything that decides access in an organization. Triggers raise it, so that no change of access can miss it: an
- * answer is valid as long as the version is the same.
- */
+/** The access version of an organization. Triggers raise it, so that no change of access can miss it. */
 import type { Migration } from "./migration.ts";
 
 export const accessVersions: Migration = {
   name: "0012-access-versions",
   statements: [
-    // In its own row, so that changes of access don't wait for changes of settings. `raised_in` limits it to once per
-    // transaction.
+    // A separate row, so that changes of access don't wait for changes of settings. `raised_in` limits it to once per transaction.
     `CREATE TABLE access_versions (
       organization_id TEXT PRIMARY KEY REFERENCES organizations (id) ON DELETE CASCADE,
       version INTEGER NOT NULL,
       raised_in INTEGER NOT NULL
     )`,
     `INSERT INTO access_versions (organization_id, version, raised_in) SELECT id, 0, 0 FROM organizations`,
-    // For the next age at which a user token becomes too old for some organization.
     `CREATE INDEX organization_token_ttl_policies_ages ON organization_token_ttl_policies (token_type, max_ttl_ms)`,
   ],
   raisesAccess: {

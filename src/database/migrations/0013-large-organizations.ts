@@ -1,22 +1,13 @@
-/**
- * Indexes for searches and filters in large organizations, above all a trigram index of workspace names, used by
- * `database/name-index.ts`. The engines maintain it, and rebuild it when a backup is restored.
- */
+/** Indexes for searches and filters in large organizations, such as the trigram index of workspace names (`database/name-index.ts`). */
 import type { Migration } from "./migration.ts";
 
-/**
- * The embedded database indexes names in batches of this size: one by one, a creation would cost half as much again. Searches
- * scan the names that are not indexed yet.
- */
+/** Batch size on SQLite: indexing names one by one makes a creation half as expensive again. Searches scan unindexed names. */
 const waitingMax = 256;
 
 /** An organization's numbers start at its own number times 2^32, so that its part of the index is a range. */
 const first = "(r.number << 32)";
 
-/**
- * The order of `sort=-current-run.created-at`: latest run first, those without one last, ties by id. An index in the other
- * direction would order ties, and on PostgreSQL nulls, differently.
- */
+/** Latest run first, those without one last, ties by id. The opposite direction would order ties, and on PostgreSQL nulls, differently. */
 const latestRun = (direction: string) =>
   `CREATE INDEX workspaces_latest_run ON workspaces (organization_id, current_run_created_at ${direction}, id)`;
 
@@ -90,7 +81,7 @@ const sqlite = [
 
 const postgres = [
   latestRun("DESC NULLS LAST"),
-  // Each part includes the organization, so that a search reads no other's entries. Hashes, because they are short.
+  // Each part includes the organization, so that a search reads no other's entries. Hashed to be short.
   `CREATE FUNCTION workspace_name_parts(organization_id text, name_key text) RETURNS bigint[]
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
     DECLARE parts bigint[] := '{}';
@@ -106,7 +97,6 @@ const postgres = [
 export const largeOrganizations: Migration = {
   name: "0013-large-organizations",
   statements: [
-    // Workspaces without a run, as all are at first, are in no index.
     `CREATE INDEX workspaces_run_status ON workspaces (organization_id, current_run_status, name, id, project_id)
       WHERE current_run_status IS NOT NULL`,
     // Partial, so that only statements with the same condition use it.

@@ -1,4 +1,4 @@
-/** Configurations, runs and agents. Contents no longer belong to states only. */
+/** Configurations, runs and agents. */
 import type { Migration } from "./migration.ts";
 
 const ofOrganization = "organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE";
@@ -35,7 +35,6 @@ export const runs: Migration = {
     )`,
     `CREATE UNIQUE INDEX configuration_versions_of_workspace ON configuration_versions (workspace_id, position)`,
     `CREATE INDEX configuration_versions_newest ON configuration_versions (organization_id, workspace_id, position)`,
-    // For jobs: pending uploads of all organizations, and uploaded ones by age.
     `CREATE INDEX configuration_versions_awaited ON configuration_versions (upload_expires_at) WHERE status = 'pending'`,
     `CREATE INDEX configuration_versions_kept ON configuration_versions (organization_id, created_at, id)
       WHERE status IN ('uploaded', 'backing_data_soft_deleted')`,
@@ -92,15 +91,11 @@ export const runs: Migration = {
     )`,
     `CREATE UNIQUE INDEX runs_of_workspace ON runs (workspace_id, position)`,
     `CREATE INDEX runs_newest ON runs (organization_id, workspace_id, position)`,
-    // A workspace's default list, without plan-only runs.
     `CREATE INDEX runs_that_may_apply ON runs (organization_id, workspace_id, position) WHERE plan_only = 0`,
     `CREATE INDEX runs_of_organization ON runs (organization_id, created_at, id)`,
-    // Unfinished runs: the queues of workspaces and organizations.
     `CREATE INDEX runs_unfinished ON runs (organization_id, workspace_id, position) WHERE ended_at IS NULL`,
-    // For a workspace's statistics.
     `CREATE INDEX runs_ended ON runs (organization_id, workspace_id, ended_at)
       WHERE plan_only = 0 AND status IN ('applied', 'errored')`,
-    // For site admins, across organizations.
     `CREATE INDEX runs_of_site ON runs (created_at, id)`,
     `CREATE INDEX runs_configuration ON runs (configuration_version_id)`,
 
@@ -141,7 +136,6 @@ export const runs: Migration = {
     )`,
     `CREATE UNIQUE INDEX run_phases_of_run ON run_phases (run_id, kind)`,
     `CREATE INDEX run_phases_organization ON run_phases (organization_id, workspace_id)`,
-    // For agents, across organizations: the next phase of a pool.
     `CREATE INDEX run_phases_queued ON run_phases (pool, rank, queued_ms, id) WHERE status = 'queued'`,
     `CREATE INDEX run_phases_line ON run_phases (organization_id, rank, queued_ms, id) WHERE status = 'queued'`,
     `CREATE INDEX run_phases_running ON run_phases (heard_ms) WHERE status = 'running'`,
@@ -196,7 +190,6 @@ export const runs: Migration = {
     `CREATE UNIQUE INDEX run_triggers_pair ON run_triggers (workspace_id, sourceable_id)`,
     `CREATE INDEX run_triggers_outbound ON run_triggers (sourceable_id)`,
     `CREATE INDEX run_triggers_organization ON run_triggers (organization_id, workspace_id, created_at)`,
-    // Applied runs whose run triggers a job has to fire.
     `CREATE TABLE run_trigger_firings (
       ${ofOrganization},
       run_id TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
@@ -254,7 +247,6 @@ export const runs: Migration = {
     `CREATE INDEX agents_of_site_pool ON agents (site_agent_pool_id, created_at, id)`,
     `CREATE INDEX agents_age ON agents (last_ping_ms)`,
 
-    // One row from the time at which runs could first be executed for every organization; never deleted.
     `CREATE TABLE site_operations (
       name TEXT PRIMARY KEY,
       created_at TEXT NOT NULL
@@ -289,7 +281,6 @@ export const runs: Migration = {
       created_at TEXT NOT NULL
     )`,
 
-    // Columns for a workspace's document, updated with each change, so that it needs no further statement.
     `ALTER TABLE workspaces ADD COLUMN current_configuration_version_id TEXT`,
     `ALTER TABLE workspaces ADD COLUMN readme_configuration_version_id TEXT`,
     `ALTER TABLE workspaces ADD COLUMN runs_count INTEGER NOT NULL DEFAULT 0`,
@@ -298,7 +289,6 @@ export const runs: Migration = {
     `ALTER TABLE workspaces ADD COLUMN apply_duration_average INTEGER NOT NULL DEFAULT 0`,
     `ALTER TABLE workspaces ADD COLUMN current_assessment_result_id TEXT`,
     `ALTER TABLE workspaces ADD COLUMN last_assessment_result_at TEXT`,
-    // For the job that destroys due workspaces, across organizations.
     `CREATE INDEX workspaces_auto_destroy_at ON workspaces (auto_destroy_at) WHERE auto_destroy_at IS NOT NULL`,
     `CREATE INDEX workspaces_auto_destroy_duration ON workspaces (organization_id, id)
       WHERE auto_destroy_activity_duration IS NOT NULL AND inherits_project_auto_destroy = 0`,

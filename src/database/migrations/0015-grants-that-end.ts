@@ -9,13 +9,10 @@ export const grantsThatEnd: Migration = {
     ...given.flatMap((table) => [
       `ALTER TABLE ${table} ADD COLUMN expires_at TEXT`,
       `ALTER TABLE ${table} ADD COLUMN reason TEXT`,
-      // Across organizations: authentication reads the next expiry, and a job the expired rows.
       `CREATE INDEX ${table}_ending ON ${table} (expires_at) WHERE expires_at IS NOT NULL`,
     ]),
-    // Expired rows that are not deleted yet, to be subtracted from counts.
     `CREATE INDEX team_members_ending_in_team ON team_members (team_id, expires_at) WHERE expires_at IS NOT NULL`,
     `CREATE INDEX team_projects_ending_on_project ON team_projects (project_id, expires_at) WHERE expires_at IS NOT NULL`,
-    // As before with the expiry, so that the index alone answers lookups.
     `DROP INDEX team_members_user`,
     `CREATE INDEX team_members_user ON team_members (organization_id, user_id, team_id, expires_at)`,
     `DROP INDEX team_projects_team`,

@@ -1,13 +1,9 @@
-/**
- * Indexes for an organization's resources by type, provider and module. Rows of superseded states are distinguished by the
- * workspaces' current states.
- */
+/** Indexes for an organization's resources by type, provider and module. */
 import type { Migration } from "./migration.ts";
 
 /** The size limit of PostgreSQL's index entries; `resources/store.ts` uses the same. */
 const small = "octet_length(address) + octet_length(type) + octet_length(provider) + octet_length(module) <= 2400";
 
-/** In page order; `first` is the leading column. */
 const indexed = (name: string, first: string) =>
   `CREATE INDEX state_resources_by_${name} ON state_resources (organization_id, ${first}address, state_version_id) WHERE ${small}`;
 
@@ -18,7 +14,6 @@ export const organizationResources: Migration = {
     indexed("type", "type, "),
     indexed("provider", "provider, "),
     indexed("module", "module, "),
-    // The current state of each workspace, and its resource count.
     `CREATE INDEX workspaces_state_in_force ON workspaces (organization_id, current_state_version_id, resource_count)`,
   ],
 };

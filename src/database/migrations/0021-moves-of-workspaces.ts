@@ -7,7 +7,7 @@ const isMove = "OLD.project_id <> NEW.project_id";
 export const movesOfWorkspaces: Migration = {
   name: "0021-moves-of-workspaces",
   statements: [],
-  // Unlike the tables of 0012, inserts and deletes don't raise it: they change nobody's access.
+  // Not inserts and deletes, unlike in 0012: they change nobody's access.
   only: {
     sqlite: [
       `CREATE TRIGGER workspaces_access_move ${moves} WHEN ${isMove} BEGIN

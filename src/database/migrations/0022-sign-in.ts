@@ -1,10 +1,10 @@
-/** Passwords. Sessions are tokens of their own kind. */
+/** Passwords. */
 import type { Migration } from "./migration.ts";
 
 export const signIn: Migration = {
   name: "0022-sign-in",
   statements: [
-    // Separate from users, whose rows are read and shown all the time: hashes are read only to be compared.
+    // Separate from users, so that reading a user never reads a hash.
     `CREATE TABLE passwords (
       user_id TEXT PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
       hash TEXT NOT NULL,

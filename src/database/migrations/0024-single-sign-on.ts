@@ -19,7 +19,6 @@ export const singleSignOn: Migration = {
       created_at TEXT NOT NULL,
       version INTEGER NOT NULL
     )`,
-    // Unique in the site, because people choose a provider by name.
     `CREATE UNIQUE INDEX sso_providers_name ON sso_providers (name_key)`,
     `CREATE INDEX sso_providers_organization ON sso_providers (organization_id, name_key)`,
     // With the issuer, because a subject is unique only per issuer, and a provider's issuer can change.
@@ -38,7 +37,6 @@ export const singleSignOn: Migration = {
       sign_out_url BYTES
     )`,
     `CREATE INDEX sso_sessions_provider ON sso_sessions (sso_provider_id)`,
-    // Each callback can be used once; the record expires.
     `CREATE TABLE sso_replies (
       hash TEXT PRIMARY KEY,
       expires_at TEXT NOT NULL
@@ -48,7 +46,6 @@ export const singleSignOn: Migration = {
     `ALTER TABLE team_members ADD COLUMN sso_provider_id TEXT`,
     `ALTER TABLE team_members ADD COLUMN sso_group TEXT`,
     `CREATE INDEX team_members_sso ON team_members (sso_provider_id, user_id) WHERE sso_provider_id IS NOT NULL`,
-    // Across organizations: a provider of the site adds people to every team that names one of their groups.
     `CREATE INDEX teams_sso ON teams (sso_team_id, organization_id) WHERE sso_team_id IS NOT NULL`,
     // Kept when the organization is deleted, because its provider did verify the user.
     `ALTER TABLE users ADD COLUMN managed_by_id TEXT`,

@@ -14,10 +14,8 @@ export const invitationLinks: Migration = {
       created_at TEXT NOT NULL,
       expires_at TEXT NOT NULL
     )`,
-    // Lookups by secret and by expiry cross organizations.
     `CREATE UNIQUE INDEX invitations_hash ON invitations (hash)`,
     `CREATE INDEX invitations_ending ON invitations (expires_at)`,
-    // One for each at a time; also for ON DELETE CASCADE.
     `CREATE UNIQUE INDEX invitations_membership ON invitations (membership_id)`,
     `CREATE UNIQUE INDEX invitations_user ON invitations (user_id)`,
     `CREATE INDEX invitations_organization ON invitations (organization_id)`,

@@ -5,7 +5,6 @@ export const versionControl: Migration = {
   name: "0026-version-control",
   statements: [
     `ALTER TABLE oauth_clients ADD COLUMN webhook_secret BYTES`,
-    // Counted, to detect webhooks with an earlier secret.
     `ALTER TABLE oauth_clients ADD COLUMN webhook_secret_number INTEGER NOT NULL DEFAULT 0`,
     `ALTER TABLE oauth_clients ADD COLUMN former_webhook_secret BYTES`,
     `ALTER TABLE oauth_clients ADD COLUMN former_webhook_secret_until TEXT`,

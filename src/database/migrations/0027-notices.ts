@@ -25,7 +25,6 @@ export const notices: Migration = {
       version INTEGER NOT NULL
     )`,
     `CREATE INDEX notification_configurations_of ON notification_configurations (organization_id, subscribable_id, created_at, id)`,
-    // For teams that can read a workspace.
     `CREATE INDEX notification_configurations_of_teams ON notification_configurations (organization_id) WHERE team_id IS NOT NULL`,
     `CREATE INDEX notification_configurations_workspace ON notification_configurations (workspace_id)`,
     `CREATE INDEX notification_configurations_project ON notification_configurations (project_id)`,
@@ -78,18 +77,16 @@ export const notices: Migration = {
       version INTEGER NOT NULL
     )`,
     `CREATE INDEX notices_of ON notices (organization_id, subject_id, created_at, id)`,
-    // These three cross organizations: what is due, what was sent already, and what has been kept long enough.
     `CREATE INDEX notices_waiting ON notices (due_ms, id, destination) WHERE state = 'waiting'`,
     `CREATE UNIQUE INDEX notices_once ON notices (once_key) WHERE once_key IS NOT NULL`,
     `CREATE INDEX notices_finished ON notices (finished_at) WHERE finished_at IS NOT NULL`,
 
-    // Audit events that a webhook may subscribe to; inserted by a trigger, so that no event is missed.
+    // Filled by a trigger, so that no event is missed.
     `CREATE TABLE audit_notices (
       audit_event_id TEXT PRIMARY KEY,
       organization_id TEXT NOT NULL,
       created_at TEXT NOT NULL
     )`,
-    // In processing order, across organizations.
     `CREATE INDEX audit_notices_oldest ON audit_notices (created_at, audit_event_id)`,
   ],
   only: {

@@ -7,7 +7,6 @@ export const sessionsByTokens: Migration = {
   statements: [
     // Not a foreign key, because a backup restores the session before the token; the lookup checks whether the token exists.
     `ALTER TABLE tokens ADD COLUMN begun_by_id TEXT`,
-    // Across organizations: deleting a token ends its sessions.
     `CREATE INDEX tokens_begun_by ON tokens (begun_by_id) WHERE begun_by_id IS NOT NULL`,
   ],
 };

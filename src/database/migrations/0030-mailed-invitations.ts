@@ -4,7 +4,6 @@ import type { Migration } from "./migration.ts";
 export const mailedInvitations: Migration = {
   name: "0030-mailed-invitations",
   statements: [
-    // A user of the site is invited outside of organizations.
     `CREATE TABLE notices_of_all (
       id TEXT PRIMARY KEY,
       organization_id TEXT REFERENCES organizations (id) ON DELETE CASCADE,
@@ -32,7 +31,6 @@ export const mailedInvitations: Migration = {
     `DROP TABLE notices`,
     `ALTER TABLE notices_of_all RENAME TO notices`,
     `CREATE INDEX notices_of ON notices (organization_id, subject_id, created_at, id)`,
-    // These three cross organizations: what is due, what was sent already, and what has been kept long enough.
     `CREATE INDEX notices_waiting ON notices (due_ms, id, destination) WHERE state = 'waiting'`,
     `CREATE UNIQUE INDEX notices_once ON notices (once_key) WHERE once_key IS NOT NULL`,
     `CREATE INDEX notices_finished ON notices (finished_at) WHERE finished_at IS NOT NULL`,

@@ -1,14 +1,10 @@
-/**
- * Indexes for filters and sort orders in large organizations, and counters of workspaces by status and by tag on the embedded
- * database (`database/counts.ts`). Counters are rebuilt when a backup is restored.
- */
+/** Indexes for filters and sort orders in large organizations, and counters for SQLite (`database/counts.ts`). */
 import type { Migration } from "./migration.ts";
 
 const add = (table: string, columns: string, values: string) => `
   INSERT INTO ${table} (organization_id, ${columns}, number) VALUES (${values}, 1)
     ON CONFLICT (organization_id, ${columns}) DO UPDATE SET number = number + 1;`;
 
-/** Deletes counters at zero, because values come and go. */
 const takeOff = (table: string, is: string) => `
   UPDATE ${table} SET number = number - 1 WHERE ${is};
   DELETE FROM ${table} WHERE ${is} AND number = 0;`;
@@ -47,7 +43,6 @@ const sqlite = [
 
   `CREATE TRIGGER workspaces_status AFTER INSERT ON workspaces WHEN NEW.current_run_status IS NOT NULL BEGIN ${addStatus} END`,
   `CREATE TRIGGER workspaces_no_status AFTER DELETE ON workspaces WHEN OLD.current_run_status IS NOT NULL BEGIN ${takeOffStatus} END`,
-  // A row without a status before or after changes one counter only.
   `CREATE TRIGGER workspaces_other_status AFTER UPDATE OF current_run_status ON workspaces
     WHEN NEW.current_run_status IS NOT NULL AND OLD.current_run_status IS NOT NEW.current_run_status BEGIN ${addStatus} END`,
   `CREATE TRIGGER workspaces_former_status AFTER UPDATE OF current_run_status ON workspaces

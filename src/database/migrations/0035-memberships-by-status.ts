@@ -1,4 +1,4 @@
-/** An index of memberships by status: without it the few invited people are searched among all members. */
+/** An index of memberships by status, to find the few invited people among all members. */
 import type { Migration } from "./migration.ts";
 
 export const membershipsByStatus: Migration = {

@@ -1,13 +1,9 @@
-/**
- * The counters of migration 0033 for PostgreSQL. A counter row would serialize writers, so triggers insert differences and a job
- * merges them (`database/counts.ts`).
- */
+/** The counters of 0033 for PostgreSQL. A counter row would serialize writers, so triggers insert differences (`database/counts.ts`). */
 import type { Migration } from "./migration.ts";
 
 interface DifferenceCounter {
   readonly name: string;
   readonly columns: readonly string[];
-  /** The counted table, the columns whose values are counted, and the condition on its rows. */
   readonly of: { readonly table: string; readonly columns: readonly string[]; readonly isCounted: string };
 }
 

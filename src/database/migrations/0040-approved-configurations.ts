@@ -1,7 +1,4 @@
-/**
- * Configurations and runs that were approved by somebody with apply permission: only these are applied automatically. And an
- * index of states that were written under a lock, for the check of an unlock.
- */
+/** Marks configurations and runs that somebody with apply permission approved: only these are applied automatically. */
 import type { Migration } from "./migration.ts";
 
 export const approvedConfigurations: Migration = {
@@ -11,7 +8,7 @@ export const approvedConfigurations: Migration = {
     `ALTER TABLE configuration_versions ADD COLUMN approved_at TEXT`,
     `ALTER TABLE runs ADD COLUMN creator_may_apply INTEGER NOT NULL DEFAULT 0`,
     `UPDATE configuration_versions SET approved_at = created_at WHERE ingress IS NOT NULL`,
-    // Somebody confirmed a run of it in its own workspace, or its uploader was allowed to auto-apply there.
+    // A run of it was confirmed in its own workspace, or its uploader was allowed to auto-apply there.
     `UPDATE configuration_versions SET approved_at = created_at WHERE approved_at IS NULL AND EXISTS (
       SELECT 1 FROM runs WHERE runs.configuration_version_id = configuration_versions.id
         AND runs.workspace_id = configuration_versions.workspace_id

@@ -1,10 +1,8 @@
-/** The audit log. Triggers refuse changes and deletions. */
+/** The audit log. Triggers refuse changes and deletions. `before` and `after` are JSON. */
 
 export interface AuditEventTable {
   id: string;
-  /**
-   * Null for events outside of organizations (a user's, for example). Not a foreign key, because the log outlives its subjects.
-   */
+  /** Null outside of organizations. Not a foreign key, because the log outlives its subjects. */
   organizationId: string | null;
   actorKind: string;
   actorId: string;
@@ -13,9 +11,7 @@ export interface AuditEventTable {
   action: string;
   subjectType: string;
   subjectId: string;
-  /** JSON; null for a creation. */
   before: string | null;
-  /** JSON; null for a deletion. */
   after: string | null;
   requestId: string;
   createdAt: string;

@@ -1,21 +1,15 @@
-/**
- * Declares for each table which audit event a write of a row requires, or why none is needed.
- * `resources/shared/audit-events/required.ts` refuses a commit without the event.
- */
+/** Declares which audit event a write of each table requires; `resources/shared/audit-events/required.ts` enforces it. */
 import type { Schema } from "./schema.ts";
 
 export interface AuditRule<Row> {
-  /** The column with the id of the event's subject (the row's own, or its parent's) → the subject's type. */
+  /** Column with the subject's id → the subject's type. */
   readonly subjects: { readonly [Column in keyof Row]?: string | readonly string[] };
-  /** What needs no event: columns such as counters and timestamps, or every insert or delete. */
   readonly needsNone?: readonly ((keyof Row & string) | "insert" | "delete")[];
-  /** Further subjects for rows that are created or deleted together with their parent. */
   readonly orParents?: { readonly [Column in keyof Row]?: string | readonly string[] };
-  /** By type of another event in the transaction: the columns that it covers, or all. */
+  /** Type of another event in the transaction → the columns that it covers. */
   readonly coveredBy?: { readonly [SubjectType: string]: readonly (keyof Row & string)[] | "all" };
 }
 
-/** Columns of a workspace that follow from other resources, which have events of their own. */
 const ofState = ["currentStateVersionId", "stateEncrypted", "latestChangeAt", "autoDestroyStatus"] as const;
 const ofConfiguration = ["currentConfigurationVersionId", "readmeConfigurationVersionId"] as const;
 const ofRun = ["currentRunId", "currentRunStatus", "currentRunCreatedAt", "autoDestroyAt"] as const;
@@ -37,7 +31,7 @@ const ofRepository = [
   "vcsGithubAppInstallationId",
 ] as const;
 
-/** A rule for each table, or the reason for having none. `required.ts` lists columns that need no event in any table. */
+/** A rule, or the reason for having none. `required.ts` lists columns that need no event in any table. */
 export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Table]> | string } = {
   meta: "facts about the database, changed by the operator",
   migrations: "the schema's own history",
@@ -99,7 +93,6 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
       "state-versions": ofState,
       runs: [...ofRun, ...ofLock, ...ofState, ...ofConfiguration],
       "assessment-results": ["currentAssessmentResultId", "lastAssessmentResultAt"],
-      // The resource that a workspace was connected with is deleted.
       "ssh-keys": ["sshKeyId"],
       "oauth-tokens": ofRepository,
       "oauth-clients": ofRepository,
@@ -166,7 +159,6 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   runs: { subjects: { id: "runs" } },
   runPhases: {
     subjects: { id: ["plans", "applies"] },
-    // Reported by the agent during execution.
     needsNone: ["heardMs", "engineStarted", "logBytes", "logEnded", "generatedConfiguration"],
     coveredBy: { runs: "all" },
   },

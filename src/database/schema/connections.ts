@@ -20,7 +20,6 @@ export interface AgentPoolTable {
   version: number;
 }
 
-/** The token of a pool's agents, as its SHA-256. */
 export interface AgentTokenTable {
   id: string;
   organizationId: string | null;
@@ -34,7 +33,6 @@ export interface AgentTokenTable {
   version: number;
 }
 
-/** The scope of a pool that does not serve the whole organization. */
 export interface AgentPoolScopeTable {
   organizationId: string;
   agentPoolId: string;
@@ -54,12 +52,11 @@ export interface OauthClientTable {
   secret: Uint8Array | null;
   rsaPublicKey: string | null;
   organizationScoped: number;
-  /** How many projects requests have linked and not unlinked; the version rises with the difference to the existing links. */
+  /** Deleted projects still count: the version rises with the difference to the existing links. */
   linkedCount: number;
-  /** Encrypted for `oauth_clients/ID/webhook_secret`; null where there never was one. */
+  /** Encrypted for `oauth_clients/ID/webhook_secret`. */
   webhookSecret: Uint8Array | null;
   webhookSecretNumber: number;
-  /** The previous secret, encrypted for the same owner, and when it expires. */
   formerWebhookSecret: Uint8Array | null;
   formerWebhookSecretUntil: string | null;
   createdAt: string;
@@ -84,7 +81,6 @@ export interface OauthTokenTable {
   version: number;
 }
 
-/** Versions that are part of the service, and those that site admins add. */
 export interface EngineVersionTable {
   id: string;
   engineVersion: string;

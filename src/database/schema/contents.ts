@@ -7,9 +7,9 @@ export interface ContentTable {
   stateVersionId: string | null;
   configurationVersionId: string | null;
   runId: string | null;
-  /** The owner, even after its deletion; null for contents from early versions. */
+  /** Kept after the owner's deletion; null for contents from early versions. */
   ownerId: string | null;
-  /** The role of the content: `state`, `json`, `archive`, `plan` … */
+  /** `state`, `json`, `archive`, `plan` … */
   kind: string;
   size: number;
   md5: string;

@@ -6,7 +6,7 @@ export interface UserTable {
   usernameKey: string;
   email: string;
   emailKey: string;
-  /** An address that the user requested and no site admin has confirmed: nothing depends on it. */
+  /** Requested, but not confirmed by a site admin: nothing may depend on it. */
   unconfirmedEmail: string | null;
   isSiteAdmin: number;
   isServiceAccount: number;
@@ -23,7 +23,6 @@ export interface PasswordTable {
   version: number;
 }
 
-/** An invitation link: to a membership, or for a user without a password. */
 export interface InvitationTable {
   id: string;
   hash: string;
@@ -32,7 +31,7 @@ export interface InvitationTable {
   userId: string | null;
   /** 1: the creator vouches for the address in every organization. */
   confirmsEmail: number;
-  /** The creator's id as in the audit log; null for links from before it was stored. */
+  /** As in the audit log; null for links from before it was stored. */
   madeById: string | null;
   createdAt: string;
   expiresAt: string;
@@ -46,10 +45,8 @@ export interface AuthorizationTable {
   clientId: string;
   redirectUri: string;
   codeChallenge: string;
-  /** The token's name and expiry; null for never. */
   name: string;
   tokenExpiresAt: string | null;
-  /** The issued token; null before the code is used. */
   tokenId: string | null;
   createdAt: string;
   expiresAt: string;
@@ -72,12 +69,10 @@ export interface OrganizationTable {
   sendPassingStatusesForUntriggeredSpeculativePlans: number;
   aggregatedCommitStatusEnabled: number;
   speculativePlanManagementEnabled: number;
-  /** 0: user tokens are refused on everything in the organization. */
   userTokensEnabled: number;
-  /** 1: tokens expire by the organization's TTL policies. */
   maxTtlEnabled: number;
   stacksEnabled: number;
-  /** 1: a site admin disabled it, and it is invisible to everybody else. */
+  /** 1: invisible to everybody but site admins. */
   isDisabled: number;
   accessBetaTools: number;
   globalModuleSharing: number;
@@ -88,9 +83,7 @@ export interface OrganizationTable {
   /** Null or 0: unlimited. */
   workspaceLimit: number | null;
   defaultProjectId: string;
-  /**
-   * Maintained with every creation and deletion, so that an unfiltered list needs no COUNT. Not shown, so it raises no version.
-   */
+  /** Maintained with every change, so that an unfiltered list needs no COUNT. Not shown, so it raises no version. */
   projectCount: number;
   createdAt: string;
   version: number;
@@ -98,11 +91,10 @@ export interface OrganizationTable {
   factsVersion: number;
   /** Raised by changes that others inherit: execution mode and agent pool (`shared/versions.ts`). */
   defaultsVersion: number;
-  /** Whether runs can be executed for it, or ever could. */
+  /** Whether runs can be executed, or ever could. */
   operations: number;
 }
 
-/** The maximum lifetime of tokens of one type, if `maxTtlEnabled` is set. Each organization has one of each type. */
 export interface OrganizationTokenTtlPolicyTable {
   id: string;
   organizationId: string;
@@ -124,7 +116,6 @@ export interface AccessVersionTable {
   raisedIn: number;
 }
 
-/** An issuer whose tokens a pipeline can exchange for team tokens. */
 export interface IdentityTrustTable {
   id: string;
   organizationId: string;
@@ -173,10 +164,8 @@ export interface TeamMemberTable {
   teamId: string;
   membershipId: string;
   userId: string | null;
-  /** When the membership in the team ends (null for never), and its reason. */
   expiresAt: string | null;
   reason: string | null;
-  /** The provider and the group that added the person; null where a caller did. */
   ssoProviderId: string | null;
   ssoGroup: string | null;
   createdAt: string;
@@ -184,10 +173,7 @@ export interface TeamMemberTable {
 
 export interface TokenTable {
   id: string;
-  /**
-   * Whom it authenticates: `user`, `team` or `organization`; or `audit-trails`, which can only read an organization's audit log;
-   * or `session`, a user in a browser.
-   */
+  /** `user`, `team`, `organization`, `session` (a user in a browser), or `audit-trails`, which can only read the audit log. */
   kind: string;
   userId: string | null;
   teamId: string | null;
@@ -201,9 +187,8 @@ export interface TokenTable {
   expiredAt: string | null;
   lastUsedAt: string | null;
   version: number;
-  /** For a session that was started with a token instead of a password: that token. The session ends with it. */
+  /** The token that started the session, which ends with it; null where a password did. */
   begunById: string | null;
-  /** For a team token that a pipeline got in exchange: the identity trust. */
   identityTrustId: string | null;
 }
 

@@ -2,7 +2,7 @@
 
 export interface ImportLinkTable {
   organizationId: string;
-  /** The other server and its organization: `https://app.example/api/v2 acme`. */
+  /** `https://app.example/api/v2 acme`. */
   source: string;
   kind: string;
   sourceId: string;

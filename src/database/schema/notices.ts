@@ -1,4 +1,4 @@
-/** Notification configurations, the outbox of notifications, and audit webhooks. Flags are 0 or 1. */
+/** Notification configurations, the outbox of notifications, and audit webhooks. Flags are 0 or 1; `dueMs` is the database's clock. */
 
 export interface NotificationConfigurationTable {
   id: string;
@@ -11,7 +11,7 @@ export interface NotificationConfigurationTable {
   name: string;
   /** `generic`, `slack`, `microsoft-teams` or `email`. */
   destinationType: string;
-  /** The host that is called, or `email`. Concurrent deliveries to one destination are limited. */
+  /** The host, or `email`. Concurrent deliveries to one destination are limited. */
   destination: string;
   enabled: number;
   url: Uint8Array | null;
@@ -19,14 +19,12 @@ export interface NotificationConfigurationTable {
   /** JSON arrays of strings. */
   triggers: string;
   emailAddresses: string;
-  /** JSON: the response to the last attempt. */
   lastDelivery: string | null;
   createdAt: string;
   updatedAt: string;
   version: number;
 }
 
-/** Recipients of mail: members and invited people. */
 export interface NotificationConfigurationMemberTable {
   organizationId: string;
   notificationConfigurationId: string;
@@ -50,25 +48,23 @@ export interface AuditWebhookTable {
   version: number;
 }
 
-/** A notification that is to be delivered, or was. */
 export interface NoticeTable {
   id: string;
   organizationId: string | null;
-  /** The delivering module: `notification`, `audit-webhook` or `invitation`. */
+  /** `notification`, `audit-webhook` or `invitation`. */
   kind: string;
   subjectId: string;
   eventName: string;
   destination: string;
-  /** `ORGANIZATION/WORKSPACE`, by their names at the time; null where there is no workspace. */
+  /** `ORGANIZATION/WORKSPACE`, by their names at the time. */
   place: string | null;
   content: string;
-  /** Encrypted for `notices/ID/secret`; null where there is none, and after the delivery. */
+  /** Encrypted for `notices/ID/secret`; null after the delivery. */
   secret: Uint8Array | null;
   /** Unique; null where duplicates don't matter. */
   onceKey: string | null;
   state: string;
   attempts: number;
-  /** When it can be tried, by the database's clock. */
   dueMs: number;
   response: string | null;
   createdAt: string;
@@ -76,7 +72,6 @@ export interface NoticeTable {
   version: number;
 }
 
-/** An audit event that a webhook of its organization may subscribe to. */
 export interface AuditNoticeTable {
   auditEventId: string;
   organizationId: string;

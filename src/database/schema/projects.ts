@@ -15,7 +15,6 @@ export interface ProjectTable {
   /** Null for the organization's default; the pool only with the mode `agent`. */
   defaultExecutionMode: string | null;
   defaultAgentPoolId: string | null;
-  /** Raised by changes that others inherit: execution mode and agent pool (`shared/versions.ts`). */
   defaultsVersion: number;
 }
 
@@ -25,9 +24,8 @@ export interface TeamProjectTable {
   projectId: string;
   teamId: string;
   access: string;
-  /** The granted permissions as bits (`access/permission-set.ts`): implied by the level, or chosen where it is `custom`. */
+  /** Bits (`access/permission-set.ts`), stored also where the level implies them. */
   permissions: number;
-  /** When the access ends (null for never), and its reason. */
   expiresAt: string | null;
   reason: string | null;
   createdAt: string;

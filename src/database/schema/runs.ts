@@ -1,10 +1,10 @@
-/** Configurations, runs with their phases, logs, events and triggers, and agents. Flags are 0 or 1. */
+/** Configurations, runs with their phases, logs, events and triggers, and agents. Flags are 0 or 1; `…Ms` is the database's clock. */
 
 export interface ConfigurationVersionTable {
   id: string;
   organizationId: string;
   workspaceId: string;
-  /** Counts up within a workspace: the order of creation, which timestamps alone don't give. */
+  /** The order of creation within a workspace, which timestamps don't give. */
   position: number;
   source: string;
   status: string;
@@ -18,7 +18,7 @@ export interface ConfigurationVersionTable {
   uploadExpiresAt: string;
   size: number;
   hasReadme: number;
-  /** The commit: the id of its document, and its attributes as JSON; null for a manual upload. */
+  /** The commit's document id, and its attributes as JSON; null for a manual upload. */
   ingressId: string | null;
   ingress: string | null;
   createdByKind: string | null;
@@ -26,7 +26,7 @@ export interface ConfigurationVersionTable {
   createdByName: string | null;
   createdByTokenId: string | null;
   createdAt: string;
-  /** When somebody with apply permission uploaded it or confirmed a run of it, or when its commit was fetched; null before. */
+  /** When somebody with apply permission uploaded it or confirmed a run of it, or when its commit was fetched. */
   approvedAt: string | null;
   version: number;
 }
@@ -35,12 +35,10 @@ export interface RunTable {
   id: string;
   organizationId: string;
   workspaceId: string;
-  /** Counts up within a workspace: the order in which runs are admitted. */
   position: number;
   status: string;
-  /** JSON: `{ "planning-at": … }`, with past statuses only. */
   statusTimestamps: string;
-  /** For `filter[operation]`: `plan_and_apply`, `plan_only`, `refresh_only`, `destroy` … */
+  /** `plan_and_apply`, `plan_only`, `refresh_only`, `destroy` … */
   operation: string;
   message: string;
   source: string;
@@ -50,27 +48,26 @@ export interface RunTable {
   refreshOnly: number;
   planOnly: number;
   savePlan: number;
-  /** The effective value: requested and allowed. */
+  /** Requested and allowed. */
   autoApply: number;
-  /** Whether the creator could apply at creation; 1 for schedules, triggers and VCS. */
+  /** At creation; 1 for schedules, triggers and VCS. */
   creatorMayApply: number;
   allowEmptyApply: number;
   allowConfigGeneration: number;
   debuggingMode: number;
   structured: number;
-  /** JSON arrays of strings; null where none were sent. */
+  /** JSON arrays of strings. */
   targetAddrs: string | null;
   replaceAddrs: string | null;
   policyPaths: string | null;
   invokeActionAddrs: string | null;
   /** JSON `[{ key, value }]`, encrypted for `runs/ID/variables`. */
   variables: Uint8Array | null;
-  /** The variable snapshot at admission, JSON, encrypted for `runs/ID/pinned_variables`; deleted when the run ends. */
+  /** The variable snapshot at admission: JSON, encrypted for `runs/ID/pinned_variables`; deleted when the run ends. */
   pinnedVariables: Uint8Array | null;
-  /** `terraform` or `tofu`, and the exact version. */
   engine: string;
   engineVersion: string;
-  /** `remote` or `agent` as of creation; the pool for the latter. */
+  /** `remote` or `agent`, as of creation. */
   executionMode: string;
   agentPoolId: string | null;
   configurationVersionId: string | null;
@@ -85,7 +82,6 @@ export interface RunTable {
   createdByKind: string | null;
   createdById: string | null;
   createdByName: string | null;
-  /** The run whose apply triggered it, and the length of the chain. */
   causedByRunId: string | null;
   chainLength: number;
   commitSha: string | null;
@@ -94,7 +90,6 @@ export interface RunTable {
   version: number;
 }
 
-/** A plan or an apply, and the job that an agent claims. */
 export interface RunPhaseTable {
   id: string;
   organizationId: string;
@@ -110,20 +105,17 @@ export interface RunPhaseTable {
   resourceDestructions: number;
   resourceImports: number;
   actionInvocations: number;
-  /** Why it failed, as a sentence; null where the log says. */
   errorMessage: string | null;
-  /** `present`, or what happened to its log and JSON output. */
   backingDataStatus: string;
-  /** The size of the log including its start and end markers, and whether the end marker is written. */
   logBytes: number;
   logEnded: number;
-  /** Who can claim it: an agent pool's id, or `site`. */
+  /** An agent pool's id, or `site`. */
   pool: string;
   engine: string;
   engineVersion: string;
   /** Lower goes first: 0 for an apply, 1 for a plan that can be applied, 2 for a plan only. */
   rank: number;
-  /** Since when it can be claimed, by the database's clock; null while it can't. */
+  /** Null while it can't be claimed. */
   queuedMs: number | null;
   /** The number of claims; reports of earlier attempts are refused. */
   attempt: number;
@@ -131,13 +123,11 @@ export interface RunPhaseTable {
   agentName: string | null;
   agentPoolName: string | null;
   claimedMs: number | null;
-  /** When its agent was last seen, by the database's clock. */
   heardMs: number | null;
-  /** Whether the engine was started: then it is never given to another agent. */
+  /** 1: must never be given to another agent. */
   engineStarted: number;
-  /** The instruction to its agent: null, `cancel` or `kill`. */
+  /** Null, `cancel` or `kill`. */
   signal: string | null;
-  /** The SHA-256 of this attempt's token; null where there is none. */
   tokenHash: string | null;
   createdAt: string;
   version: number;
@@ -190,7 +180,7 @@ export interface RunTriggerFiringTable {
   createdAt: string;
 }
 
-/** A pool outside of organizations: its agents serve workspaces in remote mode. */
+/** Outside of organizations: its agents serve workspaces in remote mode. */
 export interface SiteAgentPoolTable {
   id: string;
   name: string;
@@ -205,7 +195,7 @@ export interface AgentTable {
   agentPoolId: string | null;
   siteAgentPoolId: string | null;
   name: string;
-  /** The last reported status: `idle`, `busy`, `exited` or `errored`; `unknown` is computed. */
+  /** `idle`, `busy`, `exited` or `errored`, as last reported; `unknown` is computed. */
   status: string;
   ipAddress: string;
   agentVersion: string;
@@ -217,7 +207,7 @@ export interface AgentTable {
   version: number;
 }
 
-/** Since when runs can be executed for all organizations: one row, or none. */
+/** One row since runs can be executed for all organizations, or none. */
 export interface SiteOperationTable {
   name: string;
   createdAt: string;
@@ -228,7 +218,7 @@ export interface AssessmentResultTable {
   organizationId: string;
   workspaceId: string;
   runId: string;
-  /** Whether the plan has ended; the result is hidden until then. */
+  /** The result is hidden until the plan has ended. */
   finished: number;
   drifted: number;
   succeeded: number;
@@ -243,7 +233,7 @@ export interface AssessmentResultTable {
   version: number;
 }
 
-/** Signs the identities of runs. The newest key signs; older ones are published until their signatures have expired. */
+/** The newest key signs; older ones are published until their signatures have expired. */
 export interface IdentityKeyTable {
   id: string;
   publicKey: string;

@@ -1,4 +1,4 @@
-/** Every table. One file per area has the row types; migrations define the columns. */
+/** Every table, by area. Migrations define the columns. */
 import type { AuditEventTable } from "./audit.ts";
 import type {
   ModuleConsumerTable,

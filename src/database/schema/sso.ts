@@ -10,7 +10,6 @@ export interface SsoProviderTable {
   clientSecret: Uint8Array;
   /** Separated by spaces. */
   scopes: string;
-  /** Null where groups are not used. */
   groupsClaim: string | null;
   createUsers: number;
   assumeEmailVerified: number;
@@ -29,11 +28,9 @@ export interface SsoIdentityTable {
 export interface SsoSessionTable {
   tokenId: string;
   ssoProviderId: string;
-  /** The provider's sign-out URL, encrypted; null where it has none. */
   signOutUrl: Uint8Array | null;
 }
 
-/** Callbacks that were used already. */
 export interface SsoReplyTable {
   hash: string;
   expiresAt: string;

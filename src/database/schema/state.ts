@@ -4,10 +4,10 @@ export interface StateVersionTable {
   id: string;
   organizationId: string;
   workspaceId: string;
-  /** Counts up within a workspace: the order of creation, which timestamps alone don't give. */
+  /** The order of creation within a workspace, which timestamps don't give. */
   position: number;
   serial: number;
-  /** Null while unknown: it was not sent, and the content is not uploaded yet. */
+  /** Null while it was not sent and the content is not uploaded. */
   lineage: string | null;
   md5: string;
   status: string;
@@ -26,7 +26,7 @@ export interface StateVersionTable {
   resources: string;
   /** Joined by commas; copied to the workspace with the version. */
   outputIds: string;
-  /** Another version is current: a job deletes its rows in `stateResources`. */
+  /** A job deletes its rows in `stateResources`. */
   superseded: number;
   uploadExpiresAt: string | null;
   hasJson: number;
@@ -61,14 +61,13 @@ export interface StateResourceTable {
   type: string;
   module: string;
   provider: string;
-  /** A hash of the instance in the state, to detect changes. */
   fingerprint: string;
   modifiedByStateVersionId: string;
   createdAt: string;
   updatedAt: string;
 }
 
-/** One row per job. Times are milliseconds of the database's clock. */
+/** Times are milliseconds of the database's clock. */
 export interface JobTable {
   name: string;
   holder: string | null;

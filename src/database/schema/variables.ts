@@ -25,10 +25,7 @@ export interface VarsetTable {
   description: string;
   global: number;
   priority: number;
-  /**
-   * How many workspaces and projects requests have linked and not unlinked. Deleted ones still count: the shown version rises
-   * with the difference to the existing links, so that deleting a workspace need not know about sets.
-   */
+  /** Deleted links still count: the shown version rises with the difference to the existing ones, so that deletions need no update. */
   linkedCount: number;
   createdAt: string;
   updatedAt: string;

@@ -1,25 +1,24 @@
-/** Webhooks from VCS providers, their results, and commit statuses. */
+/** Webhooks from VCS providers, their results, and commit statuses. `dueMs` is the database's clock. */
 
-/** One event in a repository, as a provider sent it; stored as long as it may be sent again. */
+/** One event in a repository; stored as long as the provider may send it again. */
 export interface VcsDeliveryTable {
   id: string;
   organizationId: string;
   oauthClientId: string;
   deliveryKey: string;
   position: number;
-  /** JSON: a `Happening`. */
+  /** JSON: a `VcsRepositoryEvent`. */
   happening: string;
   createdAt: string;
 }
 
-/** The result of an event in one workspace. */
 export interface VcsEventTable {
   id: string;
   organizationId: string;
-  /** Null for events without a single workspace: a webhook that could not be created. */
+  /** Null where a webhook could not be created. */
   workspaceId: string | null;
   oauthClientId: string | null;
-  /** Null for events without a delivery: a workspace that was connected. */
+  /** Null where a workspace was connected. */
   deliveryId: string | null;
   /** `push`, `tag`, `pull-request`, `connection`, `webhook` or `status`. */
   kind: string;
@@ -34,7 +33,7 @@ export interface VcsEventTable {
   configurationVersionId: string | null;
   runId: string | null;
   attempts: number;
-  /** When it is due, by the database's clock; null once it is processed. */
+  /** Null once it is processed. */
   dueMs: number | null;
   createdAt: string;
   decidedAt: string | null;
@@ -46,9 +45,9 @@ export interface VcsWebhookTable {
   organizationId: string;
   oauthClientId: string;
   repository: string;
-  /** The provider's ids, separated by spaces; null while there is none. */
+  /** Separated by spaces. */
   webhookIds: string | null;
-  /** The client's secret with which it was created. */
+  /** The number of the client's secret with which it was created. */
   secretNumber: number;
   attempts: number;
   dueMs: number;
@@ -63,6 +62,5 @@ export interface VcsStatusTable {
   sha: string;
   state: string | null;
   attempts: number;
-  /** Null once nothing is left to report. */
   dueMs: number | null;
 }

@@ -47,10 +47,10 @@ export interface WorkspaceTable {
   lockedById: string | null;
   lockedByName: string | null;
   lockedReason: string | null;
-  /** Sorted and joined by commas; maintained with every change of tags. */
+  /** Sorted and joined by commas. */
   tagNames: string;
   resourceCount: number;
-  /** Whether the engine encrypted the current state, so that the resource count is meaningless. */
+  /** 1: the engine encrypted the current state, so that the resource count is meaningless. */
   stateEncrypted: number;
   currentStateVersionId: string | null;
   currentRunId: string | null;
@@ -60,7 +60,7 @@ export interface WorkspaceTable {
   createdAt: string;
   updatedAt: string;
   version: number;
-  /** Ids joined by commas: the current state's outputs, and the variables. */
+  /** Joined by commas. */
   outputIds: string;
   varIds: string;
   projectRemoteState: number;
@@ -68,7 +68,6 @@ export interface WorkspaceTable {
   factsVersion: number;
   currentConfigurationVersionId: string | null;
   readmeConfigurationVersionId: string | null;
-  /** Statistics of the latest runs, updated when a run ends. */
   runsCount: number;
   runFailures: number;
   planDurationAverage: number;
@@ -78,7 +77,6 @@ export interface WorkspaceTable {
   /** `terraform` or `tofu`; null for the site's default. */
   engine: string | null;
   lockedAt: string | null;
-  /** When the lock's lease ends, and its duration; null for a lock without a lease. */
   lockExpiresAt: string | null;
   lockLeaseSeconds: number | null;
 }
@@ -119,7 +117,7 @@ export interface WorkspaceTagTable {
   createdAt: string;
 }
 
-/** A key-value tag of a workspace or a project: exactly one of the two ids is set. */
+/** Exactly one of the two ids is set. */
 export interface TagBindingTable {
   id: string;
   organizationId: string;
@@ -140,7 +138,7 @@ export interface ReservedTagKeyTable {
   version: number;
 }
 
-/** On a workspace, or on the organization where `workspaceId` is null. */
+/** `workspaceId` is null for the organization's policy. */
 export interface DataRetentionPolicyTable {
   id: string;
   organizationId: string;
