@@ -108,5 +108,5 @@ test("the lines of the embedded database's key file are its keys, the first of w
   writeFileSync(file, `${newer}\n`);
   expect((await cadastre(["user", "list"], settings)).code).toBe(0);
   writeFileSync(file, `${newer}\nnonsense\n`);
-  expect((await cadastre(["user", "list"], settings)).err).toMatch(/does not hold 64 hex digits in each line/);
+  expect((await cadastre(["user", "list"], settings)).err).toMatch(/must have 64 hex digits in each line/);
 });

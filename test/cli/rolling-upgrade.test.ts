@@ -148,7 +148,7 @@ test("where they can't, reads go on and writes are asked to come again", { timeo
     expect({ status, sentence, retryAfter }).toEqual({
       status: 503,
       sentence: expect.stringMatching(
-        /^The database was migrated to another version of Cadastre .* Nothing was changed/,
+        /^The database was migrated to another version of Cadastre, .* Nothing was changed/,
       ),
       retryAfter: "5",
     });
