@@ -1,4 +1,4 @@
-/** Reads of SSH keys for other modules, and the check of permissions on one. */
+/** Reads of SSH keys for other modules, and the permission check on a key. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";

@@ -54,7 +54,7 @@ export async function listSessionRows(
     .select(columns)
     .where("userId", "=", userId)
     .where("kind", "=", "session")
-    // Sessions started with a token that no longer exists don't count.
+    // Sessions end with the token that started them.
     .where((where) =>
       where.or([
         where("begunById", "is", null),

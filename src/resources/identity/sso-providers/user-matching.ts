@@ -1,8 +1,4 @@
-/**
- * Decides which user an SSO provider may sign in. A site provider may sign in every user it is linked to, or whose verified email address
- * it reports. An organization's provider may sign in only users of that organization, never a site admin or a member of another
- * organization. See docs/decisions/0122-trust-in-identity-providers.md.
- */
+/** Decides which user an SSO provider may sign in. See docs/decisions/0122-trust-in-identity-providers.md. */
 import { type AppError, forbidden } from "../../../kernel/errors.ts";
 import type { SsoIdentity } from "./claims.ts";
 import type { SsoProviderView } from "./definition.ts";

@@ -6,8 +6,6 @@ import { attributeFault, type Fault, relationshipFault } from "../../../kernel/e
 import { fold, quoted } from "../../../kernel/text.ts";
 import { type VarsetLinkKind, type VarsetLinks, varsets, type VarsetView } from "./definition.ts";
 
-// --- columns
-
 type VarsetIdentity = Pick<VarsetTable, "id" | "organizationId" | "parentProjectId" | "createdAt">;
 
 export function newVarset(attributes: CreateAttributes<typeof varsets>, identity: VarsetIdentity): VarsetTable {
@@ -23,8 +21,6 @@ export function newVarset(attributes: CreateAttributes<typeof varsets>, identity
 export function parentProjectIn(parent: string | null | undefined, organizationName: string): string | undefined {
   return parent === undefined || parent === null || fold(parent) === fold(organizationName) ? undefined : parent;
 }
-
-// --- scope
 
 export const linkKinds: readonly VarsetLinkKind[] = ["workspaces", "projects"];
 export const noLinks: VarsetLinks = { workspaces: [], projects: [] };
@@ -51,7 +47,7 @@ export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 
-/** The requested resources that exist and that the caller can read: workspaces with their project. */
+/** Only those that the caller can read; workspaces with their project. */
 export interface VarsetReferenceMatches {
   readonly nameTaken: boolean;
   readonly workspaces: ReadonlyMap<string, string>;
