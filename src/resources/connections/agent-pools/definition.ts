@@ -6,7 +6,7 @@ import { searchParameter, textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
-/** The lists that limit or extend what a pool serves. The database stores these names. */
+/** The database stores these names. */
 export const poolScopeKinds = ["allowed-workspaces", "allowed-projects", "excluded-workspaces"] as const;
 export type PoolScopeKind = (typeof poolScopeKinds)[number];
 /** Ids by list, sorted and without duplicates. */

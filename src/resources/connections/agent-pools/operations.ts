@@ -132,7 +132,6 @@ export const agentPoolResource = implement(agentPools, {
   },
 });
 
-/** Checks all ids of the request, including those that were listed before. */
 async function scopeFaults(tx: Tx, organizationId: string, sent: PoolScopesInput) {
   const { allowedWorkspaces = [], allowedProjects = [], excludedWorkspaces = [] } = sent;
   const named = { workspaces: [...allowedWorkspaces, ...excludedWorkspaces], projects: allowedProjects };
@@ -150,7 +149,6 @@ async function record(
 
 const isScopeRelationship = (_: unknown, name: string): boolean => name !== "workspaces";
 
-/** Workspaces that use the pools and that the caller can read, up to one page; one statement. */
 async function workspacesUsing(
   tx: Tx,
   context: Context,

@@ -24,7 +24,6 @@ export async function loadAgentPool(
   return pool;
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the pool. */
 export function grantAgentPool(pool: AgentPoolView): Granted<AgentPoolView, "can-update-agent-pools"> {
   return grant(pool, {
     thing: "agent pool",

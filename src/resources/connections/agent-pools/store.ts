@@ -39,7 +39,6 @@ function usersOf(organizationId: Expression<string>, principal: string): RawBuil
 
 export const agentTimeoutMs = 30_000;
 
-/** By the database's clock. */
 export function liveAgentCount({ nowMs }: Dialect, ofPool: RawBuilder<unknown>): RawBuilder<number> {
   return sql<number>`(
     select count(*) from agents as a
@@ -196,7 +195,6 @@ function servesProject(actor: Actor, { id, standing }: OrganizationView, name: s
     where j.organization_id = ${id} and j.name_key = ${fold(name)} and ${readable} and ${serves(sql.ref("j.id"))})`;
 }
 
-/** Also true if the pool doesn't exist. */
 export async function isServingTarget(tx: Tx, target: ScopeTarget, agentPoolId: string): Promise<boolean> {
   const { organizationId, projectId, workspaceId } = target;
   const workspace = workspaceId === undefined ? undefined : sql<string>`${workspaceId}`;

@@ -82,7 +82,6 @@ export async function deleteAgentTokensNamed(tx: Tx, pool: ManagedPool, descript
     .execute();
 }
 
-/** Skips tokens that another transaction has locked. */
 export async function lockFreeAgentTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("agentTokens as k")

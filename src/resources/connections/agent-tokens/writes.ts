@@ -26,7 +26,6 @@ export async function revokeAgentToken(
   await recordAgentToken(tx, context, { before: token });
 }
 
-/** For tokens that the server created for itself. */
 export async function revokeAgentTokensNamed(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,

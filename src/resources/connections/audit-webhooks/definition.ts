@@ -22,7 +22,6 @@ const eventName = z
     error: `must be '${accessChanged}', '${lockHeldEvent}', an action such as 'workspaces.lock', all of a type such as 'workspaces.*', or '*'`,
   });
 
-/** Event types that change who has access. */
 const accessKinds: ReadonlySet<string> = new Set([
   "team-projects",
   "team-workspaces",
@@ -34,7 +33,6 @@ const accessKinds: ReadonlySet<string> = new Set([
 ]);
 const accessActions: ReadonlySet<string> = new Set(["projects.move-workspaces", "users.delete"]);
 
-/** Undefined if the event matches no subscription. */
 export function subscribedEventName(subscriptions: readonly string[], action: string): string | undefined {
   const [kind = ""] = action.split(".");
   if (subscriptions.includes(accessChanged) && (accessKinds.has(kind) || accessActions.has(action)))
@@ -44,7 +42,6 @@ export function subscribedEventName(subscriptions: readonly string[], action: st
 
 export interface AuditWebhookView extends Omit<AuditWebhookTable, "url" | "token">, OrganizationFacts {
   readonly standing: OrganizationStanding;
-  /** Decrypted. */
   readonly shownUrl: string;
 }
 

@@ -148,7 +148,6 @@ async function write(tx: Tx, context: Context, { before, after, changes, token }
     ...(shownUrl !== undefined && { url: sealed(context, urlOwner(before.id), shownUrl) }),
     ...(token !== undefined && { token: token === null ? null : sealed(context, tokenOwner(before.id), token) }),
   });
-  // The audit log records that a secret was replaced, but never a secret.
   const replaced = [...(shownUrl === undefined ? [] : ["url"]), ...(token === undefined ? [] : ["token"])];
   await recordChange(
     tx,
@@ -188,7 +187,7 @@ async function load(
   return { view, token: openedToken(context.vault, row) };
 }
 
-/** Without the token. Callers who can change the address can see it. */
+/** Callers who can change the address can see it. */
 function toView(context: Context, row: store.AuditWebhookRow): View {
   const { url, token, ...shown } = row;
   void token;

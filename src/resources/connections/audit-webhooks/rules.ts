@@ -6,7 +6,6 @@ import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { hostOf } from "../../shared/outbox/webhook.ts";
 import { auditWebhooks, type AuditWebhookView } from "./definition.ts";
 
-/** Binds the ciphertext to its row and column. */
 export const urlOwner = (id: string): string => `audit_webhooks/${id}/url`;
 export const tokenOwner = (id: string): string => `audit_webhooks/${id}/token`;
 

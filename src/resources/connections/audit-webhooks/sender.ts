@@ -16,7 +16,6 @@ export const openedUrl = (vault: Vault, { id, url }: Pick<AuditWebhookTable, "id
 export const openedToken = (vault: Vault, { id, token }: Pick<AuditWebhookTable, "id" | "token">): string | null =>
   token === null ? null : Buffer.from(vault.open(tokenOwner(id), token)).toString("utf8");
 
-/** Sends the content that was stored with the event, unless the webhook was deleted since. */
 export const auditWebhookSender: NotificationSender = {
   async deliver(context, notification) {
     const row = await findWebhookToCall(context.database.reader, notification.subjectId);
@@ -36,7 +35,7 @@ interface WebhookVerificationRequest {
   readonly token: string | null;
 }
 
-/** Sends a test event. Raises `bad-request` if it fails. */
+/** Raises `bad-request` if the test event fails. */
 export async function verify({ options }: Context, request: WebhookVerificationRequest): Promise<Verification> {
   const { id: webhookId, organizationName, url, token } = request;
   const [id, eventName] = [newId("deliveries"), verificationEvent];

@@ -86,7 +86,6 @@ export async function deleteWebhook(tx: Tx, { id }: ManagedWebhook): Promise<voi
   await tx.db.deleteFrom("auditWebhooks").where("id", "=", id).execute();
 }
 
-/** Does nothing if the webhook was deleted since. */
 export async function recordLastDelivery(
   tx: Tx,
   _by: Capability<"job">,
@@ -105,7 +104,6 @@ export type PendingAuditEvent = AuditEventTable & {
   readonly organizationName: string;
 };
 
-/** Oldest first. */
 export async function findPendingEvents(tx: Tx, limit: number): Promise<PendingAuditEvent[]> {
   const rows = await tx.db
     .selectFrom("auditNotices as n")

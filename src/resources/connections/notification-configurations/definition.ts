@@ -10,7 +10,6 @@ import { type SubscribableType, triggerNames } from "./triggers.ts";
 const destinationTypes = ["generic", "slack", "microsoft-teams", "email"] as const;
 
 export interface NotificationConfigurationView extends Omit<NotificationConfigurationTable, "url" | "token"> {
-  /** Decrypted. */
   readonly shownUrl: string | null;
   readonly userIds: readonly string[];
   /** Users who are only invited: their ids change when they join. */

@@ -249,7 +249,6 @@ async function update(
   if (members !== undefined) await store.replaceMembers(tx, before, members);
   const people = members && { userIds, invitedCount: countInvited(members) };
   const after = afterUpdate<View>(before, { ...changes, ...extra, shownUrl, ...people });
-  // The audit log records that a secret was replaced, but never a secret.
   const replaced = [...(isUrlNew ? ["url"] : []), ...(token === undefined ? [] : ["token"])];
   await recordChange(
     tx,
@@ -271,7 +270,6 @@ async function recordVerified(tx: Tx, view: View, verified: Verification | undef
     await recordVerification(tx, { organizationId, kind: notificationKind, subjectId, destination }, verified);
 }
 
-/** The audit log must not contain secrets of the destination. */
 const extraAttributesOf = ({ subscribableId, destination, userIds }: View): object => ({
   subscribable: subscribableId,
   destination,
@@ -290,7 +288,6 @@ function rowOf(context: Context, view: View, token: string | null) {
 const sealed = ({ vault }: Context, owner: string, value: string | null): Uint8Array | null =>
   value === null ? null : vault.seal(owner, Buffer.from(value));
 
-/** `kept` is the stored token, for requests without one. */
 function destinationOf({ view, token }: ConfigurationDraft, kept: string | null): NotificationDestination {
   const { id, name, destinationType, shownUrl: url } = view;
   return { id, name, destinationType, url, token: token === undefined ? kept : token, recipients: [] };

@@ -25,7 +25,6 @@ export type TeamWithStanding = Pick<TeamView, "id" | "standing">;
 export interface LoadedConfiguration {
   readonly view: ManagedRow<NotificationConfigurationView>;
   readonly token: Uint8Array | null;
-  /** Undefined for the configuration of a workspace or project. */
   readonly team: TeamWithStanding | undefined;
 }
 
@@ -78,7 +77,7 @@ export async function grantNotifying<Row extends { readonly organizationId: stri
   });
 }
 
-/** Without the token. Callers who can change the address can see it. */
+/** Callers who can change the address can see it. */
 export function toView(context: Pick<Context, "vault">, row: ConfigurationRow): NotificationConfigurationView {
   const named = row.memberIds === null ? [] : row.memberIds.split(",").map(memberOf);
   return {

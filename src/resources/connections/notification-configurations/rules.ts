@@ -10,14 +10,12 @@ import { triggersFor } from "./triggers.ts";
 export type ConfigurationUpdateInput = UpdateAttributes<typeof notificationConfigurations>;
 type ConfigurationCreateInput = CreateAttributes<typeof notificationConfigurations>;
 
-/** Binds the ciphertext to its row and column. */
 export const urlOwner = (id: string): string => `notification_configurations/${id}/url`;
 export const tokenOwner = (id: string): string => `notification_configurations/${id}/token`;
 
 export const configurationsMax = 20;
 const usersMax = 100;
 
-/** `token` is undefined if the request has none. */
 export interface ConfigurationDraft {
   readonly view: NotificationConfigurationView;
   readonly token: string | null | undefined;

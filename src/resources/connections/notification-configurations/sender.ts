@@ -17,7 +17,6 @@ import { tokenOwner, urlOwner } from "./rules.ts";
 import { findConfiguration, findRecipients, recordLastDelivery } from "./store.ts";
 import type { NotificationEvent } from "./triggers.ts";
 
-/** Secrets are decrypted. */
 export interface NotificationDestination {
   readonly id: string;
   readonly name: string;

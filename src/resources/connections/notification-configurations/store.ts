@@ -125,7 +125,6 @@ interface SubscribableReference {
   readonly id: string;
 }
 
-/** Without a page, returns all; there are never many. */
 export async function listConfigurations(
   tx: Tx,
   { organizationId, id }: SubscribableReference,
@@ -223,7 +222,6 @@ export async function deleteConfiguration(tx: Tx, { id }: ManagedRow<Subscribabl
   await tx.db.deleteFrom("notificationConfigurations").where("id", "=", id).execute();
 }
 
-/** Does nothing if the configuration was deleted since. */
 export async function recordLastDelivery(
   tx: Tx,
   _by: Capability<"job">,
@@ -263,7 +261,7 @@ export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly strin
     where ${isWorkspace} and ${meetsRequirementSql(mask, { sees: bigintMask(reading.sees), any: bigintMask(reading.any) })}`;
 }
 
-/** Includes invited people. Without named users, all members of the team. */
+/** Includes invited people; without named users, all members of the team. */
 export async function findRecipients(tx: Tx, id: string): Promise<string[]> {
   const result = await sql<{ email: string }>`
     select coalesce(u.email, m.email) as email from notification_configuration_members as named

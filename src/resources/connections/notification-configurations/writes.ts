@@ -11,11 +11,9 @@ export const notificationKind = "notification";
 export interface WorkspaceNotification {
   readonly workspaceId: string;
   readonly happening: TriggerEvent;
-  /** Deduplicates events that are detected repeatedly. */
   readonly onceKey?: string;
 }
 
-/** One statement. Returns the number of enqueued notifications. */
 export async function notifySubscribers(
   tx: Tx,
   context: Pick<Context, "wake">,

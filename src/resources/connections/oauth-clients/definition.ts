@@ -16,12 +16,10 @@ export const sshKey = text({
 export type OauthClientSecretColumn = "secret" | "webhookSecret" | "formerWebhookSecret" | "formerWebhookSecretUntil";
 
 export interface OauthClientView extends Omit<OauthClientTable, OauthClientSecretColumn>, OrganizationFacts {
-  /** Only in the response to the request that generated it. */
   readonly generatedWebhookSecret?: string | undefined;
   readonly standing: OrganizationStanding;
   /** Oldest first. */
   readonly tokenIds: readonly string[];
-  /** Sorted by id. */
   readonly projectIds: readonly string[];
 }
 

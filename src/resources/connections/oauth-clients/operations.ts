@@ -185,13 +185,11 @@ function sealed({ vault }: Context, id: string, secret: string | null): Uint8Arr
 
 const noFormerSecret = { formerWebhookSecret: null, formerWebhookSecretUntil: null };
 
-/** Generates a secret if the request has none. */
 function webhookSecretOf({ vault }: Context, id: string, sent: string | null | undefined) {
   const generated = sent == null ? newSecret() : undefined;
   return { webhookSecret: vault.seal(webhookSecretOwner(id), Buffer.from(sent ?? generated ?? "")), generated };
 }
 
-/** Returns the secret only if it was generated. */
 async function rotate(
   tx: Tx,
   context: Context,
@@ -220,7 +218,6 @@ async function keepToken(
   return client.tokenIds;
 }
 
-/** Returns the growth of the list. */
 async function replaceProjects(tx: Tx, client: ManagedOauthClient, projectIds: readonly string[]): Promise<number> {
   const [before, after] = [new Set(client.projectIds), new Set(projectIds)];
   const [gone, come] = [[...before.difference(after)], [...after.difference(before)]];
@@ -234,7 +231,6 @@ interface ProjectListChange {
   readonly body: readonly ResourceIdentifier[];
 }
 
-/** Records no event if nothing changes. */
 async function changeProjects(context: Context, id: string, { verb, body }: ProjectListChange): Promise<void> {
   await context.database.write(async (tx) => {
     const sent = body.map((item) => item.id);
@@ -255,7 +251,6 @@ async function changeProjects(context: Context, id: string, { verb, body }: Proj
   });
 }
 
-/** The audit log records which secrets were replaced, but never a secret. */
 async function record(
   tx: Tx,
   context: Context,

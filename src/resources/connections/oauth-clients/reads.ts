@@ -44,7 +44,6 @@ export async function loadOauthClient(
   return client;
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the client. */
 export function grantOauthClient(client: OauthClientView): Granted<OauthClientView, "can-update-oauth"> {
   return grant(client, {
     thing: "OAuth client",
@@ -64,7 +63,6 @@ export async function oauthTokenServes(
   return !oauthTokenId || (await isUsableByProject(tx, organizationId, oauthTokenId, projectId));
 }
 
-/** The previous webhook secret stays valid for `formerSecretMs`. */
 export interface WebhookConnection extends Pick<
   ConnectionRow,
   "id" | "organizationId" | "serviceProvider" | "apiUrl" | "httpUrl" | "webhookSecretNumber"

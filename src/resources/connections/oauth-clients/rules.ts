@@ -10,12 +10,10 @@ import { connectedByKeys } from "./providers.ts";
 type OauthClientCreateInput = CreateAttributes<typeof oauthClients>;
 type OauthClientUpdateInput = UpdateAttributes<typeof oauthClients>;
 
-/** Binds the ciphertext to its row. */
 export const secretOwner = (id: string): string => `oauth_clients/${id}/secret`;
 /** Shared by the former webhook secret, whose ciphertext moves to another column. */
 export const webhookSecretOwner = (id: string): string => `oauth_clients/${id}/webhook_secret`;
 
-/** Time to replace the webhook secret at the provider. */
 export const formerSecretMs = 24 * 3600 * 1000;
 
 export function newClient(

@@ -16,7 +16,7 @@ import type { OauthClientView } from "./definition.ts";
 
 export type ManagedOauthClient = Granted<OauthClientView, "can-update-oauth">;
 
-/** Without secrets. Lists are joined by commas, which ids don't contain. */
+/** Lists are joined by commas, which ids don't contain. */
 function clients(db: Kysely<Schema>) {
   return db
     .selectFrom("oauthClients as c")
@@ -102,7 +102,6 @@ export async function listOauthClientRows(
   };
 }
 
-/** Also true if the token doesn't exist. */
 export async function isUsableByProject(
   tx: Tx,
   organizationId: string,
@@ -189,7 +188,6 @@ export type ConnectionRow = Pick<
   | "formerWebhookSecretUntil"
 >;
 
-/** No permission check: the secret authenticates a webhook. */
 export async function findConnection(tx: Tx, id: string): Promise<ConnectionRow | undefined> {
   return tx.db
     .selectFrom("oauthClients")
@@ -199,7 +197,6 @@ export async function findConnection(tx: Tx, id: string): Promise<ConnectionRow 
     .executeTakeFirst();
 }
 
-/** Returns the added projects, sorted by id. */
 export async function addProjects(tx: Tx, client: ManagedOauthClient, ids: readonly string[]): Promise<string[]> {
   return link(tx, client, ids);
 }
@@ -218,7 +215,6 @@ async function link(
   return rows.map((row) => row.projectId).toSorted();
 }
 
-/** Returns the removed projects, sorted by id. */
 export async function removeProjects(tx: Tx, client: ManagedOauthClient, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows = await tx.db

@@ -22,7 +22,6 @@ export async function loadOauthToken(
   return token;
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the token. */
 export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, "can-update-oauth"> {
   return grant(token, {
     thing: "OAuth token",

@@ -1,7 +1,6 @@
 /** Pure rules of OAuth tokens. */
 import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 
-/** Binds each ciphertext to its row and column. */
 export const secretOwner = (id: string): string => `oauth_tokens/${id}/secret`;
 export const sshKeyOwner = (id: string): string => `oauth_tokens/${id}/ssh_key`;
 

@@ -75,7 +75,6 @@ export async function tokenRowsOf(tx: Tx, organizationId: string, clientIds: rea
     .execute();
 }
 
-/** The proof is for the client or, for a new client, for the organization. */
 export async function insertOauthToken(
   tx: Tx,
   _into: Granted<object, "can-update-oauth">,

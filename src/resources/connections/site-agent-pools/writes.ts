@@ -29,7 +29,6 @@ export async function addSiteAgentPool(
   return withSiteAdminProof(administration, view);
 }
 
-/** For the pool of the server's own workers. */
 export async function findOrCreateSitePool(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,

@@ -56,7 +56,6 @@ export const sshKeyResource = implement(sshKeys, {
         ...changes,
         ...(value !== undefined && { value: sealed(context, key.id, value) }),
       });
-      // The audit log records that the value was replaced, but never a value.
       const replaced = value === undefined ? undefined : { "replaced-secrets": ["value"] };
       await recordChange(tx, context, sshKeys, { before: key, after: changed }, { after: replaced });
       return { view: changed };

@@ -22,7 +22,6 @@ export async function loadSshKey(
   return key;
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the key. */
 export function grantSshKey(key: SshKeyView): Granted<SshKeyView, "can-update-ssh-keys"> {
   return grant(key, {
     thing: "SSH key",

@@ -5,7 +5,6 @@ import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { sshKeys } from "./definition.ts";
 
-/** Binds the ciphertext to its row. */
 export const valueOwner = (id: string): string => `ssh_keys/${id}/value`;
 
 export function newSshKey(

@@ -18,7 +18,6 @@ interface NameSource {
   readonly from: string;
   readonly name?: string;
   readonly parent?: string;
-  /** Null if all organizations share the resource. */
   readonly organization?: string | null;
 }
 
@@ -28,7 +27,6 @@ const phases: readonly NameSource[] = [
   { from: "run_phases t", parent: "t.workspace_id" },
 ];
 
-/** `t` is the table with the id. */
 const sources: Readonly<Record<string, readonly NameSource[]>> = {
   users: [
     {
@@ -104,7 +102,6 @@ type NameRow = Record<"name" | "parent" | "first" | "before" | "after" | "actor"
   readonly isPresent: number;
 };
 
-/** One statement for all types. */
 async function loadNames(tx: Tx, organizationId: string, ids: ReadonlySet<string>, known: EntityNames): Promise<void> {
   const unknown = [...ids].filter((id) => !known.has(id) && typeOfId(id) !== undefined);
   const byType = Map.groupBy(unknown, (id) => typeOfId(id) ?? "");

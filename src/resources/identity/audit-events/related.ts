@@ -9,7 +9,6 @@ export interface RelatedEntity {
   readonly deleted: boolean;
 }
 
-/** `parents` are ids, such as a run's workspace. */
 export interface NamedEntity {
   readonly name: string | null;
   readonly parents: readonly string[];
@@ -77,7 +76,6 @@ function idsIn(facts: AuditFacts, keys: readonly string[] = references, max = me
   );
 }
 
-/** Used when the resource's row is deleted. */
 const parentReferences: Readonly<Record<string, readonly string[]>> = {
   vars: ["workspace", "varset"],
   "notification-configurations": ["subscribable"],
@@ -109,7 +107,7 @@ export function parsedEvent(row: AuditEventTable): ParsedEvent {
   return { row, facts, mentions: new Set([row.subjectId, ...token, ...facts.flatMap((each) => idsIn(each))]) };
 }
 
-/** For types whose name isn't in `name`; best first. Empty for types without names. */
+/** Best first. Empty for types without names. */
 const namingAttributes: Readonly<Record<string, readonly string[]>> = {
   users: ["username"],
   vars: ["key"],

@@ -37,7 +37,6 @@ function selectEvents(tx: Tx, organizationId: string, filter: AuditFilter, after
   return query.orderBy("createdAt", "desc").orderBy("id", "desc");
 }
 
-/** Reads one row more than the page, to detect a next page. */
 export async function findEvents(
   tx: Tx,
   organizationId: string,

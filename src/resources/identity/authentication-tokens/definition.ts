@@ -5,7 +5,6 @@ import { choiceParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface TokenView extends ShownToken {
-  /** Null for a user's token. */
   readonly organizationName: string | null;
   readonly organizationFacts?: number | null;
   readonly secret?: string;

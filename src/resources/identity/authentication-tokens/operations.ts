@@ -189,7 +189,7 @@ async function addTeamToken(
 const latestUseOf = ({ expiredAt }: Pick<NewToken, "expiredAt">): string =>
   expiryOf(expiredAt, now(), undefined) ?? neverExpires;
 
-/** Raises `forbidden` if the caller is an owner only until an earlier time. */
+/** Raises `forbidden`. */
 async function refuseOutlastingOwnership(
   tx: Tx,
   { actor }: Context,

@@ -35,7 +35,6 @@ export async function authenticateToken(
   return (await withoutVersion(tx, hash, known, {})).session;
 }
 
-/** Selects `version`, the version string of a cached response, in the same statement. */
 export function tokenAuthenticator<Parameters extends object>(
   version: (parameters: Parameters) => RawBuilder<string | null>,
 ) {

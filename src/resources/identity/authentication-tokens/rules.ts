@@ -56,7 +56,6 @@ export function newTokenRow(
 
 const defaultYears = 2;
 
-/** From 29 February, on 1 March. */
 function defaultExpiry(createdAt: Timestamp): Timestamp {
   const expiry = new Date(createdAt);
   expiry.setUTCFullYear(expiry.getUTCFullYear() + defaultYears);

@@ -84,7 +84,6 @@ export async function findToken(tx: Tx, actor: Actor, id: string): Promise<Manag
   return findForActor(tx, actor, selectTokens(tx.db).where("k.id", "=", id).where("k.kind", "<>", "session"));
 }
 
-/** A team or organization has at most one legacy token. */
 export async function findLegacyToken(
   tx: Tx,
   actor: Actor,
@@ -204,7 +203,6 @@ export async function deleteTokenRow(
     .execute();
 }
 
-/** Undefined if the token no longer exists. */
 export async function holdToken(tx: Tx, id: string): Promise<Pick<TokenTable, "id" | "expiredAt"> | undefined> {
   return tx.db
     .selectFrom("tokens")
@@ -265,7 +263,7 @@ export async function deleteTeamTokenRows(
     .execute();
 }
 
-/** By the database's clock. Skips rows that another transaction is deleting. */
+/** Skips rows that another transaction is deleting. */
 export async function deleteExpiredTokenRows(tx: Tx, _by: Capability<"job">, limit: number) {
   const { rows } = await sql<{ nowMs: number }>`select ${tx.dialect.nowMs} as now_ms`.execute(tx.db);
   const now = new Date(rows[0]?.nowMs ?? 0).toISOString();
@@ -326,7 +324,6 @@ export interface TokenLookup {
   /** Encoded for `parseHolder`; equal texts mean equal holders. */
   readonly holder: string;
   readonly snapshotId: string | null;
-  /** When the next grant of any team expires, which can change responses. */
   readonly nextEnd: string | null;
   readonly version: string | null;
 }

@@ -69,7 +69,6 @@ interface TokenIssuance {
   readonly replaced?: Granted<TokenView, "can-manage"> | undefined;
 }
 
-/** The returned secret is not stored. */
 async function storeToken(
   tx: Tx,
   context: TokenChangeContext,
@@ -141,7 +140,7 @@ export async function endSessionsOfProvider(
   await recordRevoked(tx, context, await deleteSessionRowsOfProvider(tx, provider));
 }
 
-/** Deletes the tokens that expired first. Uses the database's clock, because deletion can't be undone. */
+/** Uses the database's clock, because deletion can't be undone. */
 export async function removeExpiredTokens(
   tx: Tx,
   context: TokenChangeContext,

@@ -1,6 +1,5 @@
 /** Validates a program's authorization request. Nobody may be redirected before that. Pure. */
 
-/** The ports are those on which the program waits for the response. */
 export const loginClient = { id: "terraform-cli", ports: [10_000, 10_010] } as const;
 
 export interface AuthorizationRequest {

@@ -37,7 +37,6 @@ const claims = z
 /** Claims that every pipeline of an issuer has, or can choose. */
 const commonClaims: ReadonlySet<string> = new Set(["iss", "aud", "exp", "nbf", "iat", "jti"]);
 
-/** A pattern of wildcards alone matches every value. */
 export function restrictsPipelines(patterns: Readonly<Record<string, string>>): boolean {
   return Object.entries(patterns).some(([name, glob]) => !commonClaims.has(name) && /[^*?]/.test(glob));
 }

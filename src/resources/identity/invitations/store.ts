@@ -13,7 +13,6 @@ import type { AcceptedInvitation, InvitationTarget, OpenInvitation } from "./rul
 
 export type Inviter = Granted<object, "can-manage-memberships" | "can-administer">;
 
-/** The membership may be active already, or the password set. */
 export async function findInvitation(tx: Tx, hash: string): Promise<OpenInvitation | undefined> {
   return selectOpenInvitations(tx.db).where("i.hash", "=", hash).executeTakeFirst();
 }
@@ -98,7 +97,6 @@ export async function deleteInvitation(tx: Tx, { id }: AcceptedInvitation): Prom
   await tx.db.deleteFrom("invitations").where("id", "=", id).execute();
 }
 
-/** Deletes the invitations that expired first. Skips locked rows. */
 export async function deleteExpiredInvitations(tx: Tx, _by: Capability<"job">, limit: number): Promise<number> {
   const deleted = await tx.db
     .deleteFrom("invitations")

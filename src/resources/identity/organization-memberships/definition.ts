@@ -11,7 +11,6 @@ export interface MembershipView extends OrganizationMembershipTable, Organizatio
   readonly username: string | null;
   readonly teamIds: readonly string[];
   readonly endings?: ReadonlyMap<string, GrantExpiry>;
-  /** Set only when the invitation was just created or renewed. */
   readonly invitationUrl?: string;
   readonly endedMemberships?: number;
 }

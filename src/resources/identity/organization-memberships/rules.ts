@@ -25,7 +25,7 @@ export function newMembership(
   };
 }
 
-/** A user who signs in through another organization's SSO provider must accept first, or could no longer sign in (decision 0122). */
+/** Adding a user who signs in through another organization's SSO provider would lock them out: they must accept first (decision 0122). */
 export function immediateMember(
   actor: Actor,
   { user, signsInElsewhere }: Pick<AddressLookup, "user" | "signsInElsewhere">,
@@ -33,7 +33,6 @@ export function immediateMember(
   return signsInElsewhere && !isSiteAdmin(actor) ? undefined : user;
 }
 
-/** Only the organization that manages the user vouches for the email address. */
 export function managedFaults(user: Pick<UserTable, "managedById"> | undefined, organizationId: string): Fault[] {
   if (user === undefined || user.managedById === null || user.managedById === organizationId) return [];
   return [

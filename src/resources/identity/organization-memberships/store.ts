@@ -36,7 +36,6 @@ function selectMemberships(db: Kysely<Schema>) {
     .select("u.username as username");
 }
 
-/** Encoded as in `teams/membership-text.ts`. */
 function visibleTeamsColumn(actor: Actor, standing: Pick<OrganizationStanding, "seesSecretTeams">) {
   return sql<string | null>`(
     select ${teamMembershipsText()} from team_members as tm

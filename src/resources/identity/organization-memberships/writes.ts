@@ -88,7 +88,6 @@ export async function raiseMembershipsInTeam(
     .execute();
 }
 
-/** Returns the membership ids by organization, and which of them are new. */
 export async function ensureMemberships(
   tx: Tx,
   context: MembershipChangeContext,

@@ -13,7 +13,6 @@ export interface SessionView {
   readonly expiredAt: string | null;
   readonly lastUsedAt: string | null;
   readonly isCurrent: boolean;
-  /** Set only when a session of an SSO provider that supports sign-out ends. */
   readonly signOutUrl?: string;
 }
 

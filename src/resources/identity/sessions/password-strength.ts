@@ -1,12 +1,8 @@
-/**
- * Password strength: a minimum length and a list of common passwords. No rules about character classes: they make people write passwords
- * down.
- */
+/** Password strength: minimum length and common passwords. No rules about character classes, which make people write passwords down. */
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { passwordLengthMin } from "../../../kernel/passwords.ts";
 import { fold } from "../../../kernel/text.ts";
 
-/** From lists of leaked passwords, without digits and symbols. */
 const commonPasswords = [
   "password",
   "passwort",

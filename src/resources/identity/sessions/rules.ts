@@ -29,5 +29,4 @@ const defaultSessionHours = 7 * 24;
 export const sessionExpiry = (createdAt: string, hours = defaultSessionHours): string =>
   new Date(Date.parse(createdAt) + hours * hourMs).toISOString();
 
-/** Binds the ciphertext to its row. */
 export const signOutUrlOwner = (tokenId: string): string => `sso_sessions/${tokenId}/sign_out_url`;

@@ -54,7 +54,6 @@ export async function listSessionRows(
     .select(columns)
     .where("userId", "=", userId)
     .where("kind", "=", "session")
-    // Sessions end with the token that started them.
     .where((where) =>
       where.or([
         where("begunById", "is", null),

@@ -46,7 +46,6 @@ export async function setPassword(
 ): Promise<void> {
   refuseIfAny(passwordFaults(password, user));
   await putPassword(tx, user, hash);
-  // The audit log records that the password was replaced, but never a password.
   await recordEvent(tx, context, {
     organizationId: null,
     verb: "set-password",

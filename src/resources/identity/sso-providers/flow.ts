@@ -1,6 +1,4 @@
-/**
- * The state of a sign-in between redirect and callback. The browser keeps it encrypted, so that only that browser can finish the sign-in.
- */
+/** The state of a sign-in between redirect and callback, encrypted in the browser so that only that browser can finish the sign-in. */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { nowMs } from "../../../kernel/time.ts";

@@ -68,7 +68,6 @@ export const ssoProviderResource = implement(ssoProviders, {
       refuseIfAny(isRenamed && (await isProviderNameTaken(tx, changed.name)) ? [nameTaken()] : []);
       const sealing = secret === undefined ? {} : { clientSecret: sealSecret(context, provider.id, secret) };
       await updateSsoProviderRow(tx, provider, { ...changes, ...sealing });
-      // The audit log records that the secret was replaced, but never a secret.
       const extra = secret === undefined ? {} : { after: { "replaced-secrets": ["client-secret"] } };
       await recordChange(tx, context, ssoProviders, { before: provider, after: changed }, extra);
       return { view: changed };

@@ -13,10 +13,7 @@ import type { findProviderWithSecret } from "./store.ts";
 export type SsoProviderWithSecret = NonNullable<Awaited<ReturnType<typeof findProviderWithSecret>>>;
 type RelyingPartyContext = Pick<Context, "options" | "vault">;
 
-/**
- * Against mix-up attacks: without the `iss` parameter, an organization's provider could forward the browser to the site's provider and
- * capture its code. See docs/decisions/0162-separate-callback-for-organization-providers.md.
- */
+/** Against mix-up attacks, in which an organization's provider captures the code of the site's provider (decision 0162). */
 const usesOwnCallback = ({ organizationId }: SsoProviderWithSecret, configuration: oidc.Configuration): boolean =>
   organizationId !== null && configuration.serverMetadata().authorization_response_iss_parameter_supported !== true;
 
@@ -49,7 +46,6 @@ export interface SsoSignInResult {
   readonly signOutUrl: string | undefined;
 }
 
-/** `providerId` comes from the callback path; undefined for the shared path. */
 export interface CallbackRequest {
   readonly query: string;
   readonly providerId: string | undefined;
@@ -155,11 +151,9 @@ async function discover(context: RelyingPartyContext, provider: SsoProviderWithS
   return found;
 }
 
-/** The default if the provider lists no methods is basic authentication. */
 const acceptsBasicAuth = ({ token_endpoint_auth_methods_supported: methods }: oidc.ServerMetadata): boolean =>
   methods === undefined || methods.includes("client_secret_basic");
 
-/** Logs the protocol's error; the raised message is for the person who signs in. */
 async function withSignInErrors<T>(provider: SsoProviderWithSecret, task: () => Promise<T>): Promise<T> {
   const { name } = provider;
   try {

@@ -1,4 +1,4 @@
-/** Decides which user an SSO provider may sign in. See docs/decisions/0122-trust-in-identity-providers.md. */
+/** Decides whom an SSO provider may sign in: an organization's provider no site admin or member of another organization (decision 0122). */
 import { type AppError, forbidden } from "../../../kernel/errors.ts";
 import type { SsoIdentity } from "./claims.ts";
 import type { SsoProviderView } from "./definition.ts";
@@ -20,7 +20,6 @@ export function matchUser(
   );
 }
 
-/** An unverified address could belong to another user. */
 function refuseUnverified({ name }: SsoProviderView, { email, isEmailVerified }: SsoIdentity): void {
   if (email === undefined)
     throw forbidden(

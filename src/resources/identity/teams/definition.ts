@@ -19,7 +19,6 @@ export interface TeamView extends TeamTable, OrganizationFacts {
   readonly endedMemberships?: number;
   readonly userIds?: readonly string[];
   readonly membershipIds?: readonly string[];
-  /** Keyed by user id and by membership id. */
   readonly endings?: ReadonlyMap<string, GrantExpiry>;
 }
 

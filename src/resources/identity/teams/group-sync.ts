@@ -10,7 +10,6 @@ export interface GroupTeam extends GrantExpiry {
   readonly membershipId: string | null;
   readonly isIn: number;
   readonly hasEnded: number;
-  /** Null if the membership was granted manually. */
   readonly seatProviderId: string | null;
 }
 

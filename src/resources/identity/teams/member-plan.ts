@@ -45,7 +45,6 @@ export function unknownMemberFaults(
 export interface TeamMemberPlan {
   readonly joining: readonly TeamMemberRow[];
   readonly changing: readonly { readonly before: TeamMemberRow; readonly after: TeamMemberRow }[];
-  /** Undefined if nothing is granted. */
   readonly latestEnd: string | undefined;
 }
 

@@ -9,7 +9,6 @@ const separator = sql.raw(`'${fieldSeparator}'`);
 
 const membershipFields = sql`tm.team_id || ${separator} || coalesce(tm.expires_at, '') || ${separator} || coalesce('=' || tm.reason, '')`;
 
-/** Ordered by team id. */
 export function teamMembershipsText(further: RawBuilder<unknown>[] = []): RawBuilder<string | null> {
   const facts = [membershipFields, ...further];
   return sql<

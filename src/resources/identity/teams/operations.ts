@@ -175,7 +175,7 @@ async function addMembers(
     if (team.isOwners === 1 && leaving.length > 0) await refuseLastOwner(tx, team.organizationId, leaving);
     await upsertMembers(tx, team, seated, now());
     await raiseMemberships(tx, membershipIdsOf(seated));
-    // An ended membership is still counted until the cleanup job removes it.
+    // An ended membership is counted until the cleanup job removes it.
     const added = joining.filter((member) => member.userId !== null && member.hasEnded === 0);
     await changeUsersCount(tx, team, added.length);
     await recordEvents(tx, context, teamMemberEvents(team, found, seating));
@@ -184,7 +184,6 @@ async function addMembers(
   });
 }
 
-/** One unknown member refuses the whole request; the last owner can't be removed. */
 async function removeMembers(
   context: Context,
   teamId: string,
@@ -210,7 +209,7 @@ async function removeMembers(
   });
 }
 
-/** A constant number of statements. Callers who can see a team can see its members. */
+/** Callers who can see a team can see its members. */
 async function loadMembers(
   tx: Tx,
   context: Context,

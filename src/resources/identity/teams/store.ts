@@ -205,7 +205,7 @@ export interface UserGroups {
   readonly userId: string;
   readonly providerId: string;
   readonly groups: readonly string[];
-  /** Limits the sync to the teams of the provider's organization; null for a site provider. */
+  /** Null for a site provider. */
   readonly organizationId: string | null;
 }
 

@@ -158,7 +158,6 @@ export async function removeEndedMembershipsOf(
   await deleteTeamMembers(tx, context, sql<SqlBool>`${concerned} and ${hasExpired("teamMembers")}`);
 }
 
-/** Handles one organization and at most `limit` teams. Returns the affected organization memberships. */
 export async function removeEndedTeamMembers(
   tx: Tx,
   context: TeamChangeContext,
@@ -222,7 +221,6 @@ export async function loadGroupSyncPlan(tx: Tx, person: SsoGroupMember): Promise
   return planGroupSync(await lockTeamsOfGroups(tx, person), person);
 }
 
-/** Returns the memberships whose teams changed. */
 export async function applyGroupSync(
   tx: Tx,
   context: TeamChangeContext,
@@ -252,7 +250,7 @@ export async function applyGroupSync(
     userId,
   );
   await adjustUsersCounts(tx, [
-    // An ended membership is still counted until the cleanup job removes it.
+    // An ended membership is counted until the cleanup job removes it.
     ...joining.map(({ teamId, hasEnded: counted }) => [teamId, 1 - counted] as const),
     ...leaving.map(({ teamId }) => [teamId, -1] as const),
   ]);

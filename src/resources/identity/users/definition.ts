@@ -9,10 +9,8 @@ import { passwordLengthMax } from "../../../kernel/passwords.ts";
 import { email } from "../organizations/definition.ts";
 
 export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey" | "managedById"> {
-  /** Only the user and site admins see the email address. */
   readonly showsEmail: boolean;
   readonly permissions: Readonly<Record<(typeof userPermissionNames)[number], boolean>>;
-  /** A placeholder for an invited person; it appears only with the invitation. */
   readonly isInvited?: true;
 }
 
@@ -23,7 +21,6 @@ const userPermissionNames = [
   "can-manage-user-tokens",
 ] as const;
 
-/** Derived from the membership's id, so that it is stable. */
 export const invitedUserId = (membershipId: string): string => membershipId.replace(/^ou-/, "user-");
 
 export const invitedMembershipId = (userId: string): string => userId.replace(/^user-/, "ou-");
@@ -42,7 +39,6 @@ const listQuery = {
 
 const typedPassword = text({ max: passwordLengthMax });
 
-/** Attribute names as in the public API. */
 const passwordChange = z.object({
   data: z.object({
     attributes: z.object({

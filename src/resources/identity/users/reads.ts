@@ -34,7 +34,6 @@ export async function usersByIds(
   return rows.map((row) => toUserView(context.actor, row, context.options));
 }
 
-/** The caller itself and people in a shared organization; everybody for a site admin. */
 export async function readableUsers(
   tx: Tx,
   context: Pick<Context, "actor" | "options">,

@@ -111,7 +111,6 @@ export async function findTakenFields(
   };
 }
 
-/** Proof of a site admin, an SSO provider with `create-users`, or an invitation link. */
 export type UserCreator = SiteAdminProof | Granted<object, "can-create-users" | "can-accept">;
 
 export async function insertUser(tx: Tx, _by: UserCreator, row: UserTable): Promise<void> {

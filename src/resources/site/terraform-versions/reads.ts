@@ -13,7 +13,6 @@ export async function newestRelease(tx: Tx): Promise<string> {
   return last.newest;
 }
 
-/** Undefined if no version matches a constraint. */
 export async function exactVersionOf(tx: Tx, version: string): Promise<string | undefined> {
   if (isExactVersion(version)) return version;
   return newestMatching(await candidateRows(tx), version);

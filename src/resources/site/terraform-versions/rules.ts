@@ -76,7 +76,6 @@ export function newestOf(known: readonly VersionCandidate[]): string {
   );
 }
 
-/** Uses disabled versions only if no enabled one matches. */
 export function newestMatching(known: readonly VersionCandidate[], constraint: string): string | undefined {
   const matching = known.filter(({ engineVersion }) => satisfies(engineVersion, constraint));
   const enabled = matching.filter((one) => one.enabled === 1);

@@ -51,7 +51,6 @@ export async function versionsFingerprint(tx: Tx): Promise<string> {
 
 const lastChange = "engine-versions-changed";
 
-/** Sufficient, because only this file and migrations change the versions. */
 const findFingerprint = prepared<object, { changed: string | null; migrated: string | number | bigint | null }>((db) =>
   db.selectNoFrom([
     (query) => query.selectFrom("meta").select("value").where("name", "=", lastChange).as("changed"),

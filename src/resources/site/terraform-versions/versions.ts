@@ -17,7 +17,6 @@ export function isExactVersion(text: string): boolean {
   return text.length <= lengthMax && exact.test(text);
 }
 
-/** An exact version is a constraint, too. */
 export function isConstraint(text: string): boolean {
   if (text.length > lengthMax) return false;
   return text === latest || text.split(",").every((part) => condition.test(part.trim()));
@@ -27,7 +26,6 @@ export function isRelease(version: string): boolean {
   return exact.exec(version)?.[4] === undefined && isExactVersion(version);
 }
 
-/** Ignores build metadata. */
 export function compareVersions(left: string, right: string): number {
   const [before, after] = [partsOf(left), partsOf(right)];
   for (const position of [0, 1, 2] as const) {
@@ -99,7 +97,6 @@ function satisfiesPart(version: string, part: string): boolean {
   if (operator === "<=") return difference <= 0;
   if (operator === ">") return difference > 0;
   if (operator === "<") return difference < 0;
-  // `~> 1.2.3` allows only the last of the given numbers to differ.
   const fixed = named.split(/[-+]/)[0]?.split(".").slice(0, -1) ?? [];
   return difference >= 0 && fixed.every((number, position) => partsOf(version).numbers[position] === number);
 }

@@ -35,7 +35,6 @@ export function keyFaults({ key, category }: VarName): Fault[] {
   return /\s/.test(key) ? [attributeFault("key", "Key can't contain whitespace")] : [];
 }
 
-/** A request with only one of them is checked with the stored row. */
 function bodyFaults({ key, category }: Partial<VarName>): Fault[] {
   return key === undefined || category === undefined ? [] : keyFaults({ key, category });
 }

@@ -140,7 +140,6 @@ async function loadVarsetOwner(tx: Tx, context: Context, varsetId: string): Prom
   return { column: "varsetId", thing: grantVarset(await loadVarset(tx, context, varsetId, true), "can-manage") };
 }
 
-/** The owner's document lists its variables. */
 async function updateOwner(
   tx: Tx,
   owner: WritableVarOwner,
@@ -200,7 +199,6 @@ async function update(tx: Tx, context: ConditionalContext, owner: WritableVarOwn
   return { view };
 }
 
-/** Three statements for any number of changes. */
 async function updateTogether(tx: Tx, context: Context, owner: WritableVarOwner, changes: readonly BatchChange[]) {
   const rows = await findVars(tx, owner);
   const updates = planUpdates(
@@ -239,7 +237,6 @@ function sealValue({ vault }: Context, id: string, value: string): Uint8Array {
   return vault.seal(valueOwner(id), Buffer.from(value));
 }
 
-/** The audit log records that the value was replaced, but never a value. */
 function varEvents(change: { before?: VarView; after?: VarView }, replaced: boolean) {
   const { before, after } = change;
   const ownerIn = ({ workspaceId, varsetId }: VarView) =>

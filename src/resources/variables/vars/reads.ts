@@ -67,7 +67,6 @@ export async function varsOfSets(
   return rows.map((row) => toVarView(context, row));
 }
 
-/** Doesn't decrypt sensitive values. */
 export function toVarView({ vault }: Pick<Context, "vault">, row: VarTable): VarView {
   const { value, ...columns } = row;
   const opened = row.sensitive === 1 ? null : Buffer.from(vault.open(valueOwner(row.id), value)).toString();
@@ -80,7 +79,6 @@ export interface EffectiveVariable {
   readonly category: "terraform" | "env";
   readonly hcl: boolean;
   readonly sensitive: boolean;
-  /** A run's own variables can't override priority variable sets. */
   readonly priority: boolean;
 }
 

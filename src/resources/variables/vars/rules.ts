@@ -7,7 +7,6 @@ import { keyFaults, type VarName, vars, varsMax, type VarView } from "./definiti
 
 export const valuesBytesMax = 8 * 1024 * 1024;
 
-/** Binds the ciphertext to its row. */
 export const valueOwner = (id: string): string => `vars/${id}/value`;
 
 type VarIdentity = Pick<VarTable, "id" | "organizationId" | "workspaceId" | "varsetId" | "createdAt">;

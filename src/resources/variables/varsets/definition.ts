@@ -10,7 +10,6 @@ import type { OrganizationFacts } from "../../identity/organizations/definition.
 
 const descriptionMax = 512;
 
-/** Null is stored as an empty string. */
 export const description = text({ max: descriptionMax })
   .nullable()
   .transform((sent) => sent ?? "")

@@ -269,7 +269,7 @@ interface VarsetPage {
   readonly totalCount?: number;
 }
 
-/** All sets must belong to one organization. Loads workspaces as a page, because there may be many. */
+/** All sets must belong to one organization. */
 async function withIncluded(
   tx: Tx,
   context: Context,

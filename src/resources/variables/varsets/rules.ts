@@ -31,7 +31,6 @@ export const allLinksOf = ({ links, hidden }: VarsetView): VarsetLinks => ({
   projects: [...links.projects, ...hidden.projects].sort(),
 });
 
-/** A list in the request replaces the previous one; a global set has no links. */
 export function linksAfter(before: VarsetLinks, sent: VarsetLinksInput, global: number): VarsetLinks {
   if (global === 1) return noLinks;
   const one = (kind: VarsetLinkKind) => (sent[kind] === undefined ? before[kind] : [...new Set(sent[kind])].sort());
@@ -47,7 +46,6 @@ export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 
-/** Only those that the caller can read; workspaces with their project. */
 export interface VarsetReferenceMatches {
   readonly nameTaken: boolean;
   readonly workspaces: ReadonlyMap<string, string>;
@@ -81,7 +79,6 @@ export function linkFaults(
   );
 }
 
-/** A set is either global or has links; a set that a project owns is never global. */
 export function globalFaults(set: Pick<VarsetTable, "global" | "parentProjectId">, sent: VarsetLinksInput): Fault[] {
   if (set.global === 0) return [];
   const named = linkKinds.filter((kind) => (sent[kind] ?? []).length > 0);

@@ -134,7 +134,6 @@ export interface VarsetSearch {
   readonly page: Page;
   readonly part: string | undefined;
   readonly which: VarsetCondition | undefined;
-  /** Undefined if it depends on the project. */
   readonly readsOwned: boolean | undefined;
 }
 
@@ -216,7 +215,6 @@ export interface VarsetReferences {
   readonly projects?: readonly string[] | undefined;
 }
 
-/** One statement. */
 export async function lookUpReferences(
   tx: Tx,
   actor: Actor,
@@ -278,7 +276,6 @@ const linkTables = {
   projects: { links: "varset_projects", column: "project_id", things: "projects" },
 } as const;
 
-/** Returns the new links, ordered by id. */
 export async function insertLinks(
   tx: Tx,
   set: ManagedVarset,
@@ -304,7 +301,6 @@ async function link(
   return rows.map((row) => row.linkedId).toSorted();
 }
 
-/** Returns the removed links, ordered by id. */
 export async function deleteLinks(
   tx: Tx,
   set: ManagedVarset,
