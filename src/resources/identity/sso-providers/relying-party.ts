@@ -13,7 +13,7 @@ import type { findProviderWithSecret } from "./store.ts";
 export type SsoProviderWithSecret = NonNullable<Awaited<ReturnType<typeof findProviderWithSecret>>>;
 type RelyingPartyContext = Pick<Context, "options" | "vault">;
 
-/** Against mix-up attacks, in which an organization's provider captures the code of the site's provider (decision 0162). */
+/** Prevents mix-up attacks. See docs/decisions/0162-separate-callback-for-organization-providers.md. */
 const usesOwnCallback = ({ organizationId }: SsoProviderWithSecret, configuration: oidc.Configuration): boolean =>
   organizationId !== null && configuration.serverMetadata().authorization_response_iss_parameter_supported !== true;
 

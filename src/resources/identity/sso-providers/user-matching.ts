@@ -1,4 +1,4 @@
-/** Decides whom an SSO provider may sign in: an organization's provider no site admin or member of another organization (decision 0122). */
+/** Decides which user an SSO provider may sign in, by the rules in docs/decisions/0122-trust-in-identity-providers.md. */
 import { type AppError, forbidden } from "../../../kernel/errors.ts";
 import type { SsoIdentity } from "./claims.ts";
 import type { SsoProviderView } from "./definition.ts";

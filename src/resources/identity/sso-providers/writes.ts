@@ -1,4 +1,4 @@
-/** Signs a user in through an SSO provider, and updates the user's teams from the groups. One transaction. */
+/** Signs a user in through an SSO provider, and updates the user's teams from the groups. */
 import { type RawBuilder, sql } from "kysely";
 import { grant, type Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";

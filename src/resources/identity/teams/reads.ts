@@ -45,7 +45,7 @@ export function grantTeam<Permission extends TeamPermission>(
 const exceedsOwnAccess =
   "The team has access that you don't have, or that you have for a shorter time, so you can't pass it on. Ask an owner.";
 
-/** Refuses to pass on more access than the caller has until `through`. Raises `forbidden`. See decision 0101. */
+/** `through` is the end of the access. Raises `forbidden`. See docs/decisions/0101-no-grant-beyond-your-own.md. */
 export async function refuseExceedingOwnAccess(
   tx: Tx,
   context: Pick<Context, "actor">,
