@@ -1,4 +1,4 @@
-/** A delivery: a notification, how often it was attempted, and the response to the last attempt. */
+/** A delivery: a notification, its number of attempts, and the response to the last one. */
 import { z } from "zod";
 import type { NoticeTable } from "../../database/schema/notices.ts";
 import { defineResource, type Operation } from "../../jsonapi/define.ts";

@@ -1,4 +1,4 @@
-/** The entitlement set resource: the features of an organization, which clients check before they use one. */
+/** The entitlement set resource: the features of an organization. */
 import { defineResource, definitionBuilders } from "../../jsonapi/define.ts";
 import { flag } from "../../jsonapi/schemas.ts";
 import { loadOrganizationForEntitlements } from "../identity/organizations/reads.ts";
@@ -22,7 +22,7 @@ const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly }) => (
     "audit-logging": always(true, "The audit log, and webhooks that receive its events."),
     "cost-estimation": always(false, "Cost estimates of runs."),
     "global-run-tasks": always(false, "Run tasks of the whole organization."),
-    // While this is false, Terraform and OpenTofu run on the caller's machine, regardless of the workspace's execution mode.
+    // While this is false, Terraform and OpenTofu run locally, regardless of the workspace's execution mode.
     operations: readOnly(
       flag(),
       "Remote runs. It becomes true when an agent that can serve the organization, or a worker of the server, first connects, and then stays true.",

@@ -1,7 +1,4 @@
-/**
- * Feature sets and organization subscriptions, for clients of HCP Terraform that expect them. They have no effect: nothing is stored, so
- * nothing is audited either.
- */
+/** Feature sets and subscriptions, which clients of HCP Terraform expect. They have no effect and are not stored. */
 import { z } from "zod";
 import { defineResource, definitionBuilders } from "../../jsonapi/define.ts";
 import { searchParameter } from "../../jsonapi/query.ts";

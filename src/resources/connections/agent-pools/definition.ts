@@ -1,4 +1,4 @@
-/** An agent pool: the agents that execute runs of workspaces in agent mode, and the workspaces that it serves. */
+/** An agent pool: the agents that execute runs in agent mode, and the workspaces that it serves. */
 import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { AgentPoolTable } from "../../../database/schema/connections.ts";
 import { defineResource, definitionBuilders } from "../../../jsonapi/define.ts";
@@ -6,7 +6,7 @@ import { searchParameter, textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
-/** The lists that limit or extend what a pool serves; stored under these names. */
+/** The database stores these names. */
 export const poolScopeKinds = ["allowed-workspaces", "allowed-projects", "excluded-workspaces"] as const;
 export type PoolScopeKind = (typeof poolScopeKinds)[number];
 /** Ids by list, sorted and without duplicates. */
@@ -20,9 +20,8 @@ export interface AgentPoolView extends AgentPoolTable, OrganizationFacts {
 }
 
 export interface PoolUsers {
-  /** Those that the caller can read. */
+  /** Only workspaces that the caller can read. */
   readonly workspaceIds: readonly string[];
-  /** Differs for every set of workspaces; 0 for none. */
   readonly checksum: number;
 }
 
@@ -51,7 +50,7 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
   doc: "A group of agents that execute the runs of workspaces in agent mode.",
   id: (pool) => pool.id,
   version: (pool) => [pool.version, pool.organizationFacts, pool.users.checksum],
-  // The number of live agents changes with time alone.
+  // The number of live agents changes without a write.
   isUncacheable: true,
   attributes: {
     name: required(agentPoolName, "Unique in the organization, ignoring case.", { folded: true }),

@@ -46,7 +46,7 @@ export const agentPoolResource = implement(agentPools, {
   async listAgentPools({ context, params, query }) {
     const tx = context.database.reader;
     const organization = await loadOrganization(tx, context, params.organizationName);
-    // Parameter types do not follow an underscore, but their values do.
+    // The query's type lacks filters with an underscore in their name; its value has them.
     const filters: Readonly<Record<string, unknown>> = query;
     const { views, totalCount } = await listAgentPoolRows(tx, context.actor, organization, {
       page: query.page,
@@ -61,7 +61,7 @@ export const agentPoolResource = implement(agentPools, {
 
   async createAgentPool({ context, params, body }) {
     return context.database.write(async (tx) => {
-      // Locked, so that nothing that the pool is to serve is deleted meanwhile.
+      // The lock prevents concurrent deletion of the workspaces and projects in the body.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-update-agent-pools",
@@ -132,7 +132,6 @@ export const agentPoolResource = implement(agentPools, {
   },
 });
 
-/** Everything in the request must exist in the organization, even if it was listed before. */
 async function scopeFaults(tx: Tx, organizationId: string, sent: PoolScopesInput) {
   const { allowedWorkspaces = [], allowedProjects = [], excludedWorkspaces = [] } = sent;
   const named = { workspaces: [...allowedWorkspaces, ...excludedWorkspaces], projects: allowedProjects };
@@ -140,7 +139,6 @@ async function scopeFaults(tx: Tx, organizationId: string, sent: PoolScopesInput
   return unknownTargetFaults(sent, await findTargets(tx, organizationId, named));
 }
 
-/** The audit log also records which targets the pool serves. */
 async function record(
   tx: Tx,
   context: Context,
@@ -149,10 +147,8 @@ async function record(
   await recordChange(tx, context, agentPools, change, { before: change.before?.scopes, after: change.after?.scopes });
 }
 
-/** Workspaces that use a pool are loaded by `workspacesUsing`, not through the relationship. */
 const isScopeRelationship = (_: unknown, name: string): boolean => name !== "workspaces";
 
-/** The documents of workspaces that use the pools and that the caller can read, up to a page; one statement. */
 async function workspacesUsing(
   tx: Tx,
   context: Context,

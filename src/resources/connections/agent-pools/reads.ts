@@ -1,4 +1,4 @@
-/** Reads of agent pools for other modules, and the check of permissions on a pool. */
+/** Reads of agent pools for other modules, and the permission check on a pool. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -24,7 +24,6 @@ export async function loadAgentPool(
   return pool;
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the pool. */
 export function grantAgentPool(pool: AgentPoolView): Granted<AgentPoolView, "can-update-agent-pools"> {
   return grant(pool, {
     thing: "agent pool",
@@ -35,7 +34,7 @@ export function grantAgentPool(pool: AgentPoolView): Granted<AgentPoolView, "can
   });
 }
 
-/** Whether a pool serves a workspace, or all of a project; also true without a pool, or if it does not exist. */
+/** Also true without a pool, or if the pool doesn't exist. */
 export async function agentPoolServes(
   tx: Tx,
   target: ScopeTarget,

@@ -46,7 +46,6 @@ export function scopeRows(
   );
 }
 
-/** Reports ids that do not exist in the organization, with their position in the body. */
 export function unknownTargetFaults(
   sent: PoolScopesInput,
   known: { readonly workspaces: ReadonlySet<string>; readonly projects: ReadonlySet<string> },

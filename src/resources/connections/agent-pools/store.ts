@@ -20,14 +20,14 @@ import { updateRow } from "../../shared/versions.ts";
 import type { AgentPoolView, PoolScopeKind, PoolScopes, PoolUsers } from "./definition.ts";
 import type { PoolUse } from "./rules.ts";
 
-/** A list as one text: ids contain no commas, and both engines join in the given order. */
+/** One text per list: ids contain no commas, and both engines keep the order. */
 const listed = (kind: PoolScopeKind) => sql<string | null>`(
   select string_agg(target_id, ',' order by target_id) from agent_pool_scopes
   where agent_pool_id = p.id and kind = ${kind})`;
 
 const hidden = "-";
 
-/** The workspaces that use a pool, with `hidden` before each that the caller's teams can't read. */
+/** Prefixes each workspace that the caller's teams can't read with `hidden`. */
 function usersOf(organizationId: Expression<string>, principal: string): RawBuilder<string | null> {
   const bit = permissionBit("runs", "read");
   return sql<string | null>`(
@@ -37,10 +37,8 @@ function usersOf(organizationId: Expression<string>, principal: string): RawBuil
     from workspaces as w where w.organization_id = p.organization_id and w.agent_pool_id = p.id)`;
 }
 
-/** An agent that has not sent a ping for this long is not live. */
 export const agentTimeoutMs = 30_000;
 
-/** The number of idle or busy agents `a` of a pool, by the database's clock. */
 export function liveAgentCount({ nowMs }: Dialect, ofPool: RawBuilder<unknown>): RawBuilder<number> {
   return sql<number>`(
     select count(*) from agents as a
@@ -93,10 +91,7 @@ export interface PoolLoadOptions {
   readonly lock?: Lock;
 }
 
-/**
- * A statement that waits for a row lock sees its subqueries as they were before the wait, so the lock is taken by a statement of
- * its own.
- */
+/** A separate statement, because a statement that waits for a row lock reads its subqueries as of before the wait. */
 async function lockPool(tx: Tx, id: string, lock: Lock): Promise<void> {
   await tx.db
     .selectFrom("agentPools as p")
@@ -107,7 +102,7 @@ async function lockPool(tx: Tx, id: string, lock: Lock): Promise<void> {
     .execute();
 }
 
-/** Not a column of `p`, so that the engines evaluate what depends on it once, not for each workspace. */
+/** Not a column of `p`, so that the engines evaluate it once and not for each workspace. */
 const organizationOf = (id: string) => sql<string>`(select organization_id from agent_pools where id = ${id})`;
 
 export async function findAgentPool(
@@ -166,13 +161,11 @@ function orderOf(sort: AgentPoolSearch["sort"]): SortColumn[] {
   ];
 }
 
-/** A condition on workspaces `w`. */
 export function usesOneOf(tx: Tx, used: readonly AgentPoolView[]): RawBuilder<boolean> {
   const ids = used.map((pool) => pool.id);
   return tx.dialect.isOneOf(sql.ref("w.agentPoolId"), ids) as RawBuilder<boolean>;
 }
 
-/** Whether a pool `p` serves a project's workspaces, or one of them, which can also be allowed or excluded itself. */
 export function serves(projectId: Expression<string>, workspaceId?: Expression<string>): RawBuilder<SqlBool> {
   const lists = (kind: PoolScopeKind, id: Expression<string>) => sql<SqlBool>`exists (
     select 1 from agent_pool_scopes as s where s.agent_pool_id = p.id and s.kind = ${kind} and s.target_id = ${id})`;
@@ -182,7 +175,7 @@ export function serves(projectId: Expression<string>, workspaceId?: Expression<s
     and not ${lists("excluded-workspaces", workspaceId)})`;
 }
 
-/** A workspace that the caller can't read is treated like one that does not exist: no pool serves it. */
+/** No pool serves a workspace that the caller can't read, as if it didn't exist. */
 function servesWorkspace(actor: Actor, organization: OrganizationView, name: string): RawBuilder<SqlBool> {
   const readable = readableCondition(actor, organization) ?? sql<SqlBool>`1 = 1`;
   return sql<SqlBool>`exists (
@@ -202,7 +195,6 @@ function servesProject(actor: Actor, { id, standing }: OrganizationView, name: s
     where j.organization_id = ${id} and j.name_key = ${fold(name)} and ${readable} and ${serves(sql.ref("j.id"))})`;
 }
 
-/** Also true if the pool does not exist. */
 export async function isServingTarget(tx: Tx, target: ScopeTarget, agentPoolId: string): Promise<boolean> {
   const { organizationId, projectId, workspaceId } = target;
   const workspace = workspaceId === undefined ? undefined : sql<string>`${workspaceId}`;
@@ -215,10 +207,7 @@ export async function isServingTarget(tx: Tx, target: ScopeTarget, agentPoolId: 
   return row === undefined || row.serving === 1;
 }
 
-/**
- * What prevents a pool's deletion. Making it an organization's default locks the organization, and making it a project's or
- * workspace's locks the pool; the caller holds both locks by now.
- */
+/** The caller has locked the organization and the pool, so that no project, workspace or organization default can start to use the pool. */
 export async function findPoolUse(tx: Tx, pool: Granted<AgentPoolView, "can-update-agent-pools">): Promise<PoolUse> {
   const count = (table: string, column: string) =>
     sql<number>`(select count(*) from ${sql.table(table)} where organization_id = o.id and ${sql.ref(column)} = ${pool.id})`;
@@ -274,7 +263,7 @@ export async function insertAgentPool(
   await insertScopes(tx, into, scopes);
 }
 
-/** The proof is on the pool or, for a new pool, on the organization. */
+/** The proof is for the pool or, for a new pool, for the organization. */
 export async function insertScopes(
   tx: Tx,
   _of: Granted<object, "can-update-agent-pools">,
@@ -304,7 +293,6 @@ export async function updateAgentPoolRow(
   await updateRow(tx, "agentPools", pool.id, changes);
 }
 
-/** The foreign key deletes its lists. */
 export async function deleteAgentPoolRow(
   tx: Tx,
   pool: Granted<AgentPoolView, "can-update-agent-pools">,

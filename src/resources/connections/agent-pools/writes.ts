@@ -4,10 +4,7 @@ import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { incrementedVersion } from "../../shared/versions.ts";
 
-/**
- * Removes a deleted workspace or project from all pools: one statement, and another if a pool listed it. Changes of such lists and
- * deletions of targets both lock the organization as `alone`, so none is added meanwhile.
- */
+/** For deleted workspaces and projects. The caller locks the organization as `alone`, so that no pool adds the target concurrently. */
 export async function removeScopeTarget(
   tx: Tx,
   {

@@ -1,7 +1,4 @@
-/**
- * The tokens of an agent pool, which authenticate its agents. This resource creates and lists them; clients see and revoke them as
- * `authentication-tokens`. Only the agent protocol accepts them.
- */
+/** The tokens of an agent pool; `authentication-tokens` shows and revokes them. Only the agent protocol accepts them. */
 import { z } from "zod";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { text } from "../../../jsonapi/schemas.ts";
@@ -12,7 +9,7 @@ const managers = "an owner, a team with 'manage-agent-pools', or the organizatio
 
 const body = z.object({
   data: z.object({
-    // The public API's documentation has the first; its Go client sends the second.
+    // The API's documentation has the first; its Go client sends the second.
     type: z.enum(["authentication-tokens", "agent-tokens"]),
     attributes: z.object({ description: text({ min: 1, max: 256, pattern: /\S/, sentence: "can't be blank" }) }),
   }),

@@ -1,4 +1,4 @@
-/** Reads of agent tokens for other modules, and the check of permissions on one. */
+/** Reads of agent tokens for other modules, and the permission check on a token. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -9,7 +9,7 @@ import { agentPoolsNeed } from "../agent-pools/reads.ts";
 import { toTokenView } from "./rules.ts";
 import { findAgentToken } from "./store.ts";
 
-/** To callers who can't manage the pool, its tokens do not exist. Raises `not-found`. */
+/** Raises `not-found`, also for callers who can't manage the pool. */
 export async function loadAgentToken(
   tx: Tx,
   context: Pick<Context, "actor">,

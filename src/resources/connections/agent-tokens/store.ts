@@ -1,4 +1,4 @@
-/** SQL of agent tokens. The hash of a secret never leaves this file. */
+/** SQL of agent tokens. The hash of a secret must not leave this file. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
@@ -13,7 +13,6 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { AgentPoolView } from "../agent-pools/definition.ts";
 import type { SiteAgentPoolView } from "../site-agent-pools/definition.ts";
 
-/** Of an organization's pool, or of a site pool. */
 export type AgentTokenRow = Omit<AgentTokenTable, "hash">;
 export type ManagedPool =
   | Granted<AgentPoolView, "can-update-agent-pools">
@@ -26,7 +25,7 @@ function tokens(db: Kysely<Schema>) {
     .select(["k.createdById", "k.createdAt", "k.lastUsedAt", "k.version"]);
 }
 
-/** The token, and the caller's standing in its organization, in one statement; only site admins have one for a site pool's token. */
+/** Only site admins have standing for the token of a site pool. */
 export async function findAgentToken(
   tx: Tx,
   actor: Actor,
@@ -83,7 +82,6 @@ export async function deleteAgentTokensNamed(tx: Tx, pool: ManagedPool, descript
     .execute();
 }
 
-/** Those that no other transaction has locked. */
 export async function lockFreeAgentTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("agentTokens as k")

@@ -26,7 +26,6 @@ export async function revokeAgentToken(
   await recordAgentToken(tx, context, { before: token });
 }
 
-/** Revokes all of a pool's tokens with this description, which the server created for itself. */
 export async function revokeAgentTokensNamed(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
@@ -37,7 +36,7 @@ export async function revokeAgentTokensNamed(
     await recordAgentToken(tx, context, { before: toTokenView(row) });
 }
 
-/** Only this result contains the secret. Raises `forbidden` for a caller whose own token expires, because agent tokens never do. */
+/** Only this result contains the secret. Raises `forbidden` if the caller's own token expires, because agent tokens never expire. */
 export async function issueAgentToken(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
@@ -82,7 +81,7 @@ async function recordAgentToken(
   });
 }
 
-/** Runs outside of requests, for many tokens at once. It never moves a time back, and skips rows that others have locked. */
+/** Runs outside of requests, in batches. Never moves a time back, and skips rows that others have locked. */
 export async function recordAgentTokenUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
   for (const id of await lockFreeAgentTokens(tx, [...uses.keys()])) {
     const usedAt = uses.get(id) ?? "";

@@ -1,4 +1,4 @@
-/** An audit webhook: sends an organization's audit events, and locks that are held too long, to a system of its own. */
+/** An audit webhook: sends an organization's audit events, and reports of long-held locks, to an external system. */
 import { z } from "zod";
 import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
@@ -22,10 +22,6 @@ const eventName = z
     error: `must be '${accessChanged}', '${lockHeldEvent}', an action such as 'workspaces.lock', all of a type such as 'workspaces.*', or '*'`,
   });
 
-/**
- * Types of events that change who can do what: records, teams and their members, memberships, tokens and trusts, and a workspace's
- * project.
- */
 const accessKinds: ReadonlySet<string> = new Set([
   "team-projects",
   "team-workspaces",
@@ -37,7 +33,6 @@ const accessKinds: ReadonlySet<string> = new Set([
 ]);
 const accessActions: ReadonlySet<string> = new Set(["projects.move-workspaces", "users.delete"]);
 
-/** The name of an audit event for a webhook with these subscriptions; undefined if it matches none. */
 export function subscribedEventName(subscriptions: readonly string[], action: string): string | undefined {
   const [kind = ""] = action.split(".");
   if (subscriptions.includes(accessChanged) && (accessKinds.has(kind) || accessActions.has(action)))
@@ -47,7 +42,6 @@ export function subscribedEventName(subscriptions: readonly string[], action: st
 
 export interface AuditWebhookView extends Omit<AuditWebhookTable, "url" | "token">, OrganizationFacts {
   readonly standing: OrganizationStanding;
-  /** Decrypted. */
   readonly shownUrl: string;
 }
 

@@ -1,7 +1,4 @@
-/**
- * The part of the delivery job that turns audit events, and locks that are held too long, into notifications for the webhooks that
- * subscribe to them. A database trigger queues the events in the transactions that record them, so that none is missed.
- */
+/** Turns queued audit events and long-held locks into notifications. A database trigger queues events when they are recorded. */
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
 import { type OutboxNotification, enqueueNotifications } from "../../shared/outbox/writes.ts";
@@ -74,7 +71,7 @@ function notificationFor(
       created_at: event.createdAt,
     },
   };
-  // Two servers may run this at the same time: each webhook gets each event once.
+  // Several servers can run this concurrently; each webhook gets each event once.
   return [
     {
       organizationId,

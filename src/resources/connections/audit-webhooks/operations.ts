@@ -148,7 +148,6 @@ async function write(tx: Tx, context: Context, { before, after, changes, token }
     ...(shownUrl !== undefined && { url: sealed(context, urlOwner(before.id), shownUrl) }),
     ...(token !== undefined && { token: token === null ? null : sealed(context, tokenOwner(before.id), token) }),
   });
-  // The audit log records that a secret was replaced, but neither the old nor the new one.
   const replaced = [...(shownUrl === undefined ? [] : ["url"]), ...(token === undefined ? [] : ["token"])];
   await recordChange(
     tx,
@@ -168,7 +167,7 @@ async function recordVerified(tx: Tx, view: View, verified: Verification | undef
     await recordVerification(tx, { organizationId, kind: auditWebhookKind, subjectId, destination }, verified);
 }
 
-/** Raises `forbidden`, or `not-found` if the caller is no member. */
+/** Raises `forbidden`, or `not-found` if the caller is not a member. */
 async function load(
   tx: Tx,
   context: Context,
@@ -188,7 +187,7 @@ async function load(
   return { view, token: openedToken(context.vault, row) };
 }
 
-/** Without the token. The address is visible to callers who can change it. */
+/** Callers who can change the address can see it. */
 function toView(context: Context, row: store.AuditWebhookRow): View {
   const { url, token, ...shown } = row;
   void token;

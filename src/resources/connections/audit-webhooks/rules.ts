@@ -1,4 +1,4 @@
-/** Pure rules of audit webhooks: the columns of a row, and when an address must be verified. */
+/** Pure rules of audit webhooks. */
 import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
@@ -6,13 +6,11 @@ import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { hostOf } from "../../shared/outbox/webhook.ts";
 import { auditWebhooks, type AuditWebhookView } from "./definition.ts";
 
-/** What secrets are encrypted for, so that they can't be moved to another row. */
 export const urlOwner = (id: string): string => `audit_webhooks/${id}/url`;
 export const tokenOwner = (id: string): string => `audit_webhooks/${id}/token`;
 
 type AuditWebhookIdentity = Pick<AuditWebhookTable, "id" | "organizationId" | "createdAt">;
 
-/** Without the encrypted columns. */
 export function newWebhook(
   attributes: CreateAttributes<typeof auditWebhooks>,
   identity: AuditWebhookIdentity,

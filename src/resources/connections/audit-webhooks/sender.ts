@@ -1,4 +1,4 @@
-/** Sends audit events to webhooks, and verifies that a webhook's address responds. */
+/** Sends audit events to webhooks, and verifies webhook addresses. */
 import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
 import type { Vault } from "../../../database/vault.ts";
 import { AppError, attributeFault } from "../../../kernel/errors.ts";
@@ -16,7 +16,6 @@ export const openedUrl = (vault: Vault, { id, url }: Pick<AuditWebhookTable, "id
 export const openedToken = (vault: Vault, { id, token }: Pick<AuditWebhookTable, "id" | "token">): string | null =>
   token === null ? null : Buffer.from(vault.open(tokenOwner(id), token)).toString("utf8");
 
-/** The content was stored when the event happened. Nothing is sent for a webhook that was deleted meanwhile. */
 export const auditWebhookSender: NotificationSender = {
   async deliver(context, notification) {
     const row = await findWebhookToCall(context.database.reader, notification.subjectId);
@@ -36,7 +35,7 @@ interface WebhookVerificationRequest {
   readonly token: string | null;
 }
 
-/** Sends a test event. Raises `bad-request` with the response, or with the reason for getting none. */
+/** Raises `bad-request` if the test event fails. */
 export async function verify({ options }: Context, request: WebhookVerificationRequest): Promise<Verification> {
   const { id: webhookId, organizationName, url, token } = request;
   const [id, eventName] = [newId("deliveries"), verificationEvent];

@@ -1,4 +1,4 @@
-/** SQL of audit webhooks, of the events that are queued for them, and of locks that are held too long. */
+/** SQL of audit webhooks, their queued events, and long-held locks. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
@@ -86,7 +86,6 @@ export async function deleteWebhook(tx: Tx, { id }: ManagedWebhook): Promise<voi
   await tx.db.deleteFrom("auditWebhooks").where("id", "=", id).execute();
 }
 
-/** Stores the response to the last attempt, unless the webhook was deleted meanwhile. */
 export async function recordLastDelivery(
   tx: Tx,
   _by: Capability<"job">,
@@ -100,14 +99,11 @@ export async function recordLastDelivery(
     .execute();
 }
 
-// --- pending events, which a database trigger queues
-
 export type PendingAuditEvent = AuditEventTable & {
   readonly organizationId: string;
   readonly organizationName: string;
 };
 
-/** Oldest first. Events of a deleted organization are deleted with it. */
 export async function findPendingEvents(tx: Tx, limit: number): Promise<PendingAuditEvent[]> {
   const rows = await tx.db
     .selectFrom("auditNotices as n")
@@ -143,8 +139,6 @@ export async function findSubscribers(tx: Tx, organizationIds: readonly string[]
     .execute();
 }
 
-// --- locks that are held too long
-
 export interface LongHeldLock {
   readonly webhookId: string;
   readonly organizationId: string;
@@ -160,10 +154,7 @@ export interface LongHeldLock {
   readonly lockedReason: string | null;
 }
 
-/**
- * Locks of users and teams only, because a run's lock ends with the run. Locks that were reported are left out as long as the
- * notification is stored.
- */
+/** Only locks of users and teams, because a run's lock ends with the run. Skips locks whose notification is still stored. */
 export async function findLongHeldLocks(tx: Tx, limit: number): Promise<LongHeldLock[]> {
   const { msOf, nowMs, contains } = tx.dialect;
   const longer = sql.ref<string>("a.lockHeldLongerThan");

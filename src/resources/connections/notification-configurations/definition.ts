@@ -1,7 +1,4 @@
-/**
- * A notification configuration: who is notified about events of a workspace, of a project's workspaces, or of those that a team can
- * read.
- */
+/** A notification configuration: who gets notifications about a workspace, a project's workspaces, or a team's workspaces. */
 import { z } from "zod";
 import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -13,10 +10,9 @@ import { type SubscribableType, triggerNames } from "./triggers.ts";
 const destinationTypes = ["generic", "slack", "microsoft-teams", "email"] as const;
 
 export interface NotificationConfigurationView extends Omit<NotificationConfigurationTable, "url" | "token"> {
-  /** Decrypted. */
   readonly shownUrl: string | null;
   readonly userIds: readonly string[];
-  /** How many of the users are only invited: their ids change when they join. */
+  /** Users who are only invited: their ids change when they join. */
   readonly invitedCount: number;
 }
 

@@ -1,7 +1,4 @@
-/**
- * The text of notifications: a heading, facts and a link for Slack, Microsoft Teams and mail, and the JSON of `generic` in the
- * public API's format. Pure.
- */
+/** The text of notifications for Slack, Microsoft Teams, mail and `generic`, which has the JSON format of the public API. Pure. */
 import type {
   AssessmentFigures,
   AssessmentTriggerEvent,
@@ -60,7 +57,6 @@ export function slackMessageOf(sender: NotificationOrigin, event: NotificationEv
   return { text: heading, blocks: [{ type: "section", text: { type: "mrkdwn", text } }] };
 }
 
-/** An adaptive card, for an incoming webhook or a workflow of Microsoft Teams. */
 export function teamsMessageOf(sender: NotificationOrigin, event: NotificationEvent): object {
   const facts = factsOf(event).map(([title, value]) => ({ title, value: short(value) }));
   const heading = { type: "TextBlock", text: headingOf(sender, event), weight: "bolder", size: "medium", wrap: true };
@@ -173,7 +169,7 @@ export function payloadOf(sender: NotificationOrigin, event: NotificationEvent):
   }
 }
 
-/** `event` is undefined for a verification, where everything else is null. */
+/** `event` is undefined for a verification; all other fields are null then. */
 function runPayload(
   sender: NotificationOrigin,
   message: string,

@@ -1,7 +1,4 @@
-/**
- * Operations on notification configurations: load → authorize → verify the destination → load again, locked → write. Secrets are
- * encrypted before they are stored, and never recorded in the audit log.
- */
+/** Operations on notification configurations: load → authorize → verify the destination → load again, locked → write. */
 import type { Tx } from "../../../database/database.ts";
 import type { CreateAttributes, DocumentAnswer, ListAnswer } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
@@ -92,7 +89,7 @@ export const notificationConfigurationResource = implement(notificationConfigura
   async listNotificationDeliveries({ context, params, query }) {
     const tx = context.database.reader;
     const { view, team } = await loadConfiguration(tx, context, params.notificationConfigurationId);
-    // They name the workspaces that the team was notified about.
+    // Deliveries name workspaces that the team can read.
     if (team !== undefined) await refuseShowingUnreadableAccess(tx, context, view.organizationId, team);
     return listDeliveries(tx, view, query.page);
   },
@@ -116,8 +113,6 @@ export const notificationConfigurationResource = implement(notificationConfigura
     });
   },
 });
-
-// --- the workspace, project or team of a configuration
 
 interface SubscribableTarget {
   readonly type: SubscribableType;
@@ -254,7 +249,6 @@ async function update(
   if (members !== undefined) await store.replaceMembers(tx, before, members);
   const people = members && { userIds, invitedCount: countInvited(members) };
   const after = afterUpdate<View>(before, { ...changes, ...extra, shownUrl, ...people });
-  // The audit log records that a secret was replaced, but neither the old nor the new one.
   const replaced = [...(isUrlNew ? ["url"] : []), ...(token === undefined ? [] : ["token"])];
   await recordChange(
     tx,
@@ -276,7 +270,6 @@ async function recordVerified(tx: Tx, view: View, verified: Verification | undef
     await recordVerification(tx, { organizationId, kind: notificationKind, subjectId, destination }, verified);
 }
 
-/** What the audit log records besides the attributes: nothing secret of the destination. */
 const extraAttributesOf = ({ subscribableId, destination, userIds }: View): object => ({
   subscribable: subscribableId,
   destination,
@@ -295,7 +288,6 @@ function rowOf(context: Context, view: View, token: string | null) {
 const sealed = ({ vault }: Context, owner: string, value: string | null): Uint8Array | null =>
   value === null ? null : vault.seal(owner, Buffer.from(value));
 
-/** `kept`: the stored token, which is used if none was sent. */
 function destinationOf({ view, token }: ConfigurationDraft, kept: string | null): NotificationDestination {
   const { id, name, destinationType, shownUrl: url } = view;
   return { id, name, destinationType, url, token: token === undefined ? kept : token, recipients: [] };

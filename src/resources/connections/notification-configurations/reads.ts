@@ -25,11 +25,10 @@ export type TeamWithStanding = Pick<TeamView, "id" | "standing">;
 export interface LoadedConfiguration {
   readonly view: ManagedRow<NotificationConfigurationView>;
   readonly token: Uint8Array | null;
-  /** Undefined if it belongs to a workspace or a project. */
   readonly team: TeamWithStanding | undefined;
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see what it belongs to. */
+/** Raises `forbidden`, or `not-found` if the caller can't see its workspace, project or team. */
 export async function loadConfiguration(
   tx: Tx,
   context: Context,
@@ -50,7 +49,7 @@ export async function loadConfiguration(
   return { view, token, team: teamId === null ? undefined : { id: teamId, standing } };
 }
 
-/** The same for a caller who decides where its messages go. Raises `forbidden` and `not-found`. */
+/** For callers who change where messages go. Raises `forbidden` or `not-found`. */
 export async function loadForNotifying(
   tx: Tx,
   context: Context,
@@ -61,10 +60,7 @@ export async function loadForNotifying(
   return { view: await grantNotifying(tx, context, view, team), token };
 }
 
-/**
- * A team's messages are about every workspace whose runs it can read, so only callers with at least its access decide where they
- * go. Callers who manage a workspace or a project can read its runs. Raises `forbidden`.
- */
+/** A team's messages reveal every workspace whose runs it can read, so the caller needs at least the team's access. Raises `forbidden`. */
 export async function grantNotifying<Row extends { readonly organizationId: string }>(
   tx: Tx,
   context: Context,
@@ -81,7 +77,7 @@ export async function grantNotifying<Row extends { readonly organizationId: stri
   });
 }
 
-/** Without the token. The address is visible to callers who can change it. */
+/** Callers who can change the address can see it. */
 export function toView(context: Pick<Context, "vault">, row: ConfigurationRow): NotificationConfigurationView {
   const named = row.memberIds === null ? [] : row.memberIds.split(",").map(memberOf);
   return {
@@ -107,7 +103,6 @@ export function toView(context: Pick<Context, "vault">, row: ConfigurationRow): 
   };
 }
 
-/** Parses an id of `ConfigurationRow.memberIds`. */
 function memberOf(id: string): { userId: string; isInvited: boolean } {
   const userId = invitedUserId(id);
   return { userId, isInvited: userId !== id };

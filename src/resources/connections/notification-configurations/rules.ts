@@ -1,4 +1,4 @@
-/** Pure rules of notification configurations: which settings fit which destination, and the columns of a row. */
+/** Pure rules of notification configurations. */
 import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
@@ -10,14 +10,12 @@ import { triggersFor } from "./triggers.ts";
 export type ConfigurationUpdateInput = UpdateAttributes<typeof notificationConfigurations>;
 type ConfigurationCreateInput = CreateAttributes<typeof notificationConfigurations>;
 
-/** What secrets are encrypted for, so that they can't be moved to another row. */
 export const urlOwner = (id: string): string => `notification_configurations/${id}/url`;
 export const tokenOwner = (id: string): string => `notification_configurations/${id}/token`;
 
 export const configurationsMax = 20;
 const usersMax = 100;
 
-/** The configuration after a request. `token` is the one that was sent; undefined if none was. */
 export interface ConfigurationDraft {
   readonly view: NotificationConfigurationView;
   readonly token: string | null | undefined;
@@ -51,7 +49,7 @@ export function newConfiguration(
   return { view, token, userIds: view.userIds };
 }
 
-/** `userIds` undefined: none were sent, which removes all users from a mail configuration. */
+/** Without `userIds`, a mail configuration loses all its users. */
 export function changedConfiguration(
   before: NotificationConfigurationView,
   attributes: ConfigurationUpdateInput,
@@ -132,7 +130,6 @@ export function unknownUserFaults(userIds: readonly string[], members: readonly 
 export const countInvited = (members: readonly NamedMember[]): number =>
   members.filter(({ isInvited }) => isInvited).length;
 
-/** Whether the destination must be verified first: it is enabled, or its address or token changes. */
 export function needsVerification(
   before: NotificationConfigurationView | undefined,
   draft: ConfigurationDraft,

@@ -1,4 +1,4 @@
-/** Sends notifications to the destinations of configurations, and verifies destinations. */
+/** Sends notifications to destinations, and verifies destinations. */
 import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
 import type { Vault } from "../../../database/vault.ts";
 import { AppError, attributeFault } from "../../../kernel/errors.ts";
@@ -17,7 +17,6 @@ import { tokenOwner, urlOwner } from "./rules.ts";
 import { findConfiguration, findRecipients, recordLastDelivery } from "./store.ts";
 import type { NotificationEvent } from "./triggers.ts";
 
-/** Decrypted. */
 export interface NotificationDestination {
   readonly id: string;
   readonly name: string;
@@ -29,7 +28,7 @@ export interface NotificationDestination {
 
 type SendContext = Pick<Context, "options">;
 
-/** Makes one attempt. Does not raise: an unreachable destination is a failed attempt. */
+/** Makes one attempt. Doesn't raise: an unreachable destination is a failed attempt. */
 async function send(
   { options }: SendContext,
   destination: NotificationDestination,
@@ -58,7 +57,7 @@ export const openedUrl = (vault: Vault, row: Pick<NotificationConfigurationTable
 export const openedToken = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "token">): string | null =>
   opened(vault, tokenOwner(row.id), row.token);
 
-/** An event that happened while the configuration was enabled is sent even if it is disabled now, but not if it was deleted. */
+/** Sends events that happened before the configuration was disabled, but none after it was deleted. */
 export const notificationSender: NotificationSender = {
   async deliver(context, notification) {
     const tx = context.database.reader;
@@ -82,7 +81,7 @@ export const notificationSender: NotificationSender = {
     recordLastDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
 };
 
-/** Raises `bad-request` with the response, or with the reason for getting none. */
+/** Raises `bad-request` if the verification fails. */
 export async function verify(context: Context, destination: NotificationDestination): Promise<Verification> {
   const event = { about: "verification", trigger: verificationEvent } as const;
   const id = newId("deliveries");

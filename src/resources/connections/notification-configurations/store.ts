@@ -32,14 +32,13 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { incrementedVersion, updateRow } from "../../shared/versions.ts";
 import type { NamedMember } from "./rules.ts";
 
-/** With the ids of the named users, and of the memberships of invited ones, joined by commas. */
+/** `memberIds` are joined by commas: user ids, and membership ids of invited people. */
 export interface ConfigurationRow extends NotificationConfigurationTable {
   readonly memberIds: string | null;
 }
 
-/** The caller can manage the workspace, project or team that it belongs to. */
 export type ManagedRow<Row> = Granted<Row, "can-update">;
-/** The caller can decide where messages go, because they can read what the messages are about. */
+/** Proof that the caller can read what the messages are about. */
 export type NotifiableRow<Row> = Granted<Row, "can-notify">;
 
 const configurations = (db: Kysely<Schema>) =>
@@ -126,7 +125,6 @@ interface SubscribableReference {
   readonly id: string;
 }
 
-/** Without a page, returns all of them, which are never many. */
 export async function listConfigurations(
   tx: Tx,
   { organizationId, id }: SubscribableReference,
@@ -202,7 +200,7 @@ export async function insertMembers(
     .execute();
 }
 
-/** Inserts before it deletes: removing a membership locks it first and then these rows, so locking in the other order could deadlock. */
+/** Inserts before it deletes: removing a membership locks it before these rows, so the opposite order could deadlock. */
 export async function replaceMembers(
   tx: Tx,
   configuration: NotifiableRow<SubscribableReference>,
@@ -224,7 +222,6 @@ export async function deleteConfiguration(tx: Tx, { id }: ManagedRow<Subscribabl
   await tx.db.deleteFrom("notificationConfigurations").where("id", "=", id).execute();
 }
 
-/** Stores the response to the last attempt, unless the configuration was deleted meanwhile. */
 export async function recordLastDelivery(
   tx: Tx,
   _by: Capability<"job">,
@@ -238,11 +235,8 @@ export async function recordLastDelivery(
     .execute();
 }
 
-// --- subscribers and recipients
-
 const reading = maskRequirementFor("workspace", "can-read-run", { owner: false, allowForceDeleteWorkspaces: 0 });
 
-/** The subscribers to events in these workspaces: of the workspace, of its project, and of teams that can read its runs. */
 export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly string[]): RawBuilder<SubscriberRow> {
   const isWorkspace = isOneOf(sql.ref("w.id"), workspaceIds);
   const columns = sql`c.id, c.organization_id, c.destination, c.triggers as wanted, w.id as thing_id,
@@ -267,7 +261,7 @@ export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly strin
     where ${isWorkspace} and ${meetsRequirementSql(mask, { sees: bigintMask(reading.sees), any: bigintMask(reading.any) })}`;
 }
 
-/** The email addresses of the named users, including invited ones; of all of a team's members if none is named. */
+/** Includes invited people; without named users, all members of the team. */
 export async function findRecipients(tx: Tx, id: string): Promise<string[]> {
   const result = await sql<{ email: string }>`
     select coalesce(u.email, m.email) as email from notification_configuration_members as named

@@ -1,4 +1,4 @@
-/** The triggers of notifications, and the events as the outbox stores them. Pure. */
+/** The triggers of notifications, and the events that the outbox stores. Pure. */
 
 export const runTriggerNames = [
   "run:created",
@@ -19,7 +19,7 @@ const workspaceTriggerNames = [
   "workspace:auto_destroy_run_results",
 ] as const;
 
-/** Change requests are not supported, so this never happens, but clients send it. */
+/** Clients send it, but change requests are not supported. */
 const unusedTrigger = "change_request:created";
 
 export const triggerNames = [...workspaceTriggerNames, unusedTrigger] as const;
@@ -27,14 +27,10 @@ export type TriggerName = (typeof triggerNames)[number];
 
 export type SubscribableType = "workspaces" | "projects" | "teams";
 
-/** Workspaces and projects have the events of workspaces; teams also accept what clients send for them. */
 export const triggersFor = (type: SubscribableType): readonly TriggerName[] =>
   type === "teams" ? triggerNames : workspaceTriggerNames;
 
-/**
- * The trigger for a run's new status: of several statuses in one transaction, only the last counts, so that runs which apply
- * automatically don't ask for attention. Undefined if there is none.
- */
+/** Call with the last status of a transaction only, so that runs with auto-apply don't ask for attention. */
 export function triggerForStatus(status: string): RunTriggerName | undefined {
   return byStatus[status];
 }
@@ -90,7 +86,6 @@ export interface AssessmentTriggerEvent {
   readonly before: AssessmentFigures | null;
 }
 
-/** A workspace will be destroyed, was destroyed, or could not be. */
 export interface AutoDestroyTriggerEvent {
   readonly about: "auto-destroy";
   readonly trigger: "workspace:auto_destroy_reminder" | "workspace:auto_destroy_run_results";

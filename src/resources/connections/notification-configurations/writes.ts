@@ -1,7 +1,4 @@
-/**
- * Notifications that other modules trigger, in the transaction of the event, and what happens to recipients when an invitation is
- * merged.
- */
+/** Notifications that other modules trigger in the transaction of the event, and recipients of merged invitations. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
@@ -14,11 +11,9 @@ export const notificationKind = "notification";
 export interface WorkspaceNotification {
   readonly workspaceId: string;
   readonly happening: TriggerEvent;
-  /** For events that are detected repeatedly but reported once. */
   readonly onceKey?: string;
 }
 
-/** Notifies all subscribers in one statement. Returns how many notifications were enqueued. */
 export async function notifySubscribers(
   tx: Tx,
   context: Pick<Context, "wake">,
@@ -35,7 +30,6 @@ export async function notifySubscribers(
   return enqueueForSubscribers(tx, context, notificationKind, subscribersTo(tx.dialect, ids), occurrences);
 }
 
-/** Copies recipients that are named by an invitation to the user's own membership, which replaces the invitation. */
 export async function mergeInvitedRecipients(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void> {
   await sql`
     insert into notification_configuration_members (organization_id, notification_configuration_id, membership_id)

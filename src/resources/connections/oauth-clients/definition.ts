@@ -1,7 +1,4 @@
-/**
- * An OAuth client: an organization's connection to a version control provider. This module only stores it; the `vcs` module uses
- * it. Its secrets are never returned, except for a generated webhook secret, once.
- */
+/** An OAuth client: an organization's connection to a VCS provider. Secrets are never returned, except a generated one, once. */
 import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -16,16 +13,13 @@ export const sshKey = text({
   sentence: "is invalid: it must be a private key in PEM form",
 });
 
-/** Encrypted columns, which views don't have. */
 export type OauthClientSecretColumn = "secret" | "webhookSecret" | "formerWebhookSecret" | "formerWebhookSecretUntil";
 
 export interface OauthClientView extends Omit<OauthClientTable, OauthClientSecretColumn>, OrganizationFacts {
-  /** Only in the response to the request that generated it. */
   readonly generatedWebhookSecret?: string | undefined;
   readonly standing: OrganizationStanding;
   /** Oldest first. */
   readonly tokenIds: readonly string[];
-  /** Sorted by id. */
   readonly projectIds: readonly string[];
 }
 
@@ -44,7 +38,6 @@ const webhookSecret = text({
   pattern: /^[!-~]+$/,
   sentence: "can only contain printable characters without spaces",
 });
-/** Encrypted, here or in the token, and never shown. */
 const hidden = { shown: false, audited: false, column: false } as const;
 
 const readers =
@@ -62,7 +55,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
   version: (client) => [client.version, client.organizationFacts],
   attributes: {
     name: optional(nullIfBlank(name), "The name, for people.", { default: null }),
-    // These can't change under a stored secret, because it would be sent to the new address.
+    // Fixed, because a stored secret must not be sent to a new address.
     "service-provider": once(oneOf(serviceProviders), "The kind of provider."),
     "service-provider-display-name": readOnly(text(), "The provider's name, for people.", {
       from: (client) => providerNames[client.serviceProvider as keyof typeof providerNames],

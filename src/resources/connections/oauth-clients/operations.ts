@@ -1,7 +1,4 @@
-/**
- * Operations on OAuth clients: load → authorize → decide → write. Secrets are encrypted before they are stored, and never recorded
- * in the audit log.
- */
+/** Operations on OAuth clients: load → authorize → decide → write. Secrets are stored encrypted and never recorded in the audit log. */
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
@@ -149,12 +146,12 @@ export const oauthClientResource = implement(oauthClients, {
   },
 });
 
-/** Locks only the organization, because other rows are locked before the client. Raises `forbidden` or `not-found`. */
+/** Locks only the organization, because workspaces and projects are locked before the client. Raises `forbidden` or `not-found`. */
 async function loadFirst(tx: Tx, context: Context, id: string): Promise<ManagedOauthClient> {
   return grantOauthClient(await loadOauthClient(tx, context, id, "organization"));
 }
 
-/** Locks the workspaces that are connected by the client's tokens: their documents show its name. */
+/** Locks the connected workspaces, because their documents show the client's name. */
 async function holdShowing(
   tx: Tx,
   { organizationId, tokenIds }: ManagedOauthClient,
@@ -163,7 +160,7 @@ async function holdShowing(
   return [connected, await lockConnected(tx, connected)];
 }
 
-/** Locks what an update must lock before the client: workspaces, then projects. */
+/** Lock order: workspaces, projects, client. */
 async function holdBefore(
   tx: Tx,
   context: Context,
@@ -188,13 +185,11 @@ function sealed({ vault }: Context, id: string, secret: string | null): Uint8Arr
 
 const noFormerSecret = { formerWebhookSecret: null, formerWebhookSecretUntil: null };
 
-/** Without a secret in the request, generates one, which is returned to the caller. */
 function webhookSecretOf({ vault }: Context, id: string, sent: string | null | undefined) {
   const generated = sent == null ? newSecret() : undefined;
   return { webhookSecret: vault.seal(webhookSecretOwner(id), Buffer.from(sent ?? generated ?? "")), generated };
 }
 
-/** Returns the secret if it was generated. */
 async function rotate(
   tx: Tx,
   context: Context,
@@ -207,7 +202,7 @@ async function rotate(
   return generated;
 }
 
-/** Workspaces are connected by a token's id, so a new secret replaces the old one under the same id. */
+/** Workspaces refer to a token's id, so a new secret keeps the id. */
 async function keepToken(
   tx: Tx,
   context: Context,
@@ -223,7 +218,6 @@ async function keepToken(
   return client.tokenIds;
 }
 
-/** Returns by how many the list has grown. */
 async function replaceProjects(tx: Tx, client: ManagedOauthClient, projectIds: readonly string[]): Promise<number> {
   const [before, after] = [new Set(client.projectIds), new Set(projectIds)];
   const [gone, come] = [[...before.difference(after)], [...after.difference(before)]];
@@ -237,7 +231,6 @@ interface ProjectListChange {
   readonly body: readonly ResourceIdentifier[];
 }
 
-/** The event records which projects were added or removed; there is none if nothing changed. */
 async function changeProjects(context: Context, id: string, { verb, body }: ProjectListChange): Promise<void> {
   await context.database.write(async (tx) => {
     const sent = body.map((item) => item.id);
@@ -258,7 +251,6 @@ async function changeProjects(context: Context, id: string, { verb, body }: Proj
   });
 }
 
-/** The audit log also records the projects, and which secrets were replaced, but no secret itself. */
 async function record(
   tx: Tx,
   context: Context,

@@ -1,4 +1,4 @@
-/** The kinds of version control providers, and their names. */
+/** The kinds of VCS providers, and their names. */
 export const serviceProviders = [
   "ado_server",
   "ado_services",
@@ -32,7 +32,7 @@ export const providerNames: Readonly<Record<ServiceProvider, string>> = {
   gitlab_enterprise_edition: "GitLab Enterprise Edition",
 };
 
-/** Connected by a pair of keys, so there can be no token yet. */
+/** They use a pair of keys, so a client can be created without a token. */
 export const connectedByKeys: ReadonlySet<string> = new Set<ServiceProvider>([
   "bitbucket_data_center",
   "bitbucket_server",

@@ -1,4 +1,4 @@
-/** Reads of OAuth clients for other modules, and the checks of permissions on them. */
+/** Reads of OAuth clients for other modules, and their permission checks. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { canReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -16,7 +16,7 @@ import { type ConnectionRow, findConnection, findOauthClient, isUsableByProject 
 export const connectionsNeed = "the organization permission 'manage-vcs-settings'";
 const readingNeeds = "the organization permission 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects'";
 
-/** The organization, for callers who can list its connections. Raises `forbidden` or `not-found`. */
+/** Raises `forbidden` or `not-found`. */
 export async function loadOrganizationForConnections(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -44,7 +44,6 @@ export async function loadOauthClient(
   return client;
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the client. */
 export function grantOauthClient(client: OauthClientView): Granted<OauthClientView, "can-update-oauth"> {
   return grant(client, {
     thing: "OAuth client",
@@ -55,7 +54,7 @@ export function grantOauthClient(client: OauthClientView): Granted<OauthClientVi
   });
 }
 
-/** Whether a project's workspaces can use the connection of a token; also true if the token does not exist. */
+/** Also true if the token doesn't exist. */
 export async function oauthTokenServes(
   tx: Tx,
   { organizationId, projectId }: ScopeTarget,
@@ -64,7 +63,6 @@ export async function oauthTokenServes(
   return !oauthTokenId || (await isUsableByProject(tx, organizationId, oauthTokenId, projectId));
 }
 
-/** A connection with the secrets that authenticate its webhooks: the current one, and for a while the previous one. */
 export interface WebhookConnection extends Pick<
   ConnectionRow,
   "id" | "organizationId" | "serviceProvider" | "apiUrl" | "httpUrl" | "webhookSecretNumber"
@@ -72,7 +70,7 @@ export interface WebhookConnection extends Pick<
   readonly webhookSecrets: readonly string[];
 }
 
-/** Without a permission check: webhooks have no caller. */
+/** No permission check: webhooks have no caller. */
 export async function loadWebhookConnection(
   tx: Tx,
   { vault }: Pick<Context, "vault">,

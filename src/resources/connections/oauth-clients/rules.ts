@@ -10,15 +10,12 @@ import { connectedByKeys } from "./providers.ts";
 type OauthClientCreateInput = CreateAttributes<typeof oauthClients>;
 type OauthClientUpdateInput = UpdateAttributes<typeof oauthClients>;
 
-/** What a client's secret is encrypted for, so that it can't be moved to another row. */
 export const secretOwner = (id: string): string => `oauth_clients/${id}/secret`;
-/** Also for the former webhook secret, which is the same ciphertext in another column. */
+/** Shared by the former webhook secret, whose ciphertext moves to another column. */
 export const webhookSecretOwner = (id: string): string => `oauth_clients/${id}/webhook_secret`;
 
-/** How long the previous webhook secret stays valid, so that it can be replaced at the provider. */
 export const formerSecretMs = 24 * 3600 * 1000;
 
-/** The row without its secrets, which are encrypted for the row's id. */
 export function newClient(
   attributes: OauthClientCreateInput,
   identity: Pick<OauthClientTable, "id" | "organizationId" | "createdAt" | "linkedCount">,
@@ -39,7 +36,7 @@ export function creationFaults({ serviceProvider, oauthTokenString, privateKey }
   return faults;
 }
 
-/** Providers that are connected by keys need one: it can be replaced, but not removed. */
+/** Providers that use a pair of keys need one: it can't be removed. */
 export function changeFaults(
   before: Pick<OauthClientTable, "serviceProvider" | "key">,
   { key }: OauthClientUpdateInput,
@@ -62,7 +59,6 @@ type ProjectPointer = (position: number) => string;
 export const inRelationship: ProjectPointer = (position) => `/data/relationships/projects/data/${position}/id`;
 export const inLinkage: ProjectPointer = (position) => `/data/${position}/id`;
 
-/** Reports ids that do not exist in the organization, with their position in the body. */
 export function projectFaults(sent: readonly string[], known: ReadonlySet<string>, place: ProjectPointer): Fault[] {
   return sent.flatMap((id, position) =>
     known.has(id)

@@ -16,7 +16,7 @@ import type { OauthClientView } from "./definition.ts";
 
 export type ManagedOauthClient = Granted<OauthClientView, "can-update-oauth">;
 
-/** Without the secrets; the ids of tokens and projects as one text each, because ids contain no commas. */
+/** Lists are joined by commas, which ids don't contain. */
 function clients(db: Kysely<Schema>) {
   return db
     .selectFrom("oauthClients as c")
@@ -50,17 +50,14 @@ type ClientRow = Awaited<ReturnType<ReturnType<typeof clients>["executeTakeFirst
 
 const idsIn = (list: string | null): string[] => (list === null ? [] : list.split(","));
 
-/** Deleting a project removes it from the list without an update of this row, so the version counts missing projects too. */
+/** Deleting a project doesn't update this row, so the version also counts missing projects. */
 function toClientView({ tokens, projects, ...client }: ClientRow, standing: OrganizationStanding): OauthClientView {
   const projectIds = idsIn(projects);
   const version = client.version + client.linkedCount - projectIds.length;
   return { ...client, version, standing, tokenIds: idsIn(tokens), projectIds };
 }
 
-/**
- * A statement that waits for a row lock sees its subqueries as they were before the wait, so the lock is taken by a statement of
- * its own.
- */
+/** A separate statement, because a statement that waits for a row lock reads its subqueries as of before the wait. */
 async function lockClient(tx: Tx, id: string, lock: Lock): Promise<void> {
   await tx.db
     .selectFrom("oauthClients as c")
@@ -105,7 +102,6 @@ export async function listOauthClientRows(
   };
 }
 
-/** Also true if the token does not exist. */
 export async function isUsableByProject(
   tx: Tx,
   organizationId: string,
@@ -125,7 +121,7 @@ export async function isUsableByProject(
   return row === undefined || row.organizationScoped === 1 || row.projectId !== null;
 }
 
-/** Which of the projects the organization has. Locks them against deletion, before the client is locked. */
+/** Locks the projects against deletion. Call before the client is locked. */
 export async function knownProjects(tx: Tx, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await tx.db
@@ -151,7 +147,7 @@ export async function insertOauthClient(
   await link(tx, row, projectIds);
 }
 
-/** `linked`: by how many projects the list grows. */
+/** `linked` is the growth of the project list. */
 export async function updateOauthClientRow(
   tx: Tx,
   client: ManagedOauthClient,
@@ -192,7 +188,6 @@ export type ConnectionRow = Pick<
   | "formerWebhookSecretUntil"
 >;
 
-/** Without a permission check: the secret authenticates a webhook. */
 export async function findConnection(tx: Tx, id: string): Promise<ConnectionRow | undefined> {
   return tx.db
     .selectFrom("oauthClients")
@@ -202,7 +197,6 @@ export async function findConnection(tx: Tx, id: string): Promise<ConnectionRow 
     .executeTakeFirst();
 }
 
-/** Skips projects that are on the list already; returns the added ones, sorted by id. */
 export async function addProjects(tx: Tx, client: ManagedOauthClient, ids: readonly string[]): Promise<string[]> {
   return link(tx, client, ids);
 }
@@ -221,7 +215,6 @@ async function link(
   return rows.map((row) => row.projectId).toSorted();
 }
 
-/** Skips projects that are not on the list; returns the removed ones, sorted by id. */
 export async function removeProjects(tx: Tx, client: ManagedOauthClient, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows = await tx.db
@@ -233,7 +226,6 @@ export async function removeProjects(tx: Tx, client: ManagedOauthClient, ids: re
   return rows.map((row) => row.projectId).toSorted();
 }
 
-/** The foreign key deletes its tokens. */
 export async function deleteOauthClientRow(tx: Tx, client: ManagedOauthClient): Promise<void> {
   await tx.db.deleteFrom("oauthClients").where("id", "=", client.id).execute();
 }

@@ -3,7 +3,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { updateRow } from "../../shared/versions.ts";
 
-/** Increments the version when a token is added or deleted, because the document lists the tokens. */
+/** Call when a token is added or deleted, because the client's document lists its tokens. */
 export async function touchOauthClient(
   tx: Tx,
   { oauthClientId }: Granted<{ readonly oauthClientId: string }, "can-update-oauth">,

@@ -1,11 +1,10 @@
-/** An OAuth token, which connects workspaces to version control. Its secrets are never returned. */
+/** An OAuth token, which connects workspaces to a VCS provider. Its secrets are never returned. */
 import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { sshKey } from "../oauth-clients/definition.ts";
 
-/** Without the encrypted columns; only the existence of an SSH key is shown. */
 export interface OauthTokenView extends Omit<OauthTokenTable, "secret" | "sshKey"> {
   readonly hasSshKey: number;
   readonly standing: OrganizationStanding;

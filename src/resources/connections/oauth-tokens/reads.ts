@@ -1,4 +1,4 @@
-/** Reads of OAuth tokens for other modules, and the check of permissions on one. */
+/** Reads of OAuth tokens for other modules, and the permission check on a token. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { canReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -22,7 +22,6 @@ export async function loadOauthToken(
   return token;
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the token. */
 export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, "can-update-oauth"> {
   return grant(token, {
     thing: "OAuth token",
@@ -51,7 +50,7 @@ export async function tokensOfClients(
   return rows.map((row) => ({ ...row, standing }));
 }
 
-/** For the service itself, which fetches code and reports commit statuses without a caller. */
+/** For the server itself, which fetches code and reports commit statuses without a caller. */
 export interface DecryptedOauthToken {
   readonly oauthClientId: string;
   readonly serviceProvider: string;

@@ -13,7 +13,6 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { OauthTokenView } from "./definition.ts";
 
-/** Without the secrets. */
 function tokens(db: Kysely<Schema>) {
   return db
     .selectFrom("oauthTokens as t")
@@ -76,7 +75,6 @@ export async function tokenRowsOf(tx: Tx, organizationId: string, clientIds: rea
     .execute();
 }
 
-/** The proof is on the client or, for a new client, on the organization. */
 export async function insertOauthToken(
   tx: Tx,
   _into: Granted<object, "can-update-oauth">,
@@ -106,7 +104,7 @@ export async function deleteOauthTokenRow(tx: Tx, token: Granted<OauthTokenView,
   await tx.db.deleteFrom("oauthTokens").where("id", "=", token.id).execute();
 }
 
-/** Locks a client's tokens for deletion. The client is locked by now, so that no token can be added. */
+/** Call after the client is locked, so that no token can be added. */
 export async function lockTokensOf(tx: Tx, oauthClientId: string): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("oauthTokens as t")

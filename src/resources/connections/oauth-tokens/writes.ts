@@ -8,7 +8,7 @@ import type { Context } from "../../shared/context.ts";
 import { newToken, secretOwner, sshKeyOwner } from "./rules.ts";
 import { insertOauthToken, lockTokensOf, updateSecret } from "./store.ts";
 
-/** On the client or, for a new client, on the organization. */
+/** For the client or, for a new client, for the organization. */
 type OauthUpdateProof = Granted<object, "can-update-oauth">;
 
 export async function addOauthToken(
@@ -37,7 +37,7 @@ export async function replaceOauthToken(
   await updateSecret(tx, client, id, vault.seal(secretOwner(id), Buffer.from(secret)));
 }
 
-/** Locks a client's tokens before the client is deleted. Raises `Overtaken` if there are others than these. */
+/** Call before the client is deleted. Raises `Overtaken` if it has other tokens than `known`. */
 export async function lockTokensOfClient(
   tx: Tx,
   { id }: { readonly id: string },

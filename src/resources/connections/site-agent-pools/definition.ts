@@ -1,4 +1,4 @@
-/** An agent pool of the site: it belongs to no organization, and its agents execute runs in remote mode of every organization. */
+/** An agent pool of the site, whose agents execute remote runs of every organization. */
 import type { SiteAgentPoolTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { searchParameter } from "../../../jsonapi/query.ts";
@@ -6,7 +6,6 @@ import { flag, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { agentPoolName } from "../agent-pools/definition.ts";
 
 export interface SiteAgentPoolView extends SiteAgentPoolTable {
-  /** For the audit log. */
   readonly organizationId: null;
   readonly agentCount: number;
 }
@@ -20,7 +19,7 @@ export const siteAgentPools = defineResource<SiteAgentPoolView>()(({ required, r
   doc: "A group of agents that execute the runs of workspaces in remote mode, of every organization.",
   id: (pool) => pool.id,
   version: (pool) => pool.version,
-  // The number of live agents changes with time alone.
+  // The number of live agents changes without a write.
   isUncacheable: true,
   attributes: {
     name: required(agentPoolName, "Unique among the pools of the site, ignoring case.", { folded: true }),

@@ -1,4 +1,4 @@
-/** Reads of site agent pools for other modules, and the check of permissions on one. */
+/** Reads of site agent pools for other modules, and the permission check on a pool. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
@@ -7,7 +7,7 @@ import type { Context } from "../../shared/context.ts";
 import type { SiteAgentPoolView } from "./definition.ts";
 import { findSiteAgentPool } from "./store.ts";
 
-/** Raises `not-found`, also for everybody but site admins. */
+/** Raises `not-found`, also if the caller is not a site admin. */
 export async function loadSiteAgentPool(
   tx: Tx,
   context: Pick<Context, "actor">,

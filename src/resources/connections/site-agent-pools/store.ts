@@ -60,7 +60,6 @@ export async function updateSiteAgentPoolRow(
   await updateRow(tx, "siteAgentPools", pool.id, changes);
 }
 
-/** The foreign keys delete its tokens and agents. */
 export async function deleteSiteAgentPoolRow(
   tx: Tx,
   pool: Granted<SiteAgentPoolView, "can-administer">,

@@ -1,4 +1,4 @@
-/** Changes to site agent pools that the API, the command line and the server itself make. */
+/** Changes to site agent pools by the API, the command line and the server itself. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
@@ -13,7 +13,7 @@ import { findSiteAgentPoolNamed, insertSiteAgentPool } from "./store.ts";
 
 export const nameTaken = attributeFault("name", "Name has already been taken");
 
-/** Raises `not-found` for everybody but site admins, and `invalid` if the name is taken. */
+/** Raises `not-found` if the caller is not a site admin, and `invalid` if the name is taken. */
 export async function addSiteAgentPool(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
@@ -29,7 +29,6 @@ export async function addSiteAgentPool(
   return withSiteAdminProof(administration, view);
 }
 
-/** For the pool of the server's own workers. */
 export async function findOrCreateSitePool(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,

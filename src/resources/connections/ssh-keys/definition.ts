@@ -1,11 +1,10 @@
-/** An SSH key of an organization, with which workspaces fetch modules. The private key is never returned. */
+/** An SSH key of an organization, for fetching modules. The private key is never returned. */
 import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { SshKeyTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
-/** Without the encrypted value. */
 export interface SshKeyView extends Omit<SshKeyTable, "value">, OrganizationFacts {
   readonly standing: OrganizationStanding;
 }

@@ -1,7 +1,4 @@
-/**
- * Operations on SSH keys: load → authorize → decide → write. The value is encrypted before it is stored, and never recorded in the
- * audit log.
- */
+/** Operations on SSH keys: load → authorize → decide → write. Values are stored encrypted and never recorded in the audit log. */
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -59,7 +56,6 @@ export const sshKeyResource = implement(sshKeys, {
         ...changes,
         ...(value !== undefined && { value: sealed(context, key.id, value) }),
       });
-      // The audit log records that the value was replaced, but no value.
       const replaced = value === undefined ? undefined : { "replaced-secrets": ["value"] };
       await recordChange(tx, context, sshKeys, { before: key, after: changed }, { after: replaced });
       return { view: changed };

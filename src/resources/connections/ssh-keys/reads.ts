@@ -1,4 +1,4 @@
-/** Reads of SSH keys for other modules, and the check of permissions on one. */
+/** Reads of SSH keys for other modules, and the permission check on a key. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -22,7 +22,6 @@ export async function loadSshKey(
   return key;
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the key. */
 export function grantSshKey(key: SshKeyView): Granted<SshKeyView, "can-update-ssh-keys"> {
   return grant(key, {
     thing: "SSH key",

@@ -5,10 +5,8 @@ import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { sshKeys } from "./definition.ts";
 
-/** What a key's value is encrypted for, so that it can't be moved to another row. */
 export const valueOwner = (id: string): string => `ssh_keys/${id}/value`;
 
-/** The row without its value, which is encrypted for the row's id. */
 export function newSshKey(
   attributes: CreateAttributes<typeof sshKeys>,
   identity: Pick<SshKeyTable, "id" | "organizationId" | "createdAt">,

@@ -15,7 +15,6 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { SshKeyView } from "./definition.ts";
 
-/** Without the value. */
 function keys(db: Kysely<Schema>) {
   return db
     .selectFrom("sshKeys as k")

@@ -1,7 +1,4 @@
-/**
- * The organization resource for site admins: the settings that owners can't change. On the wire it has the type `organizations`, with other
- * attributes. See docs/api.md#site-administration.
- */
+/** The organization resource for site admins: settings that owners can't change. Its wire type is `organizations`. */
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choiceParameter, searchParameter } from "../../../jsonapi/query.ts";
@@ -10,7 +7,6 @@ import { timeoutPattern } from "../../../kernel/time.ts";
 
 export interface AdminOrganizationView extends OrganizationTable {
   readonly ownerIds: readonly string[];
-  /** The version of the owners team, which changes with its members. */
   readonly ownersVersion: number;
 }
 

@@ -103,7 +103,7 @@ async function pageOf(tx: Tx, page: Page, rows: ReturnType<typeof selectOrganiza
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
 }
 
-/** Locks organizations in the order of their ids. Writes that refer to other organizations must lock all of them first. */
+/** Locks in the order of ids. Writes that refer to other organizations must lock all of them first. */
 export async function lockOrganizationsByName(
   tx: Tx,
   _by: Granted<unknown, "can-administer">,

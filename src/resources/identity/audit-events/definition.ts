@@ -1,4 +1,4 @@
-/** The audit event resource: who changed what, with which token, and the values before and after. Read-only. */
+/** The audit event resource: who changed what, with which token, and the values before and after. */
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type Parameter, textParameter, InvalidParameter } from "../../../jsonapi/query.ts";
@@ -21,7 +21,6 @@ export const timestampParameter = (doc: string): Parameter<string> => ({
 const anything = z.record(z.string(), z.unknown()).nullable();
 const related = z.array(z.object({ type: z.string(), id: z.string(), name: z.string(), deleted: z.boolean() }));
 
-/** Columns of the CSV export. `related`, `before` and `after` contain JSON. */
 export const auditColumns = [
   "id",
   "created-at",

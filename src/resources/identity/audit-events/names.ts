@@ -1,7 +1,4 @@
-/**
- * Looks up the names of resources that events mention by id, in a constant number of statements. Deleted resources have the last name in
- * the log. See docs/api.md#audit-log.
- */
+/** Looks up the names of resources that events mention by id; deleted resources have their last name in the log. */
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
@@ -21,17 +18,15 @@ interface NameSource {
   readonly from: string;
   readonly name?: string;
   readonly parent?: string;
-  /** The column with the organization of a row; null if every organization uses the resource. */
   readonly organization?: string | null;
 }
 
-/** A phase has no name of its own, so it is shown with its run and workspace. */
+/** A phase has no name, so it is shown with its run and workspace. */
 const phases: readonly NameSource[] = [
   { from: "run_phases t", parent: "t.run_id" },
   { from: "run_phases t", parent: "t.workspace_id" },
 ];
 
-/** Where to find resources of each type; `t` is the table with the id. */
 const sources: Readonly<Record<string, readonly NameSource[]>> = {
   users: [
     {
@@ -107,7 +102,6 @@ type NameRow = Record<"name" | "parent" | "first" | "before" | "after" | "actor"
   readonly isPresent: number;
 };
 
-/** One statement for all types: existing resources by primary key, deleted ones from the log. */
 async function loadNames(tx: Tx, organizationId: string, ids: ReadonlySet<string>, known: EntityNames): Promise<void> {
   const unknown = [...ids].filter((id) => !known.has(id) && typeOfId(id) !== undefined);
   const byType = Map.groupBy(unknown, (id) => typeOfId(id) ?? "");
@@ -131,9 +125,9 @@ async function loadNames(tx: Tx, organizationId: string, ids: ReadonlySet<string
   }
 }
 
-/** The first and last event of each deleted resource: the creation has its parent, the last event its last name. */
+/** The first event of a deleted resource has its parent, the last event its last name. */
 function namesInLogQuery(tx: Tx, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
-  // Each subquery is one index lookup. A join could make the planner read the whole log.
+  // One index lookup per subquery. A join could make the planner read the whole log.
   const edge = (
     column: string,
     by: "subject_id" | "actor_id",

@@ -1,4 +1,4 @@
-/** Pure rules for names in audit events: which resources an event mentions by id, and their names. */
+/** Pure rules for names in audit events. */
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import { idPrefixes } from "../../../kernel/ids.ts";
 
@@ -9,18 +9,17 @@ export interface RelatedEntity {
   readonly deleted: boolean;
 }
 
-/** A resource's name and the ids of the resources it belongs to, such as a run's workspace. */
 export interface NamedEntity {
   readonly name: string | null;
   readonly parents: readonly string[];
   readonly deleted: boolean;
 }
 
-/** Events of large moves mention thousands of workspaces, and already contain their names. */
+/** Events of large moves mention thousands of workspaces, with their names. */
 const mentionsMax = 20;
 
 const typesByPrefix: ReadonlyMap<string, string> = new Map(
-  // Agent tokens have their own id prefix, but all tokens have one type in the log.
+  // Agent tokens have their own id prefix, but the log has one type for all tokens.
   Object.entries(idPrefixes).map(([type, prefix]) => [
     prefix,
     type === "agent-tokens" ? "authentication-tokens" : type,
@@ -34,7 +33,7 @@ export type AuditFacts = Readonly<Record<string, unknown>> | null;
 export const parseFacts = (json: string | null): AuditFacts =>
   json === null ? null : (JSON.parse(json) as AuditFacts);
 
-/** Attributes that contain ids. Ids in other attributes, such as descriptions or claims of foreign tokens, are free text. */
+/** Attributes that contain ids. All others, such as descriptions or claims, are free text. */
 const references = [
   "team",
   "workspace",
@@ -77,7 +76,6 @@ function idsIn(facts: AuditFacts, keys: readonly string[] = references, max = me
   );
 }
 
-/** Attributes that name the parent of a resource, for when its row is deleted. */
 const parentReferences: Readonly<Record<string, readonly string[]>> = {
   vars: ["workspace", "varset"],
   "notification-configurations": ["subscribable"],
@@ -96,7 +94,7 @@ export const parentsIn = (type: string, facts: readonly AuditFacts[]): string[] 
   ...new Set(facts.flatMap((each) => idsIn(each, parentReferences[type] ?? []))),
 ];
 
-/** Parses the facts only once, because those of a large move take megabytes. */
+/** Parsed once, because the facts of a large move take megabytes. */
 export interface ParsedEvent {
   readonly row: AuditEventTable;
   readonly facts: readonly AuditFacts[];
@@ -109,7 +107,7 @@ export function parsedEvent(row: AuditEventTable): ParsedEvent {
   return { row, facts, mentions: new Set([row.subjectId, ...token, ...facts.flatMap((each) => idsIn(each))]) };
 }
 
-/** Attributes with the name of a resource, if that isn't `name`; best first. Empty for types without names. */
+/** Best first. Empty for types without names. */
 const namingAttributes: Readonly<Record<string, readonly string[]>> = {
   users: ["username"],
   vars: ["key"],
@@ -131,7 +129,7 @@ function nameIn(type: string, facts: AuditFacts): string | null {
 export const firstNameIn = (type: string, facts: readonly AuditFacts[]): string | null =>
   facts.map((each) => nameIn(type, each)).find((name) => name !== null) ?? null;
 
-/** Prefers the name in the event itself, because that was the name at the time. */
+/** Prefers the event's own name, which is the name at that time. */
 export const subjectNameOf = ({ row, facts }: ParsedEvent, known: ReadonlyMap<string, NamedEntity>): string | null =>
   firstNameIn(row.subjectType, facts) ?? known.get(row.subjectId)?.name ?? null;
 

@@ -17,7 +17,7 @@ export interface AuditFilter {
   readonly until: string | undefined;
 }
 
-/** Newest first, after the cursor. New events never appear on later pages. */
+/** Newest first. New events never appear on later pages. */
 function selectEvents(tx: Tx, organizationId: string, filter: AuditFilter, after: AuditCursor | undefined) {
   let query = tx.db.selectFrom("auditEvents").where("organizationId", "=", organizationId);
   if (filter.actorId !== undefined) query = query.where("actorId", "=", filter.actorId);
@@ -37,7 +37,6 @@ function selectEvents(tx: Tx, organizationId: string, filter: AuditFilter, after
   return query.orderBy("createdAt", "desc").orderBy("id", "desc");
 }
 
-/** Reads one row more than the page, to know whether there is a next page. */
 export async function findEvents(
   tx: Tx,
   organizationId: string,
@@ -50,9 +49,9 @@ export async function findEvents(
     .execute();
 }
 
-/** Small, because SQLite does nothing else while a chunk is read. */
+/** Small, because SQLite does nothing else while it reads a chunk. */
 const chunkRows = 200;
-/** A single event can be larger than this: an event of a large move takes megabytes. */
+/** A single event can exceed this: an event of a large move takes megabytes. */
 const chunkBytes = 4 * 2 ** 20;
 
 export async function findChunk(

@@ -28,7 +28,7 @@ interface AuditedOrganization {
   readonly name: string;
 }
 
-/** Goes backwards from the newest event, so that it ends even while events are added. */
+/** Reads from the newest event backwards, so that it ends while events are added. */
 async function* chunks(tx: Tx, organization: AuditedOrganization, filter: AuditFilter): AsyncGenerator<CsvCell[][]> {
   let after: AuditCursor | undefined;
   for (;;) {

@@ -1,7 +1,4 @@
-/**
- * The audit log in the format that HCP Terraform connectors read: not JSON:API, snake case, and the organization follows from the token.
- * `audit-events/` has the full audit log with filters and cursors.
- */
+/** The audit log as HCP Terraform connectors read it: not JSON:API, and the token determines the organization. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type Parameter, InvalidParameter } from "../../../jsonapi/query.ts";
 import { timestampParameter } from "../audit-events/definition.ts";

@@ -1,7 +1,6 @@
 /** Converts audit events to the format of HCP Terraform. */
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 
-/** Actors without a token: the service itself, and the operator on the command line. */
 const systemKinds: readonly string[] = ["operator", "anonymous"];
 
 export function toAuditTrailEntry(event: AuditEventTable): object {
@@ -34,7 +33,6 @@ function singular(type: string): string {
     .replace(/([^s])s$/, "$1");
 }
 
-/** `projects.delete` → `destroy`, as HCP Terraform calls it; other verbs keep their names. */
 function verbOf({ action }: AuditEventTable): string {
   const verb = action.slice(action.indexOf(".") + 1);
   return verb === "delete" ? "destroy" : verb.replaceAll("-", "_");

@@ -4,7 +4,7 @@ import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 
-/** New events move older ones to later pages, so that a client that reads all pages misses none. */
+/** New events move older ones to later pages, so a client that reads all pages misses none. */
 export async function listAuditTrailPage(
   tx: Tx,
   organizationId: string,

@@ -12,10 +12,7 @@ const runningExports = new ConcurrencyLimit(
   max,
 );
 
-/**
- * Counts the export until its table is closed. `check` must raise if the caller can no longer read the table; that aborts the export.
- * Raises `too-many-requests`.
- */
+/** `check` must raise when the caller loses access; that aborts the export. Raises `too-many-requests`. */
 export function startExport(
   context: Context,
   organizationId: string,

@@ -1,18 +1,16 @@
-/** The API token resource: a secret that authenticates a user, a team or an organization. The secret is shown only once. */
+/** The API token resource: authenticates a user, a team or an organization. The secret is shown only once. */
 import type { ShownToken } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choiceParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface TokenView extends ShownToken {
-  /** Null for a user's token, which belongs to no organization. */
   readonly organizationName: string | null;
   readonly organizationFacts?: number | null;
   readonly secret?: string;
   readonly agentPoolId?: string;
 }
 
-/** Organizations have two tokens: the ordinary one, and one that can only read the audit log. */
 const isOrganizationToken = (kind: string) => kind === "organization" || kind === "audit-trails";
 
 const organizationQuery = {

@@ -1,10 +1,10 @@
-/** Authenticates agents, by the tokens of their pools, and runs. */
+/** Authenticates agents and runs. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import { fieldSeparator, type TokenLookup } from "./store.ts";
 
-/** The columns of both kinds, in the order of the encoded text. */
+/** In the order of the encoded text. */
 const machineColumns = {
   kind: { agent: sql`'agent'`, run: sql`'run'` },
   id: { agent: sql`k.id`, run: sql`f.id` },
@@ -17,7 +17,7 @@ const machineColumns = {
 } as const;
 type MachineFact = keyof typeof machineColumns;
 
-/** All values are text; missing ones are empty. */
+/** Missing values are empty. */
 export type MachineHolder = Readonly<Record<MachineFact, string>>;
 
 const machineText = (kind: "agent" | "run") =>
@@ -27,7 +27,7 @@ const machineText = (kind: "agent" | "run") =>
   );
 
 const findMachine = prepared<{ hash: string }, { holder: string; snapshot: string | null }>((db, { hash }, dialect) => {
-  // The hash of a phase is removed when it ends and replaced when another agent takes over.
+  // A phase's hash is removed when the phase ends, and replaced when another agent takes over.
   const found = sql<{ holder: string; snapshot: string | null }>`
     select ${machineText("agent")} as holder, ${dialect.snapshotId} as snapshot from agent_tokens as k
     left join agent_pools as p on p.id = k.agent_pool_id
@@ -41,7 +41,7 @@ const findMachine = prepared<{ hash: string }, { holder: string; snapshot: strin
 
 export async function findMachineToken(tx: Tx, hash: string): Promise<TokenLookup | undefined> {
   const [row] = await findMachine(tx, { hash });
-  // Responses to agents and runs don't depend on team grants, so nothing expires.
+  // Responses to agents and runs don't depend on team grants, which can expire.
   return row && { holder: row.holder, snapshotId: row.snapshot, nextEnd: null, version: null };
 }
 

@@ -111,7 +111,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
 
   async deleteOrganizationTeamTokens({ context, params }) {
     return context.database.write(async (tx) => {
-      // The lock prevents a deadlock with the deletion of a team, which deletes tokens in another order.
+      // Prevents a deadlock with the deletion of a team, which deletes tokens in another order.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-create-team",
@@ -189,7 +189,7 @@ async function addTeamToken(
 const latestUseOf = ({ expiredAt }: Pick<NewToken, "expiredAt">): string =>
   expiryOf(expiredAt, now(), undefined) ?? neverExpires;
 
-/** An owner with an expiry can't create an organization token that works for longer. Raises `forbidden`. */
+/** Raises `forbidden`. */
 async function refuseOutlastingOwnership(
   tx: Tx,
   { actor }: Context,

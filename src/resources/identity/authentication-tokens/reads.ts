@@ -9,15 +9,13 @@ import type { Context } from "../../shared/context.ts";
 import { parseMachineHolder, type MachineHolder, findMachineToken, runningPhase } from "./machines.ts";
 import { parseHolder, type TokenHolderFacts, type TokenLookup, tokenLookup } from "./store.ts";
 
-/** An authenticated token, as read at one snapshot of the database. */
 export interface AuthenticatedToken {
   readonly tokenHash: string;
   readonly actor: TokenActor;
-  /** In milliseconds: the token expires then, or becomes too old for an organization's policy. */
+  /** In milliseconds: when the token expires or becomes too old for an organization's policy. */
   readonly tokenUntil: number;
-  /** When the token must be looked up again and cached responses to it expire: `tokenUntil`, or the next time any grant expires. */
+  /** In milliseconds: `tokenUntil` or the next expiry of any grant. Cached responses expire then. */
   readonly until: number;
-  /** Everything about the token that responses to its holder depend on. */
   readonly text: string;
   readonly snapshotId: string | null;
 }
@@ -28,9 +26,7 @@ export type TokenActor = Actor & { readonly tokenId: string };
 
 const withoutVersion = tokenAuthenticator(() => sql<string | null>`null`);
 
-/**
- * Undefined if the token is unknown, expired, too old or revoked; callers don't learn which. `known` is the result of an earlier lookup.
- */
+/** Undefined if the token is unknown, expired, too old or revoked; callers must not learn which. */
 export async function authenticateToken(
   tx: Tx,
   hash: string,
@@ -39,7 +35,6 @@ export async function authenticateToken(
   return (await withoutVersion(tx, hash, known, {})).session;
 }
 
-/** Also selects `version` in the same statement: the version string of a cached response. It is built with the given parameters. */
 export function tokenAuthenticator<Parameters extends object>(
   version: (parameters: Parameters) => RawBuilder<string | null>,
 ) {
@@ -53,10 +48,7 @@ export function tokenAuthenticator<Parameters extends object>(
 
 const byId = tokenLookup(() => sql<string | null>`null`, "id");
 
-/**
- * Looks up a token by id, for URLs that were signed for it and work without the secret. Undefined if the token was revoked, has expired or
- * is too old, or if the phase of a run has ended.
- */
+/** For signed URLs, which work without the secret. Undefined if the token no longer works, or if the run's phase has ended. */
 export async function actorOfToken(tx: Tx, id: string): Promise<TokenActor | undefined> {
   const found = await byId(tx, { token: id, nowMs: nowMs() });
   if (found !== undefined) return parseToken(found.holder)?.actor;
@@ -64,10 +56,7 @@ export async function actorOfToken(tx: Tx, id: string): Promise<TokenActor | und
   return machine && machineActor(parseMachineHolder(machine.holder));
 }
 
-/**
- * Repeats the access check of a long-running response with the token's current actor. Raises `unauthorized` if the token no longer works,
- * and whatever `check` raises.
- */
+/** For long-running responses. Raises `unauthorized` if the token no longer works, and everything that `check` raises. */
 export async function recheckAccess<T>(
   { actor, database }: Pick<Context, "actor" | "database">,
   check: (actor: Actor) => Promise<T>,
@@ -131,7 +120,7 @@ function parseToken(text: string, hash?: string): Omit<KnownToken, "until"> | un
   const createdMs = Date.parse(holder.createdAt);
   const expiresAt = holder.expiredAt === "" ? Number.POSITIVE_INFINITY : Date.parse(holder.expiredAt);
   const end = Math.min(expiresAt, after(createdMs, holder.maxTtlMs));
-  // A session that was started with a token is as old as that token. Organizations limit the age.
+  // A session that a token started is as old as that token, because organizations limit the age.
   const bornMs = holder.begunAt === "" ? createdMs : Date.parse(holder.begunAt);
   const actor = toActor(holder, { bornMs, end });
   if (end <= nowMs() || actor === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Pure rules of API tokens: their owners and expiry. */
+/** Pure rules of API tokens. */
 import type { TokenTable } from "../../../database/schema/identity.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
@@ -11,7 +11,6 @@ export type OrganizationTokenKind = "organization" | "audit-trails";
 interface TokenOrganization {
   readonly organizationId: string;
   readonly organizationName: string;
-  /** Needed only for the ETag. */
   readonly organizationFacts?: number;
 }
 
@@ -57,7 +56,6 @@ export function newTokenRow(
 
 const defaultYears = 2;
 
-/** Two years later on the same date; from 29 February, on 1 March. */
 function defaultExpiry(createdAt: Timestamp): Timestamp {
   const expiry = new Date(createdAt);
   expiry.setUTCFullYear(expiry.getUTCFullYear() + defaultYears);

@@ -21,7 +21,6 @@ import { teamIsVisible } from "../teams/visibility.ts";
 import type { TokenView } from "./definition.ts";
 import type { OrganizationTokenKind } from "./rules.ts";
 
-/** Exactly one owner. Organizations are identified by name, as in the API. */
 export type TokenHolderRef =
   | { readonly userId: string }
   | { readonly teamId: string }
@@ -85,7 +84,6 @@ export async function findToken(tx: Tx, actor: Actor, id: string): Promise<Manag
   return findForActor(tx, actor, selectTokens(tx.db).where("k.id", "=", id).where("k.kind", "<>", "session"));
 }
 
-/** A team or organization has at most one legacy token; a new one replaces it. */
 export async function findLegacyToken(
   tx: Tx,
   actor: Actor,
@@ -126,7 +124,7 @@ const sortColumns = {
   "last-used-at": "useKey",
 } as const;
 
-/** Tokens of the owners team are listed only for human owners, those of secret teams only for callers who can see the team. */
+/** Shows tokens of the owners team only to human owners, and those of secret teams only to callers who can see the team. */
 export async function listTeamTokens(
   tx: Tx,
   actor: Actor,
@@ -205,7 +203,6 @@ export async function deleteTokenRow(
     .execute();
 }
 
-/** Locks a token that is used to start a session. Undefined if it no longer exists. */
 export async function holdToken(tx: Tx, id: string): Promise<Pick<TokenTable, "id" | "expiredAt"> | undefined> {
   return tx.db
     .selectFrom("tokens")
@@ -215,7 +212,7 @@ export async function holdToken(tx: Tx, id: string): Promise<Pick<TokenTable, "i
     .executeTakeFirst();
 }
 
-/** Proof that a user's sessions may be ended: by the user, or by changing the user so that they must sign in again. */
+/** Proof that the caller is the user, or changes the user so that they must sign in again. */
 export type SessionEnder = Granted<
   { readonly id: string },
   "can-manage" | "can-update" | "can-administer" | "can-accept" | "can-sign-in"
@@ -266,7 +263,7 @@ export async function deleteTeamTokenRows(
     .execute();
 }
 
-/** Expiry is by the database's clock. Rows that another transaction is deleting are skipped. */
+/** Skips rows that another transaction is deleting. */
 export async function deleteExpiredTokenRows(tx: Tx, _by: Capability<"job">, limit: number) {
   const { rows } = await sql<{ nowMs: number }>`select ${tx.dialect.nowMs} as now_ms`.execute(tx.db);
   const now = new Date(rows[0]?.nowMs ?? 0).toISOString();
@@ -295,9 +292,7 @@ export async function lockAvailableTokens(tx: Tx, ids: readonly string[]): Promi
   return rows.map((row) => row.id);
 }
 
-// --- authentication
-
-/** Everything about a token that decides its actor and validity, in the order of the encoded text. */
+/** In the order of the encoded text. */
 const tokenColumns = {
   id: sql`k.id`,
   kind: sql`k.kind`,
@@ -318,7 +313,7 @@ const tokenColumns = {
   identityTrustId: sql`k.identity_trust_id`,
 };
 
-/** All values are text; missing ones are empty. `nextTtlMs` is the next age at which an organization can reject a user's token. */
+/** Missing values are empty. `nextTtlMs` is the next age at which an organization can reject a user's token. */
 export type TokenHolderFacts = Readonly<Record<keyof typeof tokenColumns | "nextTtlMs", string>>;
 
 /** Names, ids and timestamps never contain these characters. */
@@ -326,18 +321,14 @@ export const fieldSeparator = "\u001f";
 const recordSeparator = "\u001e";
 
 export interface TokenLookup {
-  /** Encoded text for `parseHolder`; equal texts mean equal holders. */
+  /** Encoded for `parseHolder`; equal texts mean equal holders. */
   readonly holder: string;
   readonly snapshotId: string | null;
-  /** When the next grant of any team expires; responses to the holder can change then. */
   readonly nextEnd: string | null;
   readonly version: string | null;
 }
 
-/**
- * The lookup that every request starts with. It selects one encoded text instead of many columns, because drivers are slower with more
- * columns and the text is usually the same as before.
- */
+/** Every request starts with this. One encoded text is faster than many columns, and is usually the same as before. */
 export function tokenLookup<Parameters extends object>(
   version: (parameters: Parameters) => RawBuilder<string | null>,
   by: "hash" | "id" = "hash",
@@ -361,7 +352,7 @@ export function tokenLookup<Parameters extends object>(
         .leftJoin("tokens as b", "b.id", "k.begunById")
         .select(sql<string>`${sql.join(parts, sql.raw(`|| '${recordSeparator}' ||`))}`.as("parts"))
         .where(`k.${by}`, "=", parameters.token)
-        // A session ends with the token that started it, however that token was removed.
+        // A session ends with the token that started it.
         .where((where) => where.or([where("k.begunById", "is", null), where("b.id", "is not", null)]))
     );
   });

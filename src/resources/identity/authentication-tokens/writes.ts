@@ -1,4 +1,4 @@
-/** Writes to API tokens on behalf of other modules, the first start and the command line. */
+/** Writes to API tokens for other modules, the first start and the command line. */
 import type { Capability } from "../../../access/capability.ts";
 import { actorId } from "../../../access/actor.ts";
 import { credentialTerm, type CredentialTerm, signInTerm } from "../../../access/credentials.ts";
@@ -40,11 +40,7 @@ export async function addToken(tx: Tx, context: TokenChangeContext, input: NewTo
   return issueToken(tx, context, requireSiteAdmin(context.actor), input);
 }
 
-/**
- * Issues a token for a caller who can manage its owner's tokens, and deletes the token that it replaces. Raises `forbidden` for a pipeline,
- * and `invalid` if the expiry is in the past or later than the organization or the caller's own token allows; for the operator the expiry
- * is shortened instead.
- */
+/** Raises `forbidden` for a pipeline, and `invalid` if the expiry is past or too late; the operator's expiry is shortened instead. */
 export async function issueToken(
   tx: Tx,
   context: TokenChangeContext,
@@ -57,7 +53,7 @@ export async function issueToken(
   return storeToken(tx, context, { by, term, replaced }, input);
 }
 
-/** For a user or pipeline that was authenticated by other means than a token. Raises `invalid`. */
+/** For users and pipelines that authenticated without a token. Raises `invalid`. */
 export async function issueSignInToken(
   tx: Tx,
   context: TokenChangeContext,
@@ -73,7 +69,6 @@ interface TokenIssuance {
   readonly replaced?: Granted<TokenView, "can-manage"> | undefined;
 }
 
-/** The returned secret is not stored and can't be read again. */
 async function storeToken(
   tx: Tx,
   context: TokenChangeContext,
@@ -145,10 +140,7 @@ export async function endSessionsOfProvider(
   await recordRevoked(tx, context, await deleteSessionRowsOfProvider(tx, provider));
 }
 
-/**
- * Deletes at most `limit` tokens, those that expired first, and returns the number. Uses the database's clock, because this can't be
- * undone.
- */
+/** Uses the database's clock, because deletion can't be undone. */
 export async function removeExpiredTokens(
   tx: Tx,
   context: TokenChangeContext,
@@ -197,10 +189,7 @@ function tokenEvent(token: AuditedToken, verb: "create" | "delete"): AuditEvent 
   };
 }
 
-/**
- * Runs outside of requests, for many tokens at a time. `lastUsedAt` never goes back. Skips tokens that are locked: another server is
- * updating or revoking them, and waiting would delay the others.
- */
+/** Runs outside of requests, in batches. Never moves a time back, and skips locked tokens, because waiting would delay the others. */
 export async function recordTokenUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
   for (const id of await lockAvailableTokens(tx, [...uses.keys()])) {
     const usedAt = uses.get(id) ?? "";

@@ -1,4 +1,4 @@
-/** The authorization resource: a signed-in user's decision on a program's request for a token. */
+/** The authorization resource: a user's decision on a program's request for a token. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";

@@ -1,6 +1,5 @@
-/** Validates a program's authorization request. Pure. Nobody may be redirected before the request was validated. */
+/** Validates a program's authorization request. Nobody may be redirected before that. Pure. */
 
-/** The only supported program, and the ports on which it waits for the response. */
 export const loginClient = { id: "terraform-cli", ports: [10_000, 10_010] } as const;
 
 export interface AuthorizationRequest {

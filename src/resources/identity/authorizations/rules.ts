@@ -1,4 +1,4 @@
-/** Pure rules of authorizations: how long a code works, who can authorize a program, and PKCE. */
+/** Pure rules of authorizations, including PKCE. */
 import { hash } from "node:crypto";
 import { type Actor, isInteractiveSession } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
@@ -45,7 +45,7 @@ export function newAuthorization(input: AuthorizationInput, userId: string, code
   };
 }
 
-/** The token must work for longer than the code, which the program still has to redeem. */
+/** The program still has to redeem the code, so the token must expire later. */
 export function tokenFaults({ tokenExpiresAt, expiresAt }: AuthorizationTable): Fault[] {
   return tokenExpiresAt !== null && tokenExpiresAt <= expiresAt
     ? [attributeFault("expires-at", "Expires at must be at least a few minutes in the future")]

@@ -38,7 +38,6 @@ export async function markUsed(
   return numUpdatedRows > 0n;
 }
 
-/** Used codes are kept until `before`, to detect when one is sent twice. */
 export async function deleteOldAuthorizations(
   tx: Tx,
   _by: Capability<"job">,

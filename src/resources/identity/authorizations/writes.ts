@@ -41,7 +41,7 @@ const invalidGrant = () =>
 export async function redeemCode(context: Context, request: CodeRedemption): Promise<RedeemedToken> {
   const authorization = await findAuthorization(context.database.reader, codeHash(request.code));
   if (authorization === undefined) throw invalidGrant();
-  // A code that is sent twice was intercepted, so its token is revoked.
+  // A code that is sent twice was intercepted; `redeem` revokes its token.
   if (authorization.tokenId === null && !isRedeemable(authorization, request)) throw invalidGrant();
   const redeemed = await context.database.write((tx) => redeem(tx, context, authorization));
   if (redeemed === undefined) throw invalidGrant();

@@ -1,4 +1,4 @@
-/** The identity trust resource: which OpenID Connect tokens of pipelines can be exchanged for a token of a team. */
+/** The identity trust resource: which pipelines can exchange their OpenID Connect tokens for a team token. */
 import { z } from "zod";
 import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { IdentityTrustTable } from "../../../database/schema/identity.ts";
@@ -37,7 +37,6 @@ const claims = z
 /** Claims that every pipeline of an issuer has, or can choose. */
 const commonClaims: ReadonlySet<string> = new Set(["iss", "aud", "exp", "nbf", "iat", "jti"]);
 
-/** Whether the patterns exclude any pipeline of the issuer. A pattern of wildcards alone matches every value. */
 export function restrictsPipelines(patterns: Readonly<Record<string, string>>): boolean {
   return Object.entries(patterns).some(([name, glob]) => !commonClaims.has(name) && /[^*?]/.test(glob));
 }

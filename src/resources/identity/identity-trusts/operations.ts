@@ -1,4 +1,4 @@
-/** Operations on identity trusts. A trust hands out the team's tokens, so it requires the same access as creating one. */
+/** Operations on identity trusts. A trust hands out team tokens, so it requires the same access as creating one. */
 import { type CredentialTerm, credentialTerm } from "../../../access/credentials.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
@@ -98,7 +98,7 @@ async function loadTrust(
   });
 }
 
-/** The same checks as for a token of the team. Raises `invalid` if the team doesn't exist, and `forbidden`. */
+/** Raises `invalid` if the team doesn't exist, and `forbidden`. */
 async function checkTeam(
   tx: Tx,
   context: Context,

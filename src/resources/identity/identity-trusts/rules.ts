@@ -32,9 +32,8 @@ export const tooManyTrusts = (): Fault => ({
 
 export type PipelineClaims = Readonly<Record<string, unknown>>;
 
-/** Longer values never match. OpenID Connect limits the longest identifying claim to 255 characters. */
+/** Longer values never match. OpenID Connect limits `sub` to 255 characters. */
 const claimLengthMax = 1024;
-/** Further items of a list are ignored. */
 const claimItemsMax = 256;
 
 export function claimsMatch(patterns: Readonly<Record<string, string>>, claims: PipelineClaims): boolean {

@@ -1,4 +1,4 @@
-/** Exchanges a pipeline's OpenID Connect token for a short-lived team token. The pipeline's token is never stored. */
+/** Exchanges a pipeline's OpenID Connect token for a short-lived team token. Must not store the pipeline's token. */
 import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet, jwtVerify, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
 import { grant } from "../../../access/granted.ts";
@@ -39,7 +39,7 @@ export async function exchangeIdentity(context: Context, request: TokenExchangeR
   return issueTeamToken(context, trust, claims);
 }
 
-/** The same error in all cases, so that it doesn't reveal which organizations exist and whom they trust. */
+/** One error for all cases, so that it doesn't reveal which organizations exist and whom they trust. */
 const noMatchingTrust = new GrantFault(
   "invalid_grant",
   "No identity trust of this organization matches the token, or the token's signature is invalid. Compare the token's issuer, audience and claims with the organization's identity trusts.",
@@ -50,7 +50,7 @@ function issuerIn(token: string, expiredBefore: number): string {
   const { iss, exp } = decodeToken(token);
   if (typeof iss !== "string" || iss.includes("\0") || !iss.isWellFormed())
     throw new GrantFault("invalid_request", "The subject_token is not a JSON Web Token with an issuer.");
-  // Checked before any trust is looked up, so that the response is the same for everybody.
+  // Before any trust is looked up, so that the response is the same for all organizations.
   if (typeof exp === "number" && exp <= expiredBefore)
     throw new GrantFault("invalid_grant", "The subject_token has expired. Request a new one just before the exchange.");
   return iss;
@@ -97,7 +97,7 @@ function findMatchingTrust(
   const matches = trusts.filter((trust) => {
     if (!audiences.has(trust.audience) || (nameKey !== undefined && trust.nameKey !== nameKey)) return false;
     const patterns = JSON.parse(trust.claims) as Record<string, string>;
-    // Older trusts may have been stored before this rule existed.
+    // Trusts may be older than this rule.
     return restrictsPipelines(patterns) && claimsMatch(patterns, claims);
   });
   const [first, ...others] = matches;
@@ -151,7 +151,6 @@ async function issueTeamToken(context: Context, trust: TrustOfIssuer, claims: Pi
 
 const auditedClaimLengthMax = 512;
 
-/** Identifies the pipeline in the audit log: the claims that the trust requires, and the standard ones. */
 function auditedClaims(trust: TrustOfIssuer, claims: PipelineClaims): Record<string, string> {
   const names = new Set(["iss", "sub", "aud", "jti", ...Object.keys(JSON.parse(trust.claims) as object)]);
   const present = [...names].filter((name) => claims[name] !== undefined);
@@ -173,7 +172,7 @@ interface CachedKeys {
 }
 
 const cacheMs = 10 * 60_000;
-/** An unknown key may be new or made up. Limits how often made-up keys make the service fetch the keys again. */
+/** An unknown key may be new or invented; this limits how often invented keys cause a fetch. */
 const refetchMs = 30_000;
 const issuersMax = 1000;
 
@@ -186,7 +185,6 @@ function keysOf(issuer: string, options: OutgoingOptions, isUnknownKey = false):
   if (keysByIssuer.size >= issuersMax) keysByIssuer.clear();
   const keys = fetchKeys(issuer, options);
   keysByIssuer.set(issuer, { keys, fetchedAtMs: nowMs() });
-  // Failures are not cached.
   keys.catch(() => keysByIssuer.delete(issuer));
   return keys;
 }

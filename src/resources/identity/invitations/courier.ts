@@ -1,4 +1,4 @@
-/** Sends invitation links by mail. The link is stored encrypted until it is sent, and deleted afterwards. */
+/** Sends invitation links by mail. A link is stored encrypted until it is sent, then deleted. */
 import type { Tx } from "../../../database/database.ts";
 import type { InvitationTable } from "../../../database/schema/identity.ts";
 import type { Context } from "../../shared/context.ts";
@@ -10,7 +10,7 @@ import { findInvitationById } from "./store.ts";
 
 export const invitationKind = "invitation";
 
-/** Queues the mail in the transaction that creates the link. Does nothing if no mail server is configured. */
+/** Call in the transaction that creates the link. Does nothing without a mail server. */
 export async function mailInvitation(
   tx: Tx,
   context: Pick<Context, "actor" | "options" | "vault" | "wake">,
@@ -40,7 +40,6 @@ export const invitationCourier: NotificationSender = {
   },
 };
 
-/** Recorded when the link is created; everything else is read when the mail is sent. */
 export interface InvitationMailContent {
   readonly by: string | null;
 }

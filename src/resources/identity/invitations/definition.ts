@@ -1,4 +1,4 @@
-/** The invitation resource: a single-use link for joining an organization or setting a password. Only holders of the link can see it. */
+/** The invitation resource: a single-use link for joining an organization or setting a password. Only link holders can see it. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { passwordLengthMax } from "../../../kernel/passwords.ts";

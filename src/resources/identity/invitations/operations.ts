@@ -1,4 +1,4 @@
-/** Operations on invitations: using a link, and creating one as a site admin. */
+/** Operations on invitations. */
 import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
@@ -33,7 +33,7 @@ export const invitationResource = implement(invitations, {
     const invitation = await loadInvitation(context, params.invitationSecret);
     const hash = invitationHash(params.invitationSecret);
     refuseIfAny(usernameFaults(invitation, username));
-    // Hashed only after the link was checked, because hashing is expensive.
+    // After the link was checked, because hashing is expensive.
     const password = await hashNewPassword(chosen);
     const user = await context.database.write((tx) =>
       invitation.userId === null
@@ -94,7 +94,6 @@ async function loadInvitation({ database, signIns }: Context, secret: string): P
   return grantInvitation(found);
 }
 
-/** The audit log identifies the caller by the invitation. */
 const invitedActor = ({ id }: AcceptedInvitation, user: UserTable): Actor => ({
   kind: "user",
   userId: user.id,
@@ -125,7 +124,7 @@ async function register(
     tx,
     isConfirmed ? { emailKey: fold(email) } : { membershipId: membershipId ?? "" },
   );
-  // Read again, now that no concurrent request can use it.
+  // Read again under the lock.
   const invitation = grantInvitation(await findInvitation(tx, hash));
   if (invitation.holderId !== null)
     throw conflict("A user with this email address already exists. Sign in as that user, then accept the invitation.");

@@ -1,4 +1,4 @@
-/** Pure rules of invitations: how long a link works, and who may use it. */
+/** Pure rules of invitations. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { InvitationTable, UserTable } from "../../../database/schema/identity.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -10,7 +10,6 @@ import type { InvitationView } from "./definition.ts";
 const validDays = 7;
 const dayMs = 86_400_000;
 
-/** What the link is for: accepting a membership, or setting a user's password. */
 export type InvitationTarget = Pick<InvitationTable, "organizationId" | "membershipId" | "userId">;
 
 export function newInvitation(
@@ -47,7 +46,7 @@ export interface OpenInvitation extends InvitationTarget {
 
 export type AcceptedInvitation = Granted<OpenInvitation, "can-accept">;
 
-/** Having the link is the permission. The error doesn't reveal why a link doesn't work. Raises `not-found`. */
+/** The link itself is the permission. The error must not reveal why a link doesn't work. Raises `not-found`. */
 export function grantInvitation(found: OpenInvitation | undefined): AcceptedInvitation {
   if (found === undefined)
     throw new AppError(
@@ -57,7 +56,7 @@ export function grantInvitation(found: OpenInvitation | undefined): AcceptedInvi
   return grant(found, { thing: "invitation", permission: "can-accept", visible: true, allowed: true, needs: "a link" });
 }
 
-/** Proof that the link is for this user, by id or, if the user was created with the link, by email address. Raises `forbidden`. */
+/** Proof that the link is for this user; a user created with the link matches by email address. Raises `forbidden`. */
 export function grantInvitedUser(invitation: AcceptedInvitation, user: UserTable): Granted<UserTable, "can-accept"> {
   const { userId, email } = invitation;
   const allowed = userId === null ? user.email === email : user.id === userId;

@@ -1,4 +1,4 @@
-/** SQL of invitations. Secrets are stored as hashes, which never leave this file. */
+/** SQL of invitations. The hash of a secret must not leave this file. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type SqlBool, sql } from "kysely";
 import type { CredentialTerm } from "../../../access/credentials.ts";
@@ -13,7 +13,6 @@ import type { AcceptedInvitation, InvitationTarget, OpenInvitation } from "./rul
 
 export type Inviter = Granted<object, "can-manage-memberships" | "can-administer">;
 
-/** Finds an invitation whose link still works. Its membership may have been activated or its password set since. */
 export async function findInvitation(tx: Tx, hash: string): Promise<OpenInvitation | undefined> {
   return selectOpenInvitations(tx.db).where("i.hash", "=", hash).executeTakeFirst();
 }
@@ -35,7 +34,7 @@ const selectOpenInvitations = (db: Kysely<Schema>) =>
     .select(["o.name as organizationName", "u.id as holderId", "u.username"])
     .select([
       sql<string>`coalesce(m.email, u.email)`.as("email"),
-      // If the link sets a password, the old password doesn't count.
+      // A link that sets a password ignores the old one.
       sql<number>`case when p.user_id is null or i.user_id is not null then 0 else 1 end`.as("hasPassword"),
     ])
     .where("i.expiresAt", ">", now())
@@ -71,7 +70,7 @@ export async function deleteInvitationTo(
     .execute();
 }
 
-/** Deletes the links to these memberships unless the caller or an owner created them. Returns the memberships whose links were deleted. */
+/** Keeps links that the caller or an owner created. Returns the memberships whose links were deleted. */
 export async function deleteInvitationsByOthers(
   tx: Tx,
   { organizationId }: Granted<{ readonly organizationId: string }, "can-update-membership">,
@@ -98,7 +97,6 @@ export async function deleteInvitation(tx: Tx, { id }: AcceptedInvitation): Prom
   await tx.db.deleteFrom("invitations").where("id", "=", id).execute();
 }
 
-/** Deletes at most `limit` invitations, those that expired first. Skips rows that are locked. */
 export async function deleteExpiredInvitations(tx: Tx, _by: Capability<"job">, limit: number): Promise<number> {
   const deleted = await tx.db
     .deleteFrom("invitations")

@@ -1,4 +1,4 @@
-/** Writes to invitations on behalf of other modules and the cleanup job. */
+/** Writes to invitations for other modules and the cleanup job. */
 import { actorId, isSiteAdmin } from "../../../access/actor.ts";
 import { credentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -19,10 +19,7 @@ export interface CreatedInvitation {
   readonly expiresAt: string;
 }
 
-/**
- * The link is only in this response, and in a mail if mail is configured. A new link replaces the previous one. Raises `forbidden` if the
- * caller's own token expires before the link.
- */
+/** Replaces the previous link. Raises `forbidden` if the caller's own token expires before the link. */
 export async function createInvitation(
   tx: Tx,
   context: Pick<Context, "actor" | "options" | "vault" | "wake">,
@@ -31,7 +28,7 @@ export async function createInvitation(
   { isFirst = false } = {},
 ): Promise<CreatedInvitation> {
   const secret = newToken();
-  // Addresses that a site admin invites count as verified everywhere (decision 0122), those that an organization invites only there.
+  // An address that a site admin invites counts as verified everywhere, others only in their organization (decision 0122).
   const { actor } = context;
   const row = newInvitation(destination, secret, { confirmsEmail: isSiteAdmin(actor), madeById: actorId(actor) });
   const term = credentialTerm(actor, { thing: "an invitation link", endsAt: row.expiresAt });
@@ -42,10 +39,7 @@ export async function createInvitation(
   return { ...row, url };
 }
 
-/**
- * Call after invited people were added to a team. The creators of their links could use them to get into a team that they can't grant, so
- * these links stop working, unless the caller or an owner created them. See docs/sign-in.md#invitations.
- */
+/** Call after adding invited people to a team: the creators of their links could use them to join it. See docs/sign-in.md#invitations. */
 export async function revokeInvitationsByOthers(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,

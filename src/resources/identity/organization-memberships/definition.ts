@@ -1,4 +1,4 @@
-/** The organization membership resource: a member of an organization, or an invitation that is not accepted yet. */
+/** The organization membership resource: a member, or an invitation that is not accepted yet. */
 import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choiceParameter, listParameter, searchParameter } from "../../../jsonapi/query.ts";
@@ -11,7 +11,6 @@ export interface MembershipView extends OrganizationMembershipTable, Organizatio
   readonly username: string | null;
   readonly teamIds: readonly string[];
   readonly endings?: ReadonlyMap<string, GrantExpiry>;
-  /** The invitation link. Set only when the invitation was just created or renewed. */
   readonly invitationUrl?: string;
   readonly endedMemberships?: number;
 }

@@ -41,7 +41,7 @@ import { recordMembership } from "./writes.ts";
 export const organizationMembershipResource = implement(organizationMemberships, {
   async createOrganizationMembership({ context, params, body }) {
     return context.database.write(async (tx) => {
-      // The lock serializes changes of team memberships.
+      // Serializes changes of team memberships.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-manage-memberships",
@@ -173,7 +173,7 @@ const invitationTargetOf = ({ id, organizationId }: OrganizationMembershipTable)
   userId: null,
 });
 
-/** The link gives access to the invitation's teams, so it requires the same access as adding a member to them. Raises `forbidden`. */
+/** The link gives access to the invitation's teams, so it requires the permission to add members to them. Raises `forbidden`. */
 async function refuseUngrantableInvitation(
   tx: Tx,
   context: Context,

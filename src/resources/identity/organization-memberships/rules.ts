@@ -25,11 +25,7 @@ export function newMembership(
   };
 }
 
-/**
- * The user who becomes a member immediately, without accepting an invitation. An organization's SSO provider signs in only users who are in
- * no other organization, so adding such a user elsewhere would lock them out: they must accept first. See
- * docs/decisions/0122-trust-in-identity-providers.md.
- */
+/** Adding a user who signs in through another organization's SSO provider would lock them out: they must accept first (decision 0122). */
 export function immediateMember(
   actor: Actor,
   { user, signsInElsewhere }: Pick<AddressLookup, "user" | "signsInElsewhere">,
@@ -37,7 +33,6 @@ export function immediateMember(
   return signsInElsewhere && !isSiteAdmin(actor) ? undefined : user;
 }
 
-/** If another organization manages the user, only that organization vouches for the email address. */
 export function managedFaults(user: Pick<UserTable, "managedById"> | undefined, organizationId: string): Fault[] {
   if (user === undefined || user.managedById === null || user.managedById === organizationId) return [];
   return [

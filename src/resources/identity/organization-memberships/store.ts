@@ -36,7 +36,6 @@ function selectMemberships(db: Kysely<Schema>) {
     .select("u.username as username");
 }
 
-/** The member's teams that the caller can see, encoded as `teams/membership-text.ts` describes. */
 function visibleTeamsColumn(actor: Actor, standing: Pick<OrganizationStanding, "seesSecretTeams">) {
   return sql<string | null>`(
     select ${teamMembershipsText()} from team_members as tm
@@ -57,7 +56,7 @@ async function fetchMembershipPage(tx: Tx, rows: SelectQueryBuilder<any, "m", Me
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
 }
 
-/** Locks the row before the actual read: a statement that waits for a lock still sees the teams from before it waited. */
+/** A separate statement, because a statement that waits for a row lock reads its subqueries as of before the wait. */
 async function lockMembership(tx: Tx, id: string, lock: Lock): Promise<void> {
   await tx.db
     .selectFrom("organizationMemberships as m")
@@ -86,7 +85,7 @@ export async function findMembership(
     .select(expiredCountOfMembership(sql.ref("m.id")).as("endedMemberships"))
     .select(standingColumns(sql.ref("m.organizationId"), principalOf(actor)))
     .select(sql<string | null>`(select username from users where id = m.user_id)`.as("username"))
-    // The caller's access is not known before this row is read, so all teams are selected and filtered below.
+    // The row determines the caller's access, so this selects all teams and filters them below.
     .select(
       sql<string | null>`(
         select ${teamMembershipsText([sql`t.is_owners`, sql`t.visibility`])} from team_members as tm
@@ -189,7 +188,6 @@ export async function listOwnMembershipRows(tx: Tx, actor: Actor & { readonly ki
 export interface AddressLookup {
   readonly user: UserTable | undefined;
   readonly isTaken: boolean;
-  /** Whether another organization's SSO provider can sign the user in. */
   readonly signsInElsewhere: boolean;
 }
 

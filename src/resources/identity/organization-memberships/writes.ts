@@ -1,4 +1,4 @@
-/** Writes to organization memberships on behalf of other modules. */
+/** Writes to organization memberships for other modules. */
 import type { Capability } from "../../../access/capability.ts";
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
@@ -88,10 +88,6 @@ export async function raiseMembershipsInTeam(
     .execute();
 }
 
-/**
- * Makes a user who signed in through an SSO provider a member of these organizations. Returns the membership ids by organization, and which
- * of them are new.
- */
 export async function ensureMemberships(
   tx: Tx,
   context: MembershipChangeContext,
@@ -126,10 +122,7 @@ export async function ensureMemberships(
 
 export type LockedOrganizations = ReadonlySet<string>;
 
-/**
- * Locks the organizations whose memberships are about to change with a user. Locks in the order of ids and before the user's row, which is
- * the order that adding a member uses.
- */
+/** Lock order: organizations by id, then the user's row, as when a member is added. */
 export async function lockOrganizations(
   tx: Tx,
   {
@@ -166,7 +159,7 @@ export async function lockOrganizations(
   return new Set(rows.map((row) => row.id));
 }
 
-/** Raises `Overtaken` if a membership belongs to an organization that is not locked, because it was created concurrently. */
+/** Raises `Overtaken` if a membership was created concurrently in an organization that is not locked. */
 function refuseUnlocked(memberships: readonly MembershipView[], locked: LockedOrganizations): void {
   if (!memberships.every(({ organizationId }) => locked.has(organizationId)))
     throw new Overtaken("a membership was created at the same time");
@@ -185,10 +178,7 @@ export async function activateInvitations(
   await recordMemberships(tx, context, await activate(tx, invitations, user));
 }
 
-/**
- * Moves a user's memberships to a new email address and accepts the invitations to it. An invitation to an organization that the user is
- * already in is merged, with its teams.
- */
+/** Accepts the invitations to the address. In organizations that the user is already in, merges them with their teams. */
 export async function moveMembershipsToAddress(
   tx: Tx,
   context: InvitationMergeContext,
@@ -226,10 +216,7 @@ export async function moveMembershipsToAddress(
   ]);
 }
 
-/**
- * Accepts an invitation through its link, whichever address it was sent to. It becomes the user's membership, or is merged into an existing
- * one. Raises `not-found`, and `conflict` if the user's own address is invited to the organization too.
- */
+/** Accepts an invitation to any address. Raises `not-found`, and `conflict` if the user's own address is also invited. */
 export async function acceptMembershipInvitation(
   tx: Tx,
   context: InvitationMergeContext,
@@ -293,7 +280,7 @@ export async function recordMembership(
   await recordMemberships(tx, context, [change]);
 }
 
-/** The audit log records all teams of a membership, because they are deleted with it. */
+/** Records all teams of a membership, because they are deleted with it. */
 async function recordMemberships(
   tx: Tx,
   context: MembershipChangeContext,
@@ -368,7 +355,6 @@ function teamsNewTo(invitation: MembershipView, membership: MembershipView): str
   return invitation.teamIds.filter((id) => !membership.teamIds.includes(id));
 }
 
-/** Moves the invitations' teams and references to the existing memberships, then deletes the invitations. */
 async function mergeInvitations(
   tx: Tx,
   context: InvitationMergeContext,

@@ -1,18 +1,15 @@
-/**
- * The token TTL policy resource: the maximum lifetime of one type of token in an organization with `max-ttl-enabled`. Every organization
- * has one policy per type; policies are never deleted. See docs/api.md#token-lifetimes.
- */
+/** The token TTL policy resource: the maximum lifetime of one type of token in an organization. Policies are never deleted. */
 import { z } from "zod";
 import type { OrganizationTokenTtlPolicyTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { oneOf, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 
-/** Spelled as clients expect; elsewhere the last one is `audit-trails`. */
+/** As clients expect; elsewhere the last one is `audit-trails`. */
 export const tokenTypes = ["organization", "team", "user", "audit_trails"] as const;
 
 /** Two average years. */
 const maxTtlMsByDefault = 63_113_904_000;
-/** From a minute, so that a new token is usable, to a hundred years. */
+/** At least a minute, so that a new token is usable; at most a hundred years. */
 const bounds = { min: 60_000, max: 3_155_695_200_000 };
 
 const tokenType = oneOf(tokenTypes);

@@ -21,7 +21,7 @@ export const organizationTokenTtlPolicyResource = implement(organizationTokenTtl
     const input = body.data.attributes["token-ttl-policies"];
     refuseIfAny(repeatedFaults(input));
     return context.database.write(async (tx) => {
-      // The lock serializes concurrent changes.
+      // Serializes concurrent changes.
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-update",

@@ -1,4 +1,4 @@
-/** Writes to token TTL policies on behalf of other modules. */
+/** Writes to token TTL policies for other modules. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";

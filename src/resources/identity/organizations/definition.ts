@@ -1,4 +1,4 @@
-/** The organization resource: the tenant. Its JSON:API id is its name. */
+/** The organization resource. Its JSON:API id is its name. */
 import { organizationPermissionFlags, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { OrganizationStanding } from "../../../access/organization.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
@@ -10,11 +10,11 @@ export interface OrganizationView extends OrganizationTable {
   readonly standing: OrganizationStanding;
   readonly retentionId?: string | null;
   readonly retentionKind?: string | null;
-  /** Not 0 if workers or agents of the site execute runs for every organization. */
+  /** Not 0 if site workers or agents execute runs for every organization. */
   readonly siteOperations?: number;
 }
 
-/** What other documents show of their organization, with a version for their ETag. */
+/** `organizationFacts` is a version for the ETag of other documents. */
 export interface OrganizationFacts {
   readonly organizationName: string;
   readonly organizationFacts: number;
@@ -49,7 +49,7 @@ export const email = text({
 /** Clients read it as a 32-bit integer. */
 const unlimited = 2_147_483_647;
 
-/** The spelling of the API, and the one that its Go client sends. */
+/** The API's documentation has the first; its Go client sends the second. */
 const defaultProjectSpellings = ["default_project", "default-project"] as const;
 
 const organizationPath = (organization: OrganizationView) => `/api/v2/organizations/${organization.name}`;

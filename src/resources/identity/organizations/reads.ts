@@ -30,7 +30,7 @@ export async function loadOrganization(
   return organization;
 }
 
-/** For site administration: finds every organization, including disabled ones. */
+/** Finds disabled organizations too. */
 export async function findOrganizationByName(
   tx: Tx,
   _by: SiteAdminProof,
@@ -39,7 +39,7 @@ export async function findOrganizationByName(
   return findOrganization(tx, { kind: "operator" }, name);
 }
 
-/** For callers that need to know an organization's features, including runs. Raises `not-found`. */
+/** Raises `not-found`. */
 export async function loadOrganizationForEntitlements(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -61,10 +61,7 @@ export async function loadOrganizationToAudit(
   return grantOrganization(organization, "can-manage-auditing");
 }
 
-/**
- * Call after a workspace was added. The caller must have locked an organization that has a limit, so that two concurrent requests can't
- * both take the last slot. Raises `conflict`.
- */
+/** Call after adding a workspace, with the organization locked if it has a limit. Raises `conflict`. */
 export async function refuseWorkspacesBeyondLimit(
   tx: Tx,
   { id, workspaceLimit }: Pick<OrganizationTable, "id" | "workspaceLimit">,

@@ -24,7 +24,7 @@ export function newOrganization(
   };
 }
 
-/** The default agent pool after an update: leaving agent mode clears it. Undefined if it doesn't change. */
+/** Leaving agent mode clears the pool. Undefined if it doesn't change. */
 export function defaultPoolAfter(mode: string | undefined, sent: string | null | undefined): string | null | undefined {
   return sent === undefined && mode !== undefined && mode !== "agent" ? null : sent;
 }

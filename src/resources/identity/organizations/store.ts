@@ -35,10 +35,7 @@ const byName = lockableStatement<{ nameKey: string; principal: string }, Organiz
       .where("o.nameKey", "=", nameKey),
 );
 
-/**
- * Finds the organization with the caller's access to it in one statement. `lock` blocks concurrent changes of the organization and
- * exclusive writes in it; `"alone"` blocks every write in it.
- */
+/** `lock` blocks changes of the organization and exclusive writes in it; `"alone"` blocks every write in it. */
 export async function findOrganization(
   tx: Tx,
   actor: Actor,
@@ -100,7 +97,7 @@ export async function isNameTaken(tx: Tx, name: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Bumps the versions that other documents depend on: they show the organization's name and defaults. */
+/** Also increments the versions of documents that show the organization's name and defaults. */
 export async function updateOrganizationRow(
   tx: Tx,
   organization: Granted<OrganizationTable, "can-update" | "can-administer">,
@@ -113,10 +110,7 @@ export async function updateOrganizationRow(
   });
 }
 
-/**
- * Foreign keys delete everything in the organization. Module consumers are locked first, in a fixed order: two organizations that use each
- * other's modules and are deleted concurrently would otherwise deadlock.
- */
+/** Locks module consumers in a fixed order, so that two organizations that use each other's modules don't deadlock. */
 export async function deleteOrganizationRow(
   tx: Tx,
   organization: Granted<OrganizationTable, "can-destroy" | "can-administer">,

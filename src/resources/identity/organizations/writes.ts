@@ -1,4 +1,4 @@
-/** Writes to organizations on behalf of other modules. */
+/** Writes to organizations for other modules. */
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -21,7 +21,7 @@ export async function removeOrganization(
   await deleteOrganizationRow(tx, organization);
 }
 
-/** Call when something that the organization's document shows has changed in another table. */
+/** Call when another table changes something that the organization's document shows. */
 export async function raiseOrganizationVersion(
   tx: Tx,
   { id }: Granted<OrganizationTable, "can-update">,
@@ -29,7 +29,7 @@ export async function raiseOrganizationVersion(
   await updateRow(tx, "organizations", id, {});
 }
 
-/** Maintains the count of an unfiltered project list. No document shows it, so the version doesn't change. */
+/** No document shows the count, so the version doesn't change. */
 export async function adjustProjectCount(
   tx: Tx,
   _by: Granted<object, "can-create-project" | "can-destroy">,
@@ -43,7 +43,7 @@ export async function adjustProjectCount(
     .execute();
 }
 
-/** Runs can now be executed for the organization. From then on clients run remotely; this is never undone. */
+/** From then on clients run remotely; this is never undone. */
 export async function markOperationsAvailable(tx: Tx, organizationId: string): Promise<void> {
   await tx.db
     .updateTable("organizations")

@@ -1,4 +1,4 @@
-/** The session resource: a signed-in browser. A session is stored as a token of its own kind, which only a cookie carries. */
+/** The session resource: a signed-in browser. A session is stored as a token that only a cookie carries. */
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
@@ -13,7 +13,6 @@ export interface SessionView {
   readonly expiredAt: string | null;
   readonly lastUsedAt: string | null;
   readonly isCurrent: boolean;
-  /** Set only in the response that ends a session of an SSO provider that supports sign-out. */
   readonly signOutUrl?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Operations on sessions: signing in and out. */
+/** Operations on sessions. */
 import type { Actor } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -64,7 +64,7 @@ function toEndedSession(user: SessionOwner, signOut: Awaited<ReturnType<typeof l
 
 type SessionOwner = Granted<{ readonly id: string; readonly tokenId: string }, "can-manage">;
 
-/** Users can manage only their own sessions. Raises `not-found` if the caller is not a user. */
+/** Raises `not-found` if the caller is not a user. */
 function requireUser(actor: Actor): SessionOwner {
   if (actor.kind !== "user") throw notFound("session");
   const user = { id: actor.userId, tokenId: actor.tokenId };

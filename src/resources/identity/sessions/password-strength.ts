@@ -1,12 +1,8 @@
-/**
- * Password strength: a minimum length and a list of common passwords. There are deliberately no rules about character classes, which make
- * people write passwords down.
- */
+/** Password strength: minimum length and common passwords. No rules about character classes, which make people write passwords down. */
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { passwordLengthMin } from "../../../kernel/passwords.ts";
 import { fold } from "../../../kernel/text.ts";
 
-/** The beginnings of lists of leaked passwords, without digits and symbols. */
 const commonPasswords = [
   "password",
   "passwort",

@@ -7,7 +7,7 @@ export type SignInUser = Pick<UserTable, "id" | "username" | "isSiteAdmin"> & {
   readonly byTokenId?: string;
 };
 
-/** Doesn't reveal which part was wrong. */
+/** Must not reveal which part was wrong. */
 export const wrongCredentials = (): AppError =>
   new AppError(
     "unauthorized",
@@ -29,5 +29,4 @@ const defaultSessionHours = 7 * 24;
 export const sessionExpiry = (createdAt: string, hours = defaultSessionHours): string =>
   new Date(Date.parse(createdAt) + hours * hourMs).toISOString();
 
-/** The vault owner that a sign-out URL is encrypted for. */
 export const signOutUrlOwner = (tokenId: string): string => `sso_sessions/${tokenId}/sign_out_url`;

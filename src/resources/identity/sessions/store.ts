@@ -54,7 +54,6 @@ export async function listSessionRows(
     .select(columns)
     .where("userId", "=", userId)
     .where("kind", "=", "session")
-    // Sessions started with a token that no longer exists don't count.
     .where((where) =>
       where.or([
         where("begunById", "is", null),

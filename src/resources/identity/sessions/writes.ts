@@ -1,4 +1,4 @@
-/** Writes to passwords and sessions on behalf of other modules, the first start and the command line. */
+/** Writes to passwords and sessions for other modules, the first start and the command line. */
 import type { Actor } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -16,7 +16,7 @@ import { sessionExpiry, type SignInUser, wrongCredentials } from "./rules.ts";
 import { putPassword } from "./store.ts";
 import { passwordFaults } from "./password-strength.ts";
 
-/** Hashing is slow, so it happens before any transaction starts. */
+/** Hashing is slow: do it before a transaction starts. */
 export interface NewPassword {
   readonly password: string;
   readonly hash: string;
@@ -26,7 +26,7 @@ export async function hashNewPassword(password: string): Promise<NewPassword> {
   return { password, hash: await hashPassword(password) };
 }
 
-/** Whether `password` matches the stored hash of the user with this name. Limits the number of attempts. Raises `too-many-requests`. */
+/** Limits the number of attempts. Raises `too-many-requests`. */
 export async function verifyPassword(
   { signIns }: Pick<Context, "signIns">,
   name: string,
@@ -46,7 +46,6 @@ export async function setPassword(
 ): Promise<void> {
   refuseIfAny(passwordFaults(password, user));
   await putPassword(tx, user, hash);
-  // The audit log records that the password was replaced, but not the password.
   await recordEvent(tx, context, {
     organizationId: null,
     verb: "set-password",
@@ -74,7 +73,7 @@ export async function startSession(context: Context, user: Granted<SignInUser, "
 
 export type IssuedSession = SessionView & { readonly secret: string };
 
-/** Runs in the transaction of the rest of the sign-in. Raises `unauthorized` if the token that starts the session no longer exists. */
+/** Raises `unauthorized` if the token that starts the session no longer exists. */
 export async function issueSession(
   tx: Tx,
   context: Context,

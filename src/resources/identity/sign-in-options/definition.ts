@@ -1,7 +1,4 @@
-/**
- * The sign-in options resource: what a sign-in page offers before anybody has signed in. It must not reveal organizations that the caller
- * doesn't name.
- */
+/** The sign-in options resource: what a sign-in page offers. It must not reveal organizations that the caller doesn't name. */
 import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";

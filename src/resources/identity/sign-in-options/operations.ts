@@ -1,4 +1,4 @@
-/** Operations on sign-in options, for callers who have not signed in. */
+/** Operations on sign-in options. */
 import { implement } from "../../shared/context.ts";
 import { listSignInProviders } from "../sso-providers/reads.ts";
 import { signInOptions } from "./definition.ts";

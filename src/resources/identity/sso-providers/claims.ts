@@ -1,4 +1,4 @@
-/** Turns the claims of an SSO provider into an identity. Claims of an unexpected type or size are ignored or rejected. */
+/** Turns the claims of an SSO provider into an identity. It must not trust the type or size of a claim. */
 import { randomBytes } from "node:crypto";
 import { AppError } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
@@ -28,7 +28,7 @@ const isText = (value: unknown): value is string =>
   typeof value === "string" && value !== "" && !value.includes("\0") && value.isWellFormed();
 const textOf = (value: unknown): string | undefined => (isText(value) ? value : undefined);
 
-/** A claim by its name or, if there is none with that name, by a dotted path such as `realm_access.roles`. */
+/** By name, else by a dotted path such as `realm_access.roles`. */
 function claimOf(claims: IdTokenClaims, name: string): unknown {
   const found = ownClaim(claims, name);
   if (found !== undefined) return found;
@@ -40,13 +40,12 @@ function claimOf(claims: IdTokenClaims, name: string): unknown {
   return value;
 }
 
-/** Whether the userinfo endpoint must be called, because the ID token lacks claims. */
 export const needsUserInfo = (claims: IdTokenClaims, { groupsClaim }: Pick<SsoProviderView, "groupsClaim">): boolean =>
   ownClaim(claims, "email") === undefined ||
   ownClaim(claims, "email_verified") === undefined ||
   (groupsClaim !== null && claimOf(claims, groupsClaim) === undefined);
 
-/** `idToken` are the claims of the signed ID token, `userInfo` those of the userinfo endpoint. Raises `forbidden`. */
+/** Raises `forbidden`. */
 export function identityOf(
   provider: Pick<SsoProviderView, "name" | "issuer" | "groupsClaim" | "assumeEmailVerified">,
   idToken: IdTokenClaims,
@@ -58,7 +57,7 @@ export function identityOf(
       "forbidden",
       `${provider.name} did not identify you: the subject claim is missing or too long. Ask a site admin to check the SSO provider.`,
     );
-  // Takes the address and `email_verified` from the same source, so that one source can't vouch for the other's address.
+  // Address and `email_verified` come from one source, so that no source vouches for the other's address.
   const isComplete = ownClaim(idToken, "email") !== undefined && ownClaim(idToken, "email_verified") !== undefined;
   const source = isComplete || ownClaim(userInfo, "email") === undefined ? idToken : userInfo;
   const email = textOf(ownClaim(source, "email"));
@@ -78,7 +77,7 @@ export function identityOf(
 
 const isPrintableAscii = (text: string) => /^[\x21-\x7e]*$/.test(text);
 
-/** Case folding maps some non-ASCII letters to ASCII ones, so such an address could impersonate another user's. */
+/** Case folding maps some non-ASCII letters to ASCII, so such an address could impersonate another user. */
 const isConfusable = (email: string): boolean => !isPrintableAscii(email) && isPrintableAscii(fold(email));
 
 /** Raises `forbidden` if the provider omits the groups: an incomplete list must not grant or revoke access. */
@@ -103,7 +102,7 @@ function groupsIn(
 
 const nameMax = 50;
 
-/** Converts a name to a valid username. Truncates it first, because normalization gets slower with length. */
+/** Truncates first, because normalization gets slower with length. */
 const toUsername = (name: string): string =>
   name
     .slice(0, emailMax)
@@ -126,7 +125,6 @@ function namesIn(claims: IdTokenClaims, email: string | undefined): string[] {
   return [...new Set([...names, "user"])].filter((name) => name !== "" && !looksLikeUserId(name));
 }
 
-/** Appends numbers if all names are taken, and finally a random suffix. */
 export function usernameCandidates({ names }: SsoIdentity): string[] {
   const [first = "user"] = names;
   const numbered = [2, 3, 4, 5, 6, 7, 8, 9].map((number) => `${first}-${number}`);

@@ -34,9 +34,7 @@ const scopes = text({
   sentence: "must be a list of scopes separated by single spaces that includes 'openid'",
 });
 
-/**
- * Where the provider sends the browser back to. Organization providers that don't identify themselves in the response use their own path.
- */
+/** Organization providers that don't identify themselves in the response use a callback path of their own. */
 export const callbackPath = signInPath("callback");
 export const ownCallbackPath = (id: string): string => `${signInPath(id)}/callback`;
 

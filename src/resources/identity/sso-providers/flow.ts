@@ -1,7 +1,4 @@
-/**
- * The state of one sign-in between the redirect to the provider and the callback. It is kept encrypted in the browser, so that only that
- * browser can finish the sign-in and the server stores nothing for abandoned ones.
- */
+/** The state of a sign-in between redirect and callback, encrypted in the browser so that only that browser can finish the sign-in. */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { nowMs } from "../../../kernel/time.ts";
@@ -52,7 +49,7 @@ export function openFlow(vault: Vault, sealed: string | undefined): SsoFlow | un
 const home = "/app";
 const pathMax = 2048;
 
-/** Accepts only a path on this site, so that the sign-in can't redirect to another host. */
+/** Only a path on this site, so that the sign-in can't redirect to another host. */
 export function safeReturnPath(requested: string | undefined): string {
   if (requested === undefined || requested.length > pathMax || !/^\/(?![/\\])[\x21-\x7e]*$/.test(requested))
     return home;

@@ -68,7 +68,6 @@ export const ssoProviderResource = implement(ssoProviders, {
       refuseIfAny(isRenamed && (await isProviderNameTaken(tx, changed.name)) ? [nameTaken()] : []);
       const sealing = secret === undefined ? {} : { clientSecret: sealSecret(context, provider.id, secret) };
       await updateSsoProviderRow(tx, provider, { ...changes, ...sealing });
-      // The audit log records that the secret was replaced, but not the secret.
       const extra = secret === undefined ? {} : { after: { "replaced-secrets": ["client-secret"] } };
       await recordChange(tx, context, ssoProviders, { before: provider, after: changed }, extra);
       return { view: changed };
@@ -78,7 +77,7 @@ export const ssoProviderResource = implement(ssoProviders, {
   async deleteSsoProvider({ context, params }) {
     requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
-      // Lock order: organizations and teams come before the provider.
+      // Lock order: organizations, teams, provider.
       const lockedTeams = await lockTeamsOfProvider(tx, params.ssoProviderId);
       const provider = await loadProvider(tx, context, params.ssoProviderId, "removal");
       context.ifMatch.check(provider);

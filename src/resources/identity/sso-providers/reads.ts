@@ -2,7 +2,6 @@
 import type { Tx } from "../../../database/database.ts";
 import { fold } from "../../../kernel/text.ts";
 
-/** A longer list would be of no use on a sign-in page. */
 const providersMax = 100;
 
 export async function listSignInProviders(

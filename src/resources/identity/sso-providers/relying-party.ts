@@ -1,7 +1,4 @@
-/**
- * The OpenID Connect client: authorization code flow with state, nonce and PKCE. Error messages must not reveal details of the protocol;
- * these go to the log.
- */
+/** The OpenID Connect client: code flow with state, nonce and PKCE. Errors must not reveal protocol details; these go to the log. */
 import * as oidc from "openid-client";
 import { AppError } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
@@ -16,11 +13,7 @@ import type { findProviderWithSecret } from "./store.ts";
 export type SsoProviderWithSecret = NonNullable<Awaited<ReturnType<typeof findProviderWithSecret>>>;
 type RelyingPartyContext = Pick<Context, "options" | "vault">;
 
-/**
- * Protects against mix-up attacks: an organization's provider could forward the browser to the site's provider and capture its code. So it
- * must either return the `iss` parameter, which is checked before the code is sent to anyone, or use a callback path of its own. See
- * docs/decisions/0162-separate-callback-for-organization-providers.md.
- */
+/** Prevents mix-up attacks. See docs/decisions/0162-separate-callback-for-organization-providers.md. */
 const usesOwnCallback = ({ organizationId }: SsoProviderWithSecret, configuration: oidc.Configuration): boolean =>
   organizationId !== null && configuration.serverMetadata().authorization_response_iss_parameter_supported !== true;
 
@@ -53,16 +46,12 @@ export interface SsoSignInResult {
   readonly signOutUrl: string | undefined;
 }
 
-/** `providerId` is the provider of the callback path; undefined for the shared path. */
 export interface CallbackRequest {
   readonly query: string;
   readonly providerId: string | undefined;
 }
 
-/**
- * Undefined if the callback came to the wrong path. Uses the same metadata for both checks, because it can change at any time. Raises
- * `unauthorized`, `forbidden` or `unavailable`.
- */
+/** Undefined if the callback came to the wrong path. Raises `unauthorized`, `forbidden` or `unavailable`. */
 export async function identityFromCallback(
   context: RelyingPartyContext,
   provider: SsoProviderWithSecret,
@@ -115,7 +104,7 @@ const cacheMs = 10 * 60_000;
 const providersMax = 1000;
 const timeoutSeconds = 10;
 const clockToleranceSeconds = 60;
-/** Provider metadata and signing keys. The key includes the issuer, because tests share a process. */
+/** Keyed by issuer too, because tests share a process. */
 const configurations = new Map<string, CachedConfiguration>();
 
 async function configurationOf(
@@ -131,7 +120,6 @@ async function configurationOf(
     throw error instanceof AppError ? error : unreachable(provider, error);
   });
   configurations.set(key, { version, configuration: found, until: nowMs() + cacheMs });
-  // Failures are not cached.
   found.catch(() => configurations.delete(key));
   return found;
 }
@@ -140,13 +128,13 @@ async function discover(context: RelyingPartyContext, provider: SsoProviderWithS
   const { options, vault } = context;
   const { id, clientId, clientSecret, issuer } = provider;
   const secret = Buffer.from(vault.open(secretOwner(id), clientSecret)).toString("utf8");
-  // Plain HTTP works only for addresses that the operator allows; `outgoingFetch` checks that.
+  // `outgoingFetch` allows plain HTTP only for addresses that the operator allows.
   const plain = issuer.startsWith("http:") ? [oidc.allowInsecureRequests] : [];
   const found = await oidc.discovery(
     new URL(issuer),
     clientId,
     { [oidc.clockTolerance]: clockToleranceSeconds },
-    // The authentication method is only known after discovery.
+    // Only discovery reveals the authentication method.
     (server, client, body, headers) =>
       acceptsBasicAuth(server)
         ? oidc.ClientSecretBasic(secret)(server, client, body, headers)
@@ -154,7 +142,7 @@ async function discover(context: RelyingPartyContext, provider: SsoProviderWithS
     {
       [oidc.customFetch]: outgoingFetch({ allowed: options.privateAddresses ?? [] }) as never,
       timeout: timeoutSeconds,
-      // Checks the signature even though the token comes directly from the provider.
+      // Verifies the signature even though the token comes directly from the provider.
       execute: [oidc.enableNonRepudiationChecks, ...plain],
     },
   );
@@ -163,11 +151,9 @@ async function discover(context: RelyingPartyContext, provider: SsoProviderWithS
   return found;
 }
 
-/** Basic authentication is the default if the provider lists no methods. */
 const acceptsBasicAuth = ({ token_endpoint_auth_methods_supported: methods }: oidc.ServerMetadata): boolean =>
   methods === undefined || methods.includes("client_secret_basic");
 
-/** Logs why the protocol failed. The error message is for a person who wants to sign in. */
 async function withSignInErrors<T>(provider: SsoProviderWithSecret, task: () => Promise<T>): Promise<T> {
   const { name } = provider;
   try {
@@ -193,14 +179,13 @@ async function withSignInErrors<T>(provider: SsoProviderWithSecret, task: () => 
   }
 }
 
-/** Also used if something answers that is not an OpenID Connect provider. */
 const unreachable = ({ name }: SsoProviderWithSecret, internal: unknown): AppError =>
   new AppError("unavailable", `${name} can't be reached. Try again shortly, or ask a site admin to check the log.`, {
     internal,
     retryAfterSeconds: 10,
   });
 
-/** The query can come from anyone, so only well-formed error codes are shown. */
+/** Anyone can send the query, so only well-formed error codes are shown. */
 const errorCodeOf = ({ error }: oidc.AuthorizationResponseError): string =>
   /^[a-z_]{1,64}$/.test(error) ? error : "no reason given";
 

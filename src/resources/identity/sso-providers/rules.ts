@@ -6,7 +6,6 @@ import { attributeFault, type Fault, relationshipFault } from "../../../kernel/e
 import { fold, quoted } from "../../../kernel/text.ts";
 import { ssoProviders } from "./definition.ts";
 
-/** The vault owner that a client secret is encrypted for, so that it can't be moved to another row. */
 export const secretOwner = (id: string): string => `sso_providers/${id}/client_secret`;
 
 export function newSsoProvider(

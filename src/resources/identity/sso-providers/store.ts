@@ -118,7 +118,6 @@ export interface SignInCandidate extends UserTable {
   readonly elsewhere: number;
 }
 
-/** At most two users: one by the linked subject, one by email address. */
 export async function findCandidates(
   tx: Tx,
   { ssoProviderId, issuer, subject }: SsoSubject,
@@ -152,7 +151,7 @@ export async function insertSsoSession(tx: Tx, _user: SsoUserRef, row: SsoSessio
   await tx.db.insertInto("ssoSessions").values(row).execute();
 }
 
-/** Returns whether the callback is used for the first time. Also deletes expired entries. */
+/** Also deletes expired entries. */
 export async function recordCallback(tx: Tx, hash: string, expiresAt: string): Promise<boolean> {
   await tx.db.deleteFrom("ssoReplies").where("expiresAt", "<", now()).execute();
   const noted = await tx.db

@@ -1,8 +1,4 @@
-/**
- * Decides which user an SSO provider may sign in. A site provider may sign in every user it is linked to, or whose verified email address
- * it reports. An organization's provider may sign in only users of that organization, never a site admin or a member of another
- * organization. See docs/decisions/0122-trust-in-identity-providers.md.
- */
+/** Decides which user an SSO provider may sign in, by the rules in docs/decisions/0122-trust-in-identity-providers.md. */
 import { type AppError, forbidden } from "../../../kernel/errors.ts";
 import type { SsoIdentity } from "./claims.ts";
 import type { SsoProviderView } from "./definition.ts";
@@ -24,7 +20,6 @@ export function matchUser(
   );
 }
 
-/** An unverified address could belong to another user. */
 function refuseUnverified({ name }: SsoProviderView, { email, isEmailVerified }: SsoIdentity): void {
   if (email === undefined)
     throw forbidden(

@@ -1,7 +1,4 @@
-/**
- * Signs a user in through an SSO provider: finds the linked user, else one with the same verified email address, else creates one, then
- * updates the user's teams from the groups. One transaction with a constant number of statements.
- */
+/** Signs a user in through an SSO provider, and updates the user's teams from the groups. */
 import { type RawBuilder, sql } from "kysely";
 import { grant, type Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
@@ -54,7 +51,6 @@ export async function beginSignIn(
   return { url: (await authorizationUrl(context, provider, flow)).href, sealedFlow: sealFlow(context.vault, flow) };
 }
 
-/** `query` is unchanged from the provider's redirect. */
 export interface SsoCallback extends CallbackRequest {
   readonly sealedFlow: string | undefined;
 }
@@ -107,7 +103,7 @@ async function loadProvider({ database }: Context, id: string): Promise<SsoProvi
 
 const unknownProvider = () => notFound("SSO provider");
 
-/** Retries once: of two concurrent first sign-ins of a person, the second finds the user that the first has created. */
+/** Retries once: of two concurrent first sign-ins, the second finds the user that the first created. */
 async function signIn(context: Context, provider: SsoProviderWithSecret, returned: SsoSignInResult): Promise<void> {
   const attempt = () => signInOnce(context, provider, returned);
   await attempt().catch((error: unknown) => {
@@ -188,7 +184,7 @@ function affectedOrganizations(tx: Tx, person: SsoGroupMember): RawBuilder<strin
   return sql<string>`(select organization_id from teams where id in ${teamIdsOfGroups(tx.dialect, person)} ${ownOrganization})`;
 }
 
-/** Adds memberships that the provider or its groups require, then updates the user's teams. Raises `Overtaken`. */
+/** Raises `Overtaken`. */
 async function syncTeams(
   tx: Tx,
   context: Context,

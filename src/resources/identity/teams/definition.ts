@@ -1,4 +1,4 @@
-/** The team resource: attributes, relationships, operations and their documentation. */
+/** The team resource. */
 import {
   organizationAccessOf,
   organizationPermissionNames,
@@ -15,11 +15,10 @@ import type { OrganizationFacts } from "../organizations/definition.ts";
 export interface TeamView extends TeamTable, OrganizationFacts {
   readonly standing: OrganizationStanding;
   readonly includesActor: number;
-  /** Members whose time in the team has ended but who are still in `usersCount`, because the cleanup job has not run yet. */
+  /** Ended members who are still in `usersCount`, because the cleanup job has not run yet. */
   readonly endedMemberships?: number;
   readonly userIds?: readonly string[];
   readonly membershipIds?: readonly string[];
-  /** Expiry and reason of each member, keyed by user id and by membership id. */
   readonly endings?: ReadonlyMap<string, GrantExpiry>;
 }
 

@@ -1,10 +1,6 @@
-/**
- * Decides how a user's team memberships follow the groups of an SSO provider. Leaves memberships alone that were granted manually or come
- * from another provider. See docs/sign-in.md#single-sign-on.
- */
+/** Decides how team memberships follow an SSO provider's groups. It must not change manual memberships or those of another provider. */
 import type { GrantExpiry } from "../../shared/grants/expiry.ts";
 
-/** A team mapped to one of the user's groups, or one that the user is in because of a group, with that membership. */
 export interface GroupTeam extends GrantExpiry {
   readonly teamId: string;
   readonly organizationId: string;
@@ -14,7 +10,6 @@ export interface GroupTeam extends GrantExpiry {
   readonly membershipId: string | null;
   readonly isIn: number;
   readonly hasEnded: number;
-  /** The SSO provider that the membership comes from; null if it was granted manually. */
   readonly seatProviderId: string | null;
 }
 
@@ -26,12 +21,11 @@ export interface ProviderGroups {
 
 export interface GroupSyncPlan {
   readonly joining: readonly GroupTeam[];
-  /** Already members, but the group or the provider has a new name. */
   readonly renamed: readonly GroupTeam[];
   readonly leaving: readonly GroupTeam[];
 }
 
-/** The reason stored with the membership. Control characters are removed because statements use them as separators. */
+/** Statements use control characters as separators. */
 export const groupReason = (group: string, providerName: string): string =>
   // oxlint-disable-next-line no-control-regex
   `by the group ${group.replace(/[\u0000-\u001f]/g, " ")} of ${providerName}`;
@@ -49,7 +43,7 @@ export function planGroupSync(
     renamed: teams.filter(
       (team) => isMapped(team) && team.isIn === 1 && isOurs(team) && team.reason !== reasonOf(team),
     ),
-    // Keeps the last permanent owner, even if the group no longer includes them.
+    // Keeps the last permanent owner.
     leaving: teams.filter((team) => isOurs(team) && !isMapped(team) && (team.isOwners === 0 || team.othersStaying > 0)),
   };
 }

@@ -1,7 +1,4 @@
-/**
- * Decides which members join a team, and whose expiry or reason changes. Current members without a change are skipped; an ended membership
- * starts again. See docs/api.md#expiring-access.
- */
+/** Decides which members join a team, and whose expiry or reason changes. See docs/api.md#expiring-access. */
 import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
@@ -48,7 +45,6 @@ export function unknownMemberFaults(
 export interface TeamMemberPlan {
   readonly joining: readonly TeamMemberRow[];
   readonly changing: readonly { readonly before: TeamMemberRow; readonly after: TeamMemberRow }[];
-  /** The latest end of anything that is granted; undefined if nothing is. */
   readonly latestEnd: string | undefined;
 }
 
@@ -78,13 +74,13 @@ export function planTeamMembers(
   return { joining, changing, latestEnd: ends.toSorted().at(-1) };
 }
 
-/** A membership that a group grants ends with the group, so making it a manual one counts as a grant. */
+/** Making such a membership manual counts as a grant, because otherwise it ends with the group. */
 const isFromGroup = ({ ssoProviderId }: TeamMemberRow) => ssoProviderId !== null;
 
 const isDifferent = (one: TeamMemberRow, other: TeamMemberRow) =>
   one.expiresAt !== other.expiresAt || one.reason !== other.reason || one.ssoProviderId !== other.ssoProviderId;
 
-/** Permanent members who get an expiry. For an owner this counts as leaving. */
+/** For an owner, getting an expiry counts as leaving. */
 export const membersGivenExpiry = ({ changing }: TeamMemberPlan): string[] =>
   changing
     .filter(({ before, after }) => before.expiresAt === null && after.expiresAt !== null)

@@ -1,4 +1,4 @@
-/** Encodes a person's team memberships, with expiry and reason, as one text column of a statement, and decodes it. */
+/** Encodes a person's team memberships as one text column, and decodes it. */
 import { type RawBuilder, sql } from "kysely";
 import type { GrantExpiry } from "../../shared/grants/expiry.ts";
 
@@ -9,7 +9,6 @@ const separator = sql.raw(`'${fieldSeparator}'`);
 
 const membershipFields = sql`tm.team_id || ${separator} || coalesce(tm.expires_at, '') || ${separator} || coalesce('=' || tm.reason, '')`;
 
-/** Ordered by team id; `further` fields come last in each record. */
 export function teamMembershipsText(further: RawBuilder<unknown>[] = []): RawBuilder<string | null> {
   const facts = [membershipFields, ...further];
   return sql<

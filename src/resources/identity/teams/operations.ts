@@ -135,10 +135,7 @@ export const teamResource = implement(teams, {
     removeMembers(context, params.teamId, "organization-memberships", body),
 });
 
-/**
- * Refuses to grant permissions that the caller lacks, or has only for a limited time: a team's organization access has no expiry. Raises
- * `forbidden`.
- */
+/** Raises `forbidden` if the caller lacks the permissions or has them for a limited time, because a team's access has no expiry. */
 async function refuseGrantingBeyondOwnAccess(
   tx: Tx,
   { actor }: Context,
@@ -153,7 +150,7 @@ async function refuseGrantingBeyondOwnAccess(
 
 const membershipIdsOf = (members: readonly TeamMemberRow[]) => members.map((member) => member.membershipId);
 
-/** Skips current members unless their expiry changes. One unknown member refuses the whole request. */
+/** One unknown member refuses the whole request. */
 async function addMembers(
   context: Context,
   teamId: string,
@@ -178,7 +175,7 @@ async function addMembers(
     if (team.isOwners === 1 && leaving.length > 0) await refuseLastOwner(tx, team.organizationId, leaving);
     await upsertMembers(tx, team, seated, now());
     await raiseMemberships(tx, membershipIdsOf(seated));
-    // An ended membership that was not cleaned up yet is still counted.
+    // An ended membership is counted until the cleanup job removes it.
     const added = joining.filter((member) => member.userId !== null && member.hasEnded === 0);
     await changeUsersCount(tx, team, added.length);
     await recordEvents(tx, context, teamMemberEvents(team, found, seating));
@@ -187,7 +184,6 @@ async function addMembers(
   });
 }
 
-/** Skips people who are not in the team. One unknown member refuses the whole request; the last owner can't be removed. */
 async function removeMembers(
   context: Context,
   teamId: string,
@@ -213,7 +209,7 @@ async function removeMembers(
   });
 }
 
-/** Loads member ids and documents for `include`, in a constant number of statements. Anyone who can see a team can see its members. */
+/** Callers who can see a team can see its members. */
 async function loadMembers(
   tx: Tx,
   context: Context,

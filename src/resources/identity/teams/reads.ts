@@ -45,11 +45,7 @@ export function grantTeam<Permission extends TeamPermission>(
 const exceedsOwnAccess =
   "The team has access that you don't have, or that you have for a shorter time, so you can't pass it on. Ask an owner.";
 
-/**
- * Refuses to pass on more access than the caller has, or for longer: by adding a team member, creating a team token, or sending the team's
- * notifications somewhere. `through` is the end of the access that is passed on. Raises `forbidden`. See
- * docs/decisions/0101-no-grant-beyond-your-own.md.
- */
+/** `through` is the end of the access. Raises `forbidden`. See docs/decisions/0101-no-grant-beyond-your-own.md. */
 export async function refuseExceedingOwnAccess(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -64,7 +60,7 @@ export async function refuseExceedingOwnAccess(
   if (await teamsExceedCaller(tx, context.actor, standing, target)) throw forbidden(exceedsOwnAccess);
 }
 
-/** Like `refuseExceedingOwnAccess`, for operations that only show the team's current access. Raises `forbidden`. */
+/** For operations that only show the team's current access. Raises `forbidden`. */
 export async function refuseShowingUnreadableAccess(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -75,7 +71,7 @@ export async function refuseShowingUnreadableAccess(
     throw forbidden("You can't see this, because the team has access that you don't have. Ask an owner.");
 }
 
-/** Loads the teams that a new member joins, with the same checks as adding a member to each. Raises `forbidden`. */
+/** The same checks as adding a member to each team. Raises `forbidden`. */
 export async function loadTeamsForNewMember(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -113,10 +109,7 @@ export async function readableTeams(
   return found.filter((team) => teamPermissions(team.standing, team)["can-read"]);
 }
 
-/**
- * Refuses to leave an organization without a permanent owner. Locks the owners team, so that concurrent requests can't remove the last two
- * owners. Raises `conflict`.
- */
+/** Locks the owners team, so that concurrent requests can't remove the last two permanent owners. Raises `conflict`. */
 export async function refuseLastOwner(tx: Tx, organizationId: string, leaving: readonly string[]): Promise<void> {
   const team = await tx.db
     .selectFrom("teams as t")

@@ -113,7 +113,7 @@ export interface TeamMemberRow {
   readonly hasEnded: number;
   readonly expiresAt: string | null;
   readonly reason: string | null;
-  /** The SSO provider that the team membership comes from; null if it was granted manually. */
+  /** Null if the membership was granted manually. */
   readonly ssoProviderId: string | null;
 }
 
@@ -145,7 +145,7 @@ export async function findMembers(
     .execute();
 }
 
-/** Existing memberships get the new expiry. Ended ones and those from a group become manual memberships. */
+/** Ended memberships and those from a group become manual. */
 export async function upsertMembers(
   tx: Tx,
   team: Granted<TeamView, "can-update-membership">,
@@ -205,11 +205,10 @@ export interface UserGroups {
   readonly userId: string;
   readonly providerId: string;
   readonly groups: readonly string[];
-  /** Set if the provider belongs to an organization: only that organization's teams are affected. */
+  /** Null for a site provider. */
   readonly organizationId: string | null;
 }
 
-/** The ids of teams mapped to one of the groups, and of teams that the user is in because of this provider. */
 export function teamIdsOfGroups(
   { isOneOf }: Dialect,
   { userId, providerId, groups, organizationId }: UserGroups,

@@ -1,4 +1,4 @@
-/** Which teams a caller can see, as an SQL condition. Must match `can-read` in `access/permissions/organization.ts`. */
+/** The SQL condition for teams that a caller can see. It must match `can-read` in `access/permissions/organization.ts`. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { OrganizationStanding } from "../../../access/organization.ts";

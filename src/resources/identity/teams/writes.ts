@@ -1,4 +1,4 @@
-/** Writes to teams and team memberships on behalf of other modules. */
+/** Writes to teams and team memberships for other modules. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Insertable, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
@@ -46,7 +46,7 @@ export async function addFirstOwnerToTeam(
   await insertTeamMembers(tx, by.proofFor(owner), [ownersTeamId]);
 }
 
-/** Adds a new member to teams. Invited people are not counted until they become users. */
+/** Invited people are not counted until they become users. */
 export async function joinTeams(
   tx: Tx,
   membership: NewTeamMember,
@@ -77,9 +77,8 @@ async function insertTeamMembers(
     .execute();
 }
 
-/** An invited person has become a user: their team memberships take effect and are counted. */
 export async function activateTeamMemberships(tx: Tx, membershipIds: readonly string[], userId: string): Promise<void> {
-  // Ended memberships are counted too, because the cleanup job uncounts them later.
+  // Counts ended memberships too, because the cleanup job uncounts them later.
   const seats = await tx.db
     .updateTable("teamMembers")
     .set({ userId })
@@ -92,7 +91,7 @@ export async function activateTeamMemberships(tx: Tx, membershipIds: readonly st
   );
 }
 
-/** Team memberships of an invitation that an existing membership takes over; `teamIds` are the teams it was not in. */
+/** `teamIds` are the teams that the existing membership `to` was not in. */
 export interface TeamMembershipTransfer {
   readonly from: string;
   readonly to: string;
@@ -149,7 +148,7 @@ export async function decrementCountsForUser(
     );
 }
 
-/** Removes ended memberships that would conflict with new ones. The caller has locked the organization. */
+/** For ended memberships that would conflict with new ones. The caller has locked the organization. */
 export async function removeEndedMembershipsOf(
   tx: Tx,
   context: TeamChangeContext,
@@ -159,7 +158,6 @@ export async function removeEndedMembershipsOf(
   await deleteTeamMembers(tx, context, sql<SqlBool>`${concerned} and ${hasExpired("teamMembers")}`);
 }
 
-/** Removes the memberships that ended first, in one organization and at most `limit` teams. Returns the affected organization memberships. */
 export async function removeEndedTeamMembers(
   tx: Tx,
   context: TeamChangeContext,
@@ -223,7 +221,6 @@ export async function loadGroupSyncPlan(tx: Tx, person: SsoGroupMember): Promise
   return planGroupSync(await lockTeamsOfGroups(tx, person), person);
 }
 
-/** Applies the plan. `membershipIn` has the user's membership by organization. Returns the memberships whose teams changed. */
 export async function applyGroupSync(
   tx: Tx,
   context: TeamChangeContext,
@@ -253,7 +250,7 @@ export async function applyGroupSync(
     userId,
   );
   await adjustUsersCounts(tx, [
-    // An ended membership that was not cleaned up yet is still counted.
+    // An ended membership is counted until the cleanup job removes it.
     ...joining.map(({ teamId, hasEnded: counted }) => [teamId, 1 - counted] as const),
     ...leaving.map(({ teamId }) => [teamId, -1] as const),
   ]);
@@ -299,10 +296,7 @@ async function deleteUserFromTeams(tx: Tx, teamIds: readonly string[], userId: s
     .execute();
 }
 
-/**
- * Locks the organizations and teams that the provider's groups put users into, in lock order, before the provider is deleted. Returns the
- * team ids.
- */
+/** Call before the provider is locked. Locks organizations, then teams, and returns the team ids. */
 export async function lockTeamsOfProvider(tx: Tx, providerId: string): Promise<ReadonlySet<string>> {
   const given = sql`from team_members as given where given.sso_provider_id = ${providerId}`;
   await tx.db
@@ -322,7 +316,7 @@ export async function lockTeamsOfProvider(tx: Tx, providerId: string): Promise<R
   return new Set(locked.map(({ id }) => id));
 }
 
-/** The provider is locked, so its groups can no longer add users. Raises `Overtaken` if a user was added before that. */
+/** The caller has locked the provider. Raises `Overtaken` if its groups added a user before that. */
 export async function removeProviderTeamMembers(
   tx: Tx,
   context: TeamChangeContext,
@@ -372,10 +366,7 @@ interface DecrementedTeam {
   readonly organizationName: string;
 }
 
-/**
- * Locks the teams before it reads their members: a single statement would count a person twice who is being removed from a team
- * concurrently.
- */
+/** Locks the teams first: one statement would count a person twice who is being removed concurrently. */
 async function decrementCounts(tx: Tx, leaving: RawBuilder<SqlBool>): Promise<DecrementedTeam[]> {
   const teamIds = tx.db.selectFrom("teamMembers").select("teamId").where(leaving);
   await tx.db

@@ -1,4 +1,4 @@
-/** The user resource: a person, or a service account that signs in like one. */
+/** The user resource: a person or a service account. */
 import { z } from "zod";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
@@ -9,10 +9,8 @@ import { passwordLengthMax } from "../../../kernel/passwords.ts";
 import { email } from "../organizations/definition.ts";
 
 export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey" | "managedById"> {
-  /** Whether the caller can see the email address: only the user and site admins can. */
   readonly showsEmail: boolean;
   readonly permissions: Readonly<Record<(typeof userPermissionNames)[number], boolean>>;
-  /** A placeholder for an invited person who is not a user yet; it appears only with the invitation. */
   readonly isInvited?: true;
 }
 
@@ -23,7 +21,6 @@ const userPermissionNames = [
   "can-manage-user-tokens",
 ] as const;
 
-/** The placeholder's id is derived from the membership's id, so that it is stable. */
 export const invitedUserId = (membershipId: string): string => membershipId.replace(/^ou-/, "user-");
 
 export const invitedMembershipId = (userId: string): string => userId.replace(/^user-/, "ou-");
@@ -42,7 +39,6 @@ const listQuery = {
 
 const typedPassword = text({ max: passwordLengthMax });
 
-/** Attribute names as in the public API. */
 const passwordChange = z.object({
   data: z.object({
     attributes: z.object({

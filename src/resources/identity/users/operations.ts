@@ -64,7 +64,7 @@ export const userResource = implement(users, {
     if (actor.kind !== "user")
       throw forbidden("Only users have a password, and this token doesn't belong to a user. Use a user's token.");
     const user = await changeOwnPassword(context, actor, body.data.attributes);
-    // The caller's own session ended with all others, so a caller who used one gets a new one.
+    // Changing the password ended all sessions, including the caller's.
     if (isIdOf("sessions", actor.tokenId)) await startSession(context, user);
     return { view: toUserView(actor, user, context.options) };
   },
@@ -117,7 +117,7 @@ export const userResource = implement(users, {
   },
 });
 
-/** A password outlives a token and works where tokens are refused, so a token alone can't set a first one. */
+/** A password outlives a token and works where tokens are refused, so a token can't set a first one. */
 const passwordNeedsSignIn = () =>
   forbidden(
     "You have no password yet, and a token can't set one. Sign in through your SSO provider, or ask a site admin for a link to set a password.",

@@ -34,7 +34,6 @@ export async function usersByIds(
   return rows.map((row) => toUserView(context.actor, row, context.options));
 }
 
-/** The users among these whom the caller can see: itself and people in a shared organization, or everybody for a site admin. */
 export async function readableUsers(
   tx: Tx,
   context: Pick<Context, "actor" | "options">,

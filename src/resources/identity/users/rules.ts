@@ -22,10 +22,7 @@ export function newUser(attributes: CreateAttributes<typeof users>): UserTable {
   };
 }
 
-/**
- * The columns that an update changes. Memberships follow the email address and no mail is sent to verify it, so an address that a user
- * chooses stays unconfirmed until a site admin sets it.
- */
+/** An address that a user chooses stays unconfirmed until a site admin sets it, because no mail verifies it. */
 export function userChangesOf(
   attributes: UpdateAttributes<typeof users>,
   user: UserTable,
@@ -37,7 +34,7 @@ export function userChangesOf(
   return {
     ...changedColumns(users, isConfirmed ? attributes : others),
     unconfirmedEmail: isConfirmed ? null : email,
-    // A site admin vouches for the address, whichever organization managed the user before.
+    // A site admin vouches for the address.
     ...(bySiteAdmin && { managedById: null }),
   };
 }
@@ -63,10 +60,7 @@ export function toUserView(actor: Actor, user: UserTable, options: ServiceOption
   };
 }
 
-/**
- * Clients expect a user with every membership, so an invited person gets a placeholder. It has no username, shows the email address as the
- * membership does, and can't sign in.
- */
+/** Clients expect a user with every membership, so an invited person gets a placeholder that can't sign in. */
 export function invitedUserView(membership: {
   readonly id: string;
   readonly email: string;
@@ -95,7 +89,7 @@ const noPermissions: UserView["permissions"] = {
   "can-manage-user-tokens": false,
 };
 
-/** Clients ask for the account of a team token or organization token too, so these get a service account. */
+/** Clients request the account of team and organization tokens too. */
 export function serviceAccountView(actor: Exclude<Actor, { kind: "user" }>): UserView {
   const [id, name] =
     actor.kind === "team"
@@ -119,7 +113,7 @@ export function serviceAccountView(actor: Exclude<Actor, { kind: "user" }>): Use
   };
 }
 
-/** Only the user and site admins can change a user; for all others the user is not found. */
+/** Raises `not-found` unless the caller is the user or a site admin. */
 export function grantUser<Permission extends "can-update" | "can-destroy" | "can-manage-user-tokens">(
   actor: Actor,
   user: UserTable,

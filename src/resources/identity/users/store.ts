@@ -20,7 +20,7 @@ export interface LockedUser {
   readonly otherSiteAdmins: number;
 }
 
-/** Locks the user, and all site admins if asked, so that concurrent requests can't remove the last two. Locks in the order of ids. */
+/** Locks in the order of ids. Site admins are locked so that concurrent requests can't remove the last two. */
 export async function lockUser(
   tx: Tx,
   id: string,
@@ -46,7 +46,7 @@ export async function findUsers(tx: Tx, ids: readonly string[]): Promise<UserTab
     .execute();
 }
 
-/** Those who are the caller, or share an organization with the caller that accepts the caller's token. */
+/** The caller itself, and people in an organization that accepts the caller's token. */
 export async function findVisibleUsers(tx: Tx, ids: readonly string[], actor: Actor): Promise<UserTable[]> {
   const userId = actor.kind === "user" ? actor.userId : "";
   const organizationId = "organizationId" in actor ? actor.organizationId : "";
@@ -111,7 +111,6 @@ export async function findTakenFields(
   };
 }
 
-/** Proof that the caller can create users: a site admin, an SSO provider with `create-users`, or an invitation link. */
 export type UserCreator = SiteAdminProof | Granted<object, "can-create-users" | "can-accept">;
 
 export async function insertUser(tx: Tx, _by: UserCreator, row: UserTable): Promise<void> {

@@ -1,4 +1,4 @@
-/** Writes to users on behalf of other modules and the command line. */
+/** Writes to users for other modules and the command line. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
@@ -18,10 +18,7 @@ import { insertUser, findTakenFields, updateUserRow, type UserCreator } from "./
 
 type UserChangeContext = Pick<Context, "actor" | "requestId" | "options">;
 
-/**
- * Adds a user who signs in through an SSO provider for the first time. For an organization's own provider only that organization's
- * invitation is accepted: nobody else takes the email address as verified.
- */
+/** For an organization's provider, accepts only that organization's invitation: nobody else takes the address as verified. */
 export async function addSsoUser(
   tx: Tx,
   context: UserChangeContext,
@@ -52,10 +49,7 @@ export async function setManagingOrganization(
   });
 }
 
-/**
- * Adds a user and accepts the invitations to the user's email address. Raises `not-found` unless the caller is a site admin or the
- * operator, and `invalid` if the username or email address is taken.
- */
+/** Accepts the invitations to the address. Raises `not-found` unless a site admin or the operator calls, and `invalid` for taken names. */
 export async function addUser(
   tx: Tx,
   context: UserChangeContext,
@@ -69,10 +63,7 @@ export async function addUser(
   return user;
 }
 
-/**
- * A user who registers through an invitation link. If an organization created the link, only that organization takes the email address as
- * verified.
- */
+/** If an organization created the link, only that organization takes the address as verified. */
 export const newInvitedUser = (
   attributes: Pick<CreateAttributes<typeof users>, "username" | "email">,
   managedById: string | null,

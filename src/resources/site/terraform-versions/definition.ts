@@ -1,6 +1,4 @@
-/**
- * The Terraform version resource: an engine version that ships with the service (`migrations/0008-identity.ts`) or that a site admin added.
- */
+/** The Terraform version resource: an engine version that ships with the service or that a site admin added. */
 import { z } from "zod";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";

@@ -77,7 +77,6 @@ async function loadVersion(tx: Tx, id: string, lock = false): Promise<EngineVers
   return row;
 }
 
-/** Terraform versions belong to no organization. */
 function inAudit(row: EngineVersionTable): EngineVersionTable & { readonly organizationId: null } {
   return { ...row, organizationId: null };
 }

@@ -13,7 +13,6 @@ export async function newestRelease(tx: Tx): Promise<string> {
   return last.newest;
 }
 
-/** The version that a workspace's setting resolves to; undefined if none matches. Only constraints need a statement. */
 export async function exactVersionOf(tx: Tx, version: string): Promise<string | undefined> {
   if (isExactVersion(version)) return version;
   return newestMatching(await candidateRows(tx), version);

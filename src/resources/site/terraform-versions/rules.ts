@@ -40,7 +40,7 @@ export function changedVersion(
   return { ...columns, ...downloadAfter(attributes, row), ...deprecationAfter(row) };
 }
 
-/** `url` and `sha` are the linux/amd64 entry of `archs`. A list in the request sets both; otherwise they replace the list. */
+/** `url` and `sha` are the linux/amd64 entry of `archs`. `archs` in the request sets both; otherwise they replace the list. */
 function downloadAfter({ archs, url, sha }: Partial<EngineVersionInput>, row: EngineDownload): Partial<EngineDownload> {
   if (archs !== undefined && archs.length > 0) {
     const all: EngineArchive[] = archs.map((one) => ({ ...defaultPlatform, ...one }));
@@ -65,7 +65,7 @@ export function versionTaken(): Fault {
 
 export type VersionCandidate = Pick<EngineVersionTable, "engineVersion" | "enabled" | "beta">;
 
-/** The newest release. Falls back to disabled versions, because a workspace needs one, and to `latest` if no version is known. */
+/** Falls back to disabled versions, because a workspace needs one, and to `latest` if no version is known. */
 export function newestOf(known: readonly VersionCandidate[]): string {
   const releases = known.filter(({ engineVersion }) => isRelease(engineVersion));
   const eligible = releases.filter(({ enabled, beta }) => enabled === 1 && beta === 0);
@@ -76,7 +76,6 @@ export function newestOf(known: readonly VersionCandidate[]): string {
   );
 }
 
-/** The newest known version that satisfies a constraint. Uses disabled versions only if nothing else matches. */
 export function newestMatching(known: readonly VersionCandidate[], constraint: string): string | undefined {
   const matching = known.filter(({ engineVersion }) => satisfies(engineVersion, constraint));
   const enabled = matching.filter((one) => one.enabled === 1);

@@ -43,7 +43,7 @@ export async function candidateRows(tx: Tx): Promise<VersionCandidate[]> {
   return tx.db.selectFrom("engineVersions").select(["engineVersion", "enabled", "beta"]).execute();
 }
 
-/** Changes whenever the versions change. Lets `newestRelease` cache its result, because every new workspace needs it. */
+/** Changes with the versions, so that `newestRelease` can cache its result. */
 export async function versionsFingerprint(tx: Tx): Promise<string> {
   const [row] = await findFingerprint(tx, {});
   return `${row?.migrated} ${row?.changed}`;
@@ -51,7 +51,6 @@ export async function versionsFingerprint(tx: Tx): Promise<string> {
 
 const lastChange = "engine-versions-changed";
 
-/** Only this file and migrations change the versions. */
 const findFingerprint = prepared<object, { changed: string | null; migrated: string | number | bigint | null }>((db) =>
   db.selectNoFrom([
     (query) => query.selectFrom("meta").select("value").where("name", "=", lastChange).as("changed"),
@@ -63,7 +62,7 @@ const findFingerprint = prepared<object, { changed: string | null; migrated: str
   ]),
 );
 
-/** A random value instead of a counter, because a counter value of a rolled-back transaction would be used again. */
+/** Random, because a rolled-back transaction would reuse a counter's value. */
 const markVersionsChanged = (tx: Tx) => setFact(tx, lastChange, randomUUID());
 
 export async function isVersionTaken(tx: Tx, engineVersion: string): Promise<boolean> {

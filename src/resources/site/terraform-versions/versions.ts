@@ -5,22 +5,18 @@ const number = "(?:0|[1-9][0-9]{0,8})";
 const patch = "(?:0|[1-9][0-9]*)";
 const label = "[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*";
 const exact = new RegExp(`^(${number})\\.(${number})\\.(${patch})(?:-(${label}))?(?:\\+${label})?$`);
-/** A constraint can omit the last parts of a version: `>= 1.2`. */
 const condition = new RegExp(
   `^(?:=|!=|>=|<=|>|<|~>)?\\s*${number}(?:\\.${number}(?:\\.${patch}(?:-${label})?(?:\\+${label})?)?)?$`,
 );
 
-/** The newest release, wherever a constraint is allowed. */
 export const latest = "latest";
 
 const lengthMax = 255;
 
-/** `1.9.5` or `1.9.0-beta1`: all three numbers, without a prefix. */
 export function isExactVersion(text: string): boolean {
   return text.length <= lengthMax && exact.test(text);
 }
 
-/** `~> 1.0.0`, `>= 1.2, < 2.0`, `!= 1.3.1`, `latest`. An exact version is a constraint, too. */
 export function isConstraint(text: string): boolean {
   if (text.length > lengthMax) return false;
   return text === latest || text.split(",").every((part) => condition.test(part.trim()));
@@ -30,7 +26,6 @@ export function isRelease(version: string): boolean {
   return exact.exec(version)?.[4] === undefined && isExactVersion(version);
 }
 
-/** Compares exact versions; ignores build metadata. */
 export function compareVersions(left: string, right: string): number {
   const [before, after] = [partsOf(left), partsOf(right)];
   for (const position of [0, 1, 2] as const) {
@@ -60,7 +55,7 @@ function partsOf(version: string): VersionParts {
   };
 }
 
-/** As in semantic versioning: a release sorts after its pre-releases, numbers before words, and words by bytes. */
+/** Semantic versioning: a release sorts after its pre-releases, numbers before words, and words by bytes. */
 function comparePrereleases(left: readonly string[], right: readonly string[]): number {
   if (left.length === 0 || right.length === 0) return right.length - left.length;
   for (const [position, mine] of left.entries()) {
@@ -85,7 +80,7 @@ function compareNumbers(left: string, right: string): number {
   return left === right ? 0 : left < right ? -1 : 1;
 }
 
-/** Whether an exact version satisfies every part of a constraint. A pre-release satisfies only a part that names it exactly. */
+/** A pre-release satisfies only a part that names it exactly. */
 export function satisfies(version: string, constraint: string): boolean {
   if (constraint === latest) return isRelease(version);
   return constraint.split(",").every((part) => satisfiesPart(version, part.trim()));
@@ -102,7 +97,6 @@ function satisfiesPart(version: string, part: string): boolean {
   if (operator === "<=") return difference <= 0;
   if (operator === ">") return difference > 0;
   if (operator === "<") return difference < 0;
-  // `~> 1.2.3` allows only the last of the given numbers to differ.
   const fixed = named.split(/[-+]/)[0]?.split(".").slice(0, -1) ?? [];
   return difference >= 0 && fixed.every((number, position) => partsOf(version).numbers[position] === number);
 }

@@ -1,4 +1,4 @@
-/** Plans a batch update of one owner's variables: parses the items and computes each row. No I/O. */
+/** Plans a batch update of one owner's variables. No I/O. */
 import type { VarTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { UpdateAttributes } from "../../../jsonapi/define.ts";
@@ -43,14 +43,11 @@ export interface PlannedUpdate {
   readonly before: VarView;
   readonly after: VarView;
   readonly columns: Partial<Omit<VarTable, "value">>;
-  /** Not encrypted yet; undefined if the value doesn't change. */
+  /** Not encrypted. Undefined if the value doesn't change. */
   readonly value: string | undefined;
 }
 
-/**
- * `rows` are all variables of the owner. A variable can't take over a key that another one gives up in the same request, because the
- * database checks row by row. Raises `invalid` with the faults of all items.
- */
+/** `rows` are all of the owner's variables. A key can't move between them: the database checks row by row. Raises `invalid`. */
 export function planUpdates(
   rows: readonly VarView[],
   changes: readonly BatchChange[],

@@ -7,13 +7,12 @@ import { flag, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { description, varsetManagers, varsetReaders } from "../varsets/definition.ts";
 
-/** The value is decrypted; null if it is sensitive, so that nothing built from a view can reveal it. */
+/** `value` is decrypted; null if it is sensitive, so that a view can't reveal it. */
 export interface VarView extends Omit<VarTable, "value"> {
   readonly value: string | null;
   readonly precedence?: VarPrecedence;
 }
 
-/** The order of a set's variable among the workspace's variables with the same category and key. */
 export interface VarPrecedence {
   readonly overwriterId: string | null;
   readonly overwrittenIds: readonly string[];
@@ -36,24 +35,23 @@ export function keyFaults({ key, category }: VarName): Fault[] {
   return /\s/.test(key) ? [attributeFault("key", "Key can't contain whitespace")] : [];
 }
 
-/** The rules for a key depend on the category. If only one of them is sent, they are checked with the stored row. */
 function bodyFaults({ key, category }: Partial<VarName>): Fault[] {
   return key === undefined || category === undefined ? [] : keyFaults({ key, category });
 }
 
-/** Changes with every version and reveals nothing about the value. */
+/** Must reveal nothing about the value. */
 function versionIdOf({ id, version }: Pick<VarTable, "id" | "version">): string {
   return createHash("sha256").update(`${id}/${version}`).digest("hex");
 }
 
-/** Limits the size of a list, which is not paginated by default. */
+/** Limits a list, which is not paginated by default. */
 export const varsMax = 1000;
 const keyMax = 255;
 const valueBytesMax = 256 * 1024;
 
 export const emptyValue = "";
 
-/** Null is accepted only in responses: a client that sends back what it read would otherwise erase a secret. */
+/** Null only in responses: a client that sends back what it read would otherwise erase a secret. */
 const value = z
   .string()
   .refine((sent) => Buffer.byteLength(sent) <= valueBytesMax, {

@@ -1,7 +1,4 @@
-/**
- * Operations on variables. Values are stored encrypted and never written to the audit log, because events are permanent and a variable can
- * become sensitive later.
- */
+/** Operations on variables. Values must not be in the audit log: events are permanent, and a variable can become sensitive later. */
 import type { Tx } from "../../../database/database.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
@@ -130,8 +127,6 @@ export const varResource = implement(vars, {
   },
 });
 
-// --- owners
-
 async function loadReadableWorkspace(context: Context, workspaceId: string): Promise<ReadableWorkspace> {
   return grantWorkspace(await loadWorkspace(context.database.reader, context, { workspaceId }), "can-read-variable");
 }
@@ -145,7 +140,6 @@ async function loadVarsetOwner(tx: Tx, context: Context, varsetId: string): Prom
   return { column: "varsetId", thing: grantVarset(await loadVarset(tx, context, varsetId, true), "can-manage") };
 }
 
-/** The owner's document lists its variables. */
 async function updateOwner(
   tx: Tx,
   owner: WritableVarOwner,
@@ -156,8 +150,6 @@ async function updateOwner(
   const { added, removed } = change;
   await setVarIds(tx, owner.thing, added === undefined ? withoutVar(varIds, removed ?? "") : withVar(varIds, added));
 }
-
-// --- changes
 
 async function list(
   context: Context,
@@ -186,7 +178,7 @@ interface VarUpdate {
   readonly attributes: UpdateAttributes<typeof vars>;
 }
 
-/** Always creates a new version, even if nothing differs: clients expect the version-id to change with their update. */
+/** Always increments the version: clients expect a new version-id after an update. */
 async function update(tx: Tx, context: ConditionalContext, owner: WritableVarOwner, { id, attributes }: VarUpdate) {
   const before = toVarView(context, await loadRow(tx, owner, id));
   context.ifMatch.check(before);
@@ -207,7 +199,6 @@ async function update(tx: Tx, context: ConditionalContext, owner: WritableVarOwn
   return { view };
 }
 
-/** Three statements for any number of changes. */
 async function updateTogether(tx: Tx, context: Context, owner: WritableVarOwner, changes: readonly BatchChange[]) {
   const rows = await findVars(tx, owner);
   const updates = planUpdates(
@@ -246,7 +237,6 @@ function sealValue({ vault }: Context, id: string, value: string): Uint8Array {
   return vault.seal(valueOwner(id), Buffer.from(value));
 }
 
-/** Audit events record the owner of the variable and that its value was replaced, but not the value. */
 function varEvents(change: { before?: VarView; after?: VarView }, replaced: boolean) {
   const { before, after } = change;
   const ownerIn = ({ workspaceId, varsetId }: VarView) =>

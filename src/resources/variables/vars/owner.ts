@@ -1,4 +1,4 @@
-/** The owner of variables, a workspace or a variable set, with the proof of the caller's permission. */
+/** The owner of variables, a workspace or a variable set, with the proof of permission. */
 import type { Granted } from "../../../access/granted.ts";
 import type { VarsetView } from "../varsets/definition.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
@@ -9,7 +9,7 @@ export type ReadableVarOwner =
   | { readonly column: "workspaceId"; readonly thing: ReadableWorkspace }
   | { readonly column: "varsetId"; readonly thing: Granted<VarsetView, "can-read"> };
 
-/** The owner's row is locked, so that concurrent requests can't add the same key or exceed the limit. */
+/** The owner is locked, so that concurrent requests can't add the same key or exceed the limit. */
 export type WritableVarOwner =
   | { readonly column: "workspaceId"; readonly thing: Granted<WorkspaceView, "can-update-variable"> }
   | { readonly column: "varsetId"; readonly thing: Granted<VarsetView, "can-manage"> };

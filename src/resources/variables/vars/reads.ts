@@ -17,10 +17,7 @@ import {
   type RankedVar,
 } from "./store.ts";
 
-/**
- * Raises `not-found` if the caller can't see the workspace or the variable doesn't exist, and `forbidden` if the caller can't read
- * variables, whether or not the variable exists.
- */
+/** Raises `not-found`; or `forbidden`, whether or not the variable exists, if the caller can't read variables. */
 export async function loadVar(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -57,7 +54,7 @@ export async function loadVarInWorkspace(
   return variable;
 }
 
-/** The variable sets must belong to one organization, and the caller must be able to read them. */
+/** The sets must belong to one organization, and the caller must be able to read them. */
 export async function varsOfSets(
   tx: Tx,
   context: Pick<Context, "vault">,
@@ -70,7 +67,6 @@ export async function varsOfSets(
   return rows.map((row) => toVarView(context, row));
 }
 
-/** Doesn't decrypt sensitive values. */
 export function toVarView({ vault }: Pick<Context, "vault">, row: VarTable): VarView {
   const { value, ...columns } = row;
   const opened = row.sensitive === 1 ? null : Buffer.from(vault.open(valueOwner(row.id), value)).toString();
@@ -83,14 +79,10 @@ export interface EffectiveVariable {
   readonly category: "terraform" | "env";
   readonly hcl: boolean;
   readonly sensitive: boolean;
-  /** Whether it comes from a priority variable set, which a run's own variable can't override. */
   readonly priority: boolean;
 }
 
-/**
- * The effective variables of a workspace with all values decrypted. Only for runs: the result must not end up in a document. Selects the
- * same rows as `all-vars`.
- */
+/** All values are decrypted: only for runs, never for a document. Selects the same rows as `all-vars`. */
 export async function effectiveVariables(
   tx: Tx,
   vault: Context["vault"],
@@ -107,7 +99,7 @@ export async function effectiveVariables(
   }));
 }
 
-/** Adds a run's own variables, which override all others except those of priority variable sets. Their values are HCL expressions. */
+/** A run's own variables override all others except those of priority variable sets. Their values are HCL. */
 export function withRunVariables(
   inForce: readonly EffectiveVariable[],
   own: readonly { readonly key: string; readonly value: string }[],

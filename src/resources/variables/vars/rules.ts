@@ -7,12 +7,10 @@ import { keyFaults, type VarName, vars, varsMax, type VarView } from "./definiti
 
 export const valuesBytesMax = 8 * 1024 * 1024;
 
-/** The vault owner that a value is encrypted for, so that it can't be moved to another row. */
 export const valueOwner = (id: string): string => `vars/${id}/value`;
 
 type VarIdentity = Pick<VarTable, "id" | "organizationId" | "workspaceId" | "varsetId" | "createdAt">;
 
-/** The value is encrypted separately, because encryption needs the id. */
 export function newVar(attributes: CreateAttributes<typeof vars>, identity: VarIdentity): Omit<VarTable, "value"> {
   return { ...createdColumns(vars, attributes), ...identity, version: 1 };
 }
@@ -20,7 +18,7 @@ export function newVar(attributes: CreateAttributes<typeof vars>, identity: VarI
 export const isRenamed = (before: VarName, after: VarName): boolean =>
   before.key !== after.key || before.category !== after.category;
 
-/** Undefined if the value doesn't change. A sensitive value always counts as changed: otherwise a caller could verify a guess. */
+/** Undefined if the value doesn't change. Sensitive values always change: otherwise a caller could verify a guess. */
 export function replacementValue({ value }: Pick<VarView, "value">, sent: string | undefined): string | undefined {
   return sent === value ? undefined : sent;
 }
@@ -76,7 +74,6 @@ export function ownerLimitFaults(others: OtherVars, value: string, noun: string)
   ];
 }
 
-/** Ids joined by commas, newest last. */
 export function withVar(joined: string, id: string): string {
   return joined === "" ? id : `${joined},${id}`;
 }

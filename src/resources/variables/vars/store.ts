@@ -22,8 +22,6 @@ import type { ReadableVarOwner, ReadableWorkspace, WritableVarOwner } from "./ow
 import { varsMax, type VarPrecedence } from "./definition.ts";
 import { type OtherVars, valuesBytesMax } from "./rules.ts";
 
-// --- one variable, for reading
-
 export interface WorkspaceVarLookup extends WorkspaceFacts {
   readonly variable: VarTable | undefined;
 }
@@ -49,7 +47,7 @@ const varColumns = [
   "v.version",
 ] as const;
 
-/** The columns of a left join: either all set or all null. */
+/** A left join: either all set or all null. */
 type VarOrNulls = { [Name in keyof Omit<VarTable, "organizationId">]: VarTable[Name] | null };
 const variableIn = (row: VarOrNulls): VarTable | undefined => (row.id === null ? undefined : (row as VarTable));
 
@@ -66,7 +64,7 @@ const inWorkspace = prepared<VarLookupIds, WorkspaceAccessRow & VarOrNulls>((db,
     .where("w.id", "=", ownerId),
 );
 
-/** Returns the workspace even if the variable doesn't exist, so that callers who can't read variables get the same error either way. */
+/** Returns the workspace even without the variable, so that the error doesn't reveal whether the variable exists. */
 export async function findWorkspaceVar(
   tx: Tx,
   actor: Actor,
@@ -98,8 +96,6 @@ export async function findVarsetVar(
   return row && { ...row, standing: standingOf(actor, row), variable: variableIn(row) };
 }
 
-// --- lists
-
 export function ownVars(tx: Tx, { column, thing }: ReadableVarOwner) {
   return tx.db
     .selectFrom("vars as v")
@@ -109,7 +105,6 @@ export function ownVars(tx: Tx, { column, thing }: ReadableVarOwner) {
 }
 type VarRows = ReturnType<typeof ownVars>;
 
-/** A workspace's own variables and those of the variable sets that apply to it, with their precedence. */
 function candidates(workspace: WorkspaceLocation) {
   const { id, organizationId } = workspace;
   return sql`(
@@ -131,11 +126,10 @@ function winners(workspace: WorkspaceLocation) {
 
 interface PrecedenceRow {
   readonly winnerId: string;
-  /** Ids joined by commas, in order of precedence; null if there are none. */
+  /** Ids joined by commas, in order of precedence. */
   readonly overwrittenList: string | null;
 }
 
-/** The variables of one variable set, with those that they override and are overridden by in a workspace. */
 function rankedInSet(workspace: WorkspaceLocation, varsetId: string) {
   const order = sql`partition by category, key order by ranking, set_key`;
   return sql<{ id: string } & PrecedenceRow>`(
@@ -239,7 +233,7 @@ export async function listVarRows(
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** Bounded like a single variable set, in the number of variables and in the size of their values. */
+/** Bounded like a single variable set, in number and size of values. */
 export async function listVarsOfSets(tx: Tx, organizationId: string, ids: readonly string[]): Promise<VarTable[]> {
   const fitting = sql`
     select id from (
@@ -257,8 +251,6 @@ export async function listVarsOfSets(tx: Tx, organizationId: string, ids: readon
     .limit(varsMax)
     .execute();
 }
-
-// --- changes
 
 export const storedValueBytes = (rows: readonly VarTable[]): ReadonlyMap<string, number> =>
   new Map(rows.map(({ id, value }) => [id, value.length - sealedMoreBytes]));

@@ -1,4 +1,4 @@
-/** The variable set resource: variables that are shared by many workspaces. */
+/** The variable set resource: variables that workspaces share. */
 import { z } from "zod";
 import type { OrganizationStanding } from "../../../access/organization.ts";
 import { variableSetPermissions } from "../../../access/permissions/organization.ts";
@@ -10,7 +10,6 @@ import type { OrganizationFacts } from "../../identity/organizations/definition.
 
 const descriptionMax = 512;
 
-/** For variables and variable sets. Null is stored as an empty string. */
 export const description = text({ max: descriptionMax })
   .nullable()
   .transform((sent) => sent ?? "")
@@ -24,13 +23,13 @@ export const varsetManagers =
 export type VarsetLinkKind = "workspaces" | "projects";
 export type VarsetLinks = Readonly<Record<VarsetLinkKind, readonly string[]>>;
 
-/** `version` also rises when a workspace or project that the set applies to is deleted. */
+/** `version` also increases when a linked workspace or project is deleted. */
 export interface VarsetView extends VarsetTable, OrganizationFacts {
   readonly standing: OrganizationStanding;
   readonly projectAccess: number | null;
   readonly varIds: readonly string[];
   readonly links: VarsetLinks;
-  /** What the set applies to and the caller can't read: counted, but not shown or changed. */
+  /** Links that the caller can't read: counted, but not shown or changed. */
   readonly hidden: VarsetLinks;
 }
 

@@ -184,12 +184,9 @@ async function listOfWorkspace(context: Context, workspaceId: string, { page, q,
   return withIncluded(tx, context, found, include);
 }
 
-/**
- * The owner of a new variable set: the organization or the named project, with the caller's access to the project. `access` is undefined if
- * the caller can't see the project. Raises `not-found` or `forbidden`.
- */
+/** `access` is undefined if the caller can't see the project. Raises `not-found` or `forbidden`. */
 async function loadOwner(tx: Tx, context: Context, organizationName: string, named: string | null | undefined) {
-  // The lock prevents that anything the set is applied to is deleted concurrently.
+  // Prevents concurrent deletion of linked workspaces and projects.
   const found = await loadOrganization(tx, context, organizationName, true);
   const parent = parentProjectIn(named, found.name);
   const readable = parent === undefined ? [] : await readableProjects(tx, context, [parent]);
@@ -258,7 +255,6 @@ async function changeLinks(context: Context, id: string, { verb, kind, body }: V
   });
 }
 
-/** Audit events include the owner and the scope of the set. */
 async function recordVarsetChange(
   tx: Tx,
   context: Context,
@@ -273,7 +269,7 @@ interface VarsetPage {
   readonly totalCount?: number;
 }
 
-/** All sets belong to one organization. Workspaces are loaded as a page, because there may be many. */
+/** All sets must belong to one organization. */
 async function withIncluded(
   tx: Tx,
   context: Context,

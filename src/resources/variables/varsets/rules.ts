@@ -6,8 +6,6 @@ import { attributeFault, type Fault, relationshipFault } from "../../../kernel/e
 import { fold, quoted } from "../../../kernel/text.ts";
 import { type VarsetLinkKind, type VarsetLinks, varsets, type VarsetView } from "./definition.ts";
 
-// --- columns
-
 type VarsetIdentity = Pick<VarsetTable, "id" | "organizationId" | "parentProjectId" | "createdAt">;
 
 export function newVarset(attributes: CreateAttributes<typeof varsets>, identity: VarsetIdentity): VarsetTable {
@@ -24,8 +22,6 @@ export function parentProjectIn(parent: string | null | undefined, organizationN
   return parent === undefined || parent === null || fold(parent) === fold(organizationName) ? undefined : parent;
 }
 
-// --- scope
-
 export const linkKinds: readonly VarsetLinkKind[] = ["workspaces", "projects"];
 export const noLinks: VarsetLinks = { workspaces: [], projects: [] };
 export type VarsetLinksInput = { readonly [Kind in VarsetLinkKind]?: readonly string[] };
@@ -35,7 +31,6 @@ export const allLinksOf = ({ links, hidden }: VarsetView): VarsetLinks => ({
   projects: [...links.projects, ...hidden.projects].sort(),
 });
 
-/** A list in the request replaces the previous one; a global set has no links. */
 export function linksAfter(before: VarsetLinks, sent: VarsetLinksInput, global: number): VarsetLinks {
   if (global === 1) return noLinks;
   const one = (kind: VarsetLinkKind) => (sent[kind] === undefined ? before[kind] : [...new Set(sent[kind])].sort());
@@ -51,7 +46,6 @@ export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 
-/** The requested resources that exist and that the caller can read: workspaces with their project. */
 export interface VarsetReferenceMatches {
   readonly nameTaken: boolean;
   readonly workspaces: ReadonlyMap<string, string>;
@@ -85,7 +79,6 @@ export function linkFaults(
   );
 }
 
-/** A set is either global or has links; a set that a project owns is never global. */
 export function globalFaults(set: Pick<VarsetTable, "global" | "parentProjectId">, sent: VarsetLinksInput): Fault[] {
   if (set.global === 0) return [];
   const named = linkKinds.filter((kind) => (sent[kind] ?? []).length > 0);

@@ -39,7 +39,7 @@ const setBit = permissionBit("variableSets", "read");
 
 interface VarsetRow extends VarsetTable, OrganizationFacts, StandingFacts {
   readonly projectAccess: number | null;
-  /** Ids joined by commas; ids that the caller's teams can't read have the prefix `hidden`. */
+  /** Ids joined by commas; `hidden` prefixes those that the caller's teams can't read. */
   readonly varList: string | null;
   readonly workspaceList: string | null;
   readonly projectList: string | null;
@@ -102,7 +102,7 @@ function toVarsetView(actor: Actor, row: VarsetRow): VarsetView {
 
 type VarsetIdQuery = { id: string; principal: string };
 
-/** A subquery instead of a column of `s`, so that it is evaluated once and not for each linked workspace. */
+/** Not a column of `s`, so that the engines evaluate it once and not for each linked workspace. */
 const organizationOf = (id: string) => sql<string>`(select organization_id from varsets where id = ${id})`;
 
 const byId = prepared<VarsetIdQuery, VarsetRow>((db, { id, principal }) =>
@@ -116,10 +116,7 @@ const lockVarset = lockableStatement<{ id: string }, { id: string }>("s", (db, {
     .where("s.id", "=", id),
 );
 
-/**
- * Finds the set with its lists and the caller's access to its organization. A change locks the row first, in a separate statement: a
- * statement that waits for a lock sees the current row, but the lists as of its start.
- */
+/** Locks the row in a separate statement, because a statement that waits for a row lock reads the lists as of before the wait. */
 export async function findVarset(
   tx: Tx,
   actor: Actor,
@@ -131,15 +128,12 @@ export async function findVarset(
   return row && toVarsetView(actor, row);
 }
 
-// --- lists
-
 export type VarsetCondition = RawBuilder<SqlBool>;
 
 export interface VarsetSearch {
   readonly page: Page;
   readonly part: string | undefined;
   readonly which: VarsetCondition | undefined;
-  /** Whether the caller can read sets that projects own; undefined if that depends on the project. */
   readonly readsOwned: boolean | undefined;
 }
 
@@ -176,14 +170,11 @@ export interface WorkspaceLocation {
   readonly projectId: string | Expression<string>;
 }
 
-/** The ranking of a workspace's own variables among those of variable sets. */
 export const ownPlace = 6;
 
 /**
- * The variable sets that apply to a workspace, as a table with a ranking. The lowest ranking takes precedence; ties are broken by
- * `name_key`. After the workspace's own variables come, in this order: sets of its project applied to the workspace, sets of its project
- * applied to the project, and the organization's sets applied to the workspace, to the project, and globally. Priority sets come before the
- * workspace's own variables in the opposite order, so that a global priority set has the last word.
+ * Lowest ranking first, ties by `name_key`. Sets rank after the workspace's own variables: a project's sets before the organization's, and
+ * narrower scope before wider. Priority sets rank before them, in the opposite order, so that a global priority set wins.
  */
 export function appliedSets({ id, organizationId, projectId }: WorkspaceLocation): RawBuilder<unknown> {
   const distance = sql`(l.scope + case when s.parent_project_id is null then 2 else 0 end)`;
@@ -218,15 +209,12 @@ export function linkedTo(tx: Tx, ids: readonly string[]): RawBuilder<boolean> {
     select workspace_id from varset_workspaces where ${tx.dialect.isOneOf(sql.ref("varset_id"), ids)})`;
 }
 
-// --- changes
-
 export interface VarsetReferences {
   readonly name?: string | undefined;
   readonly workspaces?: readonly string[] | undefined;
   readonly projects?: readonly string[] | undefined;
 }
 
-/** One statement: whether the name is taken, and which of the workspaces and projects exist and are readable. */
 export async function lookUpReferences(
   tx: Tx,
   actor: Actor,
@@ -288,7 +276,6 @@ const linkTables = {
   projects: { links: "varset_projects", column: "project_id", things: "projects" },
 } as const;
 
-/** Skips existing links. Returns the new ones, ordered by id. */
 export async function insertLinks(
   tx: Tx,
   set: ManagedVarset,
@@ -314,7 +301,6 @@ async function link(
   return rows.map((row) => row.linkedId).toSorted();
 }
 
-/** Skips missing links. Returns the removed ones, ordered by id. */
 export async function deleteLinks(
   tx: Tx,
   set: ManagedVarset,

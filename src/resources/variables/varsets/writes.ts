@@ -1,4 +1,4 @@
-/** Writes to variable sets on behalf of other modules. */
+/** Writes to variable sets for other modules. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { VarsetView } from "./definition.ts";
