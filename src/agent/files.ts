@@ -1,6 +1,6 @@
 /**
- * Reads and writes files in a job's directory, which untrusted programs control. It must never read, write or remove anything outside the
- * directory, so it follows no links.
+ * Reads and writes files in a job's directory, which untrusted programs control. It must not touch anything outside, so it follows no
+ * links.
  */
 import { constants } from "node:fs";
 import {
@@ -29,7 +29,7 @@ async function openInside(root: string, path: string): Promise<FileHandle | unde
     return undefined;
   }
   try {
-    // Checks the opened file, not its name, which could be replaced meanwhile.
+    // Checks the opened file, because its name can be replaced meanwhile.
     const where = await readlink(`/proc/self/fd/${file.fd}`);
     const expected = join(await realpath(root), relative(root, path));
     const { nlink } = await file.stat();
@@ -56,7 +56,7 @@ export async function readInside(
   }
 }
 
-/** Copies a file out of the directory; returns whether it exists. `look` is called with every chunk. */
+/** Returns whether the file exists. */
 export async function copyOut(
   root: string,
   path: string,
@@ -90,7 +90,7 @@ export async function writeNew(
   }
 }
 
-/** Writes a file below the directory and creates its parents. Throws if a parent is a link. */
+/** Throws if a parent is a link. */
 export async function writeInside(
   root: string,
   path: string,
@@ -114,14 +114,14 @@ export async function writeInside(
   if (uid !== undefined) await lchown(path, uid, uid);
 }
 
-/** Changes the owner recursively, without following links. */
+/** Doesn't follow links. */
 export async function giveTo(path: string, uid: number): Promise<void> {
   await lchown(path, uid, uid);
   if (!(await lstat(path)).isDirectory()) return;
   for (const name of await readdir(path)) await giveTo(join(path, name), uid);
 }
 
-/** Disk usage of the directory; stops counting beyond `bytesMax`. */
+/** Stops counting beyond `bytesMax`. */
 export async function sizeOf(path: string, bytesMax = Number.POSITIVE_INFINITY): Promise<number> {
   let bytes = 0;
   try {
@@ -137,7 +137,7 @@ export async function sizeOf(path: string, bytesMax = Number.POSITIVE_INFINITY):
   return bytes;
 }
 
-/** Also removes directories whose permissions were taken away. */
+/** Also removes directories without permissions. */
 export async function removeTree(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });

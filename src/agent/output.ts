@@ -52,7 +52,7 @@ export class EngineOutputReader {
     this.#endLine();
   }
 
-  /** From the engine's summary; if it failed before that, counted from its messages. */
+  /** The engine's summary; if it failed before that, the count of its messages. */
   get counts(): ResourceCounts {
     return this.#summary ?? this.#done;
   }
@@ -137,7 +137,7 @@ interface PlannedResourceChange {
   readonly change?: { readonly actions?: readonly string[]; readonly importing?: unknown };
 }
 
-/** From a plan in JSON; a replacement counts as an addition and a destruction. */
+/** A replacement counts as an addition and a destruction. */
 export function countsOfPlan(plan: unknown): ResourceCounts {
   const counts = { ...none };
   const { resource_changes: changes = [], action_invocations: invocations = [] } = plan as {
