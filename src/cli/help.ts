@@ -76,7 +76,6 @@ function summaries(commands: readonly Command[]): string[] {
   return commands.map((command) => `  ${title(command).padEnd(width)}  ${command.summary}`);
 }
 
-/** A term with its indented description below it. */
 function entry(term: string, descriptions: readonly string[]): string[] {
   return [`  ${term}`, ...descriptions.flatMap((text) => wrapped(text, widthMax - 6).map((line) => `      ${line}`))];
 }

@@ -1,4 +1,4 @@
-/** `cadastre import` and `cadastre export`: imports an organization from another server with the same API, and exports one as JSON and HCL files. */
+/** `cadastre import` and `cadastre export`: an organization from another server with the same API, and to JSON and HCL files. */
 import { randomUUID } from "node:crypto";
 import type { Tx } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -142,7 +142,7 @@ function tokenOf(sources: SettingSources, token: string | undefined): string | u
   return read["importToken"] as string | undefined;
 }
 
-/** Acts as the operator, under the rules of the configured edition. */
+/** The configured edition's rules apply. */
 function contextFor({ database, vault }: Pick<PreparedRegister, "database" | "vault">, settings: Settings): Context {
   const context = operatorContext(database, settings, `cli-${randomUUID()}`);
   return { ...context, vault, options: { ...context.options, edition: settings.edition } };

@@ -184,7 +184,6 @@ async function revokeHere(settings: Settings, id: string): Promise<void> {
   });
 }
 
-/** All except the hash. */
 const columns = [
   "tokens.id",
   "tokens.kind",
@@ -236,13 +235,12 @@ interface TokenAttributes {
   readonly expiredAt: string | null;
 }
 
-/** Applies the API's rules for the attributes. Throws `invalid`. */
+/** Throws `invalid`. */
 function checked(attributes: Record<string, unknown>): TokenAttributes {
   const body = parseBody(authenticationTokens, "create", { data: { type: authenticationTokens.type, attributes } });
   return (body as { attributes: TokenAttributes }).attributes;
 }
 
-/** Keys are named like the attributes of the API. */
 function toRow(token: TokenListing) {
   return {
     id: token.id,

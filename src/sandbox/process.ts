@@ -1,6 +1,6 @@
 /**
- * A running program of a job: started in its sandbox and cgroup, interrupted alone, and killed with all of its children. Once `ended`
- * resolves, none of its processes is left.
+ * A running program of a job: started in its sandbox and cgroup, interrupted alone, killed with all its children. No process is left once
+ * `ended` resolves.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,11 +10,11 @@ import type { Cgroup } from "./cgroup.ts";
 import type { Launch } from "./launch.ts";
 
 export interface ProcessOptions {
-  /** Whether standard error goes to standard output, in order. */
+  /** Preserves the order of both streams. */
   readonly merged: boolean;
   readonly uid: number | undefined;
   readonly cgroup: Cgroup | undefined;
-  /** An environment variable that identifies all processes of this job. */
+  /** An environment variable that identifies all processes of the job. */
   readonly mark: string;
 }
 
@@ -23,7 +23,7 @@ export interface ProcessExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Waits for a line on descriptor 5, which is written once the process is in its cgroup. Exits if the agent dies before that. */
+/** The line on descriptor 5 is written once the process is in its cgroup. Exits if the agent dies before that. */
 const script = 'read -r go <&5 || exit 126; exec 5<&-; exec "$@"';
 
 export class JobProcess {
@@ -42,7 +42,7 @@ export class JobProcess {
       ...(uid === undefined ? {} : { uid, gid: uid }),
       ...(launch.directory === undefined ? { cwd: "/" } : { cwd: launch.directory }),
       env: { ...launch.environment },
-      // A separate session, so that Ctrl+C in the agent's terminal doesn't reach it.
+      // Ctrl+C in the agent's terminal must not reach it.
       detached: true,
       stdio: ["ignore", "pipe", "pipe", "pipe", "pipe", "pipe"],
     });
@@ -57,7 +57,7 @@ export class JobProcess {
     void this.#begin((child.stdio as readonly unknown[])[5] as Writable);
   }
 
-  /** Signals only the engine, which then stops its own children. */
+  /** Only the engine, which then stops its own children. */
   interrupt(): void {
     void this.#signalInner("SIGINT");
   }
@@ -83,7 +83,7 @@ export class JobProcess {
       await this.#options.cgroup?.add(pid);
       go.end("go\n");
     } catch {
-      // It must not start without its limits.
+      // The program must not start without its limits.
       go.destroy();
     }
   }
@@ -99,7 +99,7 @@ export class JobProcess {
     return { code, signal: name };
   }
 
-  /** Not the program itself, whose PID may have been reused. */
+  /** Not the program, whose PID can be reused. */
   #killRest(): void {
     const { pid } = this.#child;
     if (pid !== undefined) signal(-pid, "SIGKILL");
@@ -116,7 +116,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** The host PID of bubblewrap's first process; undefined if bubblewrap exits before. Reads to the end, or bubblewrap would die of SIGPIPE. */
+/** Reads to the end, or bubblewrap would die of SIGPIPE. Undefined if bubblewrap exits first. */
 function innerProcess(info: Readable): Promise<number | undefined> {
   return new Promise((resolve) => {
     let text = "";
@@ -138,7 +138,7 @@ export const runMark = (runId: string): string => `TFE_RUN_ID=${runId}`;
 
 const roundsMax = 50;
 
-/** Repeats until no process is left, because processes may be forking meanwhile. */
+/** Repeats until no process is left, because processes can fork meanwhile. */
 export function killAllProcesses(belongings: ProcessOwner): void {
   for (let round = 0; round < roundsMax; round += 1) {
     const found = processesOf(belongings);
@@ -170,5 +170,4 @@ function belongs(pid: number, { uid, mark }: ProcessOwner): boolean {
   }
 }
 
-/** Zombies and dead processes. */
 const hasExited = (pid: number) => /^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));
