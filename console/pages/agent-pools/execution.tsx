@@ -35,7 +35,7 @@ interface DefaultExecutionProps {
   readonly organization: string;
   readonly label: string;
   readonly description: string;
-  /** The label for following the parent's default, if that can be chosen. */
+  /** Set if the parent's default can be chosen. */
   readonly follows?: string;
   readonly disabled?: boolean;
 }

@@ -15,7 +15,7 @@ function grantOf(event: EventParts): { team: SentenceText; target: SentenceText;
   return { team: event.thing(team), target: event.thing(project ?? workspace), level: levelOf(event.facts) };
 }
 
-/** Permissions of a custom grant. Of a permission with two names, the second is omitted. */
+/** Of a permission with two names, the second is omitted. */
 function permissionsOf(facts: Facts): [name: string, value: string | boolean][] {
   const { "project-access": onProject, "workspace-access": onWorkspaces, ...own } = facts;
   const all = onProject === undefined ? own : { ...onProject, ...onWorkspaces };
@@ -26,7 +26,7 @@ function permissionsOf(facts: Facts): [name: string, value: string | boolean][] 
 const permissionText = ([name, value]: [string, string | boolean]): string =>
   typeof value === "string" ? `${name}: ${value}` : value ? name : `no ${name}`;
 
-/** "write"; "custom (runs: apply, locking)", with what it has. */
+/** Such as "write" or "custom (runs: apply, locking)". */
 function levelOf(facts: Facts): string {
   const held = permissionsOf(facts).filter(([, value]) => value !== "none" && value !== false);
   if (facts["access"] !== "custom" || held.length === 0) return facts["access"];
@@ -86,7 +86,7 @@ function withEnds(event: EventParts, joint: string, ended: typeof until): Senten
   return [...listOf(each), joint, event.subject];
 }
 
-/** Names the access that ended with it: ", which had write on Payments and members bo and kim". */
+/** ", which had write on Payments and members bo and kim". */
 const deletedTeam: Sentence = (event) => {
   const { grants = [], members = [] } = event.before;
   const held = (grants as Facts[]).map(({ access, project, workspace }) => [

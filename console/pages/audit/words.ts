@@ -50,7 +50,6 @@ const yearToo = new Intl.DateTimeFormat("en-GB", {
   minute: "2-digit",
 });
 
-/** "19:00" of today, "17 Nov, 19:19" of this year, else with the year. */
 export function timeOf(instant: string, now = serverNow()): string {
   const [time, today] = [new Date(instant), new Date(now)];
   if (time.toDateString() === today.toDateString()) return hour.format(time);
@@ -84,7 +83,7 @@ export interface AttributeDiff {
 const textOf = (value: unknown): string | undefined =>
   value === undefined || value === null ? undefined : typeof value === "string" ? value : JSON.stringify(value);
 
-/** The changed attributes; of a created or deleted resource, all of them. Ids are shown with their names. */
+/** All attributes of a created or deleted resource. Ids are shown with their names. */
 export function changesOf({ attributes: { before, after, related } }: Event): AttributeDiff[] {
   const [old, now] = [before, after] as (Record<string, unknown> | null)[];
   const byId = new Map(related.map((thing) => [thing.id, thing.name]));

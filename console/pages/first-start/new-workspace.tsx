@@ -79,8 +79,8 @@ const canCreateIn = (project: Resource<"projects"> | undefined): boolean =>
   project?.attributes.permissions["can-create-workspace"] === true;
 
 /**
- * The project in the address; else the organization's default project; else the first in which the caller can create a workspace. While
- * another one loads, the previous one stays, so that the form keeps its values.
+ * The address, the organization's default, or the first project that allows it. The previous project stays while another loads, to keep the
+ * form's values.
  */
 function useChosenProject(organization: string, first: Resource<"projects"> | undefined) {
   const { search } = useAddress();
@@ -160,7 +160,7 @@ const modes = [
 ];
 
 interface WorkspaceFormProps extends ProjectSelectProps {
-  /** True while another project loads; the form can't be sent until then. */
+  /** The form can't be sent until then. */
   readonly isChanging: boolean;
 }
 

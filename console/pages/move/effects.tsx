@@ -148,7 +148,7 @@ interface GainsAndLosses {
 
 const written = ({ key, value }: Tag) => (value === "" ? key : `${key}: ${value}`);
 
-/** A workspace's own tag wins over its project's tag with the same key, before and after the move. */
+/** A workspace's own tag wins over its project's tag with the same key. */
 export function tagEffects({ tags }: MovableWorkspace, there: readonly Tag[]): GainsAndLosses {
   const own = new Set(tags.filter(({ isInherited }) => !isInherited).map(({ key }) => key));
   const before = tags.filter(({ isInherited }) => isInherited).map(written);

@@ -6,7 +6,7 @@ import { useState } from "react";
 import { pagedQuery } from "../../api/queries.ts";
 
 const size = 50;
-/** The server queries the provider on each search, so typing is debounced. */
+/** Each search queries the provider. */
 const soonMs = 300;
 
 interface RepositoryFieldProps extends Pick<
