@@ -1,7 +1,4 @@
-/**
- * Builds every address of the console, without the prefix `/app`. Pages outside organizations are under `~`, which no organization can be
- * called.
- */
+/** Builds the console's addresses, without the prefix `/app`. Those outside organizations start with `~`, which is no valid name. */
 const part = encodeURIComponent;
 
 export type SearchParameters = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,4 @@
-/**
- * Provides the console's files: from the package or, in a checkout, from a build that is made in the background when the sources have
- * changed.
- */
+/** Provides the console's files: from the package or, in a checkout, from a background build of changed sources. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -28,7 +25,6 @@ export class ConsoleFiles {
     this.#logger = logger;
   }
 
-  /** Undefined until the files are available. */
   files(): ReadonlyMap<string, Buffer> | undefined {
     return this.#files;
   }
@@ -37,7 +33,6 @@ export class ConsoleFiles {
     return this.#failure;
   }
 
-  /** A missing build is made in the background. */
   async open(): Promise<void> {
     await this.#orRecordFailure(async () => {
       const stamp = existsSync(sources) ? await stampOfSources() : undefined;

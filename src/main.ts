@@ -171,7 +171,6 @@ function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptio
 const mailOf = ({ smtpUrl: url, smtpFrom: from }: Settings): ServiceOptions["mail"] =>
   url === undefined || from === undefined ? undefined : { url, from };
 
-/** A certificate is valid for the public name. */
 function urlForWorkers({ tlsCert, publicUrl }: Settings, url: string): string {
   return tlsCert !== undefined && publicUrl !== undefined ? publicUrl : url;
 }

@@ -33,7 +33,6 @@ export interface PreparedRegister {
   readonly migrated: readonly string[];
 }
 
-/** Schema and key are not checked yet. */
 export interface UnpreparedRegister {
   readonly database: Database;
   readonly vault: Vault;
@@ -61,7 +60,6 @@ export async function openRegister(settings: Settings, report?: MigrationReport)
 }
 
 export interface ExistingRegister extends Omit<PreparedRegister, "migrated"> {
-  /** In order; this version knows all of them. */
   readonly applied: readonly string[];
 }
 
@@ -93,7 +91,6 @@ export async function inspectRegister(
   });
 }
 
-/** `load` also creates the schema. */
 export async function writeRegister(settings: Settings, load: (database: Database) => Promise<void>): Promise<void> {
   await opening(settings, async (database) => {
     await load(database);
@@ -138,7 +135,6 @@ function noRegister(settings: Settings): SettingError {
 
 const holdsData = (path: string) => existsSync(path) && statSync(path).size > 0;
 
-/** False for an unreadable path: opening it reports why. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();

@@ -1,7 +1,4 @@
-/**
- * Runs the server's own workers: agent processes with a token that only their environment has. A worker that can't start fails the server's
- * start.
- */
+/** Runs the server's own workers: agents with a token that only their environment has. One that can't start fails the server's start. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";

@@ -1,6 +1,4 @@
-/**
- * Writes `schema.gen.ts`: the types of resources, operations and audit actions, so that code that the API doesn't support does not compile.
- */
+/** Writes `schema.gen.ts`, the types of the API and the audit actions, so that unsupported code does not compile. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 type OpenApiSchema = Record<string, any>;

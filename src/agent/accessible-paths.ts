@@ -40,7 +40,7 @@ export function createAccessibleDirectory(home: string): string {
 
 /** Returns the path if it is accessible, otherwise that of a copy, which is renewed when the file changes. */
 export function accessiblePath(path: string, shelter: string): string {
-  // The program that needs it reports that it is missing.
+  // The program that needs the file reports that it is missing.
   if (!existsSync(path)) return path;
   const real = realpathSync(path);
   const facts = statSync(real);

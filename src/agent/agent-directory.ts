@@ -118,7 +118,7 @@ export async function cleanUpJob(
 
 const depthMax = 8;
 
-/** Doesn't follow links. */
+/** It must not follow links. */
 function statesIn(folder: string, depth = 0): string[] {
   if (depth > depthMax) return [];
   try {
@@ -149,7 +149,6 @@ export function writeCertificates(home: string, extra: string): string {
   return path;
 }
 
-/** Throws SettingError. */
 function readCertificates(path: string): string {
   let text: string;
   try {

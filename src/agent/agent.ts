@@ -1,7 +1,4 @@
-/**
- * The agent: registers with its pool, claims jobs in each slot, and runs each job in a process until it is drained. It must not open a
- * port.
- */
+/** The agent: registers with its pool, and runs claimed jobs in one process each until it is drained. It must not open a port. */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { SettingError } from "../kernel/settings.ts";
@@ -45,7 +42,7 @@ interface AgentResources {
 
 const noUids: ClaimedUids = { list: [], release: () => undefined };
 
-/** Jobs' users must be able to reach it. Throws SettingError. */
+/** The users of jobs must be able to reach it. Throws SettingError. */
 function directoryForJobs(home: string): string {
   if (isAccessible(join(home, "jobs"))) return home;
   const shelter = createAccessibleDirectory(home);
@@ -141,7 +138,7 @@ export class Agent {
     this.#draining.abort();
   }
 
-  /** Waits a short time for the states to be uploaded. */
+  /** Waits a short time for the uploads of states. */
   async stopNow(): Promise<void> {
     this.drain();
     for (const job of this.#running) job.stopNow();

@@ -148,7 +148,6 @@ export class JobClient {
     await fenced(() => this.#server.send(call));
   }
 
-  /** Returns false if there is no content. */
   async getContent(kind: JobContentKind, file: string): Promise<boolean> {
     const path = this.#path(`/contents/${kind}?attempt=${this.#job.attempt}`);
     const call = { method: "GET", path, token: this.#token, ...this.#retryOptions(), timeoutMs: uploadMs } as const;
@@ -175,7 +174,6 @@ export class JobClient {
     await fenced(() => this.#server.send({ ...this.#action("finish"), json, ...this.#retryOptions() }));
   }
 
-  /** Uses the run's own token. */
   async download(url: string, file: string): Promise<void> {
     const path = this.#server.addressOf(url, this.#job.server);
     const call = { method: "GET", path, token: this.#job.token, ...this.#retryOptions(), timeoutMs: uploadMs } as const;

@@ -29,7 +29,6 @@ export const countEngines = (engines: Engines): number =>
 
 export const titleOf = (product: Product): string => (product === "tofu" ? "OpenTofu" : "Terraform");
 
-/** A pre-release comes before its release. */
 export function compareVersions(one: string, other: string): number {
   const [a, b] = [partsOf(one), partsOf(other)];
   for (let index = 0; index < 3; index += 1) {

@@ -52,7 +52,6 @@ export interface ExecutionOptions {
 type OutputSink = (chunk: Uint8Array) => Promise<void> | void;
 
 export interface EngineExit extends ProcessExit {
-  /** Empty if standard error is merged. */
   readonly errors: string;
 }
 
@@ -71,7 +70,6 @@ export class Execution {
     this.options = options;
   }
 
-  /** Paths inside the sandbox. */
   get variables(): readonly string[] {
     return this.#variables;
   }
@@ -100,7 +98,7 @@ export class Execution {
     await this.#init();
   }
 
-  /** Returns the MD5 of the state; undefined if there is none. */
+  /** Returns the MD5 of the state. */
   async fetchState(): Promise<string | undefined> {
     const { job, client, directory } = this.options;
     if (job.stateUrl === null) return undefined;
@@ -160,7 +158,6 @@ export class Execution {
     });
   }
 
-  /** Throws ConfigurationFault. */
   async #writePrivate(): Promise<void> {
     const { job, log, directory, serverUrl, providerDirect } = this.options;
     const { inside } = directory;
@@ -197,7 +194,6 @@ export class Execution {
     if (file !== undefined) this.#variables.push(await directory.writePrivate("variables.tfvars.json", file));
   }
 
-  /** An apply uses the saved plan and the provider versions of its lock file. */
   async #restorePlan(): Promise<void> {
     const { client, directory } = this.options;
     const [plan, lockFile] = [directory.spooled("plan"), directory.spooled("lock-file")];

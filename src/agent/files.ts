@@ -1,7 +1,4 @@
-/**
- * Reads and writes files in a job's directory, which untrusted programs control. It must not touch anything outside, so it follows no
- * links.
- */
+/** Reads and writes files in a job's directory, which untrusted programs control. It must follow no links. */
 import { constants } from "node:fs";
 import {
   chmod,
@@ -20,7 +17,6 @@ import { dirname, join, relative, sep } from "node:path";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
-/** Undefined if it isn't a regular file. */
 async function openInside(root: string, path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {
@@ -56,7 +52,6 @@ export async function readInside(
   }
 }
 
-/** Returns whether the file exists. */
 export async function copyOut(
   root: string,
   path: string,
@@ -114,7 +109,7 @@ export async function writeInside(
   if (uid !== undefined) await lchown(path, uid, uid);
 }
 
-/** Doesn't follow links. */
+/** It must not follow links. */
 export async function giveTo(path: string, uid: number): Promise<void> {
   await lchown(path, uid, uid);
   if (!(await lstat(path)).isDirectory()) return;

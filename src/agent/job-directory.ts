@@ -93,7 +93,7 @@ export class JobDirectory {
     this.#workingDirectory = relative(configuration, real);
   }
 
-  /** Outside the configuration. Returns the path inside the sandbox. */
+  /** Returns the path inside the sandbox. */
   async writePrivate(name: string, text: string): Promise<string> {
     const path = join(this.root, "private", name);
     await writeNew(path, text);

@@ -1,7 +1,4 @@
-/**
- * Runs one job: enforces the timeout and the disk limit, reports the result once, and cleans up. It must not report a lost job, which
- * another agent can have.
- */
+/** Runs one job, reports the result once, and cleans up. It must not report a lost job, which another agent can have. */
 import { realpathSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { ArchiveFault } from "../archive/faults.ts";
@@ -189,10 +186,7 @@ export class JobRun {
     if ((await sizeOf(this.#directory.root, bytesMax)) > bytesMax) this.#stopper.kill("disk");
   }
 
-  /**
-   * CLIs read the run between a plan and an automatic apply. If it has errored by then, they take it for a failed plan and hide the apply's
-   * error.
-   */
+  /** CLIs that read an errored run before its automatic apply take it for a failed plan, and hide the apply's error. */
   async #holdBack({ result }: PhaseResult, startedAt: number): Promise<void> {
     if (this.#job.phase === "apply" && result === "errored")
       await pause(startedAt + failureMsMin - performance.now(), undefined, { signal: this.#lost.signal });

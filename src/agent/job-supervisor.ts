@@ -1,7 +1,4 @@
-/**
- * Supervises the process of one job: starts it, renews its lease, forwards signals, and cleans up. It must not report a result for a lost
- * job: the server decides.
- */
+/** Supervises the process of one job and renews its lease. It must not report a result for a lost job: the server decides. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { Readable } from "node:stream";
@@ -145,7 +142,6 @@ class JobChild {
 
   send(message: JobProcessInput): void {
     if (message.lost !== undefined) this.#silentTicksMax = lostTicksMax;
-    // Otherwise it has exited.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 

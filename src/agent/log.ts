@@ -1,7 +1,4 @@
-/**
- * Sends a phase's log to the server in chunks, with secrets masked. Writers wait while too much is pending; output beyond the limit is
- * dropped.
- */
+/** Sends a phase's log in chunks with secrets masked, with backpressure. Output beyond the limit is dropped. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Masker } from "./masking.ts";
 import { ServerRejection } from "./server.ts";
@@ -51,7 +48,7 @@ export class RunLog {
     await this.write(Buffer.from(`${sentence}\n`));
   }
 
-  /** Returns once everything was sent. Throws if sending has failed. */
+  /** Throws if sending has failed. */
   async end(): Promise<void> {
     this.#add(this.#masker.end());
     this.#hurry.abort();

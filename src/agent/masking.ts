@@ -34,7 +34,7 @@ export class Masker {
     return this.#show(this.#readTo);
   }
 
-  /** `end` is an offset before which all secrets are known. */
+  /** All secrets before the offset `end` are known. */
   #show(end: number): Buffer {
     const shown: Buffer[] = [];
     const take = (to: number): Buffer => {

@@ -10,7 +10,6 @@ export interface ResourceCounts {
 }
 
 const none: ResourceCounts = { additions: 0, changes: 0, destructions: 0, imports: 0, invocations: 0 };
-/** Longer lines are ignored. */
 const lineBytesMax = 1024 ** 2;
 const errorLengthMax = 2000;
 

@@ -1,7 +1,4 @@
-/**
- * Replaces the configuration's `cloud` or `backend` block by an override file that sorts last. Rejects override files that would take
- * precedence.
- */
+/** Replaces the `cloud` or `backend` block by an override file that sorts last. Rejects files that would take precedence. */
 import { constants } from "node:fs";
 import { open, readdir, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";

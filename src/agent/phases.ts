@@ -36,7 +36,7 @@ export async function plan(execution: Execution): Promise<PhaseResult> {
   return { result: "finished", hasChanges: ended.code === changesCode, ...(counts ?? output.counts) };
 }
 
-/** Returns undefined if the plan is too large to parse. */
+/** Undefined if the plan is too large to parse. */
 async function uploadPlan(execution: Execution): Promise<ResourceCounts | undefined> {
   const { directory } = execution.options;
   const shown = await spoolJson(execution, "plan-json", ["show", "-json", directory.insideOf(planFile(directory))]);

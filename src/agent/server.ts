@@ -13,14 +13,12 @@ export class ServerRejection extends Error {
   }
 }
 
-/** There was no complete response. */
 export class ServerUnreachable extends Error {
   override readonly name = "Unreachable";
 }
 
 export interface ServerRequest {
   readonly method: "GET" | "POST" | "PUT";
-  /** Or an absolute URL. */
   readonly path: string;
   /** Null for signed URLs. */
   readonly token: string | null;

@@ -40,7 +40,6 @@ export class StateUploader {
   readonly #intervalMs: number;
   #stored: string | undefined;
   #lastSeen = "";
-  /** The first change is uploaded immediately. */
   #uploadedAt = -Infinity;
   #uploading: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;

@@ -3,7 +3,6 @@ import type { JobProcess } from "../sandbox/process.ts";
 
 export type StopReason = "canceled" | "timed-out" | "lost" | "disk" | "shutdown";
 
-/** Thrown between two commands of a phase that must stop. */
 class Stopped extends Error {
   override readonly name = "Stopped";
 }

@@ -1,7 +1,4 @@
-/**
- * Builds the engine's variable file (only `-var-file` overrides `*.auto.tfvars`), environment and CLI configuration. A workspace must not
- * override what the agent relies on.
- */
+/** Builds the engine's variable file, environment and CLI configuration. A workspace must not override what the agent relies on. */
 import { HclFault, readHcl } from "../kernel/hcl.ts";
 import { maskedValues } from "../kernel/secret-spellings.ts";
 import { version } from "../version.ts";
@@ -11,7 +8,9 @@ import { ConfigurationFault } from "./overrides.ts";
 /** An HCL identifier. Other names can't be declared, so they are skipped. */
 const identifier = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u;
 
-/** JSON instead of HCL, so that no value can inject syntax. Throws ConfigurationFault for an HCL value that is not a literal. */
+/**
+ * Only `-var-file` overrides `*.auto.tfvars`. JSON, so that no value can inject HCL. Throws ConfigurationFault for a non-literal HCL value.
+ */
 export function variableFile(variables: readonly JobVariable[]): string | undefined {
   const members = new Map<string, string>();
   const faults: string[] = [];

@@ -32,7 +32,6 @@ export function parse(command: Command, words: readonly string[]): ParsedArgumen
   return { values: given, words: positionals, wantsHelp };
 }
 
-/** Throws UsageError if both the argument and its option are given. */
 function withArgument(
   command: Command,
   values: ParsedArguments["values"],
@@ -63,7 +62,6 @@ function parseWords(command: Command, words: readonly string[]) {
   }
 }
 
-/** The messages of `parseArgs` are long. */
 function faultOf({ code, message }: NodeJS.ErrnoException): string {
   const option = /'(?:-\w, )?(-[^ ']*)/.exec(message)?.[1] ?? "";
   if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") return `Unknown option ${quoted(option)}.`;

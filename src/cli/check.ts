@@ -145,7 +145,6 @@ async function checkBackups({ backupDirectory }: Settings): Promise<string | und
   return `in ${backupDirectory}`;
 }
 
-/** A start creates the other directories. */
 function existingParent(path: string): string {
   const folder = dirname(path);
   return existsSync(folder) || folder === path ? folder : existingParent(folder);

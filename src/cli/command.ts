@@ -30,7 +30,6 @@ export interface CommandArgument {
 
 export interface Invocation {
   readonly terminal: Terminal;
-  /** Empty for a command without one. */
   readonly argument: string;
   readonly value: (option: string) => string | undefined;
   readonly isOn: (option: string) => boolean;
@@ -55,7 +54,7 @@ export interface Command {
   readonly run: (invocation: Invocation) => Promise<CommandResult | void>;
 }
 
-/** So that a command can stop at a consistent point. */
+/** Lets a command stop at a consistent point. */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
@@ -101,7 +100,6 @@ function cellText(value: TableRow[string] | undefined): string {
 
 const progressIntervalMs = 1000;
 
-/** At most one line a second. */
 export function progressLines(note: (line: string) => void): (line: () => string) => void {
   let printedAt = performance.now();
   return (line) => {

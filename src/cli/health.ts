@@ -33,7 +33,6 @@ export const healthCommand: Command = {
   },
 };
 
-/** Throws `unavailable` with the last failure. */
 async function untilReady(attempt: () => Promise<void>, seconds: number): Promise<void> {
   const end = performance.now() + seconds * 1000;
   for (;;) {

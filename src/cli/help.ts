@@ -41,7 +41,6 @@ export function commandHelp(command: Command): string {
   return lines.join("\n");
 }
 
-/** In brackets if it is optional. */
 function argumentIn({ argument, options = {} }: Command): string | undefined {
   if (argument?.option === undefined || options[argument.option]?.required === true) return argument?.shape;
   return `[${argument.shape}]`;

@@ -117,7 +117,6 @@ const units = [
   ["s", 1_000],
 ] as const;
 
-/** Such as `1h` or `90s`. */
 function durationText(ms: number): string {
   const unit = units.find(([, length]) => ms % length === 0);
   return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;

@@ -1,6 +1,4 @@
-/**
- * `cadastre key …` and `cadastre identity-key …`: lists and rotates encryption keys, and rotates the signing key of run identity tokens.
- */
+/** `cadastre key …` and `cadastre identity-key …`: rotates encryption keys and the signing key of run identity tokens. */
 import { randomUUID } from "node:crypto";
 import type { Database } from "../database/database.ts";
 import { retiredKeysFact } from "../database/fence.ts";

@@ -90,7 +90,6 @@ export class RemoteServer {
     return thing;
   }
 
-  /** Throws `unavailable`, or the server's error. */
   async #send(method: string, path: string, body?: unknown): Promise<WireObject> {
     let response: Response;
     let document: unknown;

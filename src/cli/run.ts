@@ -54,7 +54,6 @@ function helpOn(words: readonly string[]): string {
   return found === undefined ? helpOnGroup([words[0] ?? "", "--help"]) : commandHelp(found.command);
 }
 
-/** Throws UsageError if the words are neither a group nor a command. */
 function helpOnGroup([first = "", second]: readonly string[]): string {
   const group = commands.filter((command) => command.name.startsWith(`${first} `));
   if (group.length === 0)

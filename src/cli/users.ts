@@ -110,7 +110,6 @@ export async function findUserNamed(tx: Tx, nameOrId: string): Promise<Pick<User
   return user;
 }
 
-/** Throws `invalid`. */
 function checked(attributes: Record<string, unknown>): CreateAttributes<typeof users> {
   const body = parseBody(users, "create", { data: { type: users.type, attributes } });
   return (body as { attributes: CreateAttributes<typeof users> }).attributes;

@@ -1,7 +1,4 @@
-/**
- * The lease on a job: a row of `jobs` that one holder owns until a time that it extends. All times are the database's, because servers'
- * clocks differ.
- */
+/** The lease on a job, a row of `jobs`. All times are the database's, because servers' clocks differ. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { type RawBuilder, sql } from "kysely";
@@ -10,7 +7,7 @@ import type { BackgroundJob } from "./job.ts";
 
 export const leaseMsByDefault = 10_000;
 
-/** Each acquisition has a new holder id, which tells it from an earlier run on this server. */
+/** Each acquisition has a new holder id, so that an earlier run on this server has another. */
 export interface JobLease {
   readonly job: Pick<BackgroundJob, "name" | "everyMs">;
   readonly holder: string;
@@ -94,7 +91,7 @@ async function look(tx: Tx, name: string) {
     .executeTakeFirst();
 }
 
-/** Compare and set: false if the row has changed since it was read. */
+/** False if the row has changed since it was read. */
 async function take(
   tx: Tx,
   { job, holder, leaseMs }: JobLease,

@@ -38,7 +38,6 @@ const tickMsByDefault = 1_000;
 interface Slot {
   readonly job: BackgroundJob;
   isDue: boolean;
-  /** Ignores the due time. */
   isWanted: boolean;
   isBusy: boolean;
 }
@@ -66,10 +65,7 @@ export class JobRunner {
     this.#schedule();
   }
 
-  /**
-   * A running job runs once more afterwards, because it may have read too early. Raises nothing, because callers are in the middle of other
-   * work.
-   */
+  /** A running job runs again, because it may have read too early. Raises nothing: callers are in the middle of other work. */
   wake(name: string): void {
     const slot = this.#slots.get(name);
     if (slot === undefined) return this.#options.logger?.error({ job: name }, "unknown job woken");

@@ -1,7 +1,4 @@
-/**
- * Builds the arguments of bubblewrap. A job sees only its directory, the engine and the system's programs; it shares the network for
- * providers.
- */
+/** Builds the arguments of bubblewrap. A job sees only its directory, the engine and the system; providers need the network. */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { SandboxedCommand, Launch, Mounts } from "./launch.ts";

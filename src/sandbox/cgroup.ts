@@ -66,7 +66,6 @@ function slotCgroup(path: string, { memoryBytes, processes }: CgroupLimits): Cgr
   return cgroupAt(path);
 }
 
-/** Its limits are already set. */
 export function cgroupAt(path: string): Cgroup {
   return {
     path,

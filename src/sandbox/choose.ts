@@ -60,7 +60,6 @@ export async function chooseSandbox(
   );
 }
 
-/** Returns the reason if the sandbox can't be used. */
 export function makeSandbox(
   kind: SandboxKind,
   settings: SandboxSettings,
@@ -126,7 +125,6 @@ function writeIdentities(directory: string): string {
 
 const probeMs = 15_000;
 
-/** Returns the reason why the sandbox doesn't work. */
 async function probe(
   sandbox: Sandbox,
   { agentDirectory }: SandboxSettings,

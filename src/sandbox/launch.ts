@@ -23,7 +23,6 @@ export interface Launch {
   readonly reportsProcessId: boolean;
 }
 
-/** On this machine, or inside the sandbox. */
 export interface Mounts {
   readonly job: string;
   readonly engine: string;

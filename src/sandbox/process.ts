@@ -1,7 +1,4 @@
-/**
- * A running program of a job: started in its sandbox and cgroup, interrupted alone, killed with all its children. No process is left once
- * `ended` resolves.
- */
+/** Starts, interrupts and kills a program of a job. Once `ended` resolves, none of its processes is left. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, statSync } from "node:fs";

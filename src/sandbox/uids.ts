@@ -1,7 +1,4 @@
-/**
- * Claims user ids for the jobs of a root agent by abstract sockets, which the kernel releases. Two agents must not share an id: ending a
- * job kills every process of its user.
- */
+/** Claims user ids for the jobs of a root agent. Two agents must not share one: ending a job kills every process of its user. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { SettingError } from "../kernel/settings.ts";
@@ -35,7 +32,7 @@ export async function claimUids(base: number, count: number): Promise<ClaimedUid
 
 export type NameClaim = Pick<Server, "close">;
 
-/** Until it is closed or the process exits. Undefined if another process has the name. */
+/** An abstract socket, which the kernel releases. Undefined if another process has the name. */
 export async function claimName(name: string): Promise<NameClaim | undefined> {
   const server = createServer((socket) => socket.destroy());
   server.unref();

@@ -1,7 +1,4 @@
-/**
- * Copies organizations by their rows, at a fifth of the cost of creating them. A copy has no audit events, so a test about creation or the
- * audit log creates its own.
- */
+/** Copies organizations row by row, which is cheaper than HTTP. A copy has no audit events. */
 import { randomBytes } from "node:crypto";
 import type { Database, Tx } from "../../src/database/database.ts";
 import { insertRow } from "../../src/database/prepared.ts";

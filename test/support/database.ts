@@ -94,10 +94,7 @@ export const tablesOfPostgres = migrations
   .flatMap(({ only }) => only?.postgres ?? [])
   .flatMap((statement) => /^CREATE TABLE (\w+)/.exec(statement)?.[1] ?? []);
 
-/**
- * Deletes all rows except those of a new database, without triggers and without new query plans. Restores the rows that migrations
- * inserted.
- */
+/** Restores the rows of a new database, without triggers and without new query plans. */
 export async function empty(database: Database): Promise<void> {
   const tables = tablesAfter(migrations.map(({ name }) => name)).filter((name) => !lasting.includes(name));
   // Without triggers, PostgreSQL doesn't update its counts.

@@ -33,10 +33,7 @@ async function costs(work: Sized, size: number): Promise<[quarter: number, half:
   return [await of(4), await of(2), await of(1)];
 }
 
-/**
- * Fails if doubling the input more than triples the time at two doublings in a row, in each measurement. Stops at the first size that shows
- * it.
- */
+/** Fails if each of two doublings of the input repeatedly more than triples the time. */
 export async function expectLinear(what: string, work: Sized, sizeMax: number, steps = 4): Promise<void> {
   for (let step = steps - 1; step >= 0; step -= 1) {
     const size = Math.max(16, Math.floor(sizeMax / 4 ** step));

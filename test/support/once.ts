@@ -1,7 +1,4 @@
-/**
- * Runs tests that don't depend on the engine only on SQLite in `npm test`, and on both engines in `npm run test:engines`.
- * `vitest.config.ts` lists the files that always run on both.
- */
+/** Tests that don't depend on the engine: on SQLite in `npm test`, on both engines in `npm run test:engines`. */
 import { describe, inject, it } from "vitest";
 import { isOnBothEngines } from "./depth.ts";
 

@@ -48,10 +48,7 @@ const tables = tablesAfter(migrations.map((migration) => migration.name));
 
 const seen = new WeakMap<Database, { readonly snapshotId: number; readonly besides: string; readonly text: string }>();
 
-/**
- * Row counts and sums of versions, which every change raises. One statement, because it runs before and after each request; cached while
- * the embedded database has no commits, except in the gate.
- */
+/** Row counts and sums of versions, which every change raises. Cached while the embedded database has no commits, except in the gate. */
 export async function fingerprint(database: Database, without: readonly string[] = []): Promise<string> {
   const snapshotId = isOnBothEngines ? undefined : database.snapshotId();
   const besides = without.join();

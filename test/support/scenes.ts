@@ -1,7 +1,4 @@
-/**
- * For each operation a request that succeeds: its example, adapted to a tenant, and its preconditions. An operation whose example succeeds
- * needs no entry.
- */
+/** A request that succeeds for each operation. An operation whose example succeeds unchanged needs no entry. */
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { data, inProject, resource, unique } from "./builders.ts";
 import { endedRun, finishedPlan, logUrlOf, storeAssessment, storeOutput, storeRun } from "./phases.ts";

@@ -1,7 +1,4 @@
-/**
- * A service and its workers or agent as real processes, which can be killed and restarted on one address. It must not depend on the test
- * runner.
- */
+/** A service and its workers or agent as real processes, which can be killed. It must not depend on the test runner. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";

@@ -282,9 +282,7 @@ export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<R
   return JSON.parse(text);
 }
 
-/**
- * The limit of statements for a request. Run transitions also change a phase, the workspace and events; a preview reads everything twice.
- */
+/** Run transitions also change a phase, the workspace and events; a preview reads everything twice. */
 export const statementsMax = ({ id, type }: Route): number =>
   // A rollback also reads and writes the content; a registration creates a user, a member, a password and a session.
   ["forceExecuteRun", "rollBackState", "registerByInvitation"].includes(id)

@@ -78,10 +78,7 @@ function FirstProject({ organization }: { readonly organization: string }) {
 const canCreateIn = (project: Resource<"projects"> | undefined): boolean =>
   project?.attributes.permissions["can-create-workspace"] === true;
 
-/**
- * The address, the organization's default, or the first project that allows it. The previous project stays while another loads, to keep the
- * form's values.
- */
+/** The previous project stays while another loads, to keep the form's values. */
 function useChosenProject(organization: string, first: Resource<"projects"> | undefined) {
   const { search } = useAddress();
   const known = useQuery(organizationQuery(organization));
