@@ -57,7 +57,6 @@ const colorSchemeManager: typeof stored = {
 const chosenScheme = stored.get("auto");
 if (chosenScheme !== "auto") saveSchemeCookie(chosenScheme);
 
-/** In the same step in which the page is rendered. */
 function RemoveHtmlShell() {
   useLayoutEffect(() => document.getElementById("frame")?.remove(), []);
   return null;
@@ -82,7 +81,7 @@ const render = () =>
     </StrictMode>,
   );
 
-// The shell in the HTML stays until the first page is loaded. No top-level `await`: pages import this file.
+// The shell in the HTML stays until the first page is loaded. No top-level `await`: the pages' chunks import this file.
 void router
   .load()
   .catch(() => undefined)

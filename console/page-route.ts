@@ -99,7 +99,6 @@ export const byParameter =
 
 export const organizationQueries = (...queries: readonly PageQuery[]) => byParameter("organization", ...queries);
 
-/** The id is known only once the workspace is loaded. */
 export const workspaceQueries =
   (...queries: readonly QueryOfWorkspace[]): Queries<{ readonly organization: string; readonly workspace: string }> =>
   async ({ client, params, search }) => {

@@ -21,7 +21,6 @@ export function organizationActions(organization: string, rights: Rights, manage
   return offered.flatMap(([may, label, to]) => (may ? [{ label, to }] : []));
 }
 
-/** Callers can unlock their own lock, and only force-unlock another's. */
 export function workspaceActions(
   organization: string,
   workspace: Workspace,
@@ -48,7 +47,7 @@ export function workspaceActions(
 const vocabulary = "start run lock unlock force-unlock grant access who has variables settings".split(" ");
 const verbLengthMin = 3;
 
-/** Such as "lock payments"; undefined if the verb or the name is missing. */
+/** Such as "lock payments". */
 export function verbIn(text: string): { readonly verb: string; readonly rest: string } | undefined {
   const words = text.toLowerCase().split(/\s+/);
   const isVerb = (word: string) => word.length >= verbLengthMin && vocabulary.some((known) => known.startsWith(word));

@@ -80,7 +80,6 @@ export function useSearch(organization: string, text: string, scope: Workspace |
   return nonEmptyGroups([...groups, ...onFound.groups, goTo], found.isSearching || onFound.isSearching);
 }
 
-/** Lower is closer. */
 const distanceOf = (label: string, text: string): number => {
   const [name, wanted] = [label.toLowerCase(), text.toLowerCase()];
   return name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2;

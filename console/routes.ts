@@ -88,7 +88,6 @@ export function newRouter(client: QueryClient) {
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
     defaultErrorComponent: PageFailed,
-    // Fast pages show no loading state.
     defaultPendingMs: 300,
     defaultPendingMinMs: 200,
     defaultPendingComponent: LoadingPage,

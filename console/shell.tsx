@@ -48,7 +48,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
   const [isFinding, finding] = useDisclosure();
   const { pathname } = useLocation();
   useEffect(close, [pathname, close]);
-  // Also while the focus is in a field.
+  // Also while a field has the focus.
   useHotkeys([["mod+K", finding.open]], []);
   return (
     <AppShell
@@ -100,7 +100,6 @@ function Frame({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** Undefined if it doesn't exist or the caller has no access. */
 function useCurrentOrganization(): string | undefined {
   const organization = useParams({ from: "/inside/$organization", shouldThrow: false })?.organization;
   const { error } = useQuery({ ...organizationQuery(organization ?? ""), enabled: organization !== undefined });

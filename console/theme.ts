@@ -55,7 +55,6 @@ export const theme = createTheme({
   cursorType: "pointer",
   focusRing: "auto",
   components: {
-    // Long names must not widen the page.
     Button: { defaultProps: { size: "xs" }, styles: { root: { maxWidth: "100%" } } },
     TextInput: { defaultProps: { size: "sm" } },
     Select: { defaultProps: { size: "sm", allowDeselect: false } },

@@ -5,10 +5,7 @@ import { defineConfig, type Plugin } from "vite";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/**
- * Browsers render nothing until a stylesheet in the head is loaded, so it comes after the shell, which has its own small style. The theme's
- * variables in the root must come after it.
- */
+/** Browsers render nothing until the head's stylesheets are loaded, so this one follows the shell. The root's theme variables follow it. */
 const stylesheetBehindFrame: Plugin = {
   name: "stylesheet-behind-frame",
   transformIndexHtml: {

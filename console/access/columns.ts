@@ -7,7 +7,6 @@ export interface MatrixColumn {
   readonly about: string;
   readonly permission: (values: PermissionValues) => string;
   readonly value: (values: PermissionValues) => string | boolean;
-  /** Some permissions have no name in the API. */
   readonly can?: string;
 }
 
@@ -155,7 +154,6 @@ export const levelsOn: Readonly<Record<AccessTargetKind, readonly AccessLevelOpt
   ],
 };
 
-/** Without options, it is on or off. */
 export interface PermissionChoice {
   /** Can be a dotted path such as `workspace-access.runs`. */
   readonly attribute: string;

@@ -141,7 +141,7 @@ export function groupsOf({ losses, gains }: Pick<AccessPreview, "losses" | "gain
   });
 }
 
-/** "36 workspaces"; "up to 36 workspaces" if the number differs between subjects. */
+/** "up to 36 workspaces" if the number differs between subjects. */
 function extentOf(differences: readonly AccessDifference[]): string | undefined {
   for (const kind of ["workspace", "project"] as const) {
     const counts = differences.map((each) => each[`${kind}-count`]);

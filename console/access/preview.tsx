@@ -32,7 +32,6 @@ export type FieldFaults = Readonly<Record<string, string>>;
 const noFaults: FieldFaults = {};
 const noFields: readonly string[] = [];
 
-/** Reports errors of known fields to the form. */
 function useOtherProblems(error: ApiError | null, { fields = noFields, onFaults }: PreviewProps): ApiError | undefined {
   useEffect(
     () => onFaults?.(error === null ? noFaults : sortProblems(error, fields).byField),
@@ -49,7 +48,6 @@ export interface PreviewProps {
   readonly changes: readonly AccessChange[];
   /** For changes that depend on the time of sending, such as an expiry "in 1 hour". */
   readonly changesNow?: () => readonly AccessChange[];
-  /** Attributes whose errors the form shows. */
   readonly fields?: readonly string[];
   readonly onFaults?: (faults: FieldFaults) => void;
   readonly verb: string;
@@ -57,10 +55,9 @@ export interface PreviewProps {
   readonly done: string;
   readonly after?: () => void;
   readonly onCancel?: () => void;
-  /** The user is still typing. */
   readonly isSettling?: boolean;
   readonly children?: ReactNode;
-  /** The buttons can be elsewhere on the page, such as in a bar that stays in view. */
+  /** For a bar that stays in view. */
   readonly buttonsWithin?: HTMLElement | null;
 }
 

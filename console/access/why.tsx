@@ -21,7 +21,6 @@ export interface PermissionExplanationProps {
   readonly column: MatrixColumn;
   readonly values: PermissionValues;
   readonly explanation?: Resource<"access-explanations">;
-  /** For callers who can't read the explanation. */
   readonly sources: readonly Source[];
   readonly canManage: boolean;
 }

@@ -97,7 +97,6 @@ export const permissionChoices: readonly { readonly value: string; readonly labe
         : permissionsText([value], "workspace"),
 }));
 
-/** Such as "project: write". */
 export function sourceText({ kind, permission, level }: Source): string {
   switch (kind) {
     case "site-admin":
@@ -122,7 +121,6 @@ interface SourcesShown {
   readonly now: number;
 }
 
-/** Such as "network-ops, project: write, expires in 5 hours, today 19:00; 1 hidden". */
 export function sourcesText({ sources, hidden, hasTeams, now }: SourcesShown): string {
   const all = sources.map((source) => {
     const team = hasTeams && source.team && source.kind !== "ownership" ? `${source.team.name}, ` : "";

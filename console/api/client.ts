@@ -72,7 +72,7 @@ export async function call<O extends ApiOperation>(
   if (response.status === 401 && (await isAboutSession(operation))) throw new SessionEnded();
   if (!response.ok) throw new ApiError(response.status, problemsIn(response, text), operation);
   const etag = response.headers.get("etag") ?? undefined;
-  // Clients of HCP Terraform recognise it by this header.
+  // Clients recognise HCP Terraform by this header.
   const isHosted = response.headers.has("tfp-appname");
   return { ...(text === "" ? {} : JSON.parse(text)), etag, isHosted };
 }
@@ -109,7 +109,6 @@ async function isRefused(): Promise<boolean> {
   return answer?.status === 401;
 }
 
-/** For what is not JSON:API: logs, states, plans. */
 export async function bytesAt(address: string, signal?: AbortSignal): Promise<Uint8Array> {
   const response = await fetch(sameOrigin(address), signal ? { signal } : {}).catch((error: unknown) => {
     if (signal?.aborted) throw error;

@@ -4,7 +4,6 @@ import { ApiError } from "./errors.ts";
 
 const listeners = new Set<() => void>();
 let isLost = false;
-/** In order of appearance. */
 const notices: object[] = [];
 
 const notify = (): void => listeners.forEach((listener) => listener());

@@ -136,7 +136,6 @@ export type ReachQuerySubject =
   | { readonly user: string; readonly team?: undefined; readonly token?: undefined }
   | { readonly token: string; readonly team?: undefined; readonly user?: undefined };
 
-/** A table is more useful beyond this. */
 const reachPagesMax = 20;
 const reach = <O extends ListOperation>(operation: O, input: OperationInput<O>) => ({
   query: completeListQuery(operation, input, reachPagesMax),

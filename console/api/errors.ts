@@ -30,7 +30,7 @@ export class ApiError extends Error {
 
 const subjects: Record<string, string> = { varset: "variable set", site_agent_pool: "agent pool" };
 
-/** "Workspace not found": names the last resource in the operation's path. */
+/** Names the last resource in the operation's path. */
 export function notFoundTitle(error: ApiError): string {
   const name = [...(error.operation ?? "").matchAll(/\{(\w+?)(_id|_name)?\}/g)].at(-1)?.[1] ?? "";
   const subject = (subjects[name] ?? name).replaceAll("_", " ");

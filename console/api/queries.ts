@@ -23,7 +23,6 @@ export function apiQuery<O extends ReadOperation>(operation: O, input: Operation
   });
 }
 
-/** Keeps the previous page's data until the new one arrives. */
 export const pagedQuery = <O extends ReadOperation>(operation: O, input: OperationInput<O>) => ({
   ...apiQuery(operation, input),
   placeholderData: keepPreviousData,
@@ -112,7 +111,6 @@ export const project = (id: string) => apiQuery("GET /projects/{project_id}", { 
 export const team = (id: string) =>
   apiQuery("GET /teams/{team_id}", { path: { team_id: id }, query: { include: "users" } });
 
-/** Undefined while loading. */
 export const useRights = (name: string) => useQuery(organization(name)).data?.data.attributes.permissions;
 
 const size = 100;

@@ -25,7 +25,7 @@ const deliveryOperations = {
 
 type DeliveryOperations = (typeof deliveryOperations)["notification-configurations"];
 
-/** As far as they are used here, both kinds have the same parameters and responses. */
+/** As far as the console uses them, both kinds have the same parameters and responses. */
 const operationsOf = (by: DeliveryTargetType): DeliveryOperations => deliveryOperations[by] as DeliveryOperations;
 
 export const nounOf = (by: DeliveryTargetType): string => deliveryOperations[by].one;
@@ -132,7 +132,6 @@ export const hostOf = (url: string | null): string =>
 
 interface SigningTokenProps extends Pick<PasswordInputProps, "value" | "error"> {
   readonly onChange: (token: string) => void;
-  /** An empty field leaves a stored token as it is. */
   readonly isKnown: boolean;
 }
 

@@ -19,7 +19,6 @@ export class CodeMissing extends ApiError {
 const reloadedAt = "cadastre-reloaded-at";
 const againMs = 30_000;
 
-/** Not if a reload was just tried and did not help. */
 function reloadOnce(): boolean {
   if (Date.now() - Number(sessionStorage.getItem(reloadedAt) ?? 0) < againMs) return false;
   sessionStorage.setItem(reloadedAt, String(Date.now()));

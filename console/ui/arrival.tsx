@@ -25,7 +25,7 @@ function pendingFocusOf(element: Element, page: PendingFocus["page"]): PendingFo
   return { page, path, places };
 }
 
-/** The element at the same index in the nearest remaining ancestor. */
+/** At the same index in the nearest remaining ancestor. */
 function successorOf({ path, places }: PendingFocus): HTMLElement | undefined {
   for (const [level, each] of path.entries()) {
     if (!each.isConnected) continue;
@@ -112,7 +112,6 @@ export function Progress() {
   return <div className="progress">{isShown && <div role="progressbar" aria-label="Loading" />}</div>;
 }
 
-/** Delayed only for true. */
 function useDelayedTrue(value: boolean): boolean {
   const [isLong, setLong] = useState(false);
   useEffect(() => {

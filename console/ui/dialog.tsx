@@ -78,7 +78,6 @@ function DangerForm({
 
 export interface DangerButtonProps extends Pick<DangerProps, "title" | "children" | "verb" | "typed" | "isBusy"> {
   readonly onConfirm: () => void;
-  /** By default the verb. */
   readonly label?: string;
   readonly isQuiet?: boolean;
 }
@@ -140,7 +139,6 @@ interface FormButtonsProps {
   readonly children: ReactNode;
 }
 
-/** Cancel first, the primary action last. */
 export function FormButtons({ onCancel, cancelVerb = "Cancel", children }: FormButtonsProps) {
   return (
     <Group gap="xs" mt={4} justify={onCancel ? "flex-end" : "flex-start"}>

@@ -32,7 +32,6 @@ function spanText(ms: number): string {
   return ms < nearMs ? many(Math.round(minutes / 60), "hour") : many(Math.round(ms / dayMs), "day");
 }
 
-/** "today 19:00", "Friday 08:30", or a day that is further away. */
 export function dayText(time: string, now: number): string {
   const date = new Date(time);
   const midnight = (of: Date) => new Date(of.getFullYear(), of.getMonth(), of.getDate()).getTime();

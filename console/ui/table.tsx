@@ -72,7 +72,6 @@ function HeadCell({ column, sort, onSort }: HeadCellProps) {
   );
 }
 
-/** The value of `aria-sort`. */
 export function orderOf({ sort: by }: TableColumn<any>, sort: string | undefined) {
   if (by === undefined) return undefined;
   if (sort === by) return "ascending";

@@ -158,7 +158,6 @@ export function sentenceCase(name: string): string {
 export const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
-/** Shorter names fit on a phone and are not split. */
 const lengthMin = 18;
 const tailMax = 16;
 const tailUsual = 10;

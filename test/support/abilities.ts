@@ -4,7 +4,6 @@
  */
 
 export type Ability =
-  /** Can see the organization. */
   | "member"
   | "read project"
   | "update project"
@@ -158,7 +157,6 @@ export interface Stage {
   readonly teamProjectId: string;
   readonly teamWorkspaceId: string;
   readonly bystanderId: string;
-  /** Without any access. */
   readonly newTeamIds: readonly [string, string];
 }
 

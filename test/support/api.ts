@@ -21,7 +21,6 @@ export type Json = any;
 export interface Answer {
   readonly status: number;
   readonly headers: Received;
-  /** Undefined if there is no body. */
   readonly body: Json;
 }
 

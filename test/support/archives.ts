@@ -48,7 +48,6 @@ export function withChecksum(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** Padded to whole blocks. */
 export function part(entry: Entry): Buffer {
   const content = Buffer.from((entry.content ?? "") as string);
   return Buffer.concat([header(entry), content, Buffer.alloc((block - (content.length % block)) % block)]);

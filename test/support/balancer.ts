@@ -68,7 +68,6 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** False if nothing listens there. */
 function forwarded(server: string, { request, body, response }: Exchange): Promise<boolean> {
   return new Promise((resolve) => {
     const { method, url = "/", headers } = request;

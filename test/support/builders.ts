@@ -17,7 +17,6 @@ import { adminIdIn, copyOrganization, type Original, readOriginal } from "./copi
 
 export const unique = (prefix: string) => `${prefix}-${randomBytes(5).toString("hex")}`;
 
-/** Fails with the response if it is not a success. */
 export function data(answer: Answer): Json {
   if (answer.status >= 300) throw new Error(`expected success, got ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body?.data;
@@ -159,7 +158,6 @@ export async function makeTeam(api: Served, organizationName: string, attributes
   );
 }
 
-/** A member of a new team with these organization permissions. */
 export async function makeHolder(
   api: Served,
   organizationName: string,
@@ -278,7 +276,6 @@ const builders = {
 };
 
 type On<Build> = Build extends (api: any, ...rest: infer Rest) => infer Made ? (...rest: Rest) => Made : never;
-/** Bound to a server: `api.makeTeam(org.name)`. */
 export type Builders = { readonly [Name in keyof typeof builders]: On<(typeof builders)[Name]> };
 
 export function buildersOn(api: Served): Builders {

@@ -12,7 +12,6 @@ export interface Node {
 }
 
 export interface SourceFile {
-  /** Below `src`, with slashes. */
   readonly path: string;
   readonly text: string;
   readonly program: Node;
@@ -40,7 +39,6 @@ export function readSource(path: string): SourceFile {
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && typeof (value as Node).type === "string";
 
-/** In the order of the text. */
 export function within(node: Node, isPassedOver: (node: Node) => boolean = () => false): Node[] {
   const found: Node[] = [];
   const add = (each: Node) => {
@@ -73,7 +71,6 @@ const statements = new RegExp(
 /** Their second argument is the table. */
 const helpers = ["updateRow", "insertRow"];
 
-/** By the query builder or in SQL. */
 export function writesIn(node: Node): Write[] {
   return within(node).flatMap((part) => {
     if (part.type === "CallExpression") return builtBy(part);
@@ -111,7 +108,6 @@ export interface SourceFunction {
   readonly parameters: readonly Node[];
 }
 
-/** Only named functions at the top level. */
 export function functionsOf({ program }: SourceFile): SourceFunction[] {
   return (program["body"] as readonly Node[]).flatMap((statement) => {
     const isExported = statement.type === "ExportNamedDeclaration";

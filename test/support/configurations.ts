@@ -62,7 +62,6 @@ export const commit: ConfigurationCommit = {
   },
 };
 
-/** As version control would announce the commit. */
 export async function storeCommit(
   api: Api,
   workspace: { readonly id: string; readonly organizationId: string },

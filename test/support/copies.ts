@@ -20,7 +20,6 @@ const ofOrganization = [
 
 export interface Original {
   readonly rows: readonly (readonly [keyof Schema, Row])[];
-  /** These differ in each copy. */
   readonly names: { readonly organization: string; readonly username: string; readonly email: string };
   readonly adminId: string;
 }
@@ -71,7 +70,6 @@ function renamed(original: Original, names: Original["names"], adminId: string):
   ]);
 }
 
-/** Returns the owner's token, and a row of a table as it was written. */
 export async function copyOrganization(
   tx: Tx,
   original: Original,

@@ -12,7 +12,6 @@ function* chunks<Row>(rows: readonly Row[]): Generator<Row[]> {
   for (let start = 0; start < rows.length; start += chunk) yield rows.slice(start, start + chunk);
 }
 
-/** Copies of a workspace that was created over HTTP. */
 export async function insertWorkspaces(api: Api, org: Org, projectId: string, count: number): Promise<string[]> {
   const model = await makeWorkspace(api, org.name, {}, inProject(projectId));
   const row = await api.database.reader.db
@@ -38,11 +37,9 @@ export async function insertWorkspaces(api: Api, org: Org, projectId: string, co
 export interface Crowd {
   readonly projectId: string;
   readonly workspaceId: string;
-  /** A member of all of the teams. */
   readonly member?: { readonly id: string; readonly membershipId: string };
 }
 
-/** Each team has an organization permission, a grant on the project and one on the workspace. */
 export async function insertTeams(api: Api, org: Org, count: number, crowd: Crowd): Promise<string[]> {
   const createdAt = now();
   const teams = Array.from({ length: count }, () => {

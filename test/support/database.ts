@@ -19,7 +19,6 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Empty unless `migrated`. */
 export async function newAddress(
   engine: Engine = inject("engine"),
   migrated = false,

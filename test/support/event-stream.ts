@@ -16,7 +16,6 @@ export interface EventStream {
   readonly events: readonly ReceivedEvent[];
   readonly heartbeats: () => number;
   readonly isClosed: () => boolean;
-  /** Waits for the event if necessary. */
   until(holds: (event: ReceivedEvent) => boolean, what?: string): Promise<ReceivedEvent>;
   text(phase?: "plan" | "apply"): string;
   closed(): Promise<void>;

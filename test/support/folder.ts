@@ -17,5 +17,5 @@ function roomInMemory(): number {
 
 const parent = roomInMemory() >= bytesNeeded ? inMemory : tmpdir();
 
-/** The caller removes it. */
+/** The caller must remove it. */
 export const newFolder = (prefix: string): string => mkdtempSync(join(parent, prefix));

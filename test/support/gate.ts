@@ -3,7 +3,6 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 export interface Passage {
   cut(): void;
-  /** In both directions. */
   silence(): void;
 }
 

@@ -44,7 +44,6 @@ export class TestRepository {
     git(this.work, "remote", "add", "origin", this.bare);
   }
 
-  /** Returns the commit's id. */
   push(files: Readonly<Record<string, string>>, { branch = "main", message = "A change" } = {}): string {
     for (const [name, content] of Object.entries(files)) {
       mkdirSync(dirname(join(this.work, name)), { recursive: true });
@@ -79,9 +78,7 @@ export class TestRepository {
 export interface GitServer {
   readonly url: string;
   readonly root: string;
-  /** The received requests. */
   readonly asked: { readonly path: string; readonly authorization: string | undefined }[];
-  /** Undefined to require nothing. */
   authorization: string | undefined;
   /** Handles requests other than Git's, such as the provider's API. */
   api: RequestListener | undefined;
@@ -125,7 +122,6 @@ export async function startGitServer(): Promise<GitServer> {
   return server;
 }
 
-/** CGI, as far as git needs it. */
 function serve(folder: string, request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url ?? "/", "http://localhost");
   const child = spawn("git", ["http-backend"], {

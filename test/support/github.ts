@@ -61,7 +61,6 @@ export class FakeGithub {
     return this.statuses.filter((status) => status.sha === sha).map(({ state }) => state);
   }
 
-  /** Returns the response status. */
   async deliver(
     repository: string,
     kind: "push" | "tag" | "pull-request",

@@ -97,7 +97,6 @@ function placesOf(
   return found;
 }
 
-/** As many distinct items as fit. */
 function listAt(description: Description, schema: Schema, place: Place, bytesMax: number): HostilePlace {
   const make = (_family: string, size: number) =>
     numbered(size, (index) => JSON.stringify(sampleOf(description, schema.items ?? {}, index))).map(

@@ -158,7 +158,6 @@ export interface Landing {
   readonly location: string | null;
   readonly page: string;
   readonly browser: Browser;
-  /** Undefined if not signed in. */
   readonly cookie: string | undefined;
 }
 

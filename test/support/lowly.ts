@@ -17,7 +17,6 @@ export async function makeLowly(api: Api, org: Org): Promise<Lowly> {
 /** 404 hides that the resource exists. */
 export const isRefused = ({ status }: Answer): boolean => status === 403 || status === 404;
 
-/** Callers of the organization that are neither members nor teams, and a former member. */
 export async function makeNonMembers(api: Api, org: Tenant) {
   const former = await makeMember(api, org.name);
   data(await org.owner.delete(`/organization-memberships/${former.membershipId}`));

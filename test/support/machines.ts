@@ -132,7 +132,6 @@ export const engines = { terraform: ["1.5.7", "1.9.5", "1.15.5"], tofu: ["1.10.6
 export interface Agent extends Caller {
   readonly id: string;
   claim(wait?: number, has?: object): Promise<Answer>;
-  /** Fails if there is no job. */
   job(): Promise<Job>;
 }
 

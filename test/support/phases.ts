@@ -23,7 +23,6 @@ export interface StoredRun {
   readonly apply: RunPhaseTable;
 }
 
-/** Its plan is being executed. */
 export async function storeRun(
   api: Pick<Api, "database">,
   workspace: Json,
@@ -40,7 +39,6 @@ export async function storeRun(
   return { id: run.id, organizationId, plan, apply };
 }
 
-/** Output of an engine, as an agent uploads it. */
 export async function storeOutput(
   { database }: Pick<Api, "database">,
   { id, organizationId }: StoredRun,
@@ -105,7 +103,6 @@ export async function storeAssessment(
   return id;
 }
 
-/** The log URL that a site admin sees. */
 export async function logUrlOf({ url, admin, database }: Api, phaseId: string): Promise<string> {
   const { id: tokenId } = await database.reader.db
     .selectFrom("tokens")
@@ -151,7 +148,6 @@ function runRow(workspaceId: string, organizationId: string): RunTable {
   };
 }
 
-/** The plan is running; the apply is pending. */
 function phaseRow(run: RunTable, kind: "plan" | "apply"): RunPhaseTable {
   const begun = kind === "plan" && { status: "running", attempt: 1 };
   return { ...newPhase(kind, run), statusTimestamps: "{}", ...begun };

@@ -7,7 +7,6 @@ import type { Api } from "./api.ts";
 export interface Issuer {
   readonly url: string;
   readonly http: Server;
-  /** The number of requests for its keys. */
   asked(): number;
   rotate(): Promise<void>;
   token(claims?: JWTPayload, expires?: string): Promise<string>;

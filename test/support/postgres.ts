@@ -42,7 +42,6 @@ const forTests = {
   log_line_prefix: "%d|",
 };
 
-/** `durable` is for benchmarks. */
 export async function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
   const folder = durable ? mkdtempSync(join(tmpdir(), "cadastre-postgres-")) : newFolder("cadastre-postgres-");
   const owner = process.getuid?.() === 0 ? unprivileged() : undefined;

@@ -9,7 +9,6 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Reads until the service closes the connection. */
 export async function speak(url: string, sent: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

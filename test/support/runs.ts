@@ -60,7 +60,6 @@ export async function makeConfiguration(api: Api, workspaceId: string, columns: 
   return id;
 }
 
-/** The service executes its runs. */
 export async function makeRunnable(api: Api, organizationName: string, attributes: object = {}): Promise<Json> {
   const workspace = await makeWorkspace(api, organizationName, { "execution-mode": "remote", ...attributes });
   await makeConfiguration(api, workspace.id);
@@ -107,7 +106,6 @@ export async function bring(api: Api, runId: string, to: keyof typeof steps): Pr
   for (const step of steps[to]) await happen(api, runId, step);
 }
 
-/** The engine's time to stop has passed. */
 export async function cancelLongAgo(api: Api, runId: string): Promise<void> {
   await happen(api, runId, { event: "cancel" });
   await passCoolOff(api, runId);

@@ -67,7 +67,6 @@ async function withSshKey(scene: Scene): Promise<Twist> {
   return {};
 }
 
-/** A project's set, which not everybody can see. */
 async function onProjectVarset({ api, tenant }: Scene): Promise<Twist> {
   const set = await api.makeVarset(tenant.name, {}, { parent: inProject(tenant.projectId).project });
   const variable = resource("vars", { key: unique("key"), category: "terraform" });
@@ -80,14 +79,12 @@ const policyOf = (place: string) => `${place}/relationships/data-retention-polic
 const withWorkspacePolicy = after("post", (scene) => policyOf(workspaceOf(scene)), policy);
 const withOrganizationPolicy = after("post", ({ tenant }) => policyOf(`/organizations/${tenant.name}`), policy);
 
-/** A state version whose content is pending, under a lock. */
 async function awaited(scene: Scene, state: string, attributes?: object): Promise<Json> {
   const workspaceId = await newWorkspace(scene);
   await lock(scene.tenant.owner, workspaceId);
   return data(await post(scene.tenant.owner, workspaceId, announced(state, attributes)));
 }
 
-/** Not the current state. */
 async function onOldState({ tenant }: Scene): Promise<Twist & { path: string }> {
   const { workspace_id: workspaceId = "", state_version_id: before = "" } = tenant.params;
   const current = data(await tenant.owner.get(`/workspaces/${workspaceId}/current-state-version`));
@@ -113,7 +110,6 @@ async function onEndedRun({ api, tenant }: Scene): Promise<Twist & { plan: strin
   return { params: { plan_id: plan.id, apply_id: apply.id }, plan: `/plans/${plan.id}`, apply: `/applies/${apply.id}` };
 }
 
-/** Deletes the data of one of them, so that it can be restored. */
 const onDeletedData =
   (kind: "plan" | "apply") =>
   async (scene: Scene): Promise<Twist> => {
@@ -174,7 +170,6 @@ async function onCommit(scene: Scene): Promise<Twist> {
   return { params: { configuration_version_id: id } };
 }
 
-/** Not the current configuration. */
 async function onOldConfiguration(scene: Scene): Promise<Twist> {
   const workspaceId = await newWorkspace(scene);
   const { id } = await sendConfiguration(scene.tenant.owner, workspaceId);

@@ -18,12 +18,10 @@ const adminToken = "the-admin-of-a-site-of-tests";
 export const organization = "acme";
 
 export interface SiteOptions {
-  /** Environment variables of the database and its key. */
   readonly register: Readonly<Record<string, string>>;
   readonly folder: string;
   readonly engines: string;
   readonly slots: number;
-  /** The server's own workers, or an agent. */
   readonly executes: "workers" | "agent";
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -59,7 +57,6 @@ export class Site {
     };
   }
 
-  /** With one organization. */
   static async open(options: SiteOptions): Promise<Site> {
     const site = new Site(options, await freePort());
     await site.startServer();
@@ -123,7 +120,6 @@ export class Site {
     return data(await this.admin.post(path, resource("workspaces", given))).id;
   }
 
-  /** For the stand-in, or files for a real engine. */
   async configuration(workspaceId: string, files: Readonly<Record<string, string>>): Promise<string> {
     const version = data(await announce(this.admin, workspaceId));
     const entries = Object.entries(files).map(([name, content]) => ({ name, content }));
@@ -150,7 +146,6 @@ export class Site {
     );
   }
 
-  /** Oldest first. */
   async statesOf(workspaceId: string): Promise<{ runId: string | undefined; state: Json }[]> {
     const path = `/workspaces/${workspaceId}/state-versions?filter[status]=finalized&page[size]=100`;
     const versions: Json[] = data(await this.admin.get(path));
@@ -166,7 +161,6 @@ export class Site {
     return data(await this.admin.get(`/workspaces/${workspaceId}`)).attributes.locked;
   }
 
-  /** Kills the processes. */
   async close(): Promise<void> {
     await Promise.all([this.killAgent(), this.killServer()]);
   }
@@ -210,7 +204,6 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
-/** Whether any process of the run's jobs exists. */
 export const isRunning = (runId: string): boolean =>
   readdirSync("/proc").some((name) => {
     try {

@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { until } from "./waiting.ts";
 
 export interface SshServer {
-  /** `ssh://USER@127.0.0.1:PORT` */
   readonly url: string;
   /** The accepted private key, and a rejected one. */
   readonly key: string;

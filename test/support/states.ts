@@ -41,13 +41,11 @@ export function managed(name: string, count = 1, attributes: object = {}): objec
 export const md5 = (text: string | Uint8Array): string => createHash("md5").update(text).digest("hex");
 export const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** For a state in the request body. */
 export function inRequest(state: string, attributes: object = {}): object {
   const { serial, lineage: own } = JSON.parse(state) as { serial: number; lineage: string };
   return { serial, lineage: own, md5: md5(state), state: base64(state), ...attributes };
 }
 
-/** For a state that is sent to the upload URL afterwards. */
 export function announced(state: string, attributes: object = {}): object {
   return inRequest(state, { state: undefined, ...attributes });
 }
@@ -86,13 +84,11 @@ export async function fetchState(api: Api, caller: Caller, path: string): Promis
   return { status: response.status, text: await response.text() };
 }
 
-/** About this many bytes, which don't compress well. */
 export function stateOfSize(bytes: number, facts: StateFacts = {}): string {
   const filler = randomBytes(Math.ceil(bytes / 2)).toString("hex");
   return stateOf({ ...facts, resources: [...(facts.resources ?? []), managed("filler", 1, { filler })] });
 }
 
-/** An upload that is sent in pieces. */
 export interface SlowPut {
   write(piece: string | Uint8Array): Promise<void>;
   end(rest?: string | Uint8Array): Promise<{ status: number; body: Json }>;

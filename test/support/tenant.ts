@@ -18,7 +18,6 @@ export interface Tenant extends Org {
   readonly teamId: string;
   readonly projectId: string;
   readonly params: Readonly<Record<string, string>>;
-  /** By kind. */
   readonly callers: Readonly<
     Record<"owner" | "member" | "team token" | "owners team token" | "organization token", Caller>
   >;
@@ -207,7 +206,6 @@ async function makeConnections(api: Api, { name, owner }: Org): Promise<Record<s
   };
 }
 
-/** A new tenant if something was renamed or removed. */
 export async function intact(api: Api, tenant: Tenant | undefined): Promise<Tenant> {
   if (tenant === undefined) return makeTenant(api);
   const { organization_name: organization, workspace_name: workspace, project_id: project } = tenant.params;
@@ -242,7 +240,6 @@ const required: Readonly<Record<string, string>> = {
 export const withQuery = (path: string, query: string): string =>
   query === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${query.slice(1)}`;
 
-/** Fails for a parameter that no tenant has. */
 export function pathOf(operation: Operation, params: Readonly<Record<string, string>>): string {
   const names = Object.keys(operation.query?.parameters ?? {}).filter((name) => name in required);
   const valueOf = (value = "") => (value.startsWith(":") ? params[value.slice(1)] : value);
@@ -264,7 +261,6 @@ function filled(operation: Operation, params: Readonly<Record<string, string>>):
 const named = /\b([a-z]+)-1234567890abcdef\b/g;
 const types = new Map(Object.entries(idPrefixes).map(([type, prefix]) => [prefix as string, type]));
 
-/** Replaces the ids of the example by the tenant's, or by `ids`. */
 export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<Record<string, string>> = {}): unknown {
   if (operation.example === undefined) return undefined;
   const own: Readonly<Record<string, string | undefined>> = {

@@ -35,7 +35,6 @@ interface DefaultExecutionProps {
   readonly organization: string;
   readonly label: string;
   readonly description: string;
-  /** Set if the parent's default can be chosen. */
   readonly follows?: string;
   readonly disabled?: boolean;
 }

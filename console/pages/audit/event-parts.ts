@@ -116,7 +116,6 @@ export class EventParts {
 
 const shownMax = 3;
 
-/** "a, b and 4 more". */
 export function listOf(parts: readonly (SentenceText | readonly SentenceText[])[]): SentenceText[] {
   const shown = parts.slice(0, parts.length === shownMax + 1 ? parts.length : shownMax);
   const more = parts.length - shown.length;

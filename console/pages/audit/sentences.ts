@@ -235,7 +235,6 @@ const verbs: Readonly<Record<string, string>> = {
   "replace-module-consumers": "replaced the module consumers of",
 };
 
-/** Such as "granted on-call write on Payments until 19:00". */
 export function sentenceOf(organization: string, event: Event): readonly SentenceText[] {
   const parts = new EventParts(organization, event);
   const sentence = sentences[event.attributes.action];

@@ -5,7 +5,6 @@ import { serverNow } from "../../now.ts";
 
 export type Event = { readonly id: string; readonly attributes: Resources["audit-events"]["attributes"] };
 
-/** Where the common word differs from the API's. */
 const kinds: Readonly<Record<string, string>> = {
   vars: "variable",
   varsets: "variable set",

@@ -29,7 +29,6 @@ export const firstResource = `resource "terraform_data" "first" {
 
 const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
 
-/** Over HTTP it also needs the service URLs. */
 export function cliConfiguration(values: CloudBlockValues, token: string): string {
   const credentials = `credentials "${hostnameOf(values)}" {\n  token = "${token}"\n}`;
   if (isOverHttps(values)) return credentials;

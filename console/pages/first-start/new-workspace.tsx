@@ -144,7 +144,6 @@ function ProjectSelect({ organization, chosen }: ProjectSelectProps) {
       searchValue={typed}
       onSearchChange={setTyped}
       nothingFoundMessage={`No projects match “${typed}”`}
-      // The server has already filtered.
       filter={({ options }) => options}
     />
   );
@@ -157,7 +156,6 @@ const modes = [
 ];
 
 interface WorkspaceFormProps extends ProjectSelectProps {
-  /** The form can't be sent until then. */
   readonly isChanging: boolean;
 }
 

@@ -163,7 +163,6 @@ type Varset = Resource<"varsets">;
 
 const names = (set: Varset, kind: "projects" | "workspaces", id: string) =>
   (set.relationships[kind]?.data ?? []).some((one) => one.id === id);
-/** A set that a project owns applies only to that project. */
 const isOwned = (set: Varset) => (set.relationships.parent?.data as { type?: string } | undefined)?.type === "projects";
 const isKept = (set: Varset, workspace: string) => !isOwned(set) && names(set, "workspaces", workspace);
 

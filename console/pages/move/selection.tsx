@@ -122,7 +122,6 @@ interface SelectMatchingProps {
   readonly selection: Selection;
 }
 
-/** Also selects rows that were never scrolled to. */
 export function SelectMatching({ organization, query, count, selection }: SelectMatchingProps) {
   const client = useQueryClient();
   const key = JSON.stringify(query);

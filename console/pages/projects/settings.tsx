@@ -73,7 +73,6 @@ function Settings({ organization, project, etag }: ProjectDetails) {
   );
 }
 
-/** An empty value is null in the API. */
 function sentOf(changes: Record<string, string | undefined>) {
   const { "default-execution-mode": mode, "default-agent-pool": pool, ...rest } = changes;
   const attributes: Record<string, unknown> = Object.fromEntries(

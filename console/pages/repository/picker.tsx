@@ -81,7 +81,6 @@ function ProviderSelect({ many, query, names, text, onChosen, ...field }: Listed
         data={[...names]}
         maxDropdownHeight={240}
         onOptionSubmit={onChosen}
-        // The server has already filtered.
         filter={({ options }) => options}
         rightSection={isFetching ? <Loader size={14} role="status" aria-label={`Loading ${many}`} /> : undefined}
       />

@@ -43,7 +43,7 @@ export interface Plan {
   readonly action_invocations?: readonly ActionInvocation[];
 }
 
-/** "before create of aws_instance.web". */
+/** Such as "before create of aws_instance.web". */
 export function triggerOf({ lifecycle_action_trigger: trigger }: ActionInvocation): string {
   if (trigger?.triggering_resource_address === undefined) return "";
   const event = (trigger.action_trigger_event ?? "").replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
@@ -183,7 +183,6 @@ function leaf(path: string, { before, after, unknown, hidden }: DifferenceSides,
   tell(path, sideOf(before), later, unknown !== true && JSON.stringify(before) === JSON.stringify(after));
 }
 
-/** Undefined if either side is a single value, or both are empty. */
 function pathsIn(before: unknown, after: unknown, unknown: unknown): (string | number)[] | undefined {
   const some = [before, after].filter((value) => !isNothing(value));
   if (some.length === 0 && (isObject(unknown) || Array.isArray(unknown))) some.push(unknown);

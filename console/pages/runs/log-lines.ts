@@ -62,7 +62,6 @@ export class LogLines {
     if (added.length > 0) this.#lines = [...this.#lines, ...added].slice(-this.#max);
   }
 
-  /** Beyond the limit, a line is counted but not stored. */
   #take(piece: string): void {
     const room = lineMax * 4 - this.#rest.length;
     this.#rest += piece.slice(0, Math.max(room, 0));
@@ -112,7 +111,6 @@ interface Message {
 const escape = "\u001b";
 const colorOf: Record<string, string> = { error: "31", warn: "33" };
 
-/** A JSON message may have several lines. */
 function messageLines(line: string): string[] {
   const message = line.startsWith("{") ? messageIn(line) : undefined;
   if (message === undefined) return [line.slice(line.lastIndexOf("\r", line.length - 2) + 1).replace(/\r$/, "")];

@@ -90,7 +90,6 @@ function Capacity({ organization }: { readonly organization: string }) {
     ...capacity(organization),
     refetchInterval: liveMs,
   });
-  // Reserves the line, so that nothing shifts.
   if (!query.data) return "\u00a0";
   const { running, pending } = query.data.data.attributes;
   return `${figure(running)} running · ${figure(pending)} queued`;

@@ -73,10 +73,8 @@ export class RunStream {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };
-  /** Changes with each change of a log. */
   readonly turn = (): number => this.#turn;
 
-  /** Calls `onChange` with the status if it is known. */
   start(onChange: (status?: string) => void): void {
     this.#onChange = onChange;
     this.#stopped = new AbortController();

@@ -12,7 +12,6 @@ export interface Log {
   readonly lines: readonly LogLine[];
   readonly dropped: number;
   readonly hasEnded: boolean;
-  /** Reading further would drop the requested line. */
   readonly isPaused: boolean;
   readonly readOn: () => void;
   readonly error: unknown;

@@ -24,7 +24,6 @@ export function Retention({ organization, canUpdate }: RetentionProps) {
     ...apiQuery("GET /organizations/{organization_name}/relationships/data-retention-policy", { path }),
     enabled: known !== undefined && !isNone,
   });
-  // Earlier data stays beside an error.
   const policy = (isNone ? undefined : query.data?.data) as
     | { attributes?: { "delete-older-than-n-days"?: number } }
     | null

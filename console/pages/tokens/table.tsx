@@ -121,7 +121,6 @@ export function countTokens(tokens: readonly Token[], now: number) {
 
 const order: readonly TokenAttention[] = ["expiring", "unused", "expired", "none"];
 
-/** Expiring soon, then unused, then the rest by expiry. */
 export function byAttention(now: number): (one: Token, other: Token) => number {
   const endOf = ({ attributes }: Token) => attributes["expired-at"] ?? "9999";
   return (one, other) =>

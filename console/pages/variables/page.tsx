@@ -197,7 +197,6 @@ function Order({
 export interface VariableWithSource {
   readonly variable: Resource<"vars">;
   readonly varset: Resource<"varsets"> | undefined;
-  /** Undefined if the variable is in effect. */
   readonly overriddenBy: string | undefined;
 }
 

@@ -88,7 +88,6 @@ export async function deadlocksIn(address: string): Promise<{ count: number; tol
   }
 }
 
-/** The two statements of each deadlock, shortened. */
 function toldIn(log: string, database: string): string[] {
   const entries = log.split(new RegExp(`^(?=${database}\\|ERROR)`, "m"));
   return entries

@@ -30,7 +30,6 @@ export async function keepUp(api: Api, world: World): Promise<void> {
   await world.one(tasks)();
 }
 
-/** In any order. */
 async function noteAllTokens({ database }: Api, world: World): Promise<void> {
   const rows = await database.reader.db.selectFrom("tokens").select("id").execute();
   const uses = world.some(rows, rows.length, rows.length).map(({ id }) => [id, new Date().toISOString()] as const);

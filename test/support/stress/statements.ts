@@ -66,7 +66,6 @@ export function locksOf(statement: string, values: readonly unknown[], relations
   return lockingClauses(text);
 }
 
-/** Such as `… for no key update of w`, in order of appearance. */
 function lockingClauses(text: string): Lock[] {
   const aliases = new Map(
     [...text.matchAll(/(?:from|join) (\w+) as (\w+)/g)].map(([, table, alias]) => [alias, table]),
@@ -134,7 +133,6 @@ function changesOf(text: string, values: readonly unknown[], relations: Relation
   return [changed, ...referred];
 }
 
-/** Includes cascades. */
 function removalsOf(text: string, relations: Relations): Lock[] {
   const [, table = "", where = ""] = /^delete from (\w+)(?: where (.*))?$/.exec(text) ?? [];
   const own: Lock = { ...plain, table, purpose: "removal", isOrdered: /\bid = \$\d+/.test(where) };

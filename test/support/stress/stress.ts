@@ -82,7 +82,6 @@ interface Told {
 
 export interface Outcome {
   requests: number;
-  /** By operation and status. */
   readonly statuses: Map<string, number>;
   readonly failures: string[];
 }
@@ -110,7 +109,6 @@ export class StressRun {
     await Promise.all([...keepers, ...writers]);
   }
 
-  /** Creates some of each resource. */
   async prepare(): Promise<void> {
     const creations = sent.filter(isCreation);
     for (let round = 0; round < 3; round += 1)

@@ -6,9 +6,7 @@ import { locksOf, type Lock, madeBy, type Purpose, type Relations, relationsOf }
 export interface Step {
   readonly from: Lock;
   readonly to: Lock;
-  /** The organization's lock at that time. */
   readonly organization: Purpose | undefined;
-  /** From the audit log. */
   readonly label: string;
 }
 
@@ -40,7 +38,6 @@ export class Witness {
     this.#relations = relations;
   }
 
-  /** Watches every connection of this process. */
   static async on(address: string): Promise<Witness> {
     const witness = new Witness(await relationsOf(address));
     witness.#watch();

@@ -5,7 +5,6 @@ export type Params = Readonly<Record<string, string>>;
 
 export interface Thing {
   readonly id: string;
-  /** The path parameters of its creation. */
   readonly params: Params;
 }
 
@@ -106,7 +105,6 @@ export class World {
   }
 }
 
-/** The generator "mulberry32". */
 export function chanceFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {
