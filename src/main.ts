@@ -71,7 +71,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
   let clock: ClockWatch | undefined;
   let workers: Workers | undefined;
   try {
-    // Slow steps come first: older servers may stop writing at the migration.
+    // Slow steps come before the migration, at which older servers may stop writing.
     await Promise.all([listen(server, settings), consoleFiles?.open()]);
     await prepare(reportTo({ say, isTerminal }, logger));
     clock = await watchClock(database);
@@ -171,6 +171,7 @@ function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptio
 const mailOf = ({ smtpUrl: url, smtpFrom: from }: Settings): ServiceOptions["mail"] =>
   url === undefined || from === undefined ? undefined : { url, from };
 
+/** A certificate is valid only for the public name. */
 function urlForWorkers({ tlsCert, publicUrl }: Settings, url: string): string {
   return tlsCert !== undefined && publicUrl !== undefined ? publicUrl : url;
 }

@@ -186,7 +186,7 @@ export class JobRun {
     if ((await sizeOf(this.#directory.root, bytesMax)) > bytesMax) this.#stopper.kill("disk");
   }
 
-  /** CLIs that read an errored run before its automatic apply take it for a failed plan, and hide the apply's error. */
+  /** CLIs read the run once more before an automatic apply; if it has errored by then, they report a failed plan. */
   async #holdBack({ result }: PhaseResult, startedAt: number): Promise<void> {
     if (this.#job.phase === "apply" && result === "errored")
       await pause(startedAt + failureMsMin - performance.now(), undefined, { signal: this.#lost.signal });

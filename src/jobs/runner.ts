@@ -148,7 +148,7 @@ export class JobRunner {
     try {
       while ((slot.isDue || slot.isWanted) && !this.#isStopping()) await this.#attempt(slot);
     } catch (error) {
-      // The next poll finds the job due, and keeps the wake.
+      // The next poll finds the job due; a wake stays until then.
       this.#noteDatabase(error);
     } finally {
       slot.isBusy = false;

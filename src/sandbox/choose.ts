@@ -113,7 +113,7 @@ function writeIdentities(directory: string): string {
   const folder = join(directory, "etc");
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   chmodSync(folder, 0o755);
-  // Running jobs see these files.
+  // Unchanged files are not rewritten, because running jobs see them.
   const write = (name: string, text: string) => {
     const path = join(folder, name);
     if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeFileSync(path, text, { mode: 0o644 });

@@ -7,7 +7,7 @@ import type { Cgroup } from "./cgroup.ts";
 import type { Launch } from "./launch.ts";
 
 export interface ProcessOptions {
-  /** Preserves the order of both streams. */
+  /** Standard error goes to standard output, in order. */
   readonly merged: boolean;
   readonly uid: number | undefined;
   readonly cgroup: Cgroup | undefined;
@@ -54,7 +54,7 @@ export class JobProcess {
     void this.#begin((child.stdio as readonly unknown[])[5] as Writable);
   }
 
-  /** Only the engine, which then stops its own children. */
+  /** Signals only the engine, which then stops its own children. */
   interrupt(): void {
     void this.#signalInner("SIGINT");
   }
@@ -96,7 +96,7 @@ export class JobProcess {
     return { code, signal: name };
   }
 
-  /** Not the program, whose PID can be reused. */
+  /** Skips the program, whose PID can be reused. */
   #killRest(): void {
     const { pid } = this.#child;
     if (pid !== undefined) signal(-pid, "SIGKILL");
