@@ -96,7 +96,7 @@ export class JobProcess {
     return { code, signal: name };
   }
 
-  /** Skips the program, whose PID can be reused. */
+  /** Signals the process group, not the program, whose PID can be reused. */
   #killRest(): void {
     const { pid } = this.#child;
     if (pid !== undefined) signal(-pid, "SIGKILL");
