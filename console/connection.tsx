@@ -1,4 +1,4 @@
-/** Shows a line while the server can't be reached, unless the page says so, and refetches everything when it responds. */
+/** Shows a line while the server can't be reached, unless the page says so. */
 import { Button, Group, Loader, Paper, Text } from "@mantine/core";
 import { useEffect, useEffectEvent, useRef } from "react";
 import { isServerReady, useHasNotice, useIsLost } from "./api/connection.ts";

@@ -1,4 +1,4 @@
-/** The console's entry: the theme, the query cache and the router. */
+/** The console's entry: theme, query cache and router. */
 import "./mantine.css";
 import "@mantine/notifications/styles.css";
 import "./style.css";
@@ -17,7 +17,7 @@ import { theme } from "./theme.ts";
 
 /** Styles that are created at run time need the nonce of the content security policy. */
 const nonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce;
-// The scroll lock behind dialogs looks for it under this name.
+// The scroll lock behind dialogs looks for this name.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
 const client = newQueryClient(() => {
@@ -25,25 +25,23 @@ const client = newQueryClient(() => {
   if (pathname.startsWith(paths.signIn())) return;
   // Identity providers redirect to this address after sign-out; it is also the home of an organization with that name.
   const isWayOut = pathname.replace(/\/$/, "") === "/sign-in";
-  // Users whose session has just ended see why they have to sign in again.
   const ended = client.getQueryData(account().queryKey) === undefined ? undefined : "yes";
   const href = isWayOut ? `${paths.signIn()}${searchStr}` : paths.signIn(`${pathname}${searchStr}`, ended);
   void router.navigate({ href, replace: isWayOut });
 });
 const router = newRouter(client);
 
-/** The page shows errors of the API; any other error is a bug, and the browser logs it. */
+/** The page shows errors of the API; any other error is a bug. */
 const onCaughtError = (error: unknown) => {
   if (!(error instanceof ApiError)) reportError(error);
 };
 
-/** When the server responds again, everything is refetched, and a page that failed to load is retried. */
 const onFound = () => {
   void client.invalidateQueries();
   void router.invalidate();
 };
 
-/** The server reads the choice from a cookie, so that the shell in its HTML has the right colours. */
+/** The server reads the cookie, so that the shell in its HTML has the right colours. */
 const stored = localStorageColorSchemeManager();
 const saveSchemeCookie = (scheme: MantineColorScheme): void => {
   document.cookie = `cadastre_scheme=${scheme}; Path=/app; Max-Age=31536000; SameSite=Lax`;
@@ -55,11 +53,10 @@ const colorSchemeManager: typeof stored = {
     saveSchemeCookie(scheme);
   },
 };
-// The choice may be older than the cookie, or have outlived it.
+// The stored choice may be older than the cookie, or have outlived it.
 const chosenScheme = stored.get("auto");
 if (chosenScheme !== "auto") saveSchemeCookie(chosenScheme);
 
-/** Removes the shell in the HTML in the same step in which the page is rendered. */
 function RemoveHtmlShell() {
   useLayoutEffect(() => document.getElementById("frame")?.remove(), []);
   return null;
@@ -84,7 +81,7 @@ const render = () =>
     </StrictMode>,
   );
 
-// Until the first page is loaded, the shell in the HTML stays. No top-level `await`: the code of pages imports this file's.
+// The shell in the HTML stays until the first page is loaded. No top-level `await`: the pages' chunks import this file.
 void router
   .load()
   .catch(() => undefined)

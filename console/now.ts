@@ -1,4 +1,4 @@
-/** One clock for every relative time on the page: the server's. A browser whose clock is behind would show past events as future ones. */
+/** One clock for every relative time: the server's, because a browser's clock can be wrong. */
 import { useSyncExternalStore } from "react";
 
 const everyMs = 15_000;
@@ -6,7 +6,7 @@ const listeners = new Set<() => void>();
 let turns = 0;
 let aheadMs = 0;
 
-/** The header has whole seconds, and responses take time: smaller differences mean nothing. */
+/** Smaller differences mean nothing: the header has whole seconds, and responses take time. */
 const skewMinMs = 5_000;
 
 export function noteServerTime(date: string | null): void {
@@ -15,7 +15,7 @@ export function noteServerTime(date: string | null): void {
   aheadMs = Math.abs(difference) < skewMinMs ? 0 : difference;
 }
 
-/** Also for values that are sent: a browser whose clock is behind would send an expiry in the past. */
+/** Also for sent values: a slow browser clock would send an expiry in the past. */
 export const serverNow = (): number => Date.now() + aheadMs;
 
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -34,7 +34,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** What renders between two ticks may be newer than the last tick, so the clock is read again. */
+/** Data can be newer than the last tick, so the clock is read again. */
 export function useNow(): number {
   useSyncExternalStore(subscribe, () => turns);
   return serverNow();

@@ -1,4 +1,4 @@
-/** Every page of an organization: its address, its initial queries, and its file. */
+/** Every page of an organization: its address, initial queries and file. */
 import { createRoute, redirect } from "@tanstack/react-router";
 import * as details from "./api/detail-queries.ts";
 import * as lists from "./api/list-queries.ts";
@@ -26,7 +26,6 @@ const inWorkspace = createRoute({
     context.client.ensureQueryData(workspaceNamed(params.organization, params.workspace)),
 });
 
-// What every page of a project, team or person shows; the page itself shows the error.
 const inProject = createRoute({
   getParentRoute: () => inOrganization,
   path: "projects/$project",
@@ -43,7 +42,7 @@ const inPerson = createRoute({
   loader: ({ context, params }) => start(context.client, [details.user(params.user)]),
 });
 
-/** The CLI prints this address of a run; a workspace may itself be called `workspaces` or `runs`. */
+/** The CLI prints this address; a workspace may itself be called `workspaces` or `runs`. */
 const runOfCli = createRoute({
   getParentRoute: () => inOrganization,
   path: "$workspace/runs/$run",

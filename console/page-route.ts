@@ -54,7 +54,6 @@ interface LoaderInput<Params> {
   readonly deps: SearchParameters;
 }
 
-/** Starts the queries that have no data yet. The page reads the same ones and shows their errors. */
 export function start(client: QueryClient, queries: readonly AnyQuery[]): void {
   for (const query of queries) client.ensureQueryData(query).catch(() => undefined);
 }
@@ -77,7 +76,7 @@ export const page = <Parent extends AnyRoute, const Path extends string>(
     ...({
       loaderDeps: ({ search }: { search: SearchParameters }) => search,
       loader: ({ context, cause, params, deps: search }: LoaderInput<ParamsOf<Parent, Path>>) => {
-        // Hovering over a link preloads code only: a whole list is up to 20 requests.
+        // Only code: a whole list is up to 20 requests.
         if (cause === "preload") return;
         const { client } = context;
         Promise.resolve(queries({ client, params, search })).then(
@@ -100,7 +99,6 @@ export const byParameter =
 
 export const organizationQueries = (...queries: readonly PageQuery[]) => byParameter("organization", ...queries);
 
-/** Queries by a workspace's id, which is only known once the workspace is loaded. */
 export const workspaceQueries =
   (...queries: readonly QueryOfWorkspace[]): Queries<{ readonly organization: string; readonly workspace: string }> =>
   async ({ client, params, search }) => {
@@ -108,7 +106,7 @@ export const workspaceQueries =
     return queries.flatMap((query) => query(data.id, search, data.attributes.permissions));
   };
 
-/** Other users see that the page is not for them, and no request is sent that would be refused. */
+/** Other users' requests would be refused. */
 export const forSiteAdmin =
   <Params>(
     query: (search: SearchParameters, params: Params) => AnyQuery | readonly AnyQuery[],

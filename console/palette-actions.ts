@@ -1,14 +1,13 @@
-/** The actions in the Ctrl-K palette, as far as the caller's permissions allow them. */
+/** The actions in the Ctrl-K palette that the caller's permissions allow. */
 import type { Resource } from "./api/client.ts";
 import { paths } from "./paths.ts";
 import type { Rights } from "./navigation.ts";
 
 export type Workspace = Resource<"workspaces">;
 
-/** An action opens an address, which may open a dialog, or runs immediately. */
 export type PaletteAction = { readonly label: string } & ({ readonly to: string } | { readonly run: "unlock" });
 
-/** `managesProject`: whether the caller can manage at least one project, and so grant access to it and move workspaces. */
+/** `managesProject`: the caller can manage a project, and so grant access to it and move workspaces. */
 export function organizationActions(organization: string, rights: Rights, managesProject: boolean): PaletteAction[] {
   const offered: [boolean | undefined, string, string][] = [
     [rights?.["can-create-workspace"], "New workspace", paths.newWorkspace(organization)],
@@ -22,7 +21,6 @@ export function organizationActions(organization: string, rights: Rights, manage
   return offered.flatMap(([may, label, to]) => (may ? [{ label, to }] : []));
 }
 
-/** `userId` is the caller's: they can unlock their own lock, and only force-unlock another's. */
 export function workspaceActions(
   organization: string,
   workspace: Workspace,
@@ -46,11 +44,10 @@ export function workspaceActions(
   return actions.flatMap(([may, action]) => (may ? [action] : []));
 }
 
-/** The words that the labels of workspace actions start with. */
 const vocabulary = "start run lock unlock force-unlock grant access who has variables settings".split(" ");
 const verbLengthMin = 3;
 
-/** Splits "lock payments" into a verb and a name; undefined if either is missing. */
+/** Such as "lock payments". */
 export function verbIn(text: string): { readonly verb: string; readonly rest: string } | undefined {
   const words = text.toLowerCase().split(/\s+/);
   const isVerb = (word: string) => word.length >= verbLengthMin && vocabulary.some((known) => known.startsWith(word));

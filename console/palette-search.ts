@@ -13,14 +13,12 @@ import { paths } from "./paths.ts";
 import { navigationOf } from "./navigation.ts";
 import { hasWords } from "./ui/text.tsx";
 
-/** The limit for each kind of result, and for the actions that a verb and a name find. */
 const each = 6;
 const actionsMax = 8;
 
 export interface PaletteItem {
   readonly id: string;
   readonly label: string;
-  /** Secondary text: a project, an email address, an action's workspace. */
   readonly about?: string | undefined;
   readonly action: PaletteAction;
   readonly workspace?: Workspace;
@@ -28,7 +26,7 @@ export interface PaletteItem {
 
 export interface ItemGroup {
   readonly group: string;
-  /** The group's title is a workspace's name, which may equal another group's title. */
+  /** A workspace's name, which may equal another group's title. */
   readonly isOfWorkspace?: boolean;
   readonly items: readonly PaletteItem[];
 }
@@ -82,13 +80,12 @@ export function useSearch(organization: string, text: string, scope: Workspace |
   return nonEmptyGroups([...groups, ...onFound.groups, goTo], found.isSearching || onFound.isSearching);
 }
 
-/** 0 for an exact match, 1 for a prefix, 2 for a substring. */
 const distanceOf = (label: string, text: string): number => {
   const [name, wanted] = [label.toLowerCase(), text.toLowerCase()];
   return name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2;
 };
 
-/** So that Enter after a person's name does not open a workspace that contains it. */
+/** Enter after a person's name must not open a workspace that contains it. */
 function closestFirst(groups: readonly ItemGroup[], text: string): ItemGroup[] {
   const nearest = ({ items }: ItemGroup) => Math.min(...items.map(({ label }) => distanceOf(label, text)));
   return groups
@@ -104,7 +101,6 @@ const nonEmptyGroups = (groups: readonly ItemGroup[], isSearching: boolean): Pal
   isSearching,
 });
 
-/** The actions of the current page's workspace and of the organization. */
 function useActions(organization: string, userId: string | undefined): ItemGroup[] {
   const name = useParams({ from: "/inside/$organization/workspaces/$workspace", shouldThrow: false })?.workspace;
   const here = useQuery({ ...workspaceNamed(organization, name ?? ""), enabled: name !== undefined }).data?.data;
@@ -129,7 +125,6 @@ function useActions(organization: string, userId: string | undefined): ItemGroup
   ];
 }
 
-/** "lock payments": actions by verb, on the workspaces that the other words match. */
 function useVerbSearch(organization: string, text: string, userId: string | undefined): PaletteSearch {
   const meant = verbIn(text);
   const query = useQuery({
@@ -154,7 +149,7 @@ function useVerbSearch(organization: string, text: string, userId: string | unde
   };
 }
 
-/** Whether a word of the label starts with the verb: "lock" matches "Lock" but not "Force-unlock". */
+/** "lock" matches "Lock" but not "Force-unlock". */
 const isBegun = (label: string, verb: string): boolean => {
   const words = label.toLowerCase().split(/[\s-]+/);
   return verb.split(/[\s-]+/).every((part) => words.some((word) => word.startsWith(part)));

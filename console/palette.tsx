@@ -18,7 +18,7 @@ interface PaletteProps {
 
 export function Palette({ organization, opened, onClose }: PaletteProps) {
   return (
-    // Without a transition: a fading palette would still show the old text when it is reopened.
+    // A fading palette would still show the old text when it is reopened.
     <Modal.Root opened={opened} onClose={onClose} size={600} yOffset={80} transitionProps={{ duration: 0 }}>
       <Modal.Overlay />
       <Modal.Content aria-label="Find anything" className={classes["content"] ?? ""}>
@@ -42,11 +42,9 @@ function useOpen(onClose: () => void): (item: PaletteItem) => void {
   };
 }
 
-/** Whether the item is a workspace, whose actions are one step away. */
 const hasActions = (item: PaletteItem | undefined): item is PaletteItem & { readonly workspace: Workspace } =>
   item?.workspace !== undefined && item.id === item.workspace.id;
 
-/** The first result is selected until the arrow keys select another. */
 function Finder({ organization, onClose }: Omit<PaletteProps, "opened">) {
   const [typed, setTyped] = useState("");
   const [text] = useDebouncedValue(typed.trim(), 120);
@@ -69,7 +67,7 @@ function Finder({ organization, onClose }: Omit<PaletteProps, "opened">) {
     setScope(workspace);
     type("");
   };
-  // Enter right after typing applies to the results of the new text, not to the old ones.
+  // Enter right after typing applies to the results of the new text.
   const isEager = useRef(false);
   useEffect(() => {
     if (!isEager.current || isSearching) return;

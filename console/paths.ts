@@ -1,12 +1,8 @@
-/**
- * Builds every address of the console, without the server's prefix (`/app`). Pages outside organizations are under `~`, which is not a valid
- * organization name; invitation links are recognised by their secret.
- */
+/** Builds the console's addresses, without the prefix `/app`. Those outside organizations start with `~`, which is no valid name. */
 const part = encodeURIComponent;
 
 export type SearchParameters = Readonly<Record<string, string | undefined>>;
 
-/** Readable parameters: `?project=prj-1&sort=-name`. */
 export const parseSearch = (text: string): SearchParameters => Object.fromEntries(new URLSearchParams(text));
 export function stringifySearch(search: SearchParameters): string {
   const text = new URLSearchParams(
@@ -26,7 +22,7 @@ export const paths = {
   opening: (path: string, dialog: string) => withSearch(path, { open: dialog }),
 
   home: () => "/",
-  /** `ended`: the previous session has expired. */
+  /** `ended`: the session has expired. */
   signIn: (to?: string, ended?: "yes") => withSearch("/~/sign-in", { return: to, ended }),
   /** The server redirects `terraform login` to this address. */
   authorize: () => "/~/authorize",
@@ -44,7 +40,6 @@ export const paths = {
   organization: inOrganization,
   workspaces: (organization: string, search: Record<string, string | undefined> = {}) =>
     withSearch(`${inOrganization(organization)}/workspaces`, search),
-  /** `first`: as a step of the first start. */
   newWorkspace: (organization: string, project?: string, first?: string) =>
     withSearch(`${inOrganization(organization)}/new-workspace`, { project, first }),
 

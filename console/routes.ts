@@ -19,7 +19,7 @@ const pages = root.addChildren([
       () => import("./pages/sign-in/page.tsx"),
       ({ search }) => [details.signInOptions(search["organization"])],
     ),
-    // An organization may be called `invitations`; none of its pages has an address that starts like a secret.
+    // An organization may be called `invitations`; none of its addresses looks like a secret.
     page(
       outside,
       "invitations/cadastre-{$secret}",
@@ -88,7 +88,6 @@ export function newRouter(client: QueryClient) {
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
     defaultErrorComponent: PageFailed,
-    // Until then the previous page stays, so that fast pages show no loading state.
     defaultPendingMs: 300,
     defaultPendingMinMs: 200,
     defaultPendingComponent: LoadingPage,

@@ -1,4 +1,4 @@
-/** The shell around every page: navigation, search, theme and account. `index.html` draws its outline until it is loaded. */
+/** The shell around every page: navigation, search, theme and account. `index.html` draws its outline first. */
 import {
   ActionIcon,
   AppShell,
@@ -36,7 +36,6 @@ export const Shell = () => (
   </Frame>
 );
 
-/** The shell stays if nothing could be loaded. */
 export const ShellFailed = (props: ErrorComponentProps) => (
   <Frame>
     <PageFailed {...props} />
@@ -49,7 +48,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
   const [isFinding, finding] = useDisclosure();
   const { pathname } = useLocation();
   useEffect(close, [pathname, close]);
-  // Also while the focus is in a field.
+  // Also while a field has the focus.
   useHotkeys([["mod+K", finding.open]], []);
   return (
     <AppShell
@@ -101,7 +100,6 @@ function Frame({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** The current organization; undefined if it doesn't exist or the caller has no access to it. */
 function useCurrentOrganization(): string | undefined {
   const organization = useParams({ from: "/inside/$organization", shouldThrow: false })?.organization;
   const { error } = useQuery({ ...organizationQuery(organization ?? ""), enabled: organization !== undefined });

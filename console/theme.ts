@@ -1,4 +1,4 @@
-/** The theme: colours, spacing and type, for light and dark. One accent; every other colour has a meaning. */
+/** The theme, for light and dark. One accent; every other colour has a meaning. */
 import { createTheme, defaultVariantColorsResolver, parseThemeColor, type MantineColorsTuple } from "@mantine/core";
 
 const accent: MantineColorsTuple = [
@@ -19,7 +19,7 @@ export const theme = createTheme({
   primaryColor: "accent",
   primaryShade: { light: 8, dark: 7 },
   autoContrast: true,
-  // Text on its own pale background needs the same contrast as any other.
+  // Text on its own pale background needs enough contrast.
   variantColorResolver: (input) => {
     const colours = defaultVariantColorsResolver(input);
     const { color, isThemeColor } = parseThemeColor({
@@ -55,7 +55,6 @@ export const theme = createTheme({
   cursorType: "pointer",
   focusRing: "auto",
   components: {
-    // Labels with long names are truncated instead of widening the page.
     Button: { defaultProps: { size: "xs" }, styles: { root: { maxWidth: "100%" } } },
     TextInput: { defaultProps: { size: "sm" } },
     Select: { defaultProps: { size: "sm", allowDeselect: false } },

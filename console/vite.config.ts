@@ -1,14 +1,11 @@
-/** The console's build: `npm run build:console`, and by the server at startup if the sources are newer. */
+/** The console's build: `npm run build:console`, and the server's start if the sources are newer. */
 import react from "@vitejs/plugin-react";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/**
- * Moves the stylesheet after the shell's markup: browsers render nothing until a stylesheet in the head is loaded, and this one is large. The
- * shell has its own small style. Scripts wait for the stylesheet anyway; the theme's variables in the root must come after it.
- */
+/** Browsers render nothing until the head's stylesheets are loaded, so this one follows the shell. The root's theme variables follow it. */
 const stylesheetBehindFrame: Plugin = {
   name: "stylesheet-behind-frame",
   transformIndexHtml: {
@@ -21,7 +18,7 @@ const stylesheetBehindFrame: Plugin = {
   },
 };
 
-/** Few requests on a first visit: one file for each area's pages, and one for everything else, including libraries. */
+/** Few requests on a first visit: one file for each area, and one for everything else. */
 const areas: [name: string, pages: RegExp][] = [
   ["sign-in", /\/pages\/(sign-in|first-start)\//],
   ["site", /\/pages\/(site|account)\//],

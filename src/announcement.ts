@@ -1,4 +1,4 @@
-/** Reports a start: to a terminal as text with the next command to run, or to the log without secrets. */
+/** Reports a start: to a terminal as text with the next command, or to the log without secrets. */
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Logger } from "pino";
@@ -25,7 +25,7 @@ export function announcement(started: StartedService): string {
   return lines.join("\n");
 }
 
-/** The server listens for other machines, but has no URL to give them. */
+/** Other machines can connect, but there is no URL to give them. */
 const isUnnamed = ({ listen: { host }, publicUrl }: Settings) => publicUrl === undefined && loopbackOf(host) !== host;
 
 const howNamed = (address: string) =>
@@ -45,7 +45,7 @@ function signIn({ settings: { adminPassword, firstTokenFile }, admin }: StartedS
 }
 
 function nextCommands({ settings, admin }: StartedService, address: string): string[] {
-  // A client has to be given a self-signed certificate explicitly.
+  // A client needs a self-signed certificate explicitly.
   const trust = settings.tlsCert === undefined ? "" : `--cacert ${shellWord(resolve(settings.tlsCert))} `;
   const command = `    ${firstCommand(address, trust)}`;
   if (admin === undefined) {
@@ -88,7 +88,7 @@ export function logDeprecated(
     );
 }
 
-/** How to call this program from another terminal: through npm in a checkout, by path in a package. */
+/** Through npm in a checkout, by path in a package. */
 function ownCommand(): string {
   const program = process.argv[1] ?? "";
   if (!program.endsWith(".js")) return "npm run cadastre --";

@@ -1,7 +1,4 @@
-/**
- * Provides the console's files: those of the package or, in a checkout, a build that is made at the first start after the sources
- * have changed. The service answers requests meanwhile.
- */
+/** Provides the console's files: from the package or, in a checkout, from a background build of changed sources. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -15,7 +12,6 @@ const sources = join(root, "console");
 const built = join(root, "dist/console");
 const builder = join(root, "node_modules/vite/bin/vite.js");
 const stampName = ".built-from";
-/** Further inputs of the build: the API types and the dependencies. */
 const others = ["test/goldens/openapi.json", "test/goldens/audit-events.txt", "package-lock.json"];
 
 export class ConsoleFiles {
@@ -29,7 +25,6 @@ export class ConsoleFiles {
     this.#logger = logger;
   }
 
-  /** By path below the console's address; undefined until they are available. */
   files(): ReadonlyMap<string, Buffer> | undefined {
     return this.#files;
   }
@@ -38,7 +33,6 @@ export class ConsoleFiles {
     return this.#failure;
   }
 
-  /** Reads an existing build before it returns. A missing build is made in the background. */
   async open(): Promise<void> {
     await this.#orRecordFailure(async () => {
       const stamp = existsSync(sources) ? await stampOfSources() : undefined;
@@ -86,7 +80,7 @@ async function build(stamp: string, logger: Logger, signal: AbortSignal): Promis
     );
   logger.info("building console");
   const begun = Date.now();
-  // Several servers may build at the same time: each uses a folder of its own, and the last one wins.
+  // Several servers may build concurrently: each uses its own folder, and the last one wins.
   await mkdir(dirname(built), { recursive: true });
   const beside = await mkdtemp(`${built}.`);
   const before = `${beside}.before`;
@@ -95,7 +89,7 @@ async function build(stamp: string, logger: Logger, signal: AbortSignal): Promis
     const config = join(sources, "vite.config.ts");
     await run(signal, builder, "build", "--config", config, "--outDir", beside, "--logLevel", "error");
     await writeFile(join(beside, stampName), stamp);
-    // Renamed first: deleting in place could mix files of two builds.
+    // Deleting in place could mix files of two builds.
     await rename(built, before).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });
@@ -122,7 +116,7 @@ async function stampOfSources(): Promise<string> {
   return hash.digest("hex");
 }
 
-/** In a child process, because a build takes seconds. */
+/** A build would block this process for seconds. */
 function run(signal: AbortSignal, ...words: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, NODE_ENV: "production" };

@@ -26,7 +26,7 @@ import { refuseWithoutEngine, Workers, type WorkersOptions } from "./workers.ts"
 
 export interface RunningService {
   readonly url: string;
-  /** Drains, then takes no more requests and finishes the running ones within the grace period. */
+  /** Drains, then finishes the running requests within the grace period. */
   stop(): Promise<void>;
   reload(): void;
 }
@@ -35,7 +35,7 @@ export interface ServeOptions {
   readonly say?: (line: string) => void;
   readonly isTerminal?: boolean;
   readonly deprecated?: readonly DeprecatedSetting[];
-  /** Replaces this version's migrations, for tests of upgrades. */
+  /** For tests of upgrades. */
   readonly migrations?: readonly Migration[];
 }
 
@@ -71,12 +71,12 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
   let clock: ClockWatch | undefined;
   let workers: Workers | undefined;
   try {
-    // Slow steps come before the migration: older servers may stop writing with it, so this one has to be ready soon after.
+    // Slow steps come before the migration, at which older servers may stop writing.
     await Promise.all([listen(server, settings), consoleFiles?.open()]);
     await prepare(reportTo({ say, isTerminal }, logger));
     clock = await watchClock(database);
     const url = urlNow();
-    // Before the first admin is created, whose token is shown once: workers that can't start fail the start.
+    // Workers that can't start fail the start, so they come before the first admin, whose token is shown once.
     workers = await startWorkers({ database, settings, url, logger });
     const admin = await ensureFirstAdmin(database, settings);
     phase = "serving";
@@ -117,7 +117,7 @@ function announce(started: StartedService, { say, logger }: { say: (line: string
   else say(announcement(started));
 }
 
-/** On a terminal informational log lines are hidden, so migrations are printed; except those of a new database. */
+/** A terminal hides informational log lines, so migrations are printed, except those of a new database. */
 function reportTo(
   { say, isTerminal }: Required<Pick<ServeOptions, "say" | "isTerminal">>,
   logger: Logger,
@@ -171,12 +171,12 @@ function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptio
 const mailOf = ({ smtpUrl: url, smtpFrom: from }: Settings): ServiceOptions["mail"] =>
   url === undefined || from === undefined ? undefined : { url, from };
 
-/** A certificate is valid for the public name; otherwise loopback is the shortest path. */
+/** A certificate is valid only for the public name. */
 function urlForWorkers({ tlsCert, publicUrl }: Settings, url: string): string {
   return tlsCert !== undefined && publicUrl !== undefined ? publicUrl : url;
 }
 
-/** Load balancers need time to notice that the server is not ready; it keeps serving meanwhile. */
+/** Load balancers need time to notice that the server is not ready. */
 async function drain({ drainSeconds }: Settings, logger: Pick<Logger, "info">): Promise<void> {
   if (drainSeconds === 0) return;
   logger.info({ drainSeconds }, "draining");
@@ -204,7 +204,7 @@ async function closeAfterFailedStart(
 
 async function stop({ server, runner, database, clock }: ServiceParts, graceSeconds: number): Promise<void> {
   server.log.info("stopping");
-  // A keep-alive connection becomes idle only after its running request; nothing else closes it then.
+  // A keep-alive connection becomes idle only after its request; nothing else closes it then.
   const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs);
   let grace: NodeJS.Timeout | undefined;
   const cut = new Promise<void>((resolve) => {
@@ -214,7 +214,7 @@ async function stop({ server, runner, database, clock }: ServiceParts, graceSeco
       resolve();
     }, graceSeconds * 1000);
   });
-  // In parallel, so that other servers take the jobs over while requests finish here.
+  // Concurrently, so that other servers take over the jobs while requests finish.
   const closed = Promise.all([server.close(), runner.stop()]).then(() => {
     clock?.stop();
     return database.close();

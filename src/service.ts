@@ -1,4 +1,4 @@
-/** Opens the register that the settings name: database, schema, key, first admin. Shared by the server and the CLI. */
+/** Opens the database that the settings name, with schema, key and first admin, for the server and the CLI. */
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Database, Tx } from "./database/database.ts";
@@ -33,14 +33,10 @@ export interface PreparedRegister {
   readonly migrated: readonly string[];
 }
 
-/** A register whose schema and key are not checked yet. */
 export interface UnpreparedRegister {
   readonly database: Database;
   readonly vault: Vault;
-  /**
-   * Migrates the schema, checks the key, and returns the applied migrations. On failure closes the database and raises
-   * SettingError or AppError with a sentence for the operator.
-   */
+  /** Returns the applied migrations. Closes the database on failure; raises SettingError or AppError for the operator. */
   readonly prepare: (report?: MigrationReport) => Promise<readonly string[]>;
 }
 
@@ -57,18 +53,17 @@ export function openUnprepared(settings: Settings, known: readonly Migration[] =
   return { database: requireAuditEvents(database), vault, prepare };
 }
 
-/** Raises SettingError or AppError with a sentence for the operator. */
+/** Raises SettingError or AppError for the operator. */
 export async function openRegister(settings: Settings, report?: MigrationReport): Promise<PreparedRegister> {
   const { database, vault, prepare } = openUnprepared(settings);
   return { database, vault, migrated: await prepare(report) };
 }
 
 export interface ExistingRegister extends Omit<PreparedRegister, "migrated"> {
-  /** Its migrations in order; this version knows all of them. */
   readonly applied: readonly string[];
 }
 
-/** Opens a register without creating or migrating anything. Raises SettingError or AppError. */
+/** Creates and migrates nothing. Raises SettingError or AppError. */
 export async function openExisting(settings: Settings): Promise<ExistingRegister> {
   const path = sqlitePath(settings);
   if (path !== undefined && !holdsData(path)) throw noRegister(settings);
@@ -82,10 +77,7 @@ export async function openExisting(settings: Settings): Promise<ExistingRegister
   });
 }
 
-/**
- * The migrations that a start would apply; undefined where there is no register. Changes nothing. Raises what a start would, and,
- * if keys are given, for wrong keys.
- */
+/** The migrations that a start would apply; undefined without a database. Changes nothing. Raises what a start would. */
 export async function inspectRegister(
   settings: Settings,
   keys?: EncryptionKeys,
@@ -99,7 +91,6 @@ export async function inspectRegister(
   });
 }
 
-/** Opens the database for `load`, which writes a whole register and creates its schema. */
 export async function writeRegister(settings: Settings, load: (database: Database) => Promise<void>): Promise<void> {
   await opening(settings, async (database) => {
     await load(database);
@@ -144,7 +135,6 @@ function noRegister(settings: Settings): SettingError {
 
 const holdsData = (path: string) => existsSync(path) && statSync(path).size > 0;
 
-/** False for a path that can't be read: opening it reports why. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
@@ -153,7 +143,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** The path of the embedded database; undefined for PostgreSQL. Raises SettingError for a folder. */
+/** Undefined for PostgreSQL. Raises SettingError for a folder. */
 export function sqlitePath(settings: Settings): string | undefined {
   if (!settings.database.startsWith("sqlite:")) return undefined;
   const path = resolve(settings.database.slice("sqlite:".length));
@@ -180,7 +170,7 @@ function open({ database: address, ...settings }: Settings): Database {
   }
 }
 
-/** SQLite's codes for a corrupt file and for a file that is not a database. */
+/** SQLite's codes for a corrupt file and for another kind of file. */
 const isDamage = (error: unknown) =>
   [11, 26].includes(((error as { errcode?: number } | undefined)?.errcode ?? 0) & 0xff);
 
@@ -191,10 +181,7 @@ const damaged = (address: string, error: unknown) =>
 
 export type EncryptionKeys = readonly [Uint8Array, ...Uint8Array[]];
 
-/**
- * The keys from the settings; for the embedded database without any, those of the key file beside it, which is created with a new
- * database.
- */
+/** Without configured keys, an embedded database has a key file, which is created with a new database. */
 export function encryptionKeys(settings: Settings): EncryptionKeys {
   if (settings.encryptionKey !== undefined) return settings.encryptionKey;
   const path = sqlitePath(settings);
@@ -220,7 +207,7 @@ export function keysLocation(settings: Settings): string {
     : "CADASTRE_ENCRYPTION_KEY";
 }
 
-/** Like `encryptionKeys`, but creates no key file: undefined for an embedded database without one. */
+/** Creates no key file: undefined for an embedded database without one. */
 export function existingKeys(settings: Settings): EncryptionKeys | undefined {
   const path = sqlitePath(settings);
   const isMissing = settings.encryptionKey === undefined && path !== undefined && !existsSync(keyPathBeside(path));
@@ -266,9 +253,7 @@ export interface FirstAdmin {
   readonly password: string;
 }
 
-/**
- * Creates the first site admin in an empty register; undefined where there are users. Raises SettingError for a weak password.
- */
+/** Undefined if there are users. Raises SettingError for a weak password. */
 export async function ensureFirstAdmin(database: Database, settings: Settings): Promise<FirstAdmin | undefined> {
   if (await hasUsers(database.reader)) return undefined;
   const token = settings.adminToken ?? newToken();
@@ -278,7 +263,7 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
   const file = settings.adminToken === undefined ? settings.firstTokenFile : undefined;
   return withTokenFile(file, token, () =>
     withSetupLock(database, async (tx) => {
-      // Several servers may start together.
+      // Several servers may start concurrently.
       if (await hasUsers(tx)) return undefined;
       const context = operatorContext(database, settings, "first-start");
       const admin = await addUser(tx, context, { ...firstAdmin, isSiteAdmin: true });
@@ -295,10 +280,7 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
   );
 }
 
-/**
- * The file is written first, because an admin whose token is lost needs another one; it is removed if no admin is created. Raises
- * SettingError.
- */
+/** Writes the file before the admin, whose token would otherwise be lost, and removes it if no admin is created. Raises SettingError. */
 async function withTokenFile<T>(
   path: string | undefined,
   token: string,

@@ -1,7 +1,4 @@
-/**
- * Declares every setting once; `--help`, the environment, the settings file and the reference are generated from this table. An
- * invalid setting fails the start.
- */
+/** Declares every setting once: `--help`, the environment, the settings file and the reference come from this table. */
 import { resolve } from "node:path";
 import {
   oneOf,

@@ -1,4 +1,4 @@
-/** Loads the TLS certificate and key at start and again when the files change. An invalid pair leaves the current one in use. */
+/** Loads the TLS certificate and key, and reloads changed files. An invalid pair leaves the current one in use. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
@@ -29,7 +29,7 @@ export function readPair({ tlsCert, tlsKey }: TlsFiles): TlsPair {
   }
 }
 
-/** A context accepts a certificate and a key of different kinds, with which every handshake fails. */
+/** A secure context accepts a certificate and a key of different kinds, with which every handshake fails. */
 function refuseForeignKey({ cert, key }: TlsPair): void {
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
     throw new Error("the key is not that of the first certificate in the file");
@@ -44,7 +44,6 @@ interface TlsLogger {
   error(fields: object, message: string): void;
 }
 
-/** Soon enough for a certificate, and two stats cost nothing. */
 const lookEveryMs = 5_000;
 
 /** Polls, because replaced symbolic links and mounted secrets cause no file events. */
@@ -91,7 +90,7 @@ export class TlsWatch {
     }
   }
 
-  /** One file is written before the other: while they don't match, the second is about to change too. */
+  /** While the files don't match, the second is about to change too. */
   #reloadIfChanged(): void {
     if (this.#look() !== this.#seen) this.reload();
   }

@@ -1,8 +1,4 @@
-/**
- * The server's own workers: the agent program as a child process, with a token of a pool that belongs to the server. Only the
- * child's environment has the token, which is revoked when the server stops. A child that exits is restarted; one that can't
- * start fails the server's start, because runs would wait for it.
- */
+/** Runs the server's own workers: agents with a token that only their environment has. One that can't start fails the server's start. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -36,7 +32,7 @@ export interface WorkersOptions {
   readonly logger: Logger;
 }
 
-/** Workers without an engine would let every run wait. Raises SettingError. */
+/** Without an engine, every run would wait. Raises SettingError. */
 export async function refuseWithoutEngine({ workers, engines }: Settings): Promise<void> {
   if (workers === 0 || countEngines(await findEngines(engines)) > 0) return;
   throw new SettingError(
@@ -72,10 +68,7 @@ export class Workers {
     }
   }
 
-  /**
-   * Raises SettingError with the child's output where it exits: another process uses its directory, or no sandbox works. It never
-   * gets another directory: without bubblewrap the path is part of a plan, which only workers in the same directory could apply.
-   */
+  /** Raises SettingError with the child's output. The child never gets another directory: without bubblewrap the path is part of a plan. */
   async #opened(child: ChildProcess): Promise<void> {
     let said = "";
     child.stderr?.on("data", (chunk: Buffer) => (said = (said + String(chunk)).slice(-saidLengthMax)));
@@ -94,10 +87,10 @@ export class Workers {
   async #takeToken(): Promise<void> {
     const { database } = this.#options;
     const context = this.#context();
-    // Several servers may start together.
+    // Several servers may start concurrently.
     this.#token = await withSetupLock(database, async (tx) => {
       const pool = await findOrCreateSitePool(tx, context, poolName);
-      // Immediately, not when the first agent registers: until then a CLI would execute runs locally.
+      // Immediately, not at the first registration: until then a CLI would execute runs locally.
       await insertSiteOperations(tx, pool);
       await revokeAgentTokensNamed(tx, context, pool, this.#description);
       return (await issueAgentToken(tx, context, pool, this.#description)).secret;
@@ -111,7 +104,7 @@ export class Workers {
   #spawn(): ChildProcess {
     const { logger } = this.#options;
     const child = spawn(process.execPath, [...process.execArgv, command, "agent"], {
-      // In a process group of its own, so that Ctrl+C reaches only the server, which stops it.
+      // Ctrl+C must reach only the server, which stops the child.
       detached: true,
       // The child exits when the IPC channel closes, so that a killed server leaves no engines behind.
       stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -164,10 +157,7 @@ export class Workers {
   }
 }
 
-/**
- * Settings that the server shares with agents: the server's may come from a flag or its settings file, which the child doesn't
- * read.
- */
+/** The server's may come from a flag or its settings file, which the child doesn't read. */
 function sharedVariables(settings: Settings): NodeJS.ProcessEnv {
   const shared = Object.entries(settingTable).filter(([, { variable }]) => agentVariables.has(variable));
   return Object.fromEntries(

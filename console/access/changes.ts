@@ -1,4 +1,4 @@
-/** Changes of access as the API takes them: first for a preview, then to be applied. */
+/** Changes of access as the API takes them, for a preview and to apply them. */
 import type { AccessTargetKind } from "./words.ts";
 
 export interface AccessChange {
@@ -12,7 +12,7 @@ const targetTypes = { project: "projects", workspace: "workspaces" } as const;
 
 const resourceIdentifier = (type: string, id: string) => ({ data: { type, id } });
 
-/** A new grant; replaces the team's existing grant on the same project or workspace, if any. */
+/** Replaces the team's existing grant on the same project or workspace. */
 export function grantChange(
   kind: AccessTargetKind,
   target: string,

@@ -7,7 +7,6 @@ export interface MatrixColumn {
   readonly about: string;
   readonly permission: (values: PermissionValues) => string;
   readonly value: (values: PermissionValues) => string | boolean;
-  /** The API's name of the permission, for "who has it"; some have none. */
   readonly can?: string;
 }
 
@@ -155,9 +154,8 @@ export const levelsOn: Readonly<Record<AccessTargetKind, readonly AccessLevelOpt
   ],
 };
 
-/** A permission of a custom grant. Without options it is on or off. */
 export interface PermissionChoice {
-  /** A dotted path such as `workspace-access.runs` is an attribute within an attribute. */
+  /** Can be a dotted path such as `workspace-access.runs`. */
   readonly attribute: string;
   readonly label: string;
   readonly options?: readonly string[];
@@ -192,7 +190,6 @@ export const choicesOn: Readonly<Record<AccessTargetKind, readonly PermissionCho
 
 export type CustomPermissions = Readonly<Record<string, string | boolean>>;
 
-/** The defaults of a custom grant: the lowest value of each permission. */
 export const lowest = (kind: AccessTargetKind): CustomPermissions =>
   Object.fromEntries(choicesOn[kind].map(({ attribute, options }) => [attribute, options?.[0] ?? false]));
 

@@ -45,7 +45,7 @@ export function Effects({ preview }: { readonly preview: AccessPreview }) {
   );
 }
 
-/** Teams stay in a shortened list: they say more than the names of their members. */
+/** A shortened list keeps the teams: they say more than the names of members. */
 function firstOf(subjects: readonly AffectedSubject[]): readonly AffectedSubject[] {
   if (subjects.length <= subjectsAtFirst) return subjects;
   const teams = subjects.filter(({ type }) => type === "teams").slice(0, subjectsAtFirst - 1);
@@ -124,7 +124,7 @@ function effectsOf({ organization, projects, workspaces }: AccessDifference, isG
   ];
 }
 
-/** Losses come first: they are what the reader looks for. */
+/** Losses come first: readers look for them. */
 export function groupsOf({ losses, gains }: Pick<AccessPreview, "losses" | "gains">): EffectGroup[] {
   const all = [
     ...losses.flatMap((each) => effectsOf(each, false).map((effect) => ({ effect, subject: each.subject }))),
@@ -141,7 +141,7 @@ export function groupsOf({ losses, gains }: Pick<AccessPreview, "losses" | "gain
   });
 }
 
-/** "36 workspaces"; "up to 36 workspaces" if the number differs between subjects. */
+/** "up to 36 workspaces" if the number differs between subjects. */
 function extentOf(differences: readonly AccessDifference[]): string | undefined {
   for (const kind of ["workspace", "project"] as const) {
     const counts = differences.map((each) => each[`${kind}-count`]);
@@ -151,7 +151,6 @@ function extentOf(differences: readonly AccessDifference[]): string | undefined 
   return undefined;
 }
 
-/** Whether the subject gains or loses read access; otherwise only other permissions change. */
 const isAboutReading = ({ projects, workspaces }: AccessDifference): boolean =>
   [...projects, ...workspaces].some(({ permissions }) =>
     permissions.some((name) => name === "can-read" || name === "can-read-settings"),
@@ -185,7 +184,6 @@ function sentenceOf(
   return `${who} ${people + teams > 1 ? verb : `${verb}s`} ${what}.`;
 }
 
-/** "3 people and 1 team gain access to 36 workspaces. Nobody loses access." */
 export function summaryOf(preview: AccessPreview): string {
   const gain = sentenceOf("gain", preview.gains, preview["unseen-gains"]);
   const loss = sentenceOf("lose", preview.losses, preview["unseen-losses"]);

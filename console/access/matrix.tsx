@@ -98,7 +98,6 @@ export function Matrix({ organization, thing }: MatrixProps) {
   );
 }
 
-/** Granted on the project or workspace itself, and not only inherited from its project or the organization. */
 function isGrantedDirectly({ sources }: AccessMatrixRow, { kind }: AccessTarget): boolean {
   const own = kind === "workspace" ? ["team-workspace"] : ["team-project", "team-workspace"];
   return sources.some((source) => own.includes(source.kind));

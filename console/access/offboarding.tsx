@@ -15,7 +15,7 @@ import { type AccessChange, leaveOrganizationChange, leaveTeamChange } from "./c
 import { Preview } from "./preview.tsx";
 
 export function Offboarding(props: OffboardingProps) {
-  // The actions load with the membership; without this they would shift the layout.
+  // The actions load with the membership, and would shift the layout.
   if (useMembership(props).query.isLoading) return <LoadingRows rows={10} />;
   return (
     <Stack gap={0}>
@@ -49,7 +49,6 @@ type Team = ReturnType<typeof useMembership>["teams"][number];
 
 const organizationKey = "organization";
 
-/** All removals that can be previewed: from one team, from all teams, from the organization. */
 function removalChoicesOf(
   { organization, user }: OffboardingProps,
   teams: readonly Team[],

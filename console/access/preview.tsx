@@ -17,7 +17,7 @@ const bodyOf = (changes: readonly AccessChange[], more: object = {}) => ({
   data: { type: "access-previews" as const, attributes: { changes, ...more } },
 });
 
-/** A query although it is a POST: a preview changes nothing on the server. */
+/** A query although it is a POST: a preview changes nothing. */
 const previewOf = (organization: string, changes: readonly AccessChange[]) =>
   queryOptions<OperationResponse<typeof operation>, ApiError>({
     queryKey: ["what would change", organization, changes],
@@ -32,7 +32,6 @@ export type FieldFaults = Readonly<Record<string, string>>;
 const noFaults: FieldFaults = {};
 const noFields: readonly string[] = [];
 
-/** Reports errors of known fields to the form, and returns the others as one error. */
 function useOtherProblems(error: ApiError | null, { fields = noFields, onFaults }: PreviewProps): ApiError | undefined {
   useEffect(
     () => onFaults?.(error === null ? noFaults : sortProblems(error, fields).byField),
@@ -47,9 +46,8 @@ function useOtherProblems(error: ApiError | null, { fields = noFields, onFaults 
 export interface PreviewProps {
   readonly organization: string;
   readonly changes: readonly AccessChange[];
-  /** The changes at the time of sending, if they depend on it (an expiry "in 1 hour"). */
+  /** For changes that depend on the time of sending, such as an expiry "in 1 hour". */
   readonly changesNow?: () => readonly AccessChange[];
-  /** Attributes that the form has fields for; their errors are shown there. */
   readonly fields?: readonly string[];
   readonly onFaults?: (faults: FieldFaults) => void;
   readonly verb: string;
@@ -57,10 +55,9 @@ export interface PreviewProps {
   readonly done: string;
   readonly after?: () => void;
   readonly onCancel?: () => void;
-  /** True while the user is still typing and the preview is about to change. */
   readonly isSettling?: boolean;
   readonly children?: ReactNode;
-  /** An element for the buttons elsewhere on the page, such as a bar that stays in view. */
+  /** For a bar that stays in view. */
   readonly buttonsWithin?: HTMLElement | null;
 }
 

@@ -1,4 +1,4 @@
-/** The rows of the matrix: teams from their explanations, people from the access holders, or only the caller. */
+/** The rows of the matrix: teams, people, or only the caller. */
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { Resource } from "../api/client.ts";
 import { account, pagedQuery, useRights } from "../api/queries.ts";
@@ -19,7 +19,6 @@ export interface AccessRows {
   readonly query: UseQueryResult<unknown, unknown>;
   readonly rows: readonly AccessMatrixRow[];
   readonly pagination: Pagination | undefined;
-  /** Set if the caller can't see the access of others. */
   readonly isOnlyOneself?: boolean;
 }
 

@@ -21,12 +21,11 @@ export interface PermissionExplanationProps {
   readonly column: MatrixColumn;
   readonly values: PermissionValues;
   readonly explanation?: Resource<"access-explanations">;
-  /** All sources of the row, for callers who can't read the explanation. */
   readonly sources: readonly Source[];
   readonly canManage: boolean;
 }
 
-/** The explanation for another person or team. The caller may see the records and still not be allowed to read it. */
+/** The caller may see the records and still not be allowed to read the explanation. */
 function useExplanation({ thing, subject, explanation }: PermissionExplanationProps) {
   const query = { [subject.type === "teams" ? "filter[team][id]" : "filter[user][id]"]: subject.id };
   const enabled = explanation === undefined;
@@ -172,7 +171,6 @@ function GrantReason({
   );
 }
 
-/** A grant on a workspace's project opens the grant page of that project. */
 const grantTargetOf = (
   { kind, team }: Source,
   thing: AccessTarget,

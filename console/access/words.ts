@@ -1,9 +1,8 @@
-/** Names permissions, levels and their sources in words. What they allow is decided by the server. */
+/** Names permissions, levels and their sources. Only the server decides what they allow. */
 import type { Resources } from "../api/client.ts";
 import { expiryText } from "../ui/expiry.ts";
 import { counted } from "../ui/text.tsx";
 
-/** The value of each permission: `runs: "apply"`, `locking: true`. */
 export type PermissionValues = Readonly<Record<string, string | boolean>>;
 export type Source = Partial<
   Resources["access-explanations"]["attributes"]["permissions"]["settings"]["given-by"][number]
@@ -49,7 +48,7 @@ const shared: Readonly<Record<string, Readonly<Record<AccessTargetKind, string>>
   "can-destroy": { project: "delete the project", workspace: "delete" },
   "can-read": { project: "see the project", workspace: "read" },
 };
-/** Omitted if the higher permission is listed too. */
+/** Omitted if the higher permission is listed. */
 const lower: Readonly<Record<string, readonly string[]>> = {
   "read variables": ["write variables"],
   "read states": ["write states"],
@@ -69,7 +68,6 @@ export function permissionsText(permissions: readonly string[], kind: AccessTarg
   return [...found].filter((word) => !lower[word]?.some((higher) => found.has(higher))).join(", ");
 }
 
-/** "can-manage-run-tasks" → "manage run tasks". */
 export const plainName = (name: string): string =>
   name === "can-traverse" ? "be a member" : name.replace(/^can-/, "").replaceAll("-", " ");
 
@@ -99,7 +97,6 @@ export const permissionChoices: readonly { readonly value: string; readonly labe
         : permissionsText([value], "workspace"),
 }));
 
-/** Short form for a row: "project: write". */
 export function sourceText({ kind, permission, level }: Source): string {
   switch (kind) {
     case "site-admin":
@@ -124,7 +121,6 @@ interface SourcesShown {
   readonly now: number;
 }
 
-/** Short form of all sources: "network-ops, project: write, expires in 5 hours, today 19:00; 1 hidden". */
 export function sourcesText({ sources, hidden, hasTeams, now }: SourcesShown): string {
   const all = sources.map((source) => {
     const team = hasTeams && source.team && source.kind !== "ownership" ? `${source.team.name}, ` : "";

@@ -1,4 +1,4 @@
-/** Sends changes, shows what they did, and refetches everything on the page. */
+/** Sends changes, shows their result, and refetches everything on the page. */
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 import { useRouter, type AnyRouter } from "@tanstack/react-router";
@@ -9,7 +9,6 @@ import type { ApiError } from "./errors.ts";
 export interface ActionOptions<O extends ApiOperation> {
   readonly done: string | ((answer: OperationResponse<O>, input: OperationInput<O>) => string);
   readonly after?: (answer: OperationResponse<O>, input: OperationInput<O>) => void | Promise<void>;
-  /** Where errors are shown: by the form beside its fields, or as a message. */
   readonly refusal?: "message" | "form";
 }
 
@@ -37,7 +36,7 @@ export function useAction<O extends ApiOperation>(
 
 const arrivesMs = 3_000;
 
-/** If an action navigates, the new page comes first: the old page's resource may no longer exist and must not be refetched. */
+/** The new page comes first: the old page's resource may no longer exist, and must not be refetched. */
 const navigated = (router: AnyRouter): Promise<void> | undefined =>
   router.latestLocation.href === router.state.resolvedLocation?.href
     ? undefined
@@ -56,13 +55,12 @@ const messageMs = 6_000;
 export const showMessage = (message: string): void =>
   void notifications.show({ message, color: "teal", withBorder: true, autoClose: messageMs });
 
-/** Identifies the one message that the server can't be reached. */
 const lostMessage = {};
 
 export function showError(error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
   const removeNotice = isUnreachable(error) ? addNotice(lostMessage) : undefined;
-  // Keyed by its text, so that the same message is not shown twice at the same time.
+  // Keyed by its text, so that it is shown only once.
   notifications.show({
     id: message,
     title: "Request failed",

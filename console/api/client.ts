@@ -15,11 +15,10 @@ export type OperationInput<O extends ApiOperation> = (Operations[O]["path"] exte
     ? { readonly body?: undefined }
     : { readonly body: Operations[O]["body"] }) & {
     readonly query?: Operations[O]["query"] | Readonly<Record<string, string | number | undefined>>;
-    /** The version that was read; the server responds 412 if it has changed. */
+    /** The server responds 412 if the version has changed. */
     readonly ifMatch?: string | undefined;
   };
 
-/** The document, its version for a later conditional change, and the server's edition. */
 export type OperationResponse<O extends ApiOperation> = Operations[O]["answer"] & {
   readonly etag?: string | undefined;
   readonly isHosted?: boolean;
@@ -67,13 +66,13 @@ export async function call<O extends ApiOperation>(
     if (signal?.aborted) throw error;
     throw unreachable();
   });
-  // Before the body is read: a slow body would count as clock skew.
+  // Before the body: a slow body would count as clock skew.
   noteServerTime(response.headers.get("date"));
   const text = await response.text();
   if (response.status === 401 && (await isAboutSession(operation))) throw new SessionEnded();
   if (!response.ok) throw new ApiError(response.status, problemsIn(response, text), operation);
   const etag = response.headers.get("etag") ?? undefined;
-  // Clients of HCP Terraform recognise it by this header, and so does the console.
+  // Clients recognise HCP Terraform by this header.
   const isHosted = response.headers.has("tfp-appname");
   return { ...(text === "" ? {} : JSON.parse(text)), etag, isHosted };
 }
@@ -82,10 +81,7 @@ const ofAccount = "GET /account/details";
 const forEverybody = /^GET \/(sign-in-options|invitations\/|oauth\/)/;
 let looking: Promise<boolean> | undefined;
 
-/**
- * Whether the browser had no session when it loaded the page and nothing was sent since that could have created one. Requests that need a
- * session would only be refused, and browsers log every refusal.
- */
+/** Avoids requests that need a session and would be refused: browsers log every refusal. */
 function isKnownSignedOut(operation: ApiOperation): boolean {
   const page = document.documentElement.dataset;
   if (methodOf(operation) !== "GET") page["session"] = "maybe";
@@ -98,10 +94,7 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden && page["session"] === "none") page["session"] = "maybe";
 });
 
-/**
- * Whether a 401 means that the session has ended. An organization also answers 401 to a session that it does not accept, and sign-in has its
- * own 401s. Concurrent callers share one check.
- */
+/** Organizations and sign-in also answer 401, so a 401 alone doesn't mean an ended session. Concurrent callers share one check. */
 export async function isAboutSession(operation?: ApiOperation): Promise<boolean> {
   if (operation === "POST /sessions") return false;
   if (operation === ofAccount) return true;
@@ -116,7 +109,6 @@ async function isRefused(): Promise<boolean> {
   return answer?.status === 401;
 }
 
-/** Fetches what is not JSON:API (logs, states, plans) from a URL that a document names. */
 export async function bytesAt(address: string, signal?: AbortSignal): Promise<Uint8Array> {
   const response = await fetch(sameOrigin(address), signal ? { signal } : {}).catch((error: unknown) => {
     if (signal?.aborted) throw error;
@@ -126,7 +118,7 @@ export async function bytesAt(address: string, signal?: AbortSignal): Promise<Ui
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** Documents use the server's public URL; the page may have been opened by another. */
+/** Documents use the server's public URL, which may differ from the page's. */
 export function sameOrigin(address: string): string {
   const { pathname, search } = new URL(address, location.origin);
   return `${pathname}${search}`;

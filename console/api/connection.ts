@@ -4,7 +4,6 @@ import { ApiError } from "./errors.ts";
 
 const listeners = new Set<() => void>();
 let isLost = false;
-/** The parts of the page that show that the server can't be reached, in order of appearance. */
 const notices: object[] = [];
 
 const notify = (): void => listeners.forEach((listener) => listener());
@@ -32,7 +31,7 @@ export function addNotice(notice: object): () => void {
   };
 }
 
-/** Whether this part is the one that shows it: several parts may fail together, but only one reports it. */
+/** Only one of several failed parts reports that the server can't be reached. */
 export function useNotice(): boolean {
   const [notice] = useState(() => ({}));
   useEffect(() => addNotice(notice), [notice]);
@@ -41,7 +40,7 @@ export function useNotice(): boolean {
 
 export const useHasNotice = (): boolean => useSyncExternalStore(subscribe, () => notices.length > 0);
 
-/** Any response counts, also an error, except a proxy's that can't reach the server. */
+/** Any other response counts, even an error. */
 const unreachableStatuses = [0, 502, 503, 504];
 export const isUnreachable = (error: unknown): boolean =>
   error instanceof ApiError && unreachableStatuses.includes(error.status);

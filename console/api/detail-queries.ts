@@ -1,4 +1,4 @@
-/** Queries of single resources. Routes start them while a page's code loads, and the page reads the same ones. */
+/** Queries of single resources. A route starts them while the page's code loads. */
 import type { SearchParameters } from "../paths.ts";
 import { addressOf, type OperationInput } from "./client.ts";
 import { at, outcomes, paged, runFilters, runIncludes } from "./list-queries.ts";
@@ -39,7 +39,7 @@ export interface Person {
   readonly email?: string | null;
 }
 
-/** By email or name. The search also returns people who match only a part of it. */
+/** The search also returns people who match only a part. */
 export const membershipsLike = (organization: string, { email, name }: Pick<Person, "email" | "name">) =>
   apiQuery("GET /organizations/{organization_name}/organization-memberships", {
     path: at(organization),
@@ -125,7 +125,7 @@ export function teamAccess({ kind, id }: AccessTargetId, page: number): TeamAcce
     : pagedQuery("GET /projects/{project_id}/team-access", { path: { project_id: id }, query });
 }
 
-/** The initial queries of an access page; its list of people needs to know first what the caller can see. */
+/** The list of people is not among them: it depends on what the caller can see. */
 const accessTo = (thing: AccessTargetId, search: SearchParameters) =>
   search["who"] === "people" ? [ownAccess(thing)] : [ownAccess(thing), teamAccess(thing, Number(search["page"] ?? 1))];
 export const accessToWorkspace = (id: string, search: SearchParameters) => accessTo({ kind: "workspace", id }, search);
@@ -136,7 +136,6 @@ export type ReachQuerySubject =
   | { readonly user: string; readonly team?: undefined; readonly token?: undefined }
   | { readonly token: string; readonly team?: undefined; readonly user?: undefined };
 
-/** Beyond this many pages of a hundred, the table is more useful. */
 const reachPagesMax = 20;
 const reach = <O extends ListOperation>(operation: O, input: OperationInput<O>) => ({
   query: completeListQuery(operation, input, reachPagesMax),
@@ -144,7 +143,6 @@ const reach = <O extends ListOperation>(operation: O, input: OperationInput<O>) 
 });
 
 type Reach = ReturnType<typeof reach<"GET /teams/{team_id}/reach">>;
-/** The reach of a team, person or token, and the URL of the same as a table. */
 export function reachOf(organization: string, of: ReachQuerySubject, search: SearchParameters): Reach {
   const query = { "filter[permission]": search["permission"] };
   const inOrganization = { ...query, "filter[organization][name]": organization };

@@ -9,7 +9,6 @@ export interface Problem {
 export class ApiError extends Error {
   readonly status: number;
   readonly problems: readonly Problem[];
-  /** Such as `GET /workspaces/{workspace_id}`, to name what was not found. */
   readonly operation: string | undefined;
 
   constructor(status: number, problems: readonly Problem[], operation?: string) {
@@ -31,7 +30,7 @@ export class ApiError extends Error {
 
 const subjects: Record<string, string> = { varset: "variable set", site_agent_pool: "agent pool" };
 
-/** "Workspace not found": from the last resource that the operation's path names. */
+/** Names the last resource in the operation's path. */
 export function notFoundTitle(error: ApiError): string {
   const name = [...(error.operation ?? "").matchAll(/\{(\w+?)(_id|_name)?\}/g)].at(-1)?.[1] ?? "";
   const subject = (subjects[name] ?? name).replaceAll("_", " ");
@@ -51,7 +50,7 @@ export const unreachable = (): ApiError =>
 
 const ended = "Your session has ended. Sign in again in another tab, then try again here. Your input is kept.";
 
-/** For users who were signed in: the server's own text addresses API clients. */
+/** The server's own text addresses API clients. */
 export class SessionEnded extends ApiError {
   constructor() {
     super(401, [{ title: "signed out", detail: ended, pointer: undefined }]);
@@ -75,7 +74,6 @@ export function problemsIn(response: Response, text: string): Problem[] {
   }
 }
 
-/** Separates the problems of form fields, by attribute, from all others, as one message. */
 export function sortProblems(
   error: unknown,
   fields: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * Writes `schema.gen.ts`: the types of every resource and operation from the OpenAPI document, and the actions of the audit log. `npm run
- * typecheck` and the console's build run it, so code that uses what the API does not have does not compile.
- */
+/** Writes `schema.gen.ts`, the types of the API and the audit actions, so that unsupported code does not compile. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 type OpenApiSchema = Record<string, any>;
@@ -90,7 +87,7 @@ const document = JSON.parse(golden("openapi.json"));
 const resources = Object.entries<OpenApiSchema>(document.components.schemas)
   .filter(([, schema]) => schema["properties"]?.["type"])
   .map(([name, schema]) => `  ${quoted(name)}: ${resourceOf(schema)};`);
-/** Paths elsewhere, such as the OAuth endpoints, are not called by the console. */
+/** The console calls no paths elsewhere, such as the OAuth endpoints. */
 const base = "/api/v2";
 const paths = Object.entries<OpenApiSchema>(document.paths).filter(([path]) => path.startsWith(`${base}/`));
 const operations = paths.flatMap(([path, methods]) =>

@@ -1,4 +1,4 @@
-/** Queries of lists. Routes start them while a page's code loads, and the page reads the same ones. */
+/** Queries of lists. A route starts them while the page's code loads. */
 import type { SearchParameters } from "../paths.ts";
 import { firstPage, apiQuery, pagedQuery, completeListQuery } from "./queries.ts";
 

@@ -1,4 +1,4 @@
-/** Query helpers. A query's key is its operation and parameters, so that "Show as API" can show the request. */
+/** Query helpers. A query's key is its operation and parameters, which "Show as API" needs. */
 import {
   useQuery,
   queryOptions,
@@ -23,7 +23,6 @@ export function apiQuery<O extends ReadOperation>(operation: O, input: Operation
   });
 }
 
-/** Keeps the previous page's data until the new one arrives: for lists with search, sort and pages. */
 export const pagedQuery = <O extends ReadOperation>(operation: O, input: OperationInput<O>) => ({
   ...apiQuery(operation, input),
   placeholderData: keepPreviousData,
@@ -41,7 +40,7 @@ export interface CompleteList<R> {
   readonly data: readonly R[];
   readonly included: readonly any[];
   readonly meta: any;
-  /** The total; more than `data` has if the limit was reached. */
+  /** Larger than the length of `data` if the limit was reached. */
   readonly count: number;
 }
 
@@ -73,7 +72,6 @@ export function completeListQuery<O extends ListOperation>(operation: O, input: 
   });
 }
 
-/** Only errors that a retry may fix: not missing permissions or invalid input. */
 const isWorthRetrying = (error: unknown) => !(error instanceof ApiError) || isUnreachable(error);
 
 export function newQueryClient(onSignedOut: () => void): QueryClient {
@@ -113,7 +111,6 @@ export const project = (id: string) => apiQuery("GET /projects/{project_id}", { 
 export const team = (id: string) =>
   apiQuery("GET /teams/{team_id}", { path: { team_id: id }, query: { include: "users" } });
 
-/** The caller's permissions in an organization; undefined while they load. */
 export const useRights = (name: string) => useQuery(organization(name)).data?.data.attributes.permissions;
 
 const size = 100;
@@ -128,7 +125,7 @@ export interface PagedRows<R, A> {
 
 const items = new WeakMap<object, { readonly row: any; readonly page: any }>();
 
-/** The same object for the same row of the same page, so that memoized rows are not rendered again. */
+/** A stable object, so that memoized rows are not rendered again. */
 function itemOf<R, A>(row: R & object, page: A): { readonly row: R; readonly page: A } {
   const known = items.get(row);
   if (known?.page === page) return known;

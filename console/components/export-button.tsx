@@ -1,4 +1,4 @@
-/** Exports a list as CSV: the whole list, not only the loaded rows. */
+/** Exports the whole list as CSV, not only the loaded rows. */
 import { Button } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
@@ -21,7 +21,7 @@ export function ExportButton({ address, name }: { readonly address: string; read
   );
 }
 
-/** A link can't request another media type, so the response is fetched and then saved. */
+/** A link can't request another media type. */
 async function downloadTable(address: string, name: string): Promise<void> {
   const failed = () => {
     throw unreachable();

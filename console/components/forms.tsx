@@ -1,4 +1,4 @@
-/** Forms that send an operation: errors beside their fields, and a retry when somebody else changed the resource first. */
+/** Forms that send an operation, with errors beside their fields and a retry after a conflicting change. */
 import { Alert, Button, Group, Stack } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
 import { useState, type ReactNode } from "react";
@@ -13,7 +13,7 @@ export type FormDraft<Values extends object> = UseFormReturnType<Values>;
 export const useDraft = <Values extends object>(initialValues: Values): FormDraft<Values> =>
   useForm<Values>({ initialValues });
 
-/** Only the changed values: a PATCH must not overwrite what others have changed meanwhile. */
+/** A PATCH must not overwrite what others have changed meanwhile. */
 export function changesIn<Values extends object>(draft: FormDraft<Values>): Partial<Values> {
   const all = Object.entries(draft.getValues()) as [string, unknown][];
   return Object.fromEntries(all.filter(([name]) => draft.isDirty(name))) as Partial<Values>;
@@ -22,10 +22,10 @@ export function changesIn<Values extends object>(draft: FormDraft<Values>): Part
 export interface ActionFormProps<Values extends object, O extends ApiOperation> {
   readonly draft: FormDraft<Values>;
   readonly action: ApiAction<O>;
-  /** The request; `etag` is the version that the form was filled from. */
+  /** `etag` is the version that the form was filled from. */
   readonly input: (values: Values, etag: string | undefined) => OperationInput<O>;
   readonly etag?: string | undefined;
-  /** Refetches the resource and returns its version; the values are then sent again on top of it. */
+  /** Returns the new version, on top of which the values are sent again. */
   readonly reload?: () => Promise<string | undefined>;
   readonly verb: string;
   readonly color?: string;
@@ -135,7 +135,6 @@ interface CreateOrUpdateFormProps<
   readonly children: ReactNode;
 }
 
-/** One form to create a resource, or to update one by sending only what was changed. */
 export function CreateOrUpdateForm<
   Values extends { readonly name: string },
   Make extends ApiOperation,

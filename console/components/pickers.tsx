@@ -78,7 +78,7 @@ export function Picker({ kind, organization, value, onChange, without = [], clea
   const chosen = usePickerItem(kind, value);
   const [typed, setTyped] = useState("");
   const [text] = useDebouncedValue(typed.trim(), 150);
-  // The text in the field may only be the name of the selected item.
+  // The text can be the name of the selected item instead of a search.
   const [isUsed, setUsed] = useState(false);
   const found = usePickerSearch(kind, organization, text === chosen?.attributes.name ? "" : text, isUsed);
   const all = chosen && !found.some(({ id }) => id === chosen.id) ? [chosen, ...found] : found;
@@ -98,10 +98,8 @@ export function Picker({ kind, organization, value, onChange, without = [], clea
       }}
       searchValue={typed}
       onSearchChange={setTyped}
-      // Load on focus: most visits don't use the picker.
       onFocus={() => setUsed(true)}
       nothingFoundMessage={typed.trim() === "" ? `No ${kind} yet` : `No ${kind} match "${typed.trim()}".`}
-      // The server has already filtered.
       filter={({ options }) => options}
     />
   );

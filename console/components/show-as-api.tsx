@@ -6,7 +6,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { CodeToCopy } from "../ui/text.tsx";
 import { addressOf, type OperationInput, type ApiOperation } from "../api/client.ts";
 
-/** Requests of the shell, which every page makes. */
+/** Every page makes these. */
 const around = ["GET /account/details", "GET /sessions", "GET /organizations"];
 
 const isOperation = (key: readonly unknown[]): key is [ApiOperation, OperationInput<ApiOperation>] =>

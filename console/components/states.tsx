@@ -12,11 +12,10 @@ export const unreachableTitle = "Can't reach the server";
 interface UnreachableProps {
   readonly error: unknown;
   readonly isPage?: boolean;
-  /** Shown by the other failed parts of the page; the first one shows the message for all. */
+  /** Only the first failed part shows the message; the others show this. */
   readonly loading?: ReactNode;
 }
 
-/** Shown while the server can't be reached; everything is refetched when it responds. */
 export function Unreachable({ error, isPage = false, loading = null }: UnreachableProps) {
   if (!useNotice()) return loading;
   // A server that is up but not ready gives the reason.
@@ -47,7 +46,7 @@ function titleOf(error: unknown): string {
   return error instanceof ApiError && error.isMissing ? notFoundTitle(error) : "Couldn't load this page";
 }
 
-/** The server's own text, except for "not found", which addresses API clients. */
+/** The server's "not found" text addresses API clients. */
 function sentencesOf(error: unknown): readonly string[] {
   if (!(error instanceof ApiError)) return [String(error)];
   return error.isMissing ? [notFoundDetail] : error.problems.map(({ detail }) => detail);
@@ -90,17 +89,14 @@ export function ErrorMessage({ error, title = titleOf(error), onRetry }: Refusal
   );
 }
 
-/** While this is mounted, no other part shows that the server can't be reached. */
 function UnreachableMarker() {
   useNotice();
   return null;
 }
 
-/** It existed, and a refetch no longer found it. */
 const isDeleted = ({ data, error }: Pick<UseQueryResult<unknown, unknown>, "data" | "error">): boolean =>
   data !== undefined && error instanceof ApiError && error.status === 404;
 
-/** The query's data, unless the resource has been deleted meanwhile. */
 export const dataUnlessDeleted = <T,>(query: UseQueryResult<T, unknown>): T | undefined =>
   isDeleted(query) ? undefined : query.data;
 
@@ -133,7 +129,7 @@ export function QueryContent<T>({
   return loading;
 }
 
-/** Rows of the final size, so that nothing shifts; with a delay, so that nothing flashes. */
+/** Of the final size, so that nothing shifts; delayed, so that nothing flashes. */
 export function LoadingRows({ rows = 8, height = 33 }: { readonly rows?: number; readonly height?: number }) {
   return (
     <Stack gap={1} role="group" aria-busy="true" aria-label="Loading" className="after-a-moment">

@@ -25,7 +25,7 @@ const deliveryOperations = {
 
 type DeliveryOperations = (typeof deliveryOperations)["notification-configurations"];
 
-/** The operations of both kinds have the same parameters and responses, as far as they are used here. */
+/** As far as the console uses them, both kinds have the same parameters and responses. */
 const operationsOf = (by: DeliveryTargetType): DeliveryOperations => deliveryOperations[by] as DeliveryOperations;
 
 export const nounOf = (by: DeliveryTargetType): string => deliveryOperations[by].one;
@@ -36,7 +36,7 @@ interface DeliveryTarget {
   readonly name: string;
 }
 
-/** The server tests the receiver before enabling it; an error says what was wrong. */
+/** The server tests the receiver before it enables it. */
 export function EnabledSwitch({ by, id, name, enabled }: DeliveryTarget & { readonly enabled: boolean }) {
   const { update, parameter } = operationsOf(by);
   const change = useAction(update, {
@@ -126,13 +126,12 @@ export function LastAttempt({ responses }: { readonly responses: readonly object
   );
 }
 
-/** Only the host: the URL's path may contain a secret. */
+/** The URL's path may contain a secret. */
 export const hostOf = (url: string | null): string =>
   url !== null && URL.canParse(url) ? new URL(url).host : (url ?? "");
 
 interface SigningTokenProps extends Pick<PasswordInputProps, "value" | "error"> {
   readonly onChange: (token: string) => void;
-  /** Whether a stored token may exist, which an empty field leaves as it is. */
   readonly isKnown: boolean;
 }
 

@@ -9,7 +9,7 @@ import { LinkButton } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 import { Empty, ErrorMessage, Unreachable, unreachableTitle } from "../components/states.tsx";
 
-/** A page's code could not be loaded: the server can't be reached, or a new version has other files. */
+/** The server can't be reached, or a new version has other files. */
 export class CodeMissing extends ApiError {
   constructor() {
     super(0, unreachable().problems);
@@ -19,7 +19,6 @@ export class CodeMissing extends ApiError {
 const reloadedAt = "cadastre-reloaded-at";
 const againMs = 30_000;
 
-/** Reloads the console, unless that was just tried and did not help. */
 function reloadOnce(): boolean {
   if (Date.now() - Number(sessionStorage.getItem(reloadedAt) ?? 0) < againMs) return false;
   sessionStorage.setItem(reloadedAt, String(Date.now()));
@@ -60,7 +59,7 @@ const Reload = () => (
 
 export function PageFailed({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
-  // The redirect to the sign-in page is under way.
+  // The redirect to the sign-in page is in progress.
   if (error instanceof SessionEnded) return null;
   if (error instanceof CodeMissing) return <WithoutCode />;
   if (isUnreachable(error)) return <UnreachablePage error={error} />;

@@ -28,7 +28,7 @@ export function useAddress(): Address {
   };
 }
 
-/** A dialog that a button opens, or an address with `?open=NAME`, so that other pages can link to it. */
+/** `?open=NAME` lets other pages link to the dialog. */
 export function useOpened(name: string | undefined) {
   const { search, set } = useAddress();
   const { history } = useRouter();
@@ -38,13 +38,13 @@ export function useOpened(name: string | undefined) {
     close();
     if (!isInAddress) return;
     set({ open: undefined });
-    // Written immediately: batched with a navigation that follows, it would be lost, and going back would reopen the dialog.
+    // Batched with the next navigation, it would be lost, and going back would reopen the dialog.
     history.flush();
   };
   return [isOpen || isInAddress, { open, close: closeBoth }] as const;
 }
 
-/** Removes `?open=NAME` if that dialog can't be shown, so that it doesn't open unexpectedly later. */
+/** Otherwise the dialog would open unexpectedly later. */
 export function useForgotten(name: string, isForgotten: boolean): void {
   const { search, set } = useAddress();
   const isStale = isForgotten && search["open"] === name;

@@ -1,7 +1,4 @@
-/**
- * Focus and announcements for client-side navigation: announces the new page to screen readers and keeps the focus. If the focused element
- * disappears, its replacement gets the focus; on a new page, the content does.
- */
+/** Announces a new page to screen readers and keeps the focus: a replaced element's successor gets it, or the new page's content. */
 import { VisuallyHidden } from "@mantine/core";
 import { useLocation, useRouter, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
@@ -15,7 +12,7 @@ const soonMs = 60;
 const focusable = "a[href], button:not(:disabled), input:not(:disabled), select, textarea, [tabindex='0']";
 
 interface PendingFocus {
-  /** The page that was shown, not one that is still loading. */
+  /** Not one that is still loading. */
   readonly page: string | undefined;
   readonly path: readonly Element[];
   readonly places: readonly number[];
@@ -28,7 +25,7 @@ function pendingFocusOf(element: Element, page: PendingFocus["page"]): PendingFo
   return { page, path, places };
 }
 
-/** The element at the same index in the nearest remaining ancestor. */
+/** At the same index in the nearest remaining ancestor. */
 function successorOf({ path, places }: PendingFocus): HTMLElement | undefined {
   for (const [level, each] of path.entries()) {
     if (!each.isConnected) continue;
@@ -38,7 +35,7 @@ function successorOf({ path, places }: PendingFocus): HTMLElement | undefined {
   return undefined;
 }
 
-/** Keeps the focus on the page. Dialogs return the focus themselves. */
+/** Dialogs return the focus themselves. */
 function useFocusRestore(): void {
   const router = useRouter();
   useEffect(() => {
@@ -115,7 +112,6 @@ export function Progress() {
   return <div className="progress">{isShown && <div role="progressbar" aria-label="Loading" />}</div>;
 }
 
-/** Becomes true after a delay, and false immediately. */
 function useDelayedTrue(value: boolean): boolean {
   const [isLong, setLong] = useState(false);
   useEffect(() => {

@@ -36,7 +36,7 @@ export function DangerDialog({ opened, title, size = "md", onClose, ...form }: D
   );
 }
 
-/** A separate component, so that the typed text is reset when the dialog closes. */
+/** A separate component, so that closing resets the typed text. */
 function DangerForm({
   children,
   verb,
@@ -78,12 +78,10 @@ function DangerForm({
 
 export interface DangerButtonProps extends Pick<DangerProps, "title" | "children" | "verb" | "typed" | "isBusy"> {
   readonly onConfirm: () => void;
-  /** The label of the button that opens it, if it differs from the verb. */
   readonly label?: string;
   readonly isQuiet?: boolean;
 }
 
-/** Opens the confirmation. It closes on confirm; a message shows the result. */
 export function DangerButton({ onConfirm, label, isQuiet = false, verb, ...dialog }: DangerButtonProps) {
   const [opened, { open, close }] = useDisclosure();
   return (
@@ -118,7 +116,7 @@ export interface FormDialogProps {
   readonly children: ReactNode;
 }
 
-/** A form in a dialog. Its content is created on each opening, and stays while it fades out. */
+/** Content is created on each opening, and stays while it fades out. */
 export function FormDialog({ opened, title, onClose, children }: FormDialogProps) {
   const [shown, setShown] = useState({ title, children });
   if (opened && (shown.title !== title || shown.children !== children)) setShown({ title, children });
@@ -141,7 +139,6 @@ interface FormButtonsProps {
   readonly children: ReactNode;
 }
 
-/** The buttons of a form, in one order everywhere: cancel first, the primary action last. */
 export function FormButtons({ onCancel, cancelVerb = "Cancel", children }: FormButtonsProps) {
   return (
     <Group gap="xs" mt={4} justify={onCancel ? "flex-end" : "flex-start"}>

@@ -38,7 +38,6 @@ interface ExpiryInputProps {
 
 const keyOf = (value: Expiry): string => (value === null ? "never" : "at" in value ? "custom" : String(value.seconds));
 
-/** A custom instant starts an hour from now, on a whole minute. */
 const soon = (now: number) => new Date(Math.ceil((now + hour * 1000) / 60_000) * 60_000).toISOString();
 
 export function ExpiryInput({

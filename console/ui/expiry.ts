@@ -1,7 +1,7 @@
-/** Expiry values and their text: the date if far away, the time and what is left if near. */
+/** Expiry values and their text. */
 import { serverNow } from "../now.ts";
 
-/** Seconds from when it is sent; an instant, empty until one is chosen; or null for never. */
+/** Seconds count from the time of sending; an instant is empty until chosen; null is never. */
 export type Expiry = { readonly seconds: number } | { readonly at: string } | null;
 
 export function expiryInstant(expiry: Expiry, now = serverNow()): string | null {
@@ -32,7 +32,6 @@ function spanText(ms: number): string {
   return ms < nearMs ? many(Math.round(minutes / 60), "hour") : many(Math.round(ms / dayMs), "day");
 }
 
-/** "today 19:00", "tomorrow 08:30", "Friday 08:30", or a day that is further away. */
 export function dayText(time: string, now: number): string {
   const date = new Date(time);
   const midnight = (of: Date) => new Date(of.getFullYear(), of.getMonth(), of.getDate()).getTime();
@@ -49,6 +48,5 @@ export function endText(time: string, now: number): string {
   return left < nearMs ? `in ${spanText(left)}, ${dayText(time, now)}` : far.format(new Date(time));
 }
 
-/** The same in a sentence: "expires in 5 hours, today 19:00", "expired 2 hours ago". */
 export const expiryText = (time: string, now: number): string =>
   `${Date.parse(time) > now ? "expires" : "expired"} ${endText(time, now)}`;

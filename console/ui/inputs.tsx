@@ -17,7 +17,7 @@ export function SearchInput({ value = "", onChange, ...rest }: SearchInputProps)
     setKnown(text);
     onChange(text);
   }, soonMs);
-  // Changed from elsewhere, as by going back; not by what was typed here.
+  // Changed from elsewhere, such as by going back.
   if (value !== known && typed.trim() === known) {
     setKnown(value);
     setTyped(value);

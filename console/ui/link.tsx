@@ -4,7 +4,6 @@ import { useLocation, useRouter } from "@tanstack/react-router";
 import type { MouseEvent, ReactNode } from "react";
 import classes from "./link.module.css";
 
-/** The server's prefix of the console, which `paths.ts` omits. */
 export const prefix = "/app";
 
 type Goes = { readonly to: string; readonly children?: ReactNode };

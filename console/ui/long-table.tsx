@@ -1,4 +1,4 @@
-/** A virtual table: only the rows in view are rendered, and pages load as they come into view. */
+/** A virtual table: renders only the rows in view, and loads pages as they come into view. */
 import { Box, Skeleton } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
@@ -66,7 +66,7 @@ export function LongTable<Row>({ label, columns: all, count, rowAt, onRange, sor
   );
 }
 
-/** Memoized, so that scrolling does not render unchanged rows again. */
+/** Scrolling must not render unchanged rows again. */
 const Cells = memo(function Cells({
   columns,
   row,

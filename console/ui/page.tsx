@@ -85,7 +85,7 @@ export function Section({
   );
 }
 
-/** As an object, empty facts are omitted. */
+/** An object omits empty facts. */
 export type FactList = Readonly<Record<string, ReactNode>> | readonly (readonly [string, ReactNode])[];
 
 const isShown = (value: ReactNode) => value !== undefined && value !== null && value !== false && value !== "";

@@ -34,7 +34,7 @@ export function SecretOnce({ title, secret, label, children, onDone }: SecretOnc
 
 interface LinkOnceProps {
   readonly verb: string;
-  /** For screen readers, which row it belongs to. */
+  /** For screen readers. */
   readonly label: string;
   readonly title: string;
   readonly what: string;

@@ -72,7 +72,6 @@ function HeadCell({ column, sort, onSort }: HeadCellProps) {
   );
 }
 
-/** The `aria-sort` value; undefined if the column can't be sorted. */
 export function orderOf({ sort: by }: TableColumn<any>, sort: string | undefined) {
   if (by === undefined) return undefined;
   if (sort === by) return "ascending";

@@ -56,10 +56,9 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
-/** Less than this in the future counts as now: clocks differ. */
+/** Clocks differ, so less than this in the future counts as now. */
 const skewSeconds = 10;
 
-/** Future times within a minute say so; past ones never do. */
 export function fromNow(time: string, now: number): string {
   const seconds = (Date.parse(time) - now) / 1000;
   for (const [unit, size] of units)
@@ -85,13 +84,11 @@ export function When({ time, none = "–" }: { readonly time: string | null | un
 const figures = new Intl.NumberFormat("en");
 export const figure = (count: number | null | undefined): string => (count == null ? "–" : figures.format(count));
 
-/** "1 workspace", "12 workspaces". */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${figure(count)} ${count === 1 ? one : many}`;
 
 const sizes = ["B", "kB", "MB", "GB"];
 
-/** "312 B", "4.2 MB". */
 export function bytes(count: number): string {
   const step = Math.min(Math.floor(Math.log10(Math.max(count, 1)) / 3), sizes.length - 1);
   const value = count / 1000 ** step;
@@ -158,16 +155,14 @@ export function sentenceCase(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** "a", "a and b", "a, b and c". */
 export const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
-/** Shorter names fit on a phone and are not split. */
 const lengthMin = 18;
 const tailMax = 16;
 const tailUsual = 10;
 
-/** Splits at the first separator that leaves a short tail; else before the last characters. */
+/** At the first separator that leaves a short tail; else before the last characters. */
 export function halvesOf(name: string): readonly [string, string] {
   const at = name.slice(-tailMax).search(/[-_./ ]/);
   const tail = at < 0 || at > tailMax - 4 ? tailUsual : tailMax - at;
@@ -179,7 +174,7 @@ interface NameProps {
   readonly isPlain?: boolean;
 }
 
-/** The whole name is in the tooltip, in what is copied, and read by screen readers. */
+/** The tooltip, the clipboard and screen readers get the whole name. */
 export function Name({ children: name, isPlain = false }: NameProps) {
   const font = isPlain ? "" : "mono";
   if (name.length < lengthMin) return <span className={font}>{name}</span>;

@@ -1,7 +1,4 @@
-/**
- * Makes files accessible to the users of jobs when the agent runs as root: every parent directory must be traversable. Files behind a
- * closed directory, such as root's home, are copied to an accessible one.
- */
+/** Makes files accessible to the users of jobs when the agent runs as root: copies files behind a closed directory, such as root's home. */
 import {
   chmodSync,
   cpSync,
@@ -20,7 +17,6 @@ import { SettingError } from "../kernel/settings.ts";
 
 const passable = 0o001;
 
-/** Whether all users can traverse every parent directory. */
 export function isAccessible(path: string): boolean {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     if ((statSync(folder).mode & passable) === 0) return false;
@@ -28,7 +24,7 @@ export function isAccessible(path: string): boolean {
   }
 }
 
-/** A directory below the system's temporary directory, always the same for an agent. Throws SettingError. */
+/** Always the same directory for one agent. Throws SettingError. */
 export function createAccessibleDirectory(home: string): string {
   const name = createHash("sha256").update(home).digest("hex").slice(0, 16);
   const shelter = join(realpathSync(tmpdir()), `cadastre-agent-${name}`);
@@ -42,9 +38,9 @@ export function createAccessibleDirectory(home: string): string {
   return shelter;
 }
 
-/** Returns the path itself if it is accessible, otherwise that of a copy, which is made again when the file changes. */
+/** Returns the path if it is accessible, otherwise that of a copy, which is renewed when the file changes. */
 export function accessiblePath(path: string, shelter: string): string {
-  // The program that needs it reports that it is missing.
+  // The program that needs the file reports that it is missing.
   if (!existsSync(path)) return path;
   const real = realpathSync(path);
   const facts = statSync(real);
@@ -54,7 +50,7 @@ export function accessiblePath(path: string, shelter: string): string {
   const copy = join(shelter, "brought", mark, real.slice(dirname(real).length + 1));
   if (existsSync(copy)) return copy;
   mkdirSync(dirname(copy), { recursive: true, mode: 0o755 });
-  // Renamed when complete, in case the agent is killed meanwhile.
+  // Renamed when complete: the agent can be killed meanwhile.
   const partial = `${dirname(copy)}/partial-${process.pid}`;
   cpSync(real, partial, { recursive: true, dereference: true });
   makeReadable(partial);

@@ -1,4 +1,4 @@
-/** The agent's directory: makes sure that only one agent uses it, cleans up after an earlier agent, and writes the certificate bundle. */
+/** The agent's directory: ensures that only one agent uses it, cleans up after an earlier agent, and writes the certificate bundle. */
 import {
   chmodSync,
   existsSync,
@@ -31,7 +31,7 @@ export interface ClaimedDirectory {
 /** A killed agent can take a moment to exit after its successor has started. */
 const othersEnd = { tries: 50, pauseMs: 100 };
 
-/** Creates the directory and claims it for this process. Throws SettingError if another agent uses it. */
+/** Throws SettingError if another agent uses the directory. */
 export async function claimDirectory(directory: string): Promise<ClaimedDirectory> {
   try {
     createDirectories(directory);
@@ -59,7 +59,6 @@ export async function claimDirectory(directory: string): Promise<ClaimedDirector
   }
 }
 
-/** The process that wrote the file, if it is another one that still runs. */
 function otherOwner(file: string): number | undefined {
   const written = existsSync(file) ? readFileSync(file, "utf8") : "";
   const pid = Number.parseInt(written, 10);
@@ -88,7 +87,6 @@ function identity(pid: number): string {
   }
 }
 
-/** Cleans up after a killed agent: kills its processes, saves the states of applies, and removes the rest. */
 export async function cleanDirectory(home: string, lost: string, say: (line: string) => void): Promise<void> {
   for (const name of await readdir(join(home, "jobs"))) {
     const reason = "an earlier agent was killed";
@@ -101,7 +99,6 @@ export interface AbandonedJob {
   readonly home: string;
   readonly lost: string;
   readonly job: Pick<ClaimedJobDocument, "runId" | "phase" | "id">;
-  /** Why the job was abandoned, for the log. */
   readonly reason: string;
 }
 
@@ -121,7 +118,7 @@ export async function cleanUpJob(
 
 const depthMax = 8;
 
-/** State files by name; doesn't follow links. */
+/** It must not follow links. */
 function statesIn(folder: string, depth = 0): string[] {
   if (depth > depthMax) return [];
   try {
@@ -137,12 +134,12 @@ function statesIn(folder: string, depth = 0): string[] {
 
 const systemBundles = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
-/** For the connections of this process. Throws SettingError. */
+/** Throws SettingError. */
 export function trustCertificates(ca: string): void {
   setDefaultCACertificates([...getCACertificates("default"), readCertificates(ca)]);
 }
 
-/** Writes the system's certificates and the configured ones to one file, for engines and git. Throws SettingError. */
+/** One file with the system's and the configured certificates, for engines and git. Throws SettingError. */
 export function writeCertificates(home: string, extra: string): string {
   const own = readCertificates(extra);
   const bundle = systemBundles.find((path) => existsSync(path));
@@ -152,7 +149,6 @@ export function writeCertificates(home: string, extra: string): string {
   return path;
 }
 
-/** Throws SettingError. */
 function readCertificates(path: string): string {
   let text: string;
   try {

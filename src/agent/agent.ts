@@ -1,7 +1,4 @@
-/**
- * The agent: registers with its pool, claims jobs in each of its slots, and runs each job in a separate process until it is drained. It
- * must not open a port: the agent always calls the server.
- */
+/** The agent: registers with its pool, and runs claimed jobs in one process each until it is drained. It must not open a port. */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { SettingError } from "../kernel/settings.ts";
@@ -27,13 +24,11 @@ import { ServerRejection, ServerConnection } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
 import { isAccessible, createAccessibleDirectory, accessiblePath } from "./accessible-paths.ts";
 
-/** Sent to the parent process once the agent has opened. */
 export const agentOpened = "the agent is open";
 
 const claimSeconds = 25;
 const pingMs = 10_000;
 const lastPingMs = 3000;
-/** How long a killed job can take to upload its state. */
 const stateUploadMs = 10_000;
 
 interface AgentResources {
@@ -47,7 +42,7 @@ interface AgentResources {
 
 const noUids: ClaimedUids = { list: [], release: () => undefined };
 
-/** A directory that the users of jobs can reach: the agent's own, or one in the temporary directory. Throws SettingError. */
+/** The users of jobs must be able to reach it. Throws SettingError. */
 function directoryForJobs(home: string): string {
   if (isAccessible(join(home, "jobs"))) return home;
   const shelter = createAccessibleDirectory(home);
@@ -94,7 +89,7 @@ export class Agent {
     this.#opened = opened;
   }
 
-  /** Checks everything that can be checked before the first job. Throws SettingError. */
+  /** Throws SettingError for every problem that is detectable before the first job. */
   static async open(configured: AgentSettings, say: (line: string) => void): Promise<Agent> {
     const home = await claimDirectory(configured.agentDirectory);
     let uids = noUids;
@@ -106,7 +101,7 @@ export class Agent {
       const lost = join(path, "lost");
       const settings = { ...configured, agentDirectory: uids.list.length === 0 ? path : directoryForJobs(path) };
       const mounts = mountsOf(settings, uids.list.length > 0);
-      // Processes that a killed agent left running.
+      // A killed agent can leave processes running.
       for (const uid of uids.list) killAllProcesses({ uid, mark: "" });
       await cleanDirectory(settings.agentDirectory, lost, say);
       const sandbox = await chooseSandbox(settings, mounts, uids.list);
@@ -123,7 +118,7 @@ export class Agent {
     }
   }
 
-  /** Runs until the agent is drained. Throws SettingError if the server rejects the agent. */
+  /** Throws SettingError if the server rejects the agent. */
   async run(): Promise<void> {
     await this.#register();
     const pings = setInterval(() => void this.#ping(this.#status), pingMs);
@@ -143,7 +138,7 @@ export class Agent {
     this.#draining.abort();
   }
 
-  /** Kills the engines and waits a short time for their states to be uploaded. */
+  /** Waits a short time for the uploads of states. */
   async stopNow(): Promise<void> {
     this.drain();
     for (const job of this.#running) job.stopNow();
@@ -184,7 +179,6 @@ export class Agent {
     return new JobSupervisor({ setup, client: this.#client, say: this.#say });
   }
 
-  /** Registers again if the server has forgotten the agent, ends it if the token is rejected, otherwise waits for a retry. */
   async #recover(problem: unknown): Promise<void> {
     if (
       problem instanceof ServerRejection &&
@@ -213,7 +207,7 @@ export class Agent {
     this.drain();
   }
 
-  /** Several slots can ask for it at the same time; only one registration runs. */
+  /** Only one registration runs, although several slots can request it. */
   #register(): Promise<void> {
     this.#registering ??= this.#registerUntilAccepted().finally(() => (this.#registering = undefined));
     return this.#registering;
@@ -241,7 +235,7 @@ export class Agent {
     }
   }
 
-  /** Pings are sent one after another, so that the last status arrives last. */
+  /** Sequential, so that the last status arrives last. */
   #ping(status: AgentStatus, timeoutMs?: number): Promise<void> {
     this.#pinging = this.#pingAfter(this.#pinging, status, timeoutMs);
     return this.#pinging;

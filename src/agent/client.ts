@@ -16,12 +16,10 @@ export interface AgentRegistration {
 }
 
 export type JobBody = AsyncIterable<Uint8Array>;
-/** The job whose lease an agent renews. */
 export type JobClaim = Pick<ClaimedJobDocument, "id" | "attempt">;
 
 export type AgentStatus = "idle" | "busy" | "exited" | "errored";
 
-/** Calls of the agent itself, with its pool's token. */
 export class AgentClient {
   readonly #server: ServerConnection;
   readonly #token: string;
@@ -31,7 +29,6 @@ export class AgentClient {
     this.#token = token;
   }
 
-  /** Returns the agent's id. */
   async register(attributes: AgentRegistration, signal: AbortSignal): Promise<string> {
     const json = { data: { type: "agents", attributes } };
     const answer = await this.#server.json({ ...this.#post("/agents"), json, timeoutMs: requestMs, signal });
@@ -42,7 +39,7 @@ export class AgentClient {
     await this.#server.send({ ...this.#post(`/agents/${id}/actions/ping`), json: { status, engines }, timeoutMs });
   }
 
-  /** Waits for a job; undefined if there is none. The body can be large, so the job's own process reads it. */
+  /** Undefined if there is no job. Only the job's process reads the body, because it can be large. */
   async claim(id: string, wait: number, engines: Engines, signal: AbortSignal): Promise<JobBody | undefined> {
     return this.#server.stream({
       ...this.#post(`/agents/${id}/actions/claim`),
@@ -52,7 +49,7 @@ export class AgentClient {
     });
   }
 
-  /** Renews the lease, and returns a signal as soon as there is one. Throws Fenced. */
+  /** Long-polls for a signal. Throws Fenced. */
   async heartbeat({ id, attempt }: JobClaim, wait: number, signal: AbortSignal): Promise<JobSignal | null> {
     const answer = await fenced(() =>
       this.#server.json({
@@ -70,7 +67,7 @@ export class AgentClient {
   }
 }
 
-/** The job is no longer this agent's: another agent has it, or it has ended. The server ignores further reports. */
+/** Another agent has the job, or it has ended. The server ignores further reports. */
 export class Fenced extends Error {
   override readonly name = "Fenced";
 }
@@ -114,7 +111,7 @@ export interface StateUpload {
   readonly lineage: string;
 }
 
-/** Calls about one job. Each is retried until it succeeds or `lost` aborts it. */
+/** Each call is retried until it succeeds or `lost` aborts it. */
 export class JobClient {
   readonly #server: ServerConnection;
   readonly #token: string;
@@ -151,7 +148,6 @@ export class JobClient {
     await fenced(() => this.#server.send(call));
   }
 
-  /** Saves the content to a file; false if there is none. */
   async getContent(kind: JobContentKind, file: string): Promise<boolean> {
     const path = this.#path(`/contents/${kind}?attempt=${this.#job.attempt}`);
     const call = { method: "GET", path, token: this.#token, ...this.#retryOptions(), timeoutMs: uploadMs } as const;
@@ -178,14 +174,13 @@ export class JobClient {
     await fenced(() => this.#server.send({ ...this.#action("finish"), json, ...this.#retryOptions() }));
   }
 
-  /** Downloads a URL of the job with the run's own token. */
   async download(url: string, file: string): Promise<void> {
     const path = this.#server.addressOf(url, this.#job.server);
     const call = { method: "GET", path, token: this.#job.token, ...this.#retryOptions(), timeoutMs: uploadMs } as const;
     if (!(await this.#server.save(call, file))) throw new Error(`The server returned no content for ${url}.`);
   }
 
-  /** Uses the public API with the run's own token. Throws Refused. */
+  /** Uses the public API with the run's own token. Throws ServerRejection. */
   async writeState(state: StateUpload): Promise<void> {
     const answer = (await this.#server.json({
       method: "POST",

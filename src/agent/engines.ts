@@ -1,4 +1,4 @@
-/** Finds the installed engines, and builds the arguments that they are started with. */
+/** Finds the installed engines and builds their arguments. */
 import { constants } from "node:fs";
 import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,6 @@ export type Engines = Readonly<Record<Product, readonly string[]>>;
 
 const versionPattern = /^\d+\.\d+\.\d+([-+][\w.+-]+)?$/;
 
-/** Executable engines, oldest version first. */
 export async function findEngines(folder: string): Promise<Engines> {
   const found: Record<Product, string[]> = { terraform: [], tofu: [] };
   for (const product of products) {
@@ -30,7 +29,6 @@ export const countEngines = (engines: Engines): number =>
 
 export const titleOf = (product: Product): string => (product === "tofu" ? "OpenTofu" : "Terraform");
 
-/** Numerically; a pre-release comes before its release. */
 export function compareVersions(one: string, other: string): number {
   const [a, b] = [partsOf(one), partsOf(other)];
   for (let index = 0; index < 3; index += 1) {

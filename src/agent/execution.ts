@@ -18,7 +18,7 @@ import type { Sandbox } from "../sandbox/launch.ts";
 import { type ProcessExit, JobProcess, runMark } from "../sandbox/process.ts";
 import type { Stopper } from "./stopper.ts";
 
-/** The engine failed. The message is shown with the run. */
+/** The message is shown with the run. */
 export class EngineFault extends Error {
   override readonly name = "EngineFault";
   /** Whether the engine has already written the message to the log. */
@@ -30,7 +30,6 @@ export class EngineFault extends Error {
   }
 }
 
-/** Uses the engine's own error message if there is one. */
 export function faultOf({ error }: EngineOutputReader, { code, signal }: ProcessExit): EngineFault {
   return error === undefined
     ? new EngineFault(`The engine exited with ${code === null ? `signal ${signal}` : `code ${code}`}.`)
@@ -46,7 +45,6 @@ export interface ExecutionOptions {
   readonly sandbox: Sandbox;
   readonly cgroup: Cgroup | undefined;
   readonly stopper: Stopper;
-  /** The server's URL as seen from this agent. */
   readonly serverUrl: string;
   readonly providerDirect: boolean;
 }
@@ -54,12 +52,11 @@ export interface ExecutionOptions {
 type OutputSink = (chunk: Uint8Array) => Promise<void> | void;
 
 export interface EngineExit extends ProcessExit {
-  /** The end of standard error, unless it was merged. */
   readonly errors: string;
 }
 
 const errorsKept = 16 * 1024;
-/** The output of `init` is only shown if it fails or takes longer than this. */
+/** The output of `init` is shown only if it fails or takes longer. */
 const initQuietMs = 5000;
 const initKeptBytes = 1024 ** 2;
 const lockFileBytesMax = 16 * 1024 ** 2;
@@ -73,7 +70,6 @@ export class Execution {
     this.options = options;
   }
 
-  /** The variable files, with their paths inside the sandbox. */
   get variables(): readonly string[] {
     return this.#variables;
   }
@@ -82,7 +78,7 @@ export class Execution {
     return join(this.options.directory.workingDirectory, ".terraform.lock.hcl");
   }
 
-  /** Fills the job's directory and runs `init`. Throws ConfigurationFault, EngineFault, ArchiveFault, Stopped. */
+  /** Throws ConfigurationFault, EngineFault, ArchiveFault, Stopped. */
   async prepare(): Promise<void> {
     const { job, engine, client, log, directory, stopper } = this.options;
     const { arch } = process;
@@ -102,7 +98,7 @@ export class Execution {
     await this.#init();
   }
 
-  /** Downloads the current state to where the engine reads it. Returns its MD5, or undefined if there is no state. */
+  /** Returns the MD5 of the state. */
   async fetchState(): Promise<string | undefined> {
     const { job, client, directory } = this.options;
     if (job.stateUrl === null) return undefined;
@@ -114,7 +110,6 @@ export class Execution {
     return hash.digest("hex");
   }
 
-  /** Runs the engine with its output going to the log, and parses counts and errors from it. */
   async runLogged(words: readonly string[]): Promise<ProcessExit & { readonly output: EngineOutputReader }> {
     const output = new EngineOutputReader();
     const ended = await this.run(words, true, async (chunk) => {
@@ -125,7 +120,7 @@ export class Execution {
     return { ...ended, output };
   }
 
-  /** Runs the engine and passes its output to `sink`. Throws Stopped, and what the sink throws. */
+  /** Throws Stopped, and what the sink throws. */
   async run(words: readonly string[], merged: boolean, sink: OutputSink): Promise<EngineExit> {
     const { directory, sandbox, cgroup, stopper, job } = this.options;
     stopper.check();
@@ -163,7 +158,6 @@ export class Execution {
     });
   }
 
-  /** Throws ConfigurationFault. */
   async #writePrivate(): Promise<void> {
     const { job, log, directory, serverUrl, providerDirect } = this.options;
     const { inside } = directory;
@@ -200,7 +194,6 @@ export class Execution {
     if (file !== undefined) this.#variables.push(await directory.writePrivate("variables.tfvars.json", file));
   }
 
-  /** An apply uses the saved plan and the provider versions of its lock file. */
   async #restorePlan(): Promise<void> {
     const { client, directory } = this.options;
     const [plan, lockFile] = [directory.spooled("plan"), directory.spooled("lock-file")];
@@ -210,7 +203,6 @@ export class Execution {
     if (await client.getContent("lock-file", lockFile)) await this.#moveIn(lockFile, this.lockFile);
   }
 
-  /** Moves a downloaded file to the job's directory. */
   async #moveIn(spooled: string, path: string, uid?: number): Promise<void> {
     await writeInside(this.options.directory.root, path, createReadStream(spooled), uid);
     await rm(spooled);
@@ -243,7 +235,7 @@ export class Execution {
     await this.#checkBackend();
   }
 
-  /** The backend must be ours, whatever the configuration says. Throws ConfigurationFault. */
+  /** The configuration must not choose the backend. Throws ConfigurationFault. */
   async #checkBackend(): Promise<void> {
     const { directory } = this.options;
     const path = join(directory.workingDirectory, ".terraform", "terraform.tfstate");
@@ -264,7 +256,6 @@ export class Execution {
 export const planFile = (directory: JobDirectory): string => join(directory.root, "output", "plan.tfplan");
 export const generatedFile = (directory: JobDirectory): string => join(directory.root, "output", "generated.tf");
 
-/** The end of a stream. */
 async function tail(stream: AsyncIterable<Buffer>): Promise<string> {
   let kept: Buffer = Buffer.alloc(0);
   for await (const chunk of stream) kept = Buffer.concat([kept, chunk]).subarray(-errorsKept);

@@ -1,7 +1,4 @@
-/**
- * Reads and writes files in a job's directory, which untrusted programs control. It must never read, write or remove anything outside the
- * directory, so it follows no links.
- */
+/** Reads and writes files in a job's directory, which untrusted programs control. It must follow no links. */
 import { constants } from "node:fs";
 import {
   chmod,
@@ -20,7 +17,6 @@ import { dirname, join, relative, sep } from "node:path";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
-/** Undefined if it isn't a regular file. */
 async function openInside(root: string, path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {
@@ -29,7 +25,7 @@ async function openInside(root: string, path: string): Promise<FileHandle | unde
     return undefined;
   }
   try {
-    // Checks the opened file, not its name, which could be replaced meanwhile.
+    // Checks the opened file, because its name can be replaced meanwhile.
     const where = await readlink(`/proc/self/fd/${file.fd}`);
     const expected = join(await realpath(root), relative(root, path));
     const { nlink } = await file.stat();
@@ -56,7 +52,6 @@ export async function readInside(
   }
 }
 
-/** Copies a file out of the directory; returns whether it exists. `look` is called with every chunk. */
 export async function copyOut(
   root: string,
   path: string,
@@ -90,7 +85,7 @@ export async function writeNew(
   }
 }
 
-/** Writes a file below the directory and creates its parents. Throws if a parent is a link. */
+/** Throws if a parent is a link. */
 export async function writeInside(
   root: string,
   path: string,
@@ -114,14 +109,14 @@ export async function writeInside(
   if (uid !== undefined) await lchown(path, uid, uid);
 }
 
-/** Changes the owner recursively, without following links. */
+/** It must not follow links. */
 export async function giveTo(path: string, uid: number): Promise<void> {
   await lchown(path, uid, uid);
   if (!(await lstat(path)).isDirectory()) return;
   for (const name of await readdir(path)) await giveTo(join(path, name), uid);
 }
 
-/** Disk usage of the directory; stops counting beyond `bytesMax`. */
+/** Stops counting beyond `bytesMax`. */
 export async function sizeOf(path: string, bytesMax = Number.POSITIVE_INFINITY): Promise<number> {
   let bytes = 0;
   try {
@@ -137,7 +132,7 @@ export async function sizeOf(path: string, bytesMax = Number.POSITIVE_INFINITY):
   return bytes;
 }
 
-/** Also removes directories whose permissions were taken away. */
+/** Also removes directories without permissions. */
 export async function removeTree(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });

@@ -1,10 +1,10 @@
-/** The messages between an agent and the process of one of its jobs. */
+/** The messages between an agent and the process of a job. */
 import type { Mounts, SandboxKind } from "../sandbox/launch.ts";
 import type { JobSignal } from "./client.ts";
 import type { ClaimedJobDocument } from "./job.ts";
 import type { AgentSettings } from "./settings.ts";
 
-/** What the agent knows of a job; only the job's process reads the rest. */
+/** Only the job's process reads the rest of the document. */
 export type ClaimedJob = Pick<ClaimedJobDocument, "id" | "attempt" | "runId" | "phase">;
 
 export interface SlotSetup {
@@ -12,14 +12,13 @@ export interface SlotSetup {
   readonly settings: AgentSettings;
   readonly sandbox: SandboxKind;
   readonly uids: readonly number[];
-  /** The path of the slot's cgroup. */
   readonly cgroup: string | undefined;
   readonly mounts: Omit<Mounts, "job" | "engine">;
-  /** Directory for states that the server no longer accepts. */
+  /** For states that the server no longer accepts. */
   readonly lost: string;
 }
 
-/** The first message to a job's process: run the job on standard input, or clean up after the job in `clears`. */
+/** The first message: run the job on standard input, or clean up after the job in `clears`. */
 export interface JobInstruction {
   readonly setup: SlotSetup;
   readonly clears: ClaimedJob | undefined;
@@ -28,7 +27,6 @@ export interface JobInstruction {
 export interface JobProcessInput {
   readonly order?: JobInstruction;
   readonly signal?: JobSignal | "shutdown";
-  /** Why the agent lost the job. */
   readonly lost?: string;
 }
 
@@ -38,5 +36,4 @@ export interface JobProcessOutput {
   readonly line?: string;
 }
 
-/** Interval of the signs of life. */
 export const aliveIntervalMs = 1000;

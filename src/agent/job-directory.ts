@@ -1,4 +1,4 @@
-/** The directory of a job, with its paths on this machine and inside the sandbox. It is created for each phase and removed after it. */
+/** The directory of a job, created for each phase, with its paths on this machine and inside the sandbox. */
 import { chmod, mkdir, realpath, stat } from "node:fs/promises";
 import { join, normalize, relative, sep } from "node:path";
 import { giveTo, removeTree, writeNew } from "./files.ts";
@@ -8,7 +8,6 @@ import type { Mounts, Sandbox } from "../sandbox/launch.ts";
 import { stateFile } from "./state.ts";
 
 export interface DirectoryOptions {
-  /** The agent's directory. */
   readonly base: string;
   readonly sandbox: Sandbox;
   readonly slot: number;
@@ -17,7 +16,7 @@ export interface DirectoryOptions {
 
 export class JobDirectory {
   readonly root: string;
-  /** For the agent's own files, which programs of the job can't see. */
+  /** Not visible to the job's programs. */
   readonly spool: string;
   readonly mounts: Mounts;
   readonly inside: Mounts;
@@ -54,7 +53,6 @@ export class JobDirectory {
     return join(this.root, "configuration");
   }
 
-  /** Where the engine runs, inside the configuration. */
   get workingDirectory(): string {
     return join(this.configuration, this.#workingDirectory);
   }
@@ -63,17 +61,15 @@ export class JobDirectory {
     return stateFile(this.workingDirectory, this.#workspaceName);
   }
 
-  /** Path of a downloaded file until it is moved to the job's directory. */
   spooled(name: string): string {
     return join(this.spool, `${name}.fetched`);
   }
 
-  /** The path inside the sandbox. */
   insideOf(path: string): string {
     return join(this.inside.job, relative(this.root, path));
   }
 
-  /** Throws ConfigurationFault if the working directory doesn't exist or is outside the configuration. */
+  /** Throws ConfigurationFault if the working directory is missing or outside the configuration. */
   async enter(workingDirectory: string): Promise<void> {
     const named = normalize(workingDirectory.replace(/^\/+/, ""));
     const outside = () =>
@@ -93,18 +89,17 @@ export class JobDirectory {
       );
     }
     if (real !== configuration && !real.startsWith(configuration + sep)) throw outside();
-    // From here on the real path, so that reads and writes don't follow links.
+    // The real path, so that later reads and writes follow no links.
     this.#workingDirectory = relative(configuration, real);
   }
 
-  /** Writes a file outside the configuration; returns its path inside the sandbox. */
+  /** Returns the path inside the sandbox. */
   async writePrivate(name: string, text: string): Promise<string> {
     const path = join(this.root, "private", name);
     await writeNew(path, text);
     return this.insideOf(path);
   }
 
-  /** Makes the job's user the owner of everything. */
   async give(): Promise<void> {
     if (this.uid !== undefined) await giveTo(this.root, this.uid);
     await chmod(this.root, 0o700);
@@ -119,5 +114,5 @@ export function foldersOf(
   return { root: join(base, "jobs", safeName(runId)), spool: join(base, "spool", safeName(id)) };
 }
 
-/** Ids come from the server; they must not become more than one path segment. */
+/** Ids come from the server, and must not become more than one path segment. */
 const safeName = (id: string) => id.replace(/[^\w-]/g, "_");

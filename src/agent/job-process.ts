@@ -1,7 +1,4 @@
-/**
- * The process of one job. All work on a job's data happens here, so that it can't block other jobs or the agent, which renews the lease.
- * It exits with its job or its agent.
- */
+/** The process of one job, separate so that its data can't block other jobs or the lease. It exits with its job or its agent. */
 import { text } from "node:stream/consumers";
 import { cgroupAt } from "../sandbox/cgroup.ts";
 import { findTools, makeSandbox } from "../sandbox/choose.ts";
@@ -18,7 +15,6 @@ import {
 import { ServerConnection } from "./server.ts";
 import { JobRun } from "./job-run.ts";
 
-/** Longer lines, such as stacks, are cut. */
 const lineLengthMax = 8192;
 
 const send = (message: JobProcessOutput) =>
@@ -34,7 +30,7 @@ async function readJob(): Promise<ClaimedJobDocument> {
   try {
     document = JSON.parse(body);
   } catch {
-    // Without the parser's message, which can quote a secret.
+    // Not the parser's message, which can quote a secret.
     throw new Error("The server sent a job that is not JSON.");
   }
   return parseJob(document);
@@ -59,7 +55,6 @@ async function execute(setup: SlotSetup, onStart: (run: JobRun) => void): Promis
   await run.execute();
 }
 
-/** Cleans up after a job process that was killed: its programs, its state, its directories. */
 async function clear({ settings, slot, sandbox, uids, cgroup, lost }: SlotSetup, job: ClaimedJob): Promise<void> {
   if (cgroup !== undefined) cgroupAt(cgroup).kill();
   const uid = sandbox === "none" ? undefined : uids[slot];

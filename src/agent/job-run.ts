@@ -1,7 +1,4 @@
-/**
- * Runs one job: enforces the timeout and the disk limit, reports the result once, and cleans up. It must not report a job that was lost:
- * that would contradict the agent that has it now.
- */
+/** Runs one job, reports the result once, and cleans up. It must not report a lost job, which another agent can have. */
 import { realpathSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { ArchiveFault } from "../archive/faults.ts";
@@ -25,7 +22,7 @@ import { saveLostState } from "./state.ts";
 import { Stopper, type StopReason } from "./stopper.ts";
 import { secretsOf } from "./variables.ts";
 
-/** A failed apply is not reported earlier than this after its start (see `#holdBack`). */
+/** See `#holdBack`. */
 const failureMsMin = 3_000;
 
 export interface JobRunOptions {
@@ -35,7 +32,7 @@ export interface JobRunOptions {
   readonly sandbox: Sandbox;
   readonly cgroup: Cgroup | undefined;
   readonly mounts: Omit<Mounts, "job" | "engine">;
-  /** Directory for states that the server no longer accepts. */
+  /** For states that the server no longer accepts. */
   readonly lost: string;
   readonly say: (line: string) => void;
 }
@@ -144,7 +141,6 @@ export class JobRun {
     };
   }
 
-  /** The result of a phase that failed outside the engine. */
   async #failed(error: unknown): Promise<PhaseResult> {
     const { reason } = this.#stopper;
     if (reason === "canceled") return { result: "canceled" };
@@ -190,10 +186,7 @@ export class JobRun {
     if ((await sizeOf(this.#directory.root, bytesMax)) > bytesMax) this.#stopper.kill("disk");
   }
 
-  /**
-   * Between a plan and an automatic apply, CLIs read the run once more. If it has already errored, they take it for a failed plan and never
-   * show why the apply failed.
-   */
+  /** CLIs read the run once more before an automatic apply; if it has errored by then, they report a failed plan. */
   async #holdBack({ result }: PhaseResult, startedAt: number): Promise<void> {
     if (this.#job.phase === "apply" && result === "errored")
       await pause(startedAt + failureMsMin - performance.now(), undefined, { signal: this.#lost.signal });

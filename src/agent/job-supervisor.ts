@@ -1,7 +1,4 @@
-/**
- * Supervises the process of one job: starts it, renews its lease, forwards signals, and cleans up if it dies or hangs. It must not report a
- * result for such a job: the server decides, as for every lost job.
- */
+/** Supervises the process of one job and renews its lease. It must not report a result for a lost job: the server decides. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { Readable } from "node:stream";
@@ -47,7 +44,6 @@ export class JobSupervisor {
     );
   }
 
-  /** Returns once the job has ended and is cleaned up. */
   async run(body: JobBody): Promise<void> {
     const { setup, say } = this.#options;
     const child = new JobChild({ setup, clears: undefined }, (message) => this.#hear(message));
@@ -59,12 +55,12 @@ export class JobSupervisor {
     const job = this.#job;
     const reason = [`its process ${trouble}`, await feeding].filter(Boolean).join("; ");
     say(logLine("job abandoned", { run: job?.runId ?? "unknown", phase: job?.phase, reason }));
-    // If processes can't be started, don't lose the next job immediately too.
+    // If no process can be started, the next job would be lost immediately too.
     if (job === undefined) await pause(pauseMs);
     else await this.#clear(job);
   }
 
-  /** Kills the engine; the job's process still uploads the state. */
+  /** The job's process still uploads the state. */
   stopNow(): void {
     this.#child?.send({ signal: "shutdown" });
   }
@@ -96,7 +92,7 @@ const heapMegabytes = 1024;
 const residentMegabytes = 2048;
 /** As long as the server waits for a heartbeat. */
 const silentTicksMax = 30;
-/** Once the job is lost, its engine must be gone before another agent gets the job. */
+/** The engine of a lost job must be gone before another agent gets the job. */
 const lostTicksMax = 2;
 
 class JobChild {
@@ -104,7 +100,7 @@ class JobChild {
   readonly ended: Promise<string | undefined>;
   readonly #child: ChildProcess;
   readonly #watch: NodeJS.Timeout;
-  /** Counts ticks instead of time, because a machine that slept wakes up with one tick. */
+  /** Ticks instead of time: a machine that slept wakes up with one tick. */
   #silentTicks = 0;
   #silentTicksMax = silentTicksMax;
   #killReason: string | undefined;
@@ -133,7 +129,7 @@ class JobChild {
     this.send({ order });
   }
 
-  /** Streams the job to the process. Throws Unreachable if the transfer is interrupted. */
+  /** Throws ServerUnreachable if the transfer is interrupted. */
   async feed(body: JobBody): Promise<void> {
     if (this.#child.stdin === null) return;
     try {
@@ -146,7 +142,6 @@ class JobChild {
 
   send(message: JobProcessInput): void {
     if (message.lost !== undefined) this.#silentTicksMax = lostTicksMax;
-    // Otherwise it has exited.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 
@@ -171,7 +166,7 @@ class JobChild {
   }
 }
 
-/** Without the agent's settings, which are sent as a message. */
+/** The agent's settings are sent as a message. */
 function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("CADASTRE_")));
 }
@@ -182,7 +177,7 @@ async function residentMegabytesOf(pid: number | undefined): Promise<number> {
 }
 
 const waitSeconds = 8;
-/** The server waits 30 seconds from when it received the last heartbeat; we count from when we sent it. */
+/** The server waits 30 seconds from when it received the last heartbeat; the agent counts from when it sent it. */
 const silenceMsMax = 27_000;
 const checkMs = 250;
 const signaledPauseMs = 1000;
@@ -224,7 +219,7 @@ export class Heartbeat {
     while (!signal.aborted && !this.#lost.signal.aborted) {
       const sentAt = performance.now();
       try {
-        // After a failure, don't let the server wait for a signal: we need to know at once that it is back.
+        // After a failure, no long poll: the agent must learn immediately that the server is back.
         const received = await client.heartbeat(wasReached ? waitSeconds : 0, signal);
         this.#contactAt = sentAt;
         wasReached = true;
@@ -238,7 +233,7 @@ export class Heartbeat {
     }
   }
 
-  /** The server answers every heartbeat with the signal immediately, so wait between them. */
+  /** The server answers every heartbeat with the signal immediately, so the agent waits between them. */
   async #hear(received: JobSignal, signal: AbortSignal): Promise<void> {
     if (received !== this.#signaled && this.#signaled !== "kill") {
       this.#signaled = received;

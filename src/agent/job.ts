@@ -52,7 +52,6 @@ export interface JobVariable {
 }
 
 export interface ClaimedJobDocument {
-  /** The phase's id. */
   readonly id: string;
   readonly attempt: number;
   readonly phase: "plan" | "apply";

@@ -2,7 +2,7 @@
 
 export type LogFields = Readonly<Record<string, string | number | undefined>>;
 
-/** Values with spaces, quotes or control characters are quoted as JSON, so that a record is always one line. */
+/** Quotes values as JSON where needed, so that a record is always one line. */
 export function logLine(message: string, fields: LogFields = {}): string {
   const pairs = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${fieldText(value)}`],

@@ -1,7 +1,4 @@
-/**
- * Sends a phase's log to the server in chunks, at most half a second late, with secrets masked. Writers wait while too much is pending;
- * output beyond the limit is dropped.
- */
+/** Sends a phase's log in chunks with secrets masked, with backpressure. Output beyond the limit is dropped. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Masker } from "./masking.ts";
 import { ServerRejection } from "./server.ts";
@@ -28,7 +25,6 @@ export class RunLog {
   #offset = 0;
   #isFull = false;
   #sending: Promise<void> | undefined;
-  /** Ends the pause between requests early. */
   #hurry = new AbortController();
   #failure: unknown;
 
@@ -48,12 +44,11 @@ export class RunLog {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Writes a line of the agent's own. */
   async say(sentence: string): Promise<void> {
     await this.write(Buffer.from(`${sentence}\n`));
   }
 
-  /** Returns once everything was sent. Throws if sending has failed. */
+  /** Throws if sending has failed. */
   async end(): Promise<void> {
     this.#add(this.#masker.end());
     this.#hurry.abort();

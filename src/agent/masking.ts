@@ -1,7 +1,4 @@
-/**
- * Masks secrets in a stream of bytes, independent of how the stream is split into chunks and of overlapping secrets. Only bytes that can
- * still become part of a secret are held back.
- */
+/** Masks secrets in a stream of bytes, however it is split into chunks. Holds back only bytes that can still become part of a secret. */
 import { appendSpan, type ByteSpan, LiteralMatcher } from "../kernel/literal-matcher.ts";
 import { secretSpellings } from "../kernel/secret-spellings.ts";
 
@@ -10,10 +7,9 @@ export class Masker {
   readonly #matcher: LiteralMatcher;
   #state = 0;
   readonly #held = new ByteQueue();
-  /** Stream offsets of the first and the last byte that is held back. */
   #shownTo = 0;
   #readTo = 0;
-  /** Disjoint positions of secrets, in order. Those before `#spansFrom` are already masked. */
+  /** Disjoint and in order. Those before `#spansFrom` are already masked. */
   #spans: ByteSpan[] = [];
   #spansFrom = 0;
   #lastWasHidden = false;
@@ -22,7 +18,6 @@ export class Masker {
     this.#matcher = new LiteralMatcher(secretSpellings(secrets), Number.POSITIVE_INFINITY);
   }
 
-  /** Returns the bytes that can be shown now. */
   write(chunk: Uint8Array): Buffer {
     this.#held.append(chunk);
     this.#state = this.#matcher.scan(chunk, this.#state, (from, to) => {
@@ -34,13 +29,12 @@ export class Masker {
     return this.#show(this.#readTo - this.#matcher.openBytes(this.#state));
   }
 
-  /** Returns the bytes that were held back: the stream has ended, so they are no secret. */
   end(): Buffer {
     this.#state = 0;
     return this.#show(this.#readTo);
   }
 
-  /** `end` is an offset before which all secrets are known. */
+  /** All secrets before the offset `end` are known. */
   #show(end: number): Buffer {
     const shown: Buffer[] = [];
     const take = (to: number): Buffer => {
@@ -64,7 +58,7 @@ export class Masker {
     return Buffer.concat(shown);
   }
 
-  /** Drops masked spans once they are the majority, so that each span is copied about once. */
+  /** Only when masked spans are the majority, so that each span is copied about once. */
   #forget(): void {
     if (this.#spansFrom * 2 < this.#spans.length) return;
     this.#spans = this.#spans.slice(this.#spansFrom);
@@ -72,7 +66,7 @@ export class Masker {
   }
 }
 
-/** A queue of bytes that copies each byte a few times at most, however small the chunks are. */
+/** Copies each byte a few times at most, however small the chunks are. */
 class ByteQueue {
   #bytes = Buffer.alloc(0);
   #from = 0;
@@ -90,7 +84,7 @@ class ByteQueue {
     this.#to += piece.length;
   }
 
-  /** The result is only valid until the next `append`. */
+  /** The result is valid only until the next `append`. */
   take(count: number): Buffer {
     this.#from += count;
     return this.#bytes.subarray(this.#from - count, this.#from);

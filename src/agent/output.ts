@@ -10,7 +10,6 @@ export interface ResourceCounts {
 }
 
 const none: ResourceCounts = { additions: 0, changes: 0, destructions: 0, imports: 0, invocations: 0 };
-/** Longer lines are ignored. */
 const lineBytesMax = 1024 ** 2;
 const errorLengthMax = 2000;
 
@@ -52,7 +51,7 @@ export class EngineOutputReader {
     this.#endLine();
   }
 
-  /** From the engine's summary; if it failed before that, counted from its messages. */
+  /** The engine's summary; if it failed before that, the count of its messages. */
   get counts(): ResourceCounts {
     return this.#summary ?? this.#done;
   }
@@ -137,7 +136,7 @@ interface PlannedResourceChange {
   readonly change?: { readonly actions?: readonly string[]; readonly importing?: unknown };
 }
 
-/** From a plan in JSON; a replacement counts as an addition and a destruction. */
+/** A replacement counts as an addition and a destruction. */
 export function countsOfPlan(plan: unknown): ResourceCounts {
   const counts = { ...none };
   const { resource_changes: changes = [], action_invocations: invocations = [] } = plan as {

@@ -1,7 +1,4 @@
-/**
- * Replaces the configuration's `cloud` or `backend` block with a local backend, by an override file that sorts last. Rejects a configuration
- * whose own override files would take precedence.
- */
+/** Replaces the `cloud` or `backend` block by an override file that sorts last. Rejects files that would take precedence. */
 import { constants } from "node:fs";
 import { open, readdir, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,12 +11,12 @@ const overrideFile = /(?:^|_)override\.(?:tf|tofu)(?:\.json)?$/;
 const stem = overrideName.slice(0, -".tf".length);
 const fileBytesMax = 1024 ** 2;
 
-/** The configuration can't be run. The message is shown with the run. */
+/** The message is shown with the run. */
 export class ConfigurationFault extends Error {
   override readonly name = "ConfigurationFault";
 }
 
-/** The override files that engines read after ours, or instead of it. */
+/** Those that engines read after ours, or instead of it. */
 export function laterOverrides(names: readonly string[]): string[] {
   return names.filter(
     (name) => overrideFile.test(name) && name !== overrideName && (name > overrideName || isNamesake(name)),
@@ -28,7 +25,7 @@ export function laterOverrides(names: readonly string[]): string[] {
 
 const isNamesake = (name: string) => extensions.some((extension) => name === `${stem}${extension}`);
 
-/** Whether a file may contain a backend. Can have false positives, which are rare; the error says what to do. */
+/** Rare false positives are acceptable: the error says what to do. */
 export const canNameBackend = (text: string): boolean =>
   // JSON can write any letter as an escape.
   /\b(?:cloud|backend)\b|\\u00/.test(text);

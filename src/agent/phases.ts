@@ -10,10 +10,7 @@ import { copyOut } from "./files.ts";
 import { type ResourceCounts, countsOfPlan } from "./output.ts";
 import { StateUploader } from "./state.ts";
 
-/**
- * Larger plans are not parsed for their counts; the engine's own summary is used then. Parsing takes about twenty times the size in memory,
- * and the job's process has `heapMegabytes`.
- */
+/** Parsing takes about twenty times the size in memory, and the process has `heapMegabytes`. Larger plans use the engine's own summary. */
 const parsedBytesMax = 32 * 1024 ** 2;
 const shownBytesMax = 2 * 1024 ** 3;
 
@@ -39,7 +36,7 @@ export async function plan(execution: Execution): Promise<PhaseResult> {
   return { result: "finished", hasChanges: ended.code === changesCode, ...(counts ?? output.counts) };
 }
 
-/** Uploads what the server shows of a plan and what its apply needs. Returns the counts, unless the plan is too large to parse. */
+/** Undefined if the plan is too large to parse. */
 async function uploadPlan(execution: Execution): Promise<ResourceCounts | undefined> {
   const { directory } = execution.options;
   const shown = await spoolJson(execution, "plan-json", ["show", "-json", directory.insideOf(planFile(directory))]);
@@ -54,7 +51,7 @@ async function uploadPlan(execution: Execution): Promise<ResourceCounts | undefi
   return countsOfPlan(JSON.parse(await readFile(shown, "utf8")));
 }
 
-/** Saves the JSON that a command of the engine prints. Throws EngineFault if the output isn't JSON. */
+/** Throws EngineFault if the output isn't JSON. */
 async function spoolJson(execution: Execution, name: string, words: readonly string[]): Promise<string> {
   const path = join(execution.options.directory.spool, name);
   const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
@@ -89,7 +86,7 @@ async function upload({ options: { client } }: Execution, kind: JobContentKind, 
   await client.putContent(kind, await openAsBlob(path));
 }
 
-/** Uploads the state before it reports, however the engine ended. Throws EngineFault, Stopped, Fenced. */
+/** Uploads the state before the report, however the engine ended. Throws EngineFault, Stopped, Fenced. */
 export async function apply(execution: Execution): Promise<PhaseResult> {
   const { job, engine, client, log, directory, stopper } = execution.options;
   const md5 = await execution.fetchState();

@@ -1,12 +1,8 @@
-/**
- * HTTP requests to the server, with timeouts and retries. Throws `Refused` for an error response, `Unreachable` if there is no response. It
- * doesn't know the routes.
- */
+/** HTTP requests to the server, with timeouts and retries. It doesn't know the routes. */
 import { open } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { wholeBody } from "../kernel/streams.ts";
 
-/** The server responded with an error. */
 export class ServerRejection extends Error {
   override readonly name = "Refused";
   readonly status: number;
@@ -17,14 +13,12 @@ export class ServerRejection extends Error {
   }
 }
 
-/** There was no complete response. */
 export class ServerUnreachable extends Error {
   override readonly name = "Unreachable";
 }
 
 export interface ServerRequest {
   readonly method: "GET" | "POST" | "PUT";
-  /** A path on the server, or an absolute URL. */
   readonly path: string;
   /** Null for signed URLs. */
   readonly token: string | null;
@@ -32,7 +26,7 @@ export interface ServerRequest {
   readonly bytes?: Uint8Array<ArrayBuffer> | Blob;
   /** Per attempt. */
   readonly timeoutMs: number;
-  /** How long to retry; absent for a single attempt. */
+  /** Absent for a single attempt. */
   readonly retryMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -48,10 +42,7 @@ export class ServerConnection {
     this.url = url;
   }
 
-  /**
-   * Retries until a response was read completely, because a restart of the server can interrupt it at any byte. The time limit starts again
-   * whenever an attempt gets further than all before.
-   */
+  /** A server's restart can interrupt a response at any byte. The time limit restarts when an attempt gets further than all before. */
   async #withRetries<Result>(
     call: ServerRequest,
     use: (response: Response, progress: (bytes: number) => void) => Promise<Result>,
@@ -85,14 +76,14 @@ export class ServerConnection {
     });
   }
 
-  /** The body as it arrives; undefined if there is none. Throws Unreachable if it is interrupted. */
+  /** Undefined if there is no body. Throws ServerUnreachable if it is interrupted. */
   async stream(call: ServerRequest): Promise<AsyncIterable<Uint8Array> | undefined> {
     return this.#withRetries(call, async (response) =>
       response.status === 204 || response.body === null ? undefined : this.#completeBody(response, () => undefined),
     );
   }
 
-  /** Saves the body to a file; returns whether there is one. The file must not be read before this returns, because retries overwrite it. */
+  /** Returns whether there is a body. Retries overwrite the file, so it must not be read before this returns. */
   async save(call: ServerRequest, path: string): Promise<boolean> {
     return this.#withRetries(call, async (response, progress) => {
       if (response.status === 204 || response.body === null) return false;
@@ -149,7 +140,7 @@ export class ServerConnection {
     throw await errorOf(response);
   }
 
-  /** URLs from the server begin with its public URL, which can differ from the one that this agent uses. */
+  /** URLs from the server begin with its public URL, which can differ from the agent's. */
   addressOf(path: string, publicUrl?: string): string {
     if (path.startsWith("/")) return this.url + path;
     return publicUrl !== undefined && path.startsWith(`${publicUrl}/`) ? this.url + path.slice(publicUrl.length) : path;
@@ -173,7 +164,7 @@ async function errorOf(response: Response): Promise<ServerRejection | ServerUnre
   return new ServerRejection(response.status, detail || `The server responded with status ${response.status}.`);
 }
 
-/** The delay before the next attempt, with jitter; undefined for errors that a retry can't fix. */
+/** With jitter; undefined for errors that a retry can't fix. */
 function pauseMs(attempt: number, error: unknown): number | undefined {
   if (error instanceof ServerRejection && error.status < 500 && error.status !== 429 && error.status !== 408)
     return undefined;

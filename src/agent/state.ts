@@ -1,7 +1,4 @@
-/**
- * Uploads the state during an apply: periodically while the engine writes it, and once more at the end. It must not read the whole state
- * into memory.
- */
+/** Uploads the state during and after an apply. It must not read the whole state into memory. */
 import { createHash } from "node:crypto";
 import { openAsBlob } from "node:fs";
 import { mkdir, rm, stat } from "node:fs/promises";
@@ -12,7 +9,6 @@ import { copyOut } from "./files.ts";
 import type { ClaimedJobDocument } from "./job.ts";
 import { ServerRejection } from "./server.ts";
 
-/** The path of a workspace's state in the local backend; `default` has a different one. */
 export const stateFile = (directory: string, workspace: string): string =>
   workspace === "default"
     ? join(directory, "terraform.tfstate")
@@ -24,7 +20,7 @@ const checkMs = 2000;
 export interface StateUploaderOptions {
   readonly root: string;
   readonly file: string;
-  /** Where the state is copied before the upload, because the engine can write the file meanwhile. */
+  /** The engine can write the file during the upload. */
   readonly copy: string;
   /** Of the state before the apply. */
   readonly md5: string | undefined;
@@ -35,7 +31,7 @@ export interface StateUploaderOptions {
 interface StateCopy {
   readonly bytes: Blob;
   readonly md5: string;
-  /** Undefined if the file is incomplete: the engine is writing it, or was killed while writing. */
+  /** Undefined if the file is incomplete: the engine is writing it, or was killed. */
   readonly head: StateHead | undefined;
 }
 
@@ -44,7 +40,6 @@ export class StateUploader {
   readonly #intervalMs: number;
   #stored: string | undefined;
   #lastSeen = "";
-  /** The first change is uploaded immediately. */
   #uploadedAt = -Infinity;
   #uploading: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
@@ -65,7 +60,7 @@ export class StateUploader {
     );
   }
 
-  /** Uploads the final state. Returns undefined on success, otherwise an error message. Throws Fenced. */
+  /** Returns an error message, or undefined. Throws Fenced. */
   async end(): Promise<string | undefined> {
     clearInterval(this.#timer);
     await this.#uploading;
@@ -86,7 +81,7 @@ export class StateUploader {
     return `The state could not be saved to the workspace (${reason}). It was saved as the errored state of this apply: push it to the workspace before the next run.`;
   }
 
-  /** Failures are ignored here; the upload at the end is what counts. */
+  /** Ignores failures: only the upload at the end counts. */
   async #uploadIfChanged(): Promise<void> {
     const { root, file, client } = this.#options;
     const facts = await stat(file).catch(() => undefined);
@@ -118,7 +113,7 @@ export class StateUploader {
   }
 }
 
-/** Saves the state of a lost job on this machine, because the server no longer accepts it. Returns its path, or undefined if there is none. */
+/** For a lost job, whose state the server no longer accepts. Returns undefined if there is no state. */
 export async function saveLostState(
   folder: string,
   job: Pick<ClaimedJobDocument, "runId" | "phase">,

@@ -1,14 +1,13 @@
-/** Stops a phase, gently with an interrupt and a grace period, or immediately. It applies to the running command and the next ones. */
+/** Stops the running command of a phase and the next ones: with an interrupt and a grace period, or immediately. */
 import type { JobProcess } from "../sandbox/process.ts";
 
 export type StopReason = "canceled" | "timed-out" | "lost" | "disk" | "shutdown";
 
-/** Thrown between two commands of a phase that must stop. */
 class Stopped extends Error {
   override readonly name = "Stopped";
 }
 
-/** How long an interrupted engine can take; an apply has to finish its current resources. */
+/** An apply has to finish its current resources. */
 const graceMs = { plan: 60_000, apply: 300_000 } as const;
 
 export class Stopper {
@@ -22,12 +21,11 @@ export class Stopper {
     this.#graceMs = graceMs[phase];
   }
 
-  /** The first reason, also if a hard stop follows a gentle one. */
+  /** The first reason, even if a hard stop follows a gentle one. */
   get reason(): StopReason | undefined {
     return this.#reason;
   }
 
-  /** Whether the engine was killed. */
   get isHard(): boolean {
     return this.#isHard;
   }
@@ -51,7 +49,6 @@ export class Stopper {
     if (this.#reason !== undefined) throw new Stopped(this.#reason);
   }
 
-  /** While `work` runs, a stop signals this process. */
   async during<Result>(process: JobProcess, work: () => Promise<Result>): Promise<Result> {
     this.#process = process;
     if (this.#isHard) process.kill();

@@ -1,7 +1,4 @@
-/**
- * Builds what an engine gets besides the configuration: the variable file (`-var-file`, because only that overrides `*.auto.tfvars`), the
- * environment and the CLI configuration. It must not let a workspace override what the agent relies on.
- */
+/** Builds the engine's variable file, environment and CLI configuration. A workspace must not override what the agent relies on. */
 import { HclFault, readHcl } from "../kernel/hcl.ts";
 import { maskedValues } from "../kernel/secret-spellings.ts";
 import { version } from "../version.ts";
@@ -12,8 +9,7 @@ import { ConfigurationFault } from "./overrides.ts";
 const identifier = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u;
 
 /**
- * JSON for `-var-file`; undefined without variables. JSON instead of HCL, so that no name or value can inject syntax and set other
- * variables. Throws ConfigurationFault for an HCL value that is not a literal.
+ * Only `-var-file` overrides `*.auto.tfvars`. JSON, so that no value can inject HCL. Throws ConfigurationFault for a non-literal HCL value.
  */
 export function variableFile(variables: readonly JobVariable[]): string | undefined {
   const members = new Map<string, string>();
@@ -33,7 +29,6 @@ export function variableFile(variables: readonly JobVariable[]): string | undefi
   return `{\n${lines.join(",\n")}\n}\n`;
 }
 
-/** Variables that the sandbox and the agent rely on. */
 const reserved = new Set([
   "PATH",
   "HOME",
@@ -51,7 +46,7 @@ const reserved = new Set([
   "CHECKPOINT_DISABLE",
   "BASH_ENV",
   "ENV",
-  // Variables that C libraries ignore in privileged programs.
+  // C libraries ignore these in privileged programs.
   "GCONV_PATH",
   "GETCONF_DIR",
   "GLIBC_TUNABLES",
@@ -66,13 +61,12 @@ const reserved = new Set([
   "TZDIR",
 ]);
 
-/** Whether an environment variable may be set by a workspace. */
 export function canBeSet(name: string, value = ""): boolean {
   const isReserved = reserved.has(name) || name.startsWith("LD_") || name.startsWith("TF_TOKEN_");
   return /^[^=\0]+$/.test(name) && !isReserved && !(name.startsWith("TF_CLI_ARGS") && asksToDestroy(value));
 }
 
-/** Destroying needs a separate permission, so only the run's own options can request it. Engines parse quotes and backslashes like a shell. */
+/** Destroying needs a separate permission: only the run's options can request it. Engines parse quotes and backslashes like a shell. */
 const asksToDestroy = (words: string): boolean => /(^|\s)--?destroy\b/.test(words.replaceAll(/["'\\]/g, ""));
 
 export interface EnginePaths {
@@ -88,11 +82,10 @@ export interface EnginePaths {
 
 export interface EngineEnvironment {
   readonly variables: Record<string, string>;
-  /** Names of workspace variables that were ignored. */
   readonly refused: readonly string[];
 }
 
-/** The complete environment of the engine's process; it contains nothing of the agent's environment. */
+/** Contains nothing of the agent's environment. */
 export function environmentOf(job: ClaimedJobDocument, paths: EnginePaths): EngineEnvironment {
   const fromWorkspace = job.variables.filter(({ category }) => category === "env");
   const accepted = fromWorkspace.filter(({ key, value }) => canBeSet(key, value));
@@ -120,7 +113,7 @@ export function environmentOf(job: ClaimedJobDocument, paths: EnginePaths): Engi
   return { variables, refused: fromWorkspace.filter(({ key, value }) => !canBeSet(key, value)).map(({ key }) => key) };
 }
 
-/** The version of HCP Terraform's agent that we are compatible with: engines require 1.10 for import blocks. */
+/** The compatible version of HCP Terraform's agent; engines require 1.10 for import blocks. */
 const agentVersion = "1.22.0";
 
 const caVariables = (file: string) => ({ SSL_CERT_FILE: file, GIT_SSL_CAINFO: file, CURL_CA_BUNDLE: file });
@@ -150,7 +143,6 @@ function runVariablesOf(job: ClaimedJobDocument): Record<string, string> {
   );
 }
 
-/** The values to mask in logs. */
 export function secretsOf(job: ClaimedJobDocument): string[] {
   return [
     job.token,
@@ -161,11 +153,10 @@ export function secretsOf(job: ClaimedJobDocument): string[] {
 }
 
 export interface CliConfiguration {
-  /** The server's public URL, and the URL that this agent uses; credentials are written for both hosts. */
+  /** Credentials are written for the hosts of both URLs. */
   readonly publicUrl: string;
   readonly agentUrl: string;
   readonly token: string;
-  /** A directory inside the sandbox, or the URL of a network mirror. */
   readonly mirror: string | undefined;
   readonly direct: boolean;
 }
@@ -174,7 +165,7 @@ const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"] as const;
 
 export function cliConfiguration({ publicUrl, agentUrl, token, mirror, direct }: CliConfiguration): string {
   const hosts = [...new Set([publicUrl, agentUrl].map(hostOf))];
-  // Service discovery always uses https, so the services are listed for servers without TLS.
+  // Service discovery always uses https, so servers without TLS need the list.
   const blocks = hosts.flatMap((host) => [
     `credentials ${hcl(host)} {\n  token = ${hcl(token)}\n}\n`,
     `host ${hcl(host)} {\n  services = {\n${services
@@ -196,7 +187,6 @@ function installation(mirror: string | undefined, direct: boolean): string {
   return `provider_installation {\n${methods.join("")}}\n`;
 }
 
-/** `https://one.example:8443/sub` → `one.example:8443`; without the default port of https. */
 export function hostOf(url: string): string {
   const { hostname, port, protocol } = new URL(url);
   return port === "" ? (protocol === "http:" ? `${hostname}:80` : hostname) : `${hostname}:${port}`;

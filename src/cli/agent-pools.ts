@@ -60,7 +60,6 @@ async function createOver(remote: RemoteServer, name: string): Promise<CreatedPo
   return { id, name, token: textOf(made, "token") ?? "" };
 }
 
-/** Applies the API's rules for the name. Throws `invalid`. */
 function checked(name: string): string {
   const body = parseBody(siteAgentPools, "create", { data: { type: siteAgentPools.type, attributes: { name } } });
   return (body as { attributes: { name: string } }).attributes.name;

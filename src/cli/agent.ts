@@ -18,7 +18,7 @@ export const agentCommand: Command = {
   async run({ terminal, sources }) {
     const settings = readAgentSettings(sources);
     const agent = await Agent.open(settings, terminal.out);
-    // A server that started this process as a worker waits for this message.
+    // A server that started this process as a worker waits for the message.
     process.send?.(agentOpened);
     const forget = handleStopSignals(agent, terminal);
     try {

@@ -1,4 +1,4 @@
-/** Parses the words after a command's name into options, argument and settings. Throws UsageError if they don't fit the command. */
+/** Parses the words after a command's name. Throws UsageError if they don't fit the command. */
 import { parseArgs } from "node:util";
 import { quoted } from "../kernel/text.ts";
 import { fileFlag, flagOf, formerName } from "../kernel/settings.ts";
@@ -12,10 +12,9 @@ export interface ParsedArguments {
   readonly wantsHelp: boolean;
 }
 
-/** `encryptionKey` → `encryption-key` */
 const nameOfFlag = (setting: string) => flagOf(setting).slice(2);
 
-/** The settings that a command accepts as flags; a secret also has a flag for its file. */
+/** A secret also has a flag for its file. */
 const settingNames = ({ settings = [], ownSettings = {} }: Command): readonly string[] =>
   [...settings.map((name) => [name, settingTable[name]] as const), ...Object.entries(ownSettings)].flatMap(
     ([name, { isSecret, formerly }]) =>
@@ -33,7 +32,6 @@ export function parse(command: Command, words: readonly string[]): ParsedArgumen
   return { values: given, words: positionals, wantsHelp };
 }
 
-/** Stores the argument under the option that it is a shorthand for. Throws UsageError if both are given. */
 function withArgument(
   command: Command,
   values: ParsedArguments["values"],
@@ -64,7 +62,6 @@ function parseWords(command: Command, words: readonly string[]) {
   }
 }
 
-/** A one-sentence replacement for the long messages of `parseArgs`. */
 function faultOf({ code, message }: NodeJS.ErrnoException): string {
   const option = /'(?:-\w, )?(-[^ ']*)/.exec(message)?.[1] ?? "";
   if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") return `Unknown option ${quoted(option)}.`;

@@ -1,4 +1,4 @@
-/** `cadastre backup`, `cadastre backup verify` and `cadastre restore`: the whole database to and from one file, on SQLite and PostgreSQL. */
+/** `cadastre backup`, `cadastre backup verify` and `cadastre restore`: the whole database to and from one file. */
 import type { BackupProgress } from "../backup/format.ts";
 import { loadBackup, verifyBackup } from "../backup/restore.ts";
 import { writeBackup } from "../backup/write.ts";
@@ -39,7 +39,6 @@ export const verify: Command = {
   },
 };
 
-/** Undefined if no key is set and there is no key file next to an SQLite database. */
 const availableKeys = (settings: Settings) =>
   settings.encryptionKey === undefined && sqlitePath(settings) === undefined ? undefined : existingKeys(settings);
 
@@ -95,7 +94,7 @@ export const restore: Command = {
   },
 };
 
-/** Called before anything is written: the keys must be able to decrypt the backup's secrets. Throws `conflict`. */
+/** Before anything is written: the keys must decrypt the backup's secrets. Throws `conflict`. */
 function vaultFor(settings: Settings, keyIds: readonly string[], file: string) {
   const keys = existingKeys(settings);
   const vault = keys === undefined ? undefined : createVault(...keys);

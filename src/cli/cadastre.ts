@@ -1,4 +1,4 @@
-/** Entry point of the command line: passes the process's arguments, environment and streams to `run`. */
+/** Entry point of the command line. */
 import { run } from "./run.ts";
 
 // `cadastre … | head` closes the pipe early; that is not a failure.
@@ -7,7 +7,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-// The parent (the launcher, or the server that started this worker) can be killed without forwarding a signal. Exit with it.
+// The parent (the launcher, or a worker's server) can be killed without forwarding a signal.
 if (process.channel !== undefined) {
   process.once("disconnect", () => process.exit(1));
   process.channel?.unref();

@@ -20,9 +20,9 @@ import { refuseWithoutEngine } from "../workers.ts";
 
 interface CheckedPart {
   readonly title: string;
-  /** The part is skipped if one of these settings is invalid. */
+  /** The part is skipped if one of these is invalid. */
   readonly needs: readonly (keyof Settings)[];
-  /** Returns a short note, or undefined if there is nothing to check. Throws what a start would throw. */
+  /** Undefined if there is nothing to check. Throws what a start would throw. */
   readonly check: (settings: Settings) => Promise<string | undefined>;
 }
 
@@ -31,7 +31,6 @@ export interface CheckResult {
   readonly faults: readonly string[];
 }
 
-/** Reports every problem, not only the first. */
 export async function checkService(read: () => Settings): Promise<CheckResult> {
   const { settings, unusable, faults } = readAll(read);
   const results = await Promise.all(
@@ -52,7 +51,7 @@ export async function checkService(read: () => Settings): Promise<CheckResult> {
   };
 }
 
-/** Invalid settings are replaced by their defaults, so that the other parts can still be checked. */
+/** Replaces invalid settings by their defaults, so that the other parts can be checked. */
 function readAll(read: () => Settings) {
   try {
     return { settings: read(), unusable: [], faults: [] };
@@ -125,7 +124,7 @@ async function checkEngines(settings: Settings): Promise<string | undefined> {
   return `in ${settings.engines}`;
 }
 
-/** A sandbox is required with workers or if the setting names one; otherwise fetching from git uses what is available. */
+/** Required with workers or if the setting names one; otherwise fetching from git uses what is available. */
 async function checkSandbox({ workers, sandbox }: Settings): Promise<string> {
   if (workers === 0 && sandbox === undefined) return describeGitSandbox(sandbox);
   const agentDirectory = await mkdtemp(join(tmpdir(), "cadastre-check-"));
@@ -146,7 +145,6 @@ async function checkBackups({ backupDirectory }: Settings): Promise<string | und
   return `in ${backupDirectory}`;
 }
 
-/** The nearest parent directory that exists: a start creates the others. */
 function existingParent(path: string): string {
   const folder = dirname(path);
   return existsSync(folder) || folder === path ? folder : existingParent(folder);

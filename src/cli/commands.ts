@@ -1,4 +1,4 @@
-/** The table of commands, in the order in which `cadastre help` lists them; also defines `migrate` and `version`. */
+/** The table of commands, in the order of `cadastre help`; also defines `migrate` and `version`. */
 import { openRegister } from "../service.ts";
 import { version } from "../version.ts";
 import { createAgentPoolCommand } from "./agent-pools.ts";

@@ -1,4 +1,4 @@
-/** Opens the database that the settings name, runs a command's work on it as the operator, and closes it. */
+/** Opens the database that the settings name, and runs a command's work on it as the operator. */
 import { randomUUID } from "node:crypto";
 import type { Tx } from "../database/database.ts";
 import { migrations } from "../database/migrate.ts";
@@ -7,14 +7,12 @@ import type { Context } from "../resources/shared/context.ts";
 import { openExisting, operatorContext, type PreparedRegister } from "../service.ts";
 import type { Settings } from "../settings.ts";
 
-/** The settings that every command that opens the database accepts as flags. */
 export const databaseSettings = ["database", "encryptionKey"] as const satisfies readonly (keyof Settings)[];
 
 export async function readDatabase<T>(settings: Settings, work: (tx: Tx) => Promise<T>): Promise<T> {
   return withDatabase(settings, ({ database }) => work(database.reader));
 }
 
-/** Runs `work` in one transaction; its audit events name the operator. */
 export async function writeDatabase<T>(
   settings: Settings,
   work: (tx: Tx, context: Omit<Context, "vault">) => Promise<T>,
@@ -25,7 +23,7 @@ export async function writeDatabase<T>(
   });
 }
 
-/** For work that needs more than one transaction. Requires an existing database that is up to date. */
+/** For more than one transaction. Requires an existing, up-to-date database. */
 export async function withDatabase<T>(
   settings: Settings,
   work: (register: Pick<PreparedRegister, "database" | "vault">) => Promise<T>,
@@ -39,7 +37,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** Commands don't migrate: that would change the schema under running servers of an older version. Throws `conflict`. */
+/** Migrating would change the schema under running servers of an older version. Throws `conflict`. */
 function refuseOlder(applied: readonly string[]): void {
   const missing = migrations.map((migration) => migration.name).filter((name) => !applied.includes(name));
   if (missing.length > 0)

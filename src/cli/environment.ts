@@ -1,9 +1,8 @@
-/** Defines the settings of commands that call another server, and reports unknown `CADASTRE_` environment variables, which are usually misspelled settings. */
+/** Settings of commands that call another server, and the check for unknown `CADASTRE_` environment variables. */
 import { agentSettingTable } from "../agent/settings.ts";
 import { nearest, parseToken, parseUrl, type Setting, variablesOf } from "../kernel/settings.ts";
 import { settingTable } from "../settings.ts";
 
-/** Settings that neither the server nor the agent has. */
 export const commandSettingTable = {
   address: {
     variable: "CADASTRE_ADDRESS",
@@ -33,19 +32,15 @@ export const commandSettingTable = {
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** The server, its workers and the commands can share one environment, so each of them accepts the settings of the others. */
+/** The server, its workers and the commands can share one environment. */
 const tables = [settingTable, agentSettingTable, commandSettingTable];
 const settable = [...tables.flatMap(variablesOf), "CADASTRE_CONFIG"];
 /** Without the `_FILE` variants of secrets. */
 const plain = tables.flatMap((table) => Object.values(table)).map(({ variable }) => variable);
 
-/** Variables that runs, builds and tests of this project set or read. */
 const internal = /^CADASTRE_(?:AGENT_VERSION|FETCH|PROBE|BUILDER|IMAGE|TERRAFORM|CLUSTER_SMALL_DISKS|TEST_\w+)$/;
 
-/**
- * Kubernetes sets such variables in every container for services whose name begins with `cadastre`. Its `CADASTRE_PORT` is a URL; one
- * with a number was set by a person who meant `CADASTRE_LISTEN`.
- */
+/** Kubernetes sets these for services named `cadastre…`. Its `CADASTRE_PORT` is a URL; a number was meant as `CADASTRE_LISTEN`. */
 function isOfKubernetes(name: string, value: string): boolean {
   if (/^CADASTRE_(?:\w+_)?SERVICE_(?:HOST|PORT(?:_\w+)?)$/.test(name)) return true;
   if (/^CADASTRE_(?:\w+_)?PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/.test(name)) return true;

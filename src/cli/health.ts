@@ -1,4 +1,4 @@
-/** `cadastre health`: checks whether the server on this machine is ready, for health checks that only see an exit code. */
+/** `cadastre health`: reports by exit code whether the server on this machine is ready. */
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -33,7 +33,6 @@ export const healthCommand: Command = {
   },
 };
 
-/** Retries for so many seconds. Throws `unavailable` with the last failure. */
 async function untilReady(attempt: () => Promise<void>, seconds: number): Promise<void> {
   const end = performance.now() + seconds * 1000;
   for (;;) {

@@ -41,7 +41,6 @@ export function commandHelp(command: Command): string {
   return lines.join("\n");
 }
 
-/** In brackets if it is optional. */
 function argumentIn({ argument, options = {} }: Command): string | undefined {
   if (argument?.option === undefined || options[argument.option]?.required === true) return argument?.shape;
   return `[${argument.shape}]`;
@@ -76,7 +75,6 @@ function summaries(commands: readonly Command[]): string[] {
   return commands.map((command) => `  ${title(command).padEnd(width)}  ${command.summary}`);
 }
 
-/** A term with its indented description below it. */
 function entry(term: string, descriptions: readonly string[]): string[] {
   return [`  ${term}`, ...descriptions.flatMap((text) => wrapped(text, widthMax - 6).map((line) => `      ${line}`))];
 }

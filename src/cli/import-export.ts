@@ -1,4 +1,4 @@
-/** `cadastre import` and `cadastre export`: imports an organization from another server with the same API, and exports one as JSON and HCL files. */
+/** `cadastre import` and `cadastre export`: an organization from another server with the same API, and to JSON and HCL files. */
 import { randomUUID } from "node:crypto";
 import type { Tx } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -99,7 +99,6 @@ async function printReport({ terminal, value, isOn }: Invocation, settings: Sett
   printRows(terminal, rows, { json: isOn("json"), empty: "No secrets are missing." });
 }
 
-/** Throws `not-found`. */
 async function requireOrganization({ db }: Tx, name: string): Promise<void> {
   const found = await db.selectFrom("organizations").select("id").where("nameKey", "=", fold(name)).executeTakeFirst();
   if (found === undefined) throw new AppError("not-found", `There is no organization ${quoted(name)} here.`);
@@ -114,7 +113,6 @@ interface ImportCommandOptions {
   readonly concurrency: number;
 }
 
-/** Throws UsageError. */
 function optionsOf({ value, isOn, sources }: Invocation): ImportCommandOptions {
   const url = value("from");
   if (url === undefined) throw new UsageError("'cadastre import' needs --from URL. See 'cadastre import --help'.");
@@ -133,7 +131,6 @@ function optionsOf({ value, isOn, sources }: Invocation): ImportCommandOptions {
   return { url, token, from, to: value("to-organization") ?? from, dry: isOn("dry-run"), concurrency };
 }
 
-/** Throws SettingError. */
 function tokenOf(sources: SettingSources, token: string | undefined): string | undefined {
   const { importToken } = commandSettingTable;
   // The settings file is for the server, which doesn't have this setting.
@@ -142,7 +139,6 @@ function tokenOf(sources: SettingSources, token: string | undefined): string | u
   return read["importToken"] as string | undefined;
 }
 
-/** Acts as the operator, under the rules of the configured edition. */
 function contextFor({ database, vault }: Pick<PreparedRegister, "database" | "vault">, settings: Settings): Context {
   const context = operatorContext(database, settings, `cli-${randomUUID()}`);
   return { ...context, vault, options: { ...context.options, edition: settings.edition } };

@@ -1,4 +1,4 @@
-/** `cadastre job …`: lists the background jobs, and runs one in this process under the same lease that servers use. */
+/** `cadastre job …`: lists the background jobs, and runs one under the lease that servers use. */
 import type { Tx } from "../database/database.ts";
 import { backupFacts, backupJobs, jobs } from "../jobs/index.ts";
 import { JobRunner } from "../jobs/runner.ts";
@@ -21,7 +21,7 @@ export const listJobsCommand: Command = {
   async run({ terminal, isOn, settings }) {
     const given = settings();
     const known = await readDatabase(given, readJobs);
-    // Servers can have a backup schedule even if this command's settings name no directory.
+    // Servers can have a backup schedule although this command's settings name no directory.
     const isScheduled = given.backupDirectory !== undefined || known.some(({ name }) => name === backupFacts.name);
     const shown = [...jobs, ...(isScheduled ? [backupFacts] : [])];
     const rows = shown.map(({ name, everyMs }) => ({
@@ -62,10 +62,8 @@ export const runJobCommand: Command = {
   },
 };
 
-/** The jobs of a server with these settings. */
 const jobsOf = (settings: Settings) => [...jobs, ...backupJobs(settings, version)];
 
-/** The options of a server with these settings. */
 function optionsOf({ organizationCreation, edition, globalRemoteStateDefault, publicUrl = "" }: Settings) {
   return { organizationCreation, edition, globalRemoteStateDefault, publicUrl };
 }
@@ -107,7 +105,6 @@ function statusOf(row: JobStatusRow | undefined) {
   };
 }
 
-/** Of the last run that ended. */
 function outcomeOf({ finishedMs, succeededMs, lastError }: JobStatusRow): string | null {
   if (lastError !== null) return `failed: ${lastError}`;
   if (finishedMs === null) return null;
@@ -120,7 +117,6 @@ const units = [
   ["s", 1_000],
 ] as const;
 
-/** In the largest unit that divides it: `1h`, `90s`. */
 function durationText(ms: number): string {
   const unit = units.find(([, length]) => ms % length === 0);
   return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;

@@ -1,4 +1,4 @@
-/** `cadastre key …` and `cadastre identity-key …`: lists and rotates the encryption keys of secrets, and rotates the key that signs run identity tokens. */
+/** `cadastre key …` and `cadastre identity-key …`: rotates encryption keys and the signing key of run identity tokens. */
 import { randomUUID } from "node:crypto";
 import type { Database } from "../database/database.ts";
 import { retiredKeysFact } from "../database/fence.ts";
@@ -75,7 +75,7 @@ export const rotateKeyCommand: Command = {
   },
 };
 
-/** Counts the secrets under older keys. Throws `conflict` if a key is missing: its secrets can't be re-encrypted. */
+/** Throws `conflict` if a key is missing: its secrets can't be re-encrypted. */
 async function countOutdated(database: Database, vault: Vault): Promise<number> {
   const counts = await countByKey(database);
   const missing = [...counts.keys()].filter((id) => !vault.keyIds.includes(id));
@@ -87,7 +87,7 @@ async function countOutdated(database: Database, vault: Vault): Promise<number> 
   return others.reduce((sum, count) => sum + count, 0);
 }
 
-/** Retires the old keys, so that no server encrypts with them while the secrets are re-encrypted. */
+/** No server may encrypt with the old keys during the re-encryption. */
 async function begin(database: Database, vault: Vault, context: Parameters<typeof recordEvent>[1]): Promise<void> {
   await database.write(async (tx) => {
     const retired = await retireOlderKeys(tx, vault);
@@ -101,7 +101,7 @@ async function begin(database: Database, vault: Vault, context: Parameters<typeo
   });
 }
 
-/** From then on a server needs only the new key to start. */
+/** Servers then need only the new key to start. */
 async function finish(database: Database, vault: Vault): Promise<void> {
   const left = await countOutdated(database, vault);
   if (left > 0)

@@ -1,4 +1,4 @@
-/** API client for commands that work on a running server instead of the database, selected by `--address` and `--token`. */
+/** API client for commands that work on a running server (`--address`, `--token`) instead of the database. */
 import { AppError } from "../kernel/errors.ts";
 import { SettingError, readTable } from "../kernel/settings.ts";
 import { fold, quoted } from "../kernel/text.ts";
@@ -22,7 +22,6 @@ export function remoteOf({ sources }: Pick<Invocation, "sources">): RemoteServer
   if ((flags["database"] ?? flags["databaseFile"]) !== undefined) {
     if (flags["address"] !== undefined)
       throw new UsageError("--database and --address can't be combined. Give one of them.");
-    // A flag takes precedence over the environment.
     return undefined;
   }
   // The settings file is for the server, which has neither setting.
@@ -56,7 +55,6 @@ export class RemoteServer {
     await this.#send("DELETE", path);
   }
 
-  /** Fetches all pages. */
   async list(path: string): Promise<WireResource[]> {
     const things: WireResource[] = [];
     for (let page: number | undefined = 1; page !== undefined;) {
@@ -71,7 +69,7 @@ export class RemoteServer {
     return things;
   }
 
-  /** By name, ignoring case, or by id; without a name, the token's own user. Throws `not-found`. */
+  /** Without a name, the token's own user. Throws `not-found`. */
   async findUser(nameOrId: string | undefined): Promise<WireResource> {
     const self = await this.get("/account/details");
     if (nameOrId === undefined || isNamed(self, nameOrId)) return self;
@@ -92,7 +90,6 @@ export class RemoteServer {
     return thing;
   }
 
-  /** Throws `unavailable`, or the server's error. */
   async #send(method: string, path: string, body?: unknown): Promise<WireObject> {
     let response: Response;
     let document: unknown;
@@ -131,7 +128,6 @@ function isNamed(user: WireResource, nameOrId: string): boolean {
   return user.id === nameOrId || fold(textOf(user, "username") ?? "") === fold(nameOrId);
 }
 
-/** The errors in the server's response; undefined if it has none. */
 function serverError(document: unknown): AppError | undefined {
   const errors = isObject(document) && Array.isArray(document["errors"]) ? document["errors"] : [];
   const details = errors.flatMap((error: unknown) => {

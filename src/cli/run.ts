@@ -1,4 +1,4 @@
-/** Finds and runs the command that the arguments name, and turns errors into a message and an exit code. */
+/** Runs the command that the arguments name, and turns errors into a message and an exit code. */
 import { AppError } from "../kernel/errors.ts";
 import { quoted } from "../kernel/text.ts";
 import { SettingError } from "../kernel/settings.ts";
@@ -11,7 +11,7 @@ import { commandHelp, groupHelp, overview } from "./help.ts";
 const failureCode = 1;
 const usageErrorCode = 2;
 
-/** Returns the exit code: 0 for success, 1 for a failure, 2 for wrong arguments; commands can return others. */
+/** 0 for success, 1 for a failure, 2 for wrong arguments; commands can return others. */
 export async function run(
   words: readonly string[],
   environment: EnvironmentVariables,
@@ -54,7 +54,6 @@ function helpOn(words: readonly string[]): string {
   return found === undefined ? helpOnGroup([words[0] ?? "", "--help"]) : commandHelp(found.command);
 }
 
-/** Help for a group such as `user`. Throws UsageError if the words are neither a group nor a command. */
 function helpOnGroup([first = "", second]: readonly string[]): string {
   const group = commands.filter((command) => command.name.startsWith(`${first} `));
   if (group.length === 0)
@@ -66,7 +65,7 @@ function helpOnGroup([first = "", second]: readonly string[]): string {
   );
 }
 
-/** Unexpected errors are printed with their stack, so that they can be reported and fixed. */
+/** Unexpected errors include the stack, so that they can be reported. */
 function messageOf(error: unknown): string {
   if (error instanceof AppError) return error.faults.map((fault) => withStop(fault.detail)).join(" ");
   if (error instanceof SettingError) return error.faults.map(withStop).join("\n");

@@ -25,16 +25,16 @@ export const serveCommand: Command = {
   async run({ terminal, settings, sources, isOn }) {
     if (isOn("check")) return check(terminal, settings);
     const given = settings();
-    // Before the start: from then on a signal must stop the server properly.
+    // From here on a signal must stop the server properly.
     const { stopRequested, forget } = watchStopSignals();
     const { out, isTerminal } = terminal;
     const deprecated = deprecatedSettings(settingTable, sources);
     const starting = serve(given, { say: out, isTerminal, deprecated });
     const reload = () => void starting.then((service) => service.reload()).catch(() => {});
-    // On a terminal SIGHUP means that the terminal was closed.
+    // On a terminal, SIGHUP means that it was closed.
     if (!isTerminal) process.on("SIGHUP", reload);
     try {
-      // A signal during the start waits for the start to finish, but not longer than the grace period.
+      // A signal during the start waits for it, but not longer than the grace period.
       const service = await Promise.race([starting, stopRequested.then(() => sleep(given.graceSeconds * 1000))]);
       await stopRequested;
       if (isTerminal) out("\n  Stopping: waiting for running requests. Press Ctrl+C again to stop immediately.");
@@ -44,7 +44,7 @@ export const serveCommand: Command = {
       forget();
       throw error;
     }
-    // Requests that the grace period cut off can still keep the process alive.
+    // Requests that the grace period cut off can keep the process alive.
     process.exit(0);
   },
 };
@@ -59,7 +59,7 @@ async function check(terminal: Terminal, settings: () => Settings): Promise<Comm
 /** One Ctrl+C can arrive twice: from the terminal, and forwarded by npm. */
 const sameKeyPressMs = 100;
 
-/** The first signal resolves `stopRequested`; a second one ends the process. */
+/** A second signal ends the process. */
 function watchStopSignals(): { readonly stopRequested: Promise<void>; readonly forget: () => void } {
   const { promise: stopRequested, resolve } = Promise.withResolvers<void>();
   let requestedAt: number | undefined;

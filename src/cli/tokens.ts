@@ -78,7 +78,6 @@ async function addUserToken(
   return withSecret(made, "user", textOf(user, "username") ?? name);
 }
 
-/** Throws `not-found`. */
 async function addOwnersToken(
   remote: RemoteServer,
   organization: string,
@@ -110,7 +109,6 @@ async function personNamed(tx: Tx, name: string): Promise<CliTokenHolder> {
   return { holder: { kind: "user", userId: id }, name: username };
 }
 
-/** Throws `not-found`. */
 async function ownersOf(tx: Tx, organization: string): Promise<CliTokenHolder> {
   const team = await tx.db
     .selectFrom("teams as t")
@@ -174,7 +172,6 @@ export const revokeTokenCommand: Command = {
   },
 };
 
-/** Throws `not-found`. */
 async function revokeHere(settings: Settings, id: string): Promise<void> {
   await writeDatabase(settings, async (tx, context) => {
     const token = await tx.db.selectFrom("tokens").select(columns).where("id", "=", id).executeTakeFirst();
@@ -184,7 +181,6 @@ async function revokeHere(settings: Settings, id: string): Promise<void> {
   });
 }
 
-/** All except the hash. */
 const columns = [
   "tokens.id",
   "tokens.kind",
@@ -220,7 +216,6 @@ async function listTokens(tx: Tx, userId: string | undefined): Promise<TokenList
   );
 }
 
-/** Throws UsageError. */
 function expiryOf({ value }: Invocation): string | undefined {
   const duration = value("expires-in");
   if (duration === undefined) return value("expires-at");
@@ -236,13 +231,11 @@ interface TokenAttributes {
   readonly expiredAt: string | null;
 }
 
-/** Applies the API's rules for the attributes. Throws `invalid`. */
 function checked(attributes: Record<string, unknown>): TokenAttributes {
   const body = parseBody(authenticationTokens, "create", { data: { type: authenticationTokens.type, attributes } });
   return (body as { attributes: TokenAttributes }).attributes;
 }
 
-/** Keys are named like the attributes of the API. */
 function toRow(token: TokenListing) {
   return {
     id: token.id,

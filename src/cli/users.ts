@@ -1,4 +1,4 @@
-/** `cadastre user …`: creates and lists users under the rules of the API, in the database or over the API. */
+/** `cadastre user …`: creates and lists users, in the database or over the API. */
 import type { Tx } from "../database/database.ts";
 import type { UserTable } from "../database/schema/identity.ts";
 import type { CreateAttributes } from "../jsonapi/define.ts";
@@ -98,7 +98,7 @@ export const listUsersCommand: Command = {
 
 const listUsers = (tx: Tx) => tx.db.selectFrom("users").selectAll().orderBy("usernameKey").execute();
 
-/** By name, ignoring case, or by id. Throws `not-found`. */
+/** Throws `not-found`. */
 export async function findUserNamed(tx: Tx, nameOrId: string): Promise<Pick<UserTable, "id" | "username">> {
   const user = await tx.db
     .selectFrom("users")
@@ -110,13 +110,11 @@ export async function findUserNamed(tx: Tx, nameOrId: string): Promise<Pick<User
   return user;
 }
 
-/** Applies the API's rules for the attributes. Throws `invalid`. */
 function checked(attributes: Record<string, unknown>): CreateAttributes<typeof users> {
   const body = parseBody(users, "create", { data: { type: users.type, attributes } });
   return (body as { attributes: CreateAttributes<typeof users> }).attributes;
 }
 
-/** Keys are named like the attributes of the API. */
 function toRow(user: UserTable) {
   return {
     id: user.id,

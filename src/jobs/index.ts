@@ -1,4 +1,4 @@
-/** Lists every background job with its name and interval. The resources implement them. */
+/** Lists every background job; the resources implement them. */
 import { backupIfDue, type BackupSchedule } from "../backup/schedule.ts";
 import type { Tx } from "../database/database.ts";
 import { auditWebhookSender, auditWebhookKind } from "../resources/connections/audit-webhooks/sender.ts";
@@ -48,7 +48,7 @@ export const couriers: NotificationSenders = {
   [invitationKind]: invitationCourier,
 };
 
-/** A job that other code wakes needs its interval only for retries and for what a stopped server left behind. */
+/** For a job that other code wakes, the interval only covers retries and stopped servers. */
 export const jobs: readonly BackgroundJob[] = [
   {
     name: processingJob,
@@ -81,14 +81,14 @@ export const jobs: readonly BackgroundJob[] = [
     run: removeExpired,
   },
   {
-    // The workspace counts as unlocked already; the job is for those who wait for its state or its lock.
+    // The workspace already counts as unlocked; the job serves those who wait for its state or its lock.
     name: "ended-leases",
     doc: "releases locks whose lease has expired, adopts their state, and starts the next run.",
     everyMs: 5 * secondMs,
     run: expireLeases,
   },
   {
-    // Expired access grants nothing any more; the job records its end and deletes it.
+    // Expired access no longer grants anything; the job records its end.
     name: "ended-access",
     doc: "deletes expired team access and team memberships.",
     everyMs: minuteMs,
@@ -202,7 +202,7 @@ async function removeEndedAccess({ context, capability, signal, step }: JobConte
   return handled;
 }
 
-/** Checks often but writes rarely, so that a failed backup is retried soon. */
+/** A short interval, so that a failed backup is retried soon; it writes rarely. */
 export const backupFacts: Pick<BackgroundJob, "name" | "doc" | "everyMs"> = {
   name: "backup",
   doc: "writes a backup into the configured directory, verifies it, and deletes the oldest.",

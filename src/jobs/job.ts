@@ -4,14 +4,14 @@ import type { JobContext } from "../resources/shared/job-context.ts";
 
 export interface BackgroundJob {
   readonly name: string;
-  /** What it does, as the end of "The job …". */
+  /** The end of a sentence that begins with "The job". */
   readonly doc: string;
   readonly everyMs: number;
-  /** Returns how many items it handled. An error is recorded as a failure; the job runs again when it is due. */
+  /** Returns the number of handled items. */
   run(work: JobContext): Promise<number>;
 }
 
-/** Another server may have taken the job over, so this run must not write any more. */
+/** Another server may have the job, so this run must not write any more. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 
@@ -20,7 +20,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Repeats a batch, each in its own step, until one handles fewer than `size` items or the run is aborted. */
+/** Until a batch handles fewer than `size` items or the run is aborted. */
 export async function inBatches(
   { signal, step }: Pick<JobContext, "signal" | "step">,
   size: number,

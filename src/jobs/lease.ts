@@ -1,7 +1,4 @@
-/**
- * The lease on a job: a row of the table `jobs` that one holder owns until a time that it keeps extending. All times are the
- * database's, because servers' clocks differ.
- */
+/** The lease on a job, a row of `jobs`. All times are the database's, because servers' clocks differ. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { type RawBuilder, sql } from "kysely";
@@ -10,14 +7,14 @@ import type { BackgroundJob } from "./job.ts";
 
 export const leaseMsByDefault = 10_000;
 
-/** One acquisition. Each has a new holder id, so that an earlier run on this server is not mistaken for it. */
+/** Each acquisition has a new holder id, so that an earlier run on this server has another. */
 export interface JobLease {
   readonly job: Pick<BackgroundJob, "name" | "everyMs">;
   readonly holder: string;
   readonly leaseMs: number;
 }
 
-/** A due time that means "immediately" and that the release of an earlier run preserves. */
+/** Means "immediately"; the release of an earlier run preserves it. */
 const immediately = 0;
 
 export async function ensureJobs(tx: Tx, jobs: readonly Pick<BackgroundJob, "name">[]): Promise<void> {
@@ -66,7 +63,7 @@ export type Acquisition =
   | { readonly kind: "held"; readonly holder: string }
   | { readonly kind: "not-due" };
 
-/** `isForced` acquires the lease before the job is due, but never from a holder whose lease is valid. */
+/** `isForced` ignores the due time, but never a valid lease. */
 export async function acquire(
   tx: Tx,
   job: Pick<BackgroundJob, "name" | "everyMs">,
@@ -94,7 +91,7 @@ async function look(tx: Tx, name: string) {
     .executeTakeFirst();
 }
 
-/** Compare and set: false if the row has changed since it was read. */
+/** False if the row has changed since it was read. */
 async function take(
   tx: Tx,
   { job, holder, leaseMs }: JobLease,
@@ -109,7 +106,7 @@ async function take(
     update = update.where("holder", "is", null);
     if (!isForced) update = update.where("dueMs", "<=", nowMs);
   } else {
-    // A run that ended without a release counts as a failure, so that a job that crashes its server is visible.
+    // A missing release counts as a failure, so that a job that crashes its server is visible.
     update = update
       .set((row) => ({
         runsTotal: row("runsTotal", "+", 1),
@@ -124,10 +121,7 @@ async function take(
 
 const later = (nowMs: RawBuilder<number>, ms: number) => sql<number>`${nowMs} + ${ms}`;
 
-/**
- * Extends the lease; false if it has expired or has another holder. Inside a transaction it is also a fence: the row stays locked
- * until the transaction ends.
- */
+/** False if the lease has expired or has another holder. Also a fence: the row stays locked until the transaction ends. */
 export async function renew(tx: Tx, { job, holder, leaseMs }: JobLease): Promise<boolean> {
   const { nowMs } = tx.dialect;
   const rows = await tx.db
@@ -141,7 +135,7 @@ export async function renew(tx: Tx, { job, holder, leaseMs }: JobLease): Promise
   return rows.length > 0;
 }
 
-/** Makes the job run again right after the current run, on any server, because that run may have read too early. */
+/** The current run may have read too early. */
 export async function askAgain(tx: Tx, name: string): Promise<void> {
   await tx.db
     .updateTable("jobs")
@@ -153,16 +147,16 @@ export async function askAgain(tx: Tx, name: string): Promise<void> {
 
 export type JobRunRecord =
   | { readonly kind: "succeeded"; readonly handled: number }
-  /** `sentence` is stored and visible: no secrets. */
+  /** Stored and visible: no secrets. */
   | { readonly kind: "failed"; readonly sentence: string }
   | { readonly kind: "stopped"; readonly handled: number };
 
 const lastErrorLengthMax = 500;
 
-/** The database would refuse a zero byte or half a surrogate pair, and with it the release. */
+/** The database would refuse a zero byte or half a surrogate pair. */
 const storable = (sentence: string) => sentence.slice(0, lastErrorLengthMax).replace(/\p{C}/gu, " ");
 
-/** Records how the run ended. True if the job should run again immediately; false also if the lease was lost. */
+/** True if the job should run again immediately; false also if the lease was lost. */
 export async function release(tx: Tx, { job, holder }: JobLease, ending: JobRunRecord): Promise<boolean> {
   const { nowMs } = tx.dialect;
   const [row] = await tx.db

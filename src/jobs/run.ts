@@ -1,4 +1,4 @@
-/** One run of a job under its lease: renews the lease, fences every step by it, and ends the run when it is lost. */
+/** One run of a job: renews its lease, fences every step by it, and ends when it is lost. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Capability } from "../access/capability.ts";
 import type { Database, Tx } from "../database/database.ts";
@@ -12,7 +12,7 @@ const issueCapability = Capability.issuer("job");
 export type JobRunResult =
   | { readonly kind: "succeeded"; readonly handled: number }
   | { readonly kind: "failed"; readonly error: unknown }
-  /** `handled` is 0 where the job did not return in time. */
+  /** 0 if the job did not return in time. */
   | { readonly kind: "stopped"; readonly handled: number }
   | { readonly kind: "lost" };
 
@@ -37,7 +37,7 @@ export class LeasedRun {
     this.#signal = AbortSignal.any([options.stop, this.#own.signal]);
   }
 
-  /** Returns when no database operation is in progress; later steps of the job are refused. */
+  /** On return, no database operation is in progress, and later steps of the job are refused. */
   async run(): Promise<JobRunResult> {
     const { job, context, lease } = this.#options;
     const heartbeat = setInterval(() => void this.#beat(), lease.leaseMs / 3).unref();
@@ -108,7 +108,7 @@ export class LeasedRun {
     }
   }
 
-  /** Rejects when the run is to end, after the current steps have finished and the job could return. */
+  /** Rejects only after the current steps have finished and the job could return. */
   #aborted(): Promise<never> {
     return new Promise((_, reject) => {
       const end = async () => {

@@ -1,7 +1,4 @@
-/**
- * Runs the jobs of one server: finds due jobs, acquires a lease, runs the job and records the result. Several servers share one
- * database; the lease lets one of them run a job. Never ends the process.
- */
+/** Runs the due jobs of one server; the lease lets one of several servers run a job. Never ends the process. */
 import { randomUUID } from "node:crypto";
 import type { BaseLogger } from "pino";
 import type { Database } from "../database/database.ts";
@@ -31,7 +28,7 @@ export interface JobRunnerOptions {
   readonly options: ServiceOptions;
   readonly jobs: readonly BackgroundJob[];
   readonly logger?: JobLogger | undefined;
-  /** How long a crashed server keeps its job. */
+  /** Also how long a crashed server blocks its job. */
   readonly leaseMs?: number;
   readonly tickMs?: number;
 }
@@ -41,7 +38,6 @@ const tickMsByDefault = 1_000;
 interface Slot {
   readonly job: BackgroundJob;
   isDue: boolean;
-  /** Woken on this server, so that the due time does not matter. */
   isWanted: boolean;
   isBusy: boolean;
 }
@@ -63,16 +59,13 @@ export class JobRunner {
     this.#slots = new Map(options.jobs.map((job) => [job.name, { job, isDue: false, isWanted: false, isBusy: false }]));
   }
 
-  /** Starts polling for due jobs. Its timers keep no process alive. */
+  /** Its timers keep no process alive. */
   start(): void {
     this.#isStarted = true;
     this.#schedule();
   }
 
-  /**
-   * Runs the job now, whatever its due time. If it is running, here or elsewhere, it runs once more afterwards, because that run
-   * may have read too early. Ignored after `stop`. Raises nothing, because callers are in the middle of other work.
-   */
+  /** A running job runs again, because it may have read too early. Raises nothing: callers are in the middle of other work. */
   wake(name: string): void {
     const slot = this.#slots.get(name);
     if (slot === undefined) return this.#options.logger?.error({ job: name }, "unknown job woken");
@@ -80,10 +73,7 @@ export class JobRunner {
     this.#pump(slot);
   }
 
-  /**
-   * Runs the job now or not at all. Raises `not-found`, `conflict` if it is running (naming the holder), is stopped or loses its
-   * lease, and whatever the job raises.
-   */
+  /** Raises `not-found`, what the job raises, and `conflict` if the job is running, is stopped or loses its lease. */
   async runNow(name: string, onStep?: () => void): Promise<{ handled: number }> {
     const job = this.#slots.get(name)?.job;
     if (job === undefined) throw new AppError("not-found", `There is no job ${quoted(name)}.`);
@@ -120,7 +110,7 @@ export class JobRunner {
     return this.#stop.signal.aborted;
   }
 
-  /** With jitter, so that servers that were started together don't poll together. */
+  /** Jitter: servers that start together must not poll together. */
   #schedule(): void {
     if (this.#isStopping()) return;
     const tickMs = (this.#options.tickMs ?? tickMsByDefault) * (0.75 + Math.random() / 2);
@@ -131,7 +121,7 @@ export class JobRunner {
     try {
       await this.#ensureRows();
       const due = new Set(await dueJobs(this.#options.database.reader));
-      // A database that can be read but not written to fails when a lease is acquired.
+      // A read-only database fails only when a lease is acquired.
       if (due.size === 0) this.#noteDatabase(undefined);
       for (const slot of this.#slots.values()) {
         slot.isDue ||= due.has(slot.job.name);
@@ -148,7 +138,7 @@ export class JobRunner {
     this.#areRowsThere = true;
   }
 
-  /** One loop per job, so that several wakes are coalesced. */
+  /** One loop per job coalesces wakes. */
   #pump(slot: Slot): void {
     if (!slot.isBusy) void this.#track(this.#runWhileWanted(slot));
   }
@@ -158,7 +148,7 @@ export class JobRunner {
     try {
       while ((slot.isDue || slot.isWanted) && !this.#isStopping()) await this.#attempt(slot);
     } catch (error) {
-      // The next poll finds the job due, and a wake is kept until then.
+      // The next poll finds the job due; a wake stays until then.
       this.#noteDatabase(error);
     } finally {
       slot.isBusy = false;
@@ -210,7 +200,7 @@ export class JobRunner {
       options,
       hooks,
       requestId: fields.requestId,
-      // The CLI waits for no other job: a server runs it when it is due.
+      // The CLI starts no other job: a server runs it when it is due.
       ...(this.#isStarted && { wake: (name: string) => this.wake(name) }),
     } as const;
     const run = new LeasedRun({ database, job, lease, context, stop: this.#stop.signal, onStep });
@@ -241,13 +231,13 @@ export class JobRunner {
     else logger?.[result.handled > 0 ? "info" : "debug"]({ ...fields, handled: result.handled }, `job ${result.kind}`);
   }
 
-  /** Once when the database becomes unavailable and once when it is back, not with every poll. */
+  /** Logs a change only, not every poll. */
   #noteDatabase(error: unknown): void {
     const isGone = error !== undefined;
     if (isGone === this.#isDatabaseGone) return;
     this.#isDatabaseGone = isGone;
     const cause = innermost(error);
-    // The fence has logged its refusal already.
+    // The fence has already logged its refusal.
     if (isGone && cause instanceof AppError) this.#options.logger?.warn("jobs paused: writes are refused");
     else if (isGone) this.#options.logger?.warn({ err: cause }, "jobs paused: the database does not respond");
     else this.#options.logger?.info("jobs resumed");
@@ -265,7 +255,7 @@ export class JobRunner {
 
 const innermost = (error: unknown) => (error instanceof AppError ? (error.internal ?? error) : error);
 
-/** The message of an AppError is public; any other may contain anything and stays in the log. */
+/** Only the message of an AppError is public; others stay in the log. */
 function sentenceOf(error: unknown, requestId: string): string {
   return error instanceof AppError ? error.message : `Unexpected error. See the log for the request id ${requestId}.`;
 }

@@ -1,12 +1,9 @@
-/**
- * Builds the arguments of bubblewrap. Inside, a job sees only its own directory, the engine, the system's programs and its own processes.
- * The network is shared, because providers need it.
- */
+/** Builds the arguments of bubblewrap. A job sees only its directory, the engine and the system; providers need the network. */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { SandboxedCommand, Launch, Mounts } from "./launch.ts";
 
-/** Paths inside. Plans contain paths, so these must be the same in plan and apply, on every agent. */
+/** Plans contain paths, so these must be the same in plan and apply, on every agent. */
 const insideJob = "/job";
 const insideEngine = "/engine";
 const insideMirror = "/mirror";
@@ -15,7 +12,7 @@ const insideKnownHosts = "/etc/cadastre/known_hosts";
 
 export interface BubblewrapOptions {
   readonly tmpBytes: number;
-  /** A directory with passwd and group, which ssh and git need. */
+  /** passwd and group, which ssh and git need. */
   readonly identities: string;
 }
 
@@ -29,7 +26,7 @@ export function insideBubblewrap(mounts: Mounts): Mounts {
   };
 }
 
-/** Files of /etc that programs read: name resolution, certificates, and the targets of Debian's alternatives. */
+/** Name resolution, certificates, and the targets of Debian's alternatives. */
 const etcFiles = [
   "/etc/resolv.conf",
   "/etc/hosts",
@@ -53,7 +50,7 @@ export function bubblewrapArguments(command: SandboxedCommand, mounts: Mounts, o
     ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--disable-userns"],
     ["--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"],
     ["--uid", "1000", "--gid", "1000", "--hostname", "run"],
-    // The engine is PID 1, so that it can be interrupted alone; bubblewrap writes its host PID to descriptor 4.
+    // The engine is PID 1, so that it can be interrupted alone; descriptor 4 gets its host PID.
     ["--as-pid-1", "--info-fd", "4"],
     readOnly("/usr", "/usr"),
     ...systemDirectories(),
@@ -83,7 +80,7 @@ function systemDirectories(): string[][] {
   });
 }
 
-/** Arguments are visible to every user of the machine, so secret ones are passed through a descriptor. */
+/** Every user of the machine can see arguments, so secret ones are passed through a descriptor. */
 export function bubblewrapLaunch(
   bwrap: string,
   command: SandboxedCommand,

@@ -1,4 +1,4 @@
-/** Limits the memory and processes of each slot with cgroups (v2), if the agent runs in a delegated cgroup. */
+/** Limits the memory and processes of each slot with cgroups v2, if the agent runs in a delegated cgroup. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,6 @@ export interface Cgroup {
   readonly path: string;
   readonly add: (pid: number) => Promise<void>;
   readonly kill: () => void;
-  /** Number of out-of-memory kills so far. */
   readonly outOfMemory: () => number;
 }
 
@@ -67,7 +66,6 @@ function slotCgroup(path: string, { memoryBytes, processes }: CgroupLimits): Cgr
   return cgroupAt(path);
 }
 
-/** A cgroup whose limits are already set. */
 export function cgroupAt(path: string): Cgroup {
   return {
     path,

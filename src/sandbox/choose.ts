@@ -39,7 +39,7 @@ function isExecutable(path: string): boolean {
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** Returns the strongest sandbox that works, or the configured one. Throws SettingError with the reasons. */
+/** Returns the configured sandbox, or the strongest that works. Throws SettingError with the reasons. */
 export async function chooseSandbox(
   settings: SandboxSettings,
   mounts: Omit<Mounts, "job" | "engine">,
@@ -60,7 +60,6 @@ export async function chooseSandbox(
   );
 }
 
-/** Returns the sandbox, or the reason why it can't be used. */
 export function makeSandbox(
   kind: SandboxKind,
   settings: SandboxSettings,
@@ -110,12 +109,11 @@ const sentences = {
   none: "Jobs run WITHOUT a sandbox: anyone who can start a run can read and do whatever this agent can, including its token.",
 } as const;
 
-/** Writes the passwd and group files that programs see inside. */
 function writeIdentities(directory: string): string {
   const folder = join(directory, "etc");
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   chmodSync(folder, 0o755);
-  // Written only if they differ, because running jobs see these files.
+  // Unchanged files are not rewritten, because running jobs see them.
   const write = (name: string, text: string) => {
     const path = join(folder, name);
     if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeFileSync(path, text, { mode: 0o644 });
@@ -127,7 +125,6 @@ function writeIdentities(directory: string): string {
 
 const probeMs = 15_000;
 
-/** Returns the reason why the sandbox doesn't work, or undefined. */
 async function probe(
   sandbox: Sandbox,
   { agentDirectory }: SandboxSettings,

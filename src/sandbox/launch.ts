@@ -4,26 +4,25 @@ export const sandboxKinds = ["bubblewrap", "user", "none"] as const;
 export type SandboxKind = (typeof sandboxKinds)[number];
 
 export interface SandboxedCommand {
-  /** As seen inside the sandbox. */
+  /** Inside the sandbox. */
   readonly program: string;
   readonly words: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** As seen inside the sandbox. */
+  /** Inside the sandbox. */
   readonly directory: string;
 }
 
 export interface Launch {
   readonly words: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** On this machine; undefined if the sandbox changes to it. */
+  /** On this machine; undefined if the sandbox sets the directory. */
   readonly directory: string | undefined;
-  /** Arguments that other users must not see; written to descriptor 3. */
+  /** Written to descriptor 3, because other users must not see them. */
   readonly secretArguments: string | undefined;
-  /** Whether the sandbox writes the program's process id to descriptor 4, as JSON. */
+  /** As JSON on descriptor 4. */
   readonly reportsProcessId: boolean;
 }
 
-/** The paths of a job, on this machine or as seen inside the sandbox. */
 export interface Mounts {
   readonly job: string;
   readonly engine: string;
@@ -34,16 +33,14 @@ export interface Mounts {
 
 export interface Sandbox {
   readonly kind: SandboxKind;
-  /** A sentence for the agent's output. */
   readonly description: string;
-  /** The user id of a slot; undefined for the agent's own. */
+  /** Undefined for the agent's own user. */
   readonly uidOf: (slot: number) => number | undefined;
-  /** The mounts as seen inside the sandbox. */
   readonly inside: (mounts: Mounts) => Mounts;
   readonly launch: (command: SandboxedCommand, mounts: Mounts) => Launch;
 }
 
-/** Absolute paths: these programs must not be looked up in a job's PATH. */
+/** Absolute paths: a job's PATH must not choose these programs. */
 export interface SandboxTools {
   readonly bwrap: string | undefined;
   readonly setpriv: string | undefined;
@@ -55,18 +52,16 @@ export interface FileLimits {
   readonly openFiles: number;
 }
 
-/** Limits per process. Address space is not limited, because Go programs reserve far more than they use. */
+/** Address space is not limited, because Go programs reserve far more than they use. */
 export function withLimits({ prlimit }: SandboxTools, limits: FileLimits, words: readonly string[]): string[] {
   if (prlimit === undefined) return [...words];
   return [prlimit, `--fsize=${limits.fileBytes}`, `--nofile=${limits.openFiles}`, "--core=0", "--", ...words];
 }
 
-/** Kills the program when its parent dies. */
 export function withDeathOfParent({ setpriv }: SandboxTools, words: readonly string[]): string[] {
   return setpriv === undefined ? [...words] : [setpriv, "--pdeathsig", "KILL", "--", ...words];
 }
 
-/** Kills the program when its parent dies, and disables set-uid. */
 export function withoutPrivileges({ setpriv }: SandboxTools, words: readonly string[]): string[] {
   return setpriv === undefined ? [...words] : [setpriv, "--no-new-privs", "--pdeathsig", "KILL", "--", ...words];
 }

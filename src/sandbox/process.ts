@@ -1,7 +1,4 @@
-/**
- * A running program of a job: started in its sandbox and cgroup, interrupted alone, and killed with all of its children. Once `ended`
- * resolves, none of its processes is left.
- */
+/** Starts, interrupts and kills a program of a job. Once `ended` resolves, none of its processes is left. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -10,11 +7,11 @@ import type { Cgroup } from "./cgroup.ts";
 import type { Launch } from "./launch.ts";
 
 export interface ProcessOptions {
-  /** Whether standard error goes to standard output, in order. */
+  /** Standard error goes to standard output, in order. */
   readonly merged: boolean;
   readonly uid: number | undefined;
   readonly cgroup: Cgroup | undefined;
-  /** An environment variable that identifies all processes of this job. */
+  /** An environment variable that identifies all processes of the job. */
   readonly mark: string;
 }
 
@@ -23,7 +20,7 @@ export interface ProcessExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Waits for a line on descriptor 5, which is written once the process is in its cgroup. Exits if the agent dies before that. */
+/** The line on descriptor 5 is written once the process is in its cgroup. Exits if the agent dies before that. */
 const script = 'read -r go <&5 || exit 126; exec 5<&-; exec "$@"';
 
 export class JobProcess {
@@ -42,7 +39,7 @@ export class JobProcess {
       ...(uid === undefined ? {} : { uid, gid: uid }),
       ...(launch.directory === undefined ? { cwd: "/" } : { cwd: launch.directory }),
       env: { ...launch.environment },
-      // A separate session, so that Ctrl+C in the agent's terminal doesn't reach it.
+      // Ctrl+C in the agent's terminal must not reach it.
       detached: true,
       stdio: ["ignore", "pipe", "pipe", "pipe", "pipe", "pipe"],
     });
@@ -83,7 +80,7 @@ export class JobProcess {
       await this.#options.cgroup?.add(pid);
       go.end("go\n");
     } catch {
-      // It must not start without its limits.
+      // The program must not start without its limits.
       go.destroy();
     }
   }
@@ -99,7 +96,7 @@ export class JobProcess {
     return { code, signal: name };
   }
 
-  /** Not the program itself, whose PID may have been reused. */
+  /** Signals the process group, not the program, whose PID can be reused. */
   #killRest(): void {
     const { pid } = this.#child;
     if (pid !== undefined) signal(-pid, "SIGKILL");
@@ -116,7 +113,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** The host PID of bubblewrap's first process; undefined if bubblewrap exits before. Reads to the end, or bubblewrap would die of SIGPIPE. */
+/** Reads to the end, or bubblewrap would die of SIGPIPE. Undefined if bubblewrap exits first. */
 function innerProcess(info: Readable): Promise<number | undefined> {
   return new Promise((resolve) => {
     let text = "";
@@ -138,7 +135,7 @@ export const runMark = (runId: string): string => `TFE_RUN_ID=${runId}`;
 
 const roundsMax = 50;
 
-/** Repeats until no process is left, because processes may be forking meanwhile. */
+/** Repeats until no process is left, because processes can fork meanwhile. */
 export function killAllProcesses(belongings: ProcessOwner): void {
   for (let round = 0; round < roundsMax; round += 1) {
     const found = processesOf(belongings);
@@ -170,5 +167,4 @@ function belongs(pid: number, { uid, mark }: ProcessOwner): boolean {
   }
 }
 
-/** Zombies and dead processes. */
 const hasExited = (pid: number) => /^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));

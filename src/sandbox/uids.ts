@@ -1,7 +1,4 @@
-/**
- * Claims user ids for the jobs of an agent that runs as root. Ending a job kills every process of its user, so two agents on a machine must
- * not share an id: each claim is an abstract socket, which the kernel releases when the process exits.
- */
+/** Claims user ids for the jobs of a root agent. Two agents must not share one: ending a job kills every process of its user. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { SettingError } from "../kernel/settings.ts";
@@ -13,7 +10,7 @@ export interface ClaimedUids {
 
 const triesMax = 1000;
 
-/** Claims the first free ids from `base`. Throws SettingError. */
+/** Throws SettingError. */
 export async function claimUids(base: number, count: number): Promise<ClaimedUids> {
   const holds: NameClaim[] = [];
   const list: number[] = [];
@@ -35,7 +32,7 @@ export async function claimUids(base: number, count: number): Promise<ClaimedUid
 
 export type NameClaim = Pick<Server, "close">;
 
-/** Claims a machine-wide name until it is closed or the process exits. Undefined if another process has it. */
+/** An abstract socket, which the kernel releases. Undefined if another process has the name. */
 export async function claimName(name: string): Promise<NameClaim | undefined> {
   const server = createServer((socket) => socket.destroy());
   server.unref();

@@ -1,10 +1,9 @@
 /**
- * What each level, custom permission, organization-level permission and kind of token is able to, written down by hand from
- * docs/decisions/0002-access-is-the-sum-of-grants.md and docs/api.md#team-access, and what follows for each endpoint. The code under test has no part in it.
+ * The permissions of each level, grant and kind of token, and their effect on each endpoint, written by hand from
+ * docs/decisions/0002-access-is-the-sum-of-grants.md and docs/api.md#team-access. It must not use the code under test.
  */
 
 export type Ability =
-  /** Knows of the organization. */
   | "member"
   | "read project"
   | "update project"
@@ -13,7 +12,7 @@ export type Ability =
   | "manage teams"
   | "create"
   | "move"
-  /** Sees the workspace: runs ≥ read. */
+  /** Runs ≥ read. */
   | "see"
   | "plan"
   | "apply"
@@ -25,9 +24,8 @@ export type Ability =
   | "lock"
   | "run tasks"
   | "delete"
-  /** Workspace admin. */
   | "admin"
-  /** Holds, or may hand on, all that there is on the project. */
+  /** Has, or can grant, every permission on the project. */
   | "grant all"
   | "owner";
 
@@ -62,7 +60,6 @@ export const organizationTokenAbilities: Abilities = set(
   owner.filter((ability) => !notOfATokenOfAnOrganization.includes(ability)),
 );
 
-/** By the attributes of a team-project record. */
 export const byProjectRecord: readonly (readonly [string, object, Abilities])[] = [
   ["read", { access: "read" }, set(reading, inProject)],
   ["write", { access: "write" }, set(writing, inProject)],
@@ -112,7 +109,6 @@ const customOnWorkspace = (attributes: object, abilities: readonly Ability[]): R
   set(seeing, abilities),
 ];
 
-/** By the attributes of a team-workspace record. */
 export const byWorkspaceRecord: readonly Row[] = [
   ["read", { access: "read" }, set(reading)],
   ["plan", { access: "plan" }, set(planning)],
@@ -153,16 +149,14 @@ export const byOrganizationPermission: readonly (readonly [string, Abilities])[]
   ].map((name) => [name, plainMember] as const),
 ];
 
-/** The ids and bodies that the endpoints of the matrix are called with. */
 export interface Stage {
   readonly organizationName: string;
   readonly projectId: string;
   readonly workspaceId: string;
-  /** A record of a visible team that the caller is not in. */
+  /** Of a visible team that the caller is not in. */
   readonly teamProjectId: string;
   readonly teamWorkspaceId: string;
   readonly bystanderId: string;
-  /** Two teams without any access. */
   readonly newTeamIds: readonly [string, string];
 }
 
@@ -207,7 +201,7 @@ const action = (name: string, verb: string, expected: Endpoint["expected"]): End
   expected,
 });
 
-/** In the order in which they are tried: those that take things away come last. */
+/** In order of execution: deletions come last. */
 export const endpoints: readonly Endpoint[] = [
   get("show the project", project().path, readsProject),
   get(
@@ -363,7 +357,6 @@ export const endpoints: readonly Endpoint[] = [
   },
 ];
 
-/** The flags of a workspace's document. */
 export function workspaceFlags(may: May): Record<string, boolean> {
   return {
     "can-update": may("admin"),

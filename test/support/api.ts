@@ -1,4 +1,4 @@
-/** The service, running for real on a loopback port, and a client that speaks to it over HTTP. */
+/** A real service on a loopback port, and an HTTP client for it. */
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import { afterAll, beforeAll } from "vitest";
@@ -16,13 +16,11 @@ import { borrowDatabase, empty, type Engine, type TestDatabase } from "./databas
 
 export const mediaType = "application/vnd.api+json";
 
-/** Tests look into documents freely. */
 export type Json = any;
 
 export interface Answer {
   readonly status: number;
   readonly headers: Received;
-  /** The parsed body; undefined where there is none. */
   readonly body: Json;
 }
 
@@ -38,18 +36,16 @@ export interface Caller {
 export interface Served {
   readonly url: string;
   readonly database: Database;
-  /** The server's own, and that of its jobs: what it writes is committed with its audit events, or not at all. */
+  /** The server's and its jobs' database, on which writes are committed only with their audit events. */
   readonly audited: Database;
   readonly address: string;
   readonly server: FastifyInstance;
-  /** The first site admin. */
   readonly admin: Caller;
   readonly nobody: Caller;
   as(token: string | undefined): Caller;
   stop(): Promise<void>;
 }
 
-/** With what makes things on it. */
 export type Api = Served & Builders;
 
 const adminToken = "test-admin-token-0123456789";
@@ -63,7 +59,7 @@ const optionsByDefault: ServerOptions["options"] = {
   organizationCreation: "site-admins",
   edition: "self-hosted",
   globalRemoteStateDefault: false,
-  // Whom tests have listen (`receiver.ts`).
+  // For the receivers of tests (`receiver.ts`).
   privateAddresses: ["127.0.0.1"],
 };
 const testVault = createVault(Buffer.alloc(32, 7));
@@ -74,7 +70,6 @@ export async function startApi({ engine, ...options }: ApiOptions = {}): Promise
   return startApiOn(testDatabase, options);
 }
 
-/** One more server on a database that is there already. */
 export async function startApiOn(
   testDatabase: TestDatabase,
   { options, ...rest }: Omit<ApiOptions, "engine"> = {},
@@ -87,7 +82,7 @@ export async function startApiOn(
     logger: pino({ level: "silent" }),
     rateLimit: 0,
     failures: { burst: 1_000_000, perSecond: 1_000 },
-    // Written when the server is closed: in between it would come by chance.
+    // Only on close: a flush in between would be nondeterministic.
     flushEveryMs: 3_600_000,
     ...rest,
     options: { ...optionsByDefault, ...options },
@@ -113,10 +108,9 @@ export async function startApiOn(
   return { ...served, ...buildersOn(served) };
 }
 
-/** Plain servers that files of this worker have left, each with an empty register: the next file finds everything warm. */
+/** Plain servers of earlier test files in this worker, emptied for reuse. */
 const rested: Api[] = [];
 
-/** A server for the tests of one file: `const api = useApi()`, then `api.admin` inside the tests. */
 export function useApi(options: ApiOptions = {}): Api {
   const isPlain = Object.keys(options).length === 0;
   let running: Api | undefined;
@@ -134,7 +128,7 @@ export function useApi(options: ApiOptions = {}): Api {
   });
 }
 
-/** Empties a server's register for the next file. Whoever stops it, or does more to it than requests do, starts one of its own. */
+/** A test that stops the server, or changes more than requests do, must start its own. */
 async function rest(api: Api): Promise<void> {
   try {
     await empty(api.database);
@@ -145,7 +139,6 @@ async function rest(api: Api): Promise<void> {
   }
 }
 
-/** Whose token `Api.admin` has. */
 export async function addFirstAdmin(database: Database): Promise<void> {
   const context = operatorContext(database, { organizationCreation: "site-admins" }, "test");
   await database.write(async (tx) => {

@@ -1,4 +1,4 @@
-/** Archives made by hand, block by block, so that they can also be what no program would write. */
+/** Archives built block by block, so that they can also be invalid. */
 import { gzipSync } from "node:zlib";
 
 export interface Entry {
@@ -8,7 +8,7 @@ export interface Entry {
   content?: string | Uint8Array;
   target?: string | Buffer;
   mode?: number;
-  /** What the header says instead of the content's size. */
+  /** The size in the header, instead of the content's. */
   size?: number;
   magic?: string;
   prefix?: string;
@@ -48,7 +48,6 @@ export function withChecksum(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** A header with its content, filled up to whole blocks. */
 export function part(entry: Entry): Buffer {
   const content = Buffer.from((entry.content ?? "") as string);
   return Buffer.concat([header(entry), content, Buffer.alloc((block - (content.length % block)) % block)]);
@@ -73,7 +72,6 @@ export const tarEnd: Buffer = Buffer.alloc(2 * block);
 export const tar = (parts: readonly (Entry | Buffer)[]): Buffer =>
   Buffer.concat([...parts.map((each) => (Buffer.isBuffer(each) ? each : part(each))), tarEnd]);
 
-/** An archive as the CLI sends it. */
 export const archive = (parts: readonly (Entry | Buffer)[]): Buffer => gzipSync(tar(parts), { level: 1 });
 
 export async function* inPieces(bytes: Uint8Array, size = 1000): AsyncGenerator<Uint8Array> {

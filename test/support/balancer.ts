@@ -1,7 +1,4 @@
-/**
- * A balancer as most are configured: it asks each server's /readyz again and again, sends requests in turn to those that answered with 200 and
- * have not failed three times in a row since, and to another one where a connection is refused. It never sends a request twice that a server has received.
- */
+/** A load balancer: polls /readyz, distributes requests to ready servers, and retries only a refused connection. */
 import { once } from "node:events";
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +8,6 @@ import { scaled } from "./waiting.ts";
 
 export interface Balancer {
   readonly url: string;
-  /** Which servers it sends requests to at the moment. */
   ready(): readonly string[];
   stop(): Promise<void>;
 }
@@ -72,7 +68,6 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** False where nothing listens there. */
 function forwarded(server: string, { request, body, response }: Exchange): Promise<boolean> {
   return new Promise((resolve) => {
     const { method, url = "/", headers } = request;
@@ -91,7 +86,6 @@ function forwarded(server: string, { request, body, response }: Exchange): Promi
   });
 }
 
-/** Ports that nothing listens on at the moment. */
 export async function freePorts(count: number): Promise<number[]> {
   const holders = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
   await Promise.all(holders.map((holder) => once(holder, "listening")));

@@ -1,23 +1,20 @@
-/** People in a browser: the cookie that it keeps, and what it sends along from a page of ours. */
+/** A browser: its cookie, and the headers that it sends from a page of the console. */
 import { expect } from "vitest";
 import { type Answer, type Api, type Caller, mediaType } from "./api.ts";
 import { data, type Person, resource } from "./builders.ts";
 
-/** What a browser would send back. */
 export function cookieOf(answer: Answer): string {
   const cookie = answer.headers.get("set-cookie");
   expect(cookie).toBeTypeOf("string");
   return (cookie ?? "").split(";")[0] ?? "";
 }
 
-/** A page of our own: its origin is told, and the cookie sent along. */
 export const fromPage = (api: Api, cookie: string): Record<string, string> => ({
   cookie,
   origin: api.url,
   "content-type": mediaType,
 });
 
-/** The same person, signed in. */
 export async function inBrowser(api: Api, { token }: Pick<Caller, "token">): Promise<Caller> {
   const answer = await api.nobody.post("/sessions", resource("sessions", { token }));
   data(answer);
@@ -26,7 +23,7 @@ export async function inBrowser(api: Api, { token }: Pick<Caller, "token">): Pro
 
 const password = "a password for signing in";
 
-/** The same person, signed in by a password: not by a token, which may do less. */
+/** Signed in with a password, because a token's session can have fewer permissions. */
 export async function inPerson(api: Api, { id, username }: Pick<Person, "id" | "username">): Promise<Caller> {
   data(await api.admin.patch(`/admin/users/${id}`, resource("users", { password })));
   const answer = await api.nobody.post("/sessions", resource("sessions", { username, password }));
@@ -47,5 +44,4 @@ export function withCookie(api: Api, cookie: string): Caller {
   };
 }
 
-/** The secret of a link. */
 export const secretIn = (url: string): string => url.split("/").at(-1) ?? "";

@@ -1,4 +1,4 @@
-/** Things that tests need, made with sensible values, nearly all over HTTP; each takes only what the test is about. */
+/** Creates resources for tests with defaults, nearly all over HTTP. */
 import { randomBytes } from "node:crypto";
 import { actorId } from "../../src/access/actor.ts";
 import type { ProjectLevel, WorkspaceLevel } from "../../src/access/levels.ts";
@@ -17,7 +17,6 @@ import { adminIdIn, copyOrganization, type Original, readOriginal } from "./copi
 
 export const unique = (prefix: string) => `${prefix}-${randomBytes(5).toString("hex")}`;
 
-/** The document of an answer that must be a success; tells what was answered when it is not. */
 export function data(answer: Answer): Json {
   if (answer.status >= 300) throw new Error(`expected success, got ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body?.data;
@@ -33,7 +32,7 @@ export interface Person extends Caller {
   readonly email: string;
 }
 
-/** A user with a token. A plain one is written as it is stored, because tests make thousands; one with attributes comes over HTTP. */
+/** Inserted directly without attributes, because tests create thousands; otherwise over HTTP. */
 export async function makeUser(api: Served, attributes: object = {}): Promise<Person> {
   const username = unique("user");
   const email = `${username}@example.com`;
@@ -66,15 +65,14 @@ export interface Org {
   readonly name: string;
   readonly id: string;
   readonly defaultProjectId: string;
-  /** A person of the owners team. */
   readonly owner: Person;
   readonly ownersTeamId: string;
 }
 
-/** The first plain one that was made, of which the next are copies: the same rows on either engine. */
+/** Plain organizations are copies of the first one. */
 let original: Original | undefined;
 
-/** An organization with one owner who is not a site admin. A plain one is a copy (`copies.ts`); one with attributes comes over HTTP. */
+/** The owner is not a site admin. A plain one is a copy (`copies.ts`); one with attributes is created over HTTP. */
 export async function makeOrganization(api: Served, attributes: object = {}): Promise<Org> {
   const isPlain = Object.keys(attributes).length === 0;
   const adminId = isPlain && original !== undefined ? await adminIdIn(api.database) : undefined;
@@ -130,7 +128,7 @@ export interface Member extends Person {
   readonly membershipId: string;
 }
 
-/** A person who is a member, in these teams: written as it is stored, because tests make thousands. */
+/** Inserted directly, because tests create thousands. */
 export async function makeMember(
   api: Served,
   organizationName: string,
@@ -160,7 +158,6 @@ export async function makeTeam(api: Served, organizationName: string, attributes
   );
 }
 
-/** A member of a new team that holds these organization-level permissions. */
 export async function makeHolder(
   api: Served,
   organizationName: string,
@@ -172,7 +169,7 @@ export async function makeHolder(
   return { ...(await makeMember(api, organizationName, [team.id])), teamId: team.id };
 }
 
-/** Without expiry: one that expires may create less. */
+/** A token that expires can create less. */
 const lastingToken = resource("authentication-tokens", { "expired-at": null });
 
 export async function makeTeamToken(api: Served, teamId: string): Promise<Caller> {
@@ -213,10 +210,8 @@ export async function makeVarset(
   return data(await api.admin.post(`/organizations/${organizationName}/varsets`, body));
 }
 
-/** The relationship that puts a thing into a project. */
 export const inProject = (id: string) => ({ project: { data: { type: "projects", id } } });
 
-/** Gives a team a level on a project. */
 export async function grantProject(
   api: Served,
   _organizationId: string,
@@ -257,12 +252,10 @@ export async function makeTeamWorkspace(
   return data(await api.admin.post("/team-workspaces", body));
 }
 
-/** The details of an answer's errors, for assertions. */
 export const details = (answer: Answer): string[] => (answer.body?.errors ?? []).map((error: Json) => error.detail);
 export const pointers = (answer: Answer): string[] =>
   (answer.body?.errors ?? []).map((error: Json) => error.source?.pointer ?? error.source?.parameter);
 
-/** What makes things on a server, which is its first argument. */
 const builders = {
   makeUser,
   makeOrganization,
@@ -283,7 +276,6 @@ const builders = {
 };
 
 type On<Build> = Build extends (api: any, ...rest: infer Rest) => infer Made ? (...rest: Rest) => Made : never;
-/** The same as a server has them: `api.makeTeam(org.name)`. */
 export type Builders = { readonly [Name in keyof typeof builders]: On<(typeof builders)[Name]> };
 
 export function buildersOn(api: Served): Builders {

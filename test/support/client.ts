@@ -1,7 +1,4 @@
-/**
- * One HTTP exchange, by `node:http` on connections that are kept: `fetch` costs several times as much, and a run makes tens of
- * thousands. What a test sends is what goes out; nothing is retried.
- */
+/** One HTTP exchange over kept-alive `node:http` connections: `fetch` costs several times as much. Nothing is changed or retried. */
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 
 export interface Exchange {
@@ -10,7 +7,6 @@ export interface Exchange {
   readonly body?: string | Uint8Array | undefined;
 }
 
-/** The headers of an answer. */
 export interface Received {
   get(name: string): string | null;
 }
@@ -24,7 +20,7 @@ export function exchange(
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
     const sent = request(new URL(url), { agent, method, headers: { ...length, ...headers } }, (response) => {
-      // An answer that comes before the whole body was sent stands, whatever then becomes of the connection.
+      // A response before the end of the body is valid, even if the connection then breaks.
       sent.off("error", reject).on("error", () => {});
       let text = "";
       response.setEncoding("utf8");
@@ -32,7 +28,7 @@ export function exchange(
       const isStream = response.headers["content-type"] === "text/event-stream";
       response.on("data", (piece: string) => {
         text += piece;
-        // A stream need not end: its first event says enough here (`event-stream.ts` reads on).
+        // A stream may never end: its first event is enough here (`event-stream.ts` reads further).
         if (!isStream || !text.includes("\n\n")) return;
         settle();
         response.destroy();

@@ -1,4 +1,4 @@
-/** Moves the clock that the tests and the server under test share, instead of waiting. The database's own clock stays. */
+/** Moves the clock that the tests and the server under test share. The database's clock is not affected. */
 import { afterEach, vi } from "vitest";
 
 export const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
@@ -7,7 +7,7 @@ function moveTo(ms: number): void {
   vi.useFakeTimers({ toFake: ["Date"], now: ms });
 }
 
-/** For a file in which time passes: a function that lets so many seconds pass; each test begins by the real clock. */
+/** Each test starts at the real time. */
 export function passingTime(): (seconds: number) => void {
   afterEach(() => {
     vi.useRealTimers();
@@ -15,7 +15,6 @@ export function passingTime(): (seconds: number) => void {
   return (seconds) => moveTo(Date.now() + seconds * 1000);
 }
 
-/** Does something at an instant, as this process sees it. */
 export async function atTime<T>(instant: string, work: () => Promise<T>): Promise<T> {
   try {
     moveTo(Date.parse(instant));
@@ -25,5 +24,4 @@ export async function atTime<T>(instant: string, work: () => Promise<T>): Promis
   }
 }
 
-/** A millisecond before an instant. */
 export const before = (instant: string): string => new Date(Date.parse(instant) - 1).toISOString();

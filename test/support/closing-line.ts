@@ -1,4 +1,4 @@
-/** One line for each project when it is through; at the very end what passed only at its second try, and how many passed, failed and were skipped. */
+/** Test reporter: one line for each project, then the retried tests and the totals. */
 import type { Reporter, TestModule, TestSpecification } from "vitest/node";
 
 export default class ClosingLine implements Reporter {

@@ -1,10 +1,9 @@
-/** The code of `src` as data: its functions, and the statements in it that change a table. For tests about the code itself. */
+/** The code of `src` as data: its functions, and their statements that change a table. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { parseAst } from "rolldown/parseAst";
 import { camel } from "../../src/kernel/names.ts";
 
-/** A node of the syntax tree; what it holds depends on its type. */
 export interface Node {
   readonly type: string;
   readonly start: number;
@@ -13,7 +12,6 @@ export interface Node {
 }
 
 export interface SourceFile {
-  /** Below `src`, with slashes. */
   readonly path: string;
   readonly text: string;
   readonly program: Node;
@@ -30,7 +28,7 @@ export const parsed = (path: string, text: string): SourceFile => ({
   program: parseAst(text, { lang: "ts" }) as unknown as Node,
 });
 
-/** Several files of tests read all of the code, and a worker reads it once. */
+/** Shared by the test files of a worker. */
 const read = new Map<string, SourceFile>();
 export function readSource(path: string): SourceFile {
   const known = read.get(path) ?? parsed(path, readFileSync(join("src", path), "utf8"));
@@ -41,7 +39,6 @@ export function readSource(path: string): SourceFile {
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && typeof (value as Node).type === "string";
 
-/** The node and all below it, in the order of the text, but for what is passed over. */
 export function within(node: Node, isPassedOver: (node: Node) => boolean = () => false): Node[] {
   const found: Node[] = [];
   const add = (each: Node) => {
@@ -59,22 +56,21 @@ export function within(node: Node, isPassedOver: (node: Node) => boolean = () =>
 }
 
 export interface Write {
-  /** As the schema names it; undefined where only the running program knows it. */
+  /** Undefined if only the running program knows the table. */
   readonly table: string | undefined;
 }
 
 const builders = new Set(["insertInto", "updateTable", "deleteFrom", "mergeInto", "replaceInto"]);
 const computed = "\u0000";
-/** In lower or upper case, as people write SQL. `for update of …` and `do update set …` are no statements of their own. */
+/** Excludes clauses such as `for update of …` and `do update set …`. */
 const statements = new RegExp(
   `\\b(?:(?:insert|merge|replace)\\s+into|delete\\s+from|truncate\\s+table|update(?=\\s+\\S+\\s+(?:as\\s+\\S+\\s+)?set\\b))\\s+("?)([a-z_]+|${computed})\\1`,
   "gi",
 );
 
-/** Of `shared/versions.ts` and `database/prepared.ts`: the table is their second argument. */
+/** Their second argument is the table. */
 const helpers = ["updateRow", "insertRow"];
 
-/** What in this part of the code changes a table, by the query builder or in SQL. */
 export function writesIn(node: Node): Write[] {
   return within(node).flatMap((part) => {
     if (part.type === "CallExpression") return builtBy(part);
@@ -112,7 +108,6 @@ export interface SourceFunction {
   readonly parameters: readonly Node[];
 }
 
-/** The functions of a file that have a name at its top level. */
 export function functionsOf({ program }: SourceFile): SourceFunction[] {
   return (program["body"] as readonly Node[]).flatMap((statement) => {
     const isExported = statement.type === "ExportNamedDeclaration";
@@ -125,7 +120,7 @@ export function functionsOf({ program }: SourceFile): SourceFunction[] {
   });
 }
 
-/** A constant that holds no function counts as one without parameters: a prepared statement is run by whoever has it. */
+/** A constant without a function, such as a prepared statement, counts as a function without parameters. */
 function functionOf(named: Node, node: Node, isExported: boolean): SourceFunction {
   const parameters = (node["params"] as readonly Node[] | undefined) ?? [];
   return { name: String((named["id"] as Node)["name"]), isExported, node, parameters };

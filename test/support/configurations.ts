@@ -1,4 +1,4 @@
-/** Configurations, and the steps by which they are sent. */
+/** Creates and uploads configurations. */
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { archive, type Entry } from "./archives.ts";
 import { data, resource } from "./builders.ts";
@@ -17,7 +17,7 @@ export const announce = (caller: Caller, workspaceId: string, attributes: object
 
 export const configurationUrlOf = (version: Json): string => version.attributes["upload-url"];
 
-/** Announces a configuration and sends it; by itself it queues no run. */
+/** Queues no run. */
 export async function sendConfiguration(
   caller: Caller,
   workspaceId: string,
@@ -29,7 +29,6 @@ export async function sendConfiguration(
   return data(await caller.get(`/configuration-versions/${version.id}`));
 }
 
-/** The bytes that somebody gets from a path of ours. */
 export async function fetchBytes(
   api: Api,
   caller: Caller,
@@ -63,7 +62,6 @@ export const commit: ConfigurationCommit = {
   },
 };
 
-/** A commit that is being fetched: as version control would announce it. */
 export async function storeCommit(
   api: Api,
   workspace: { readonly id: string; readonly organizationId: string },

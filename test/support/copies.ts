@@ -1,8 +1,4 @@
-/**
- * Tests make organizations by the thousand, nearly all of them plain: the first one that a worker needs is made over HTTP, the others are
- * copies of its rows with names, ids and a secret of their own, which cost a fifth. A copy leaves no events: whoever is about how an
- * organization comes to be, or about its trail, makes one with attributes.
- */
+/** Copies organizations row by row, which is cheaper than HTTP. A copy has no audit events. */
 import { randomBytes } from "node:crypto";
 import type { Database, Tx } from "../../src/database/database.ts";
 import { insertRow } from "../../src/database/prepared.ts";
@@ -12,7 +8,7 @@ import { now } from "../../src/kernel/time.ts";
 
 type Row = Record<string, unknown>;
 
-/** In the order in which rows can be inserted: what a new organization with one owner consists of. */
+/** In the order in which the rows can be inserted. */
 const ofOrganization = [
   "organizations",
   "organizationTokenTtlPolicies",
@@ -22,12 +18,9 @@ const ofOrganization = [
   "teamMembers",
 ] as const satisfies readonly (keyof Schema)[];
 
-/** Whose copies can be made. */
 export interface Original {
   readonly rows: readonly (readonly [keyof Schema, Row])[];
-  /** What each copy has of its own, as the original calls it. */
   readonly names: { readonly organization: string; readonly username: string; readonly email: string };
-  /** The site admin who made it. */
   readonly adminId: string;
 }
 
@@ -65,7 +58,7 @@ export async function readOriginal(
   return { rows, names: { organization: name, username: owner.username, email: owner.email }, adminId };
 }
 
-/** What is new of a copy: by what the original has. */
+/** Maps the original's values to the copy's. */
 function renamed(original: Original, names: Original["names"], adminId: string): Map<unknown, string> {
   const ids = original.rows.flatMap(([, { id }]) => (typeof id === "string" ? [id] : []));
   return new Map([
@@ -77,7 +70,6 @@ function renamed(original: Original, names: Original["names"], adminId: string):
   ]);
 }
 
-/** Gives the owner's secret, and a row of a table as it was written. */
 export async function copyOrganization(
   tx: Tx,
   original: Original,

@@ -1,4 +1,4 @@
-/** Many rows at once, put into the register directly: for tests about size, where making each over HTTP would take long. */
+/** Inserts many rows directly, for tests about size. */
 import { organizationMaskOf } from "../../src/access/organization.ts";
 import { projectLevelMask, workspaceLevelMask } from "../../src/access/levels.ts";
 import { newId } from "../../src/kernel/ids.ts";
@@ -12,7 +12,6 @@ function* chunks<Row>(rows: readonly Row[]): Generator<Row[]> {
   for (let start = 0; start < rows.length; start += chunk) yield rows.slice(start, start + chunk);
 }
 
-/** Copies of a workspace that was made over HTTP. */
 export async function insertWorkspaces(api: Api, org: Org, projectId: string, count: number): Promise<string[]> {
   const model = await makeWorkspace(api, org.name, {}, inProject(projectId));
   const row = await api.database.reader.db
@@ -38,11 +37,9 @@ export async function insertWorkspaces(api: Api, org: Org, projectId: string, co
 export interface Crowd {
   readonly projectId: string;
   readonly workspaceId: string;
-  /** A person who is put into all of the teams. */
   readonly member?: { readonly id: string; readonly membershipId: string };
 }
 
-/** Teams that each hold an organization-level permission, a record on the project and one on the workspace. */
 export async function insertTeams(api: Api, org: Org, count: number, crowd: Crowd): Promise<string[]> {
   const createdAt = now();
   const teams = Array.from({ length: count }, () => {

@@ -1,4 +1,4 @@
-/** A fresh, migrated database on the engine that the run is about. */
+/** A new, migrated database on the engine of the test run. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -19,13 +19,12 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** The address of a new database; empty unless `migrated`. */
 export async function newAddress(
   engine: Engine = inject("engine"),
   migrated = false,
 ): Promise<{ address: string; drop: () => Promise<void> }> {
   if (engine === "sqlite") {
-    // Beside the template, which is removed with all around it when the run is over, also what a worker has kept until then.
+    // The end of the run removes the template's directory with everything in it.
     const folder = mkdtempSync(join(dirname(inject("sqliteTemplate")), "sqlite-"));
     const path = join(folder, "test.db");
     if (migrated) copyFileSync(inject("sqliteTemplate"), path);
@@ -56,13 +55,10 @@ export async function newDatabase(engine: Engine = inject("engine")): Promise<Te
   };
 }
 
-/** Databases that files of this worker have left, empty again: the next file finds warm connections and planned statements. */
+/** Emptied databases of earlier test files in this worker, with warm connections and prepared statements. */
 const rested: TestDatabase[] = [];
 
-/**
- * The same for files that leave nothing behind but rows. On PostgreSQL a new database, its connections and the planning of a
- * hundred statements cost more than most files do; `drop` empties it for the next.
- */
+/** For files that leave only rows behind: on PostgreSQL a new database costs more than most files. `drop` empties it for the next. */
 export async function borrowDatabase(engine: Engine = inject("engine")): Promise<TestDatabase> {
   if (engine === "sqlite") return newDatabase(engine);
   const borrowed = rested.pop() ?? (await newDatabase(engine));
@@ -71,14 +67,14 @@ export async function borrowDatabase(engine: Engine = inject("engine")): Promise
       await empty(borrowed.database);
       rested.push(borrowed);
     } catch {
-      // Somebody did more to it than that.
+      // The database differs by more than rows.
       await borrowed.drop();
     }
   };
   return { ...borrowed, drop: giveBack };
 }
 
-/** Commits something that no answer is made from. */
+/** Commits a change that affects no response. */
 export async function change({ write }: Database): Promise<void> {
   const value = randomBytes(8).toString("hex");
   await write(async ({ db }) => {
@@ -90,21 +86,17 @@ export async function change({ write }: Database): Promise<void> {
   });
 }
 
-/** What tests do not touch: which migrations there were, and the check of the key. */
 const lasting = ["migrations", "meta"];
 
-/** Tables that only PostgreSQL has, of what follows from others: no backup holds them. */
+/** Derived from other tables, so no backup has them. */
 export const tablesOfPostgres = migrations
   .flatMap(({ only }) => only?.postgres ?? [])
   .flatMap((statement) => /^CREATE TABLE (\w+)/.exec(statement)?.[1] ?? []);
 
-/**
- * Deletes every row but those of a new database, without the triggers that guard some and without plans having to be made anew.
- * What a migration put into a table is put there again: a test may have changed it.
- */
+/** Restores the rows of a new database, without triggers and without new query plans. */
 export async function empty(database: Database): Promise<void> {
   const tables = tablesAfter(migrations.map(({ name }) => name)).filter((name) => !lasting.includes(name));
-  // Without its triggers PostgreSQL does not notice that there is less to count.
+  // Without triggers, PostgreSQL doesn't update its counts.
   const counted = database.dialect.name === "sqlite" ? [] : tablesOfPostgres;
   const deletions = [...tables, ...triggerMaintainedTables, ...counted].map((name) => `DELETE FROM ${name};`);
   const refilled = prefilledTables.filter((name) => !lasting.includes(name));
@@ -112,7 +104,7 @@ export async function empty(database: Database): Promise<void> {
     .flatMap(({ statements }) => statements)
     .filter((statement) => refilled.some((name) => statement.trimStart().startsWith(`INSERT INTO ${name} `)))
     .map((statement) => `${statement};`);
-  // Servers that go on know by this that their list of engine versions is not this one.
+  // Running servers reload their list of engine versions.
   const noted = `INSERT INTO meta (name, value) VALUES ('engine-versions-changed', '${randomUUID()}')
     ON CONFLICT (name) DO UPDATE SET value = excluded.value;`;
   const anew = [...deletions, ...insertions, noted];
@@ -125,7 +117,7 @@ async function runOnPostgres(database: Database, statements: readonly string[]):
   await database.write((tx) => tx.db.executeQuery(CompiledQuery.raw(all)));
 }
 
-/** Here triggers can't be switched off: those that refuse are taken away, and put back as they were. */
+/** SQLite can't disable triggers: those that refuse are dropped and created again. */
 async function runOnSqlite({ write }: Database, statements: readonly string[]): Promise<void> {
   await write(async ({ db }) => {
     const run = (statement: string) => db.executeQuery(CompiledQuery.raw(statement));

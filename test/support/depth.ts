@@ -9,5 +9,5 @@ export const seed: number = Number(
   process.env["CADASTRE_TEST_SEED"] ?? (isDeep ? Date.now() % 1_000_000_007 : 20_261_115),
 );
 
-/** Whether also what the engine has no part in is told on both. */
+/** Whether tests that don't depend on the engine run on both. */
 export const isOnBothEngines = isDeep || process.env.CADASTRE_TEST_ENGINES === "both";

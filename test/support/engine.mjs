@@ -1,21 +1,20 @@
 /**
- * A stand-in for Terraform, for tests that have Node alone: init, plan, apply, show and providers schema, as far as an agent looks.
- * What it plans comes from `stand-in.json` in its directory:
- *   resources   { name: value } that there shall be; `${var.NAME}` in a value is replaced
- *   slowMs      how long each resource takes
- *   failAt      the name of a resource whose creation fails
- *   planFails   a sentence with which plan fails
+ * A stand-in for Terraform in tests, as far as an agent needs it. Its plan comes from `stand-in.json` in its directory:
+ *   resources   { name: value }; `${var.NAME}` in a value is replaced
+ *   slowMs      duration of each resource
+ *   failAt      name of a resource whose creation fails
+ *   planFails   error message with which plan fails
  *   print       lines that plan prints
  *   printVariables, printEnvironment   names whose values plan prints
- *   noiseBytes  how much apply prints before it begins
+ *   noiseBytes  bytes that apply prints first
  *   deaf        whether it ignores interrupts
- *   writeBytes  the size of a file that plan writes
- *   stateBytes  how much apply adds to its state, in small values
- *   serialBack  whether apply writes its state with a serial of long ago
- *   hold        { point: file }: at these points (`init of plan`, `plan`, `show`, `init of apply`, `apply` after its first resource,
- *               `end of apply`) it makes FILE.here, and goes on when there is FILE
- *   ledger      a file to which apply writes when it begins and ends, and for which run; and at which millisecond it was interrupted
- *   ticks       how many lines plan prints, ten in a second, each with its millisecond
+ *   writeBytes  size of a file that plan writes
+ *   stateBytes  bytes that apply adds to its state, in small values
+ *   serialBack  whether apply writes its state with an old serial
+ *   hold        { point: file }: at a point (`init of plan`, `plan`, `show`, `init of apply`, `apply` after its first resource,
+ *               `end of apply`) it creates FILE.here and waits for FILE
+ *   ledger      file in which apply records its run, start, end, and the millisecond of an interrupt
+ *   ticks       lines that plan prints, ten a second, each with its millisecond
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,11 +1,11 @@
-/** A folder of engines for agents under test: the stand-in, under the versions that a test wants. */
+/** A directory of engines for agents under test: the stand-in, with the versions that a test needs. */
 import { chmodSync, copyFileSync, linkSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const standIn = fileURLToPath(new URL("engine.mjs", import.meta.url));
 
-/** Node itself goes with it: in a sandbox there is nothing but the engine's own folder. */
+/** With a copy of Node: the sandbox has only the engine's own directory. */
 export function addStandIn(folder: string, product: "terraform" | "tofu" = "terraform", version = "1.5.7"): void {
   const place = join(folder, product, version);
   mkdirSync(place, { recursive: true });

@@ -1,4 +1,4 @@
-/** A client of server-sent events that reads as slowly as a test wants. */
+/** A client of server-sent events that can read slowly. */
 import { type IncomingMessage, request } from "node:http";
 import { until } from "./waiting.ts";
 import type { Api, Json } from "./api.ts";
@@ -12,15 +12,11 @@ export interface ReceivedEvent {
 export interface EventStream {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
-  /** The body of a refusal. */
   readonly refusal: Json;
   readonly events: readonly ReceivedEvent[];
-  /** How many comments have come. */
   readonly heartbeats: () => number;
   readonly isClosed: () => boolean;
-  /** The first event for which this holds, also one that is still to come. */
   until(holds: (event: ReceivedEvent) => boolean, what?: string): Promise<ReceivedEvent>;
-  /** The text of the log so far. */
   text(phase?: "plan" | "apply"): string;
   closed(): Promise<void>;
   pause(): void;

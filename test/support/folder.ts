@@ -1,4 +1,4 @@
-/** Where tests keep their files: in memory, where the machine offers enough of it, because thousands of commits wait for a disk. */
+/** Directories for tests, in memory if there is enough, because commits wait for a disk. */
 import { mkdtempSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,5 +17,5 @@ function roomInMemory(): number {
 
 const parent = roomInMemory() >= bytesNeeded ? inMemory : tmpdir();
 
-/** A new, empty folder. Whoever makes it removes it. */
+/** The caller must remove it. */
 export const newFolder = (prefix: string): string => mkdtempSync(join(parent, prefix));

@@ -1,23 +1,20 @@
-/** A wire to a database that can be cut, kept silent, or listened to. */
+/** A proxy to a database that can cut, silence or record its connections. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** One connection through the gate. */
 export interface Passage {
-  /** Ends it on both sides. */
   cut(): void;
-  /** From now on nothing passes, in either direction. */
   silence(): void;
 }
 
-/** Looks at what a client sends, before it is handed on. False keeps it from being handed on. */
+/** Called before the data is forwarded. False drops it. */
 export type Listener = (sent: string, passage: Passage) => boolean | void;
 
 export interface Gate {
   readonly port: number;
-  /** Also for those who come next: they are refused. */
+  /** Also refuses new connections. */
   cut(): Promise<void>;
   mend(): Promise<void>;
-  /** Takes everybody, and lets nothing pass until `speak`. */
+  /** Accepts connections, but forwards nothing until `speak`. */
   silence(): void;
   speak(): void;
   listen(listener: Listener | undefined): void;

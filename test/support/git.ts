@@ -1,4 +1,4 @@
-/** A real Git server on the loopback: `git http-backend` behind a small HTTP server that asks for a token, and repositories in it. */
+/** A real Git server on the loopback: `git http-backend` behind an HTTP server that requires a token. */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
@@ -21,9 +21,8 @@ export const git = (directory: string, ...words: string[]): string =>
     .toString()
     .trim();
 
-/** A gitlink at a path, as a submodule is one, with whatever address. */
 export function addSubmodule(work: string, path: string, url: string, sha: string): void {
-  // As where it was never filled: without its folder it would count as removed.
+  // Without its directory, the submodule would count as removed.
   mkdirSync(join(work, path), { recursive: true });
   git(work, "update-index", "--add", "--cacheinfo", `160000,${sha},${path}`);
   git(work, "config", "--file", ".gitmodules", `submodule.${path}.path`, path);
@@ -31,7 +30,7 @@ export function addSubmodule(work: string, path: string, url: string, sha: strin
   git(work, "add", ".gitmodules");
 }
 
-/** Somebody's clone, and the repository that it is pushed to. */
+/** A clone, and the repository that it pushes to. */
 export class TestRepository {
   readonly work: string;
   readonly bare: string;
@@ -45,7 +44,6 @@ export class TestRepository {
     git(this.work, "remote", "add", "origin", this.bare);
   }
 
-  /** Writes files and pushes them; gives the commit's id. */
   push(files: Readonly<Record<string, string>>, { branch = "main", message = "A change" } = {}): string {
     for (const [name, content] of Object.entries(files)) {
       mkdirSync(dirname(join(this.work, name)), { recursive: true });
@@ -59,7 +57,7 @@ export class TestRepository {
     symlinkSync(target, join(this.work, name));
   }
 
-  /** Goes on from another commit: what is pushed next has it below. */
+  /** The next push has this commit as its parent. */
   goTo(sha: string): void {
     git(this.work, "checkout", "--quiet", "--detach", "--force", sha);
   }
@@ -80,15 +78,13 @@ export class TestRepository {
 export interface GitServer {
   readonly url: string;
   readonly root: string;
-  /** How often it was asked, and with which authorization. */
   readonly asked: { readonly path: string; readonly authorization: string | undefined }[];
-  /** What it asks for; undefined for nothing. */
   authorization: string | undefined;
-  /** Answers what is no repository: the provider's API, where there is one. */
+  /** Handles requests other than Git's, such as the provider's API. */
   api: RequestListener | undefined;
-  /** What fetches wait for, where somebody holds them up. */
+  /** Fetches wait for it. */
   held: Promise<void> | undefined;
-  /** The bare repository that is answered with 503, as during an outage; undefined for none. */
+  /** A bare repository that answers 503, as in an outage. */
   unavailable: string | undefined;
   repository(name: string): TestRepository;
   stop(): void;
@@ -126,7 +122,6 @@ export async function startGitServer(): Promise<GitServer> {
   return server;
 }
 
-/** CGI, as far as git needs it. */
 function serve(folder: string, request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url ?? "/", "http://localhost");
   const child = spawn("git", ["http-backend"], {

@@ -1,4 +1,4 @@
-/** As much of GitHub's API as the service calls, kept in memory: what it lists, hooks that it makes, and what it is told of commits; and it delivers. */
+/** An in-memory GitHub API, as far as the service calls it, which also delivers webhooks. */
 import type { RequestListener } from "node:http";
 import type { Json } from "./api.ts";
 import { exchange } from "./client.ts";
@@ -14,10 +14,9 @@ export interface ToldStatus {
 }
 
 export class FakeGithub {
-  /** By repository. */
   readonly hooks = new Map<string, { readonly url: string; readonly secret: string }>();
   readonly statuses: ToldStatus[] = [];
-  /** What can be seen by any token, with the branches of each. */
+  /** Visible to every token, with their branches. */
   readonly repositories = new Map<string, readonly string[]>();
   #hookId = 0;
 
@@ -58,12 +57,10 @@ export class FakeGithub {
     return branches && pageOf(branches.map((name) => ({ name })));
   }
 
-  /** What it was told of a commit, in order. */
   statesOf(sha: string): string[] {
     return this.statuses.filter((status) => status.sha === sha).map(({ state }) => state);
   }
 
-  /** Sends something to the hook that the service made, as GitHub would; gives the status. */
   async deliver(
     repository: string,
     kind: "push" | "tag" | "pull-request",

@@ -1,4 +1,4 @@
-/** Once for the whole run: a migrated template on each engine, from which each test file's database is copied. */
+/** Once per run: a migrated template on each engine, which each test file's database copies. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
@@ -12,7 +12,6 @@ declare module "vitest" {
   interface ProvidedContext {
     engine: "sqlite" | "postgres";
     postgresUrl: string;
-    /** A file. */
     sqliteTemplate: string;
   }
 }

@@ -1,13 +1,12 @@
-/** Whether something takes clearly longer than its input grows: measured in this thread's time on a processor, not by a clock. */
+/** Checks that cost grows linearly with the input, measured in this thread's CPU time. */
 import { expect } from "vitest";
 
-/** What is measured: with input of about so many bytes. */
 export type Sized = (size: number) => unknown;
 
 const doublingMax = 3;
 const tries = 3;
 
-/** What is quicker is never looked at again: so little says nothing about growth, and holds up nobody. */
+/** Below this, a measurement says nothing about growth. */
 const floorMs = (size: number): number => 25 + size / 8_000;
 
 async function costMs(work: Sized, size: number, times = 1): Promise<number> {
@@ -17,17 +16,16 @@ async function costMs(work: Sized, size: number, times = 1): Promise<number> {
   return (user + system) / 1000;
 }
 
-/** Other work in this thread, and the garbage collector, only add: the least is the nearest to the truth. */
+/** Other work and garbage collection only add time, so the minimum is the best estimate. */
 async function bestMs(work: Sized, size: number, times = 1): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   for (let count = 0; count < tries; count += 1) best = Math.min(best, await costMs(work, size, times));
   return best;
 }
 
-/** Some kernels count a thread's time in steps of 4 ms: a shorter measurement is repeated until it is well above that. */
+/** Some kernels count CPU time in steps of 4 ms, so shorter measurements are repeated. */
 const readableMs = 40;
 
-/** The cost of a quarter, half and all of `size`. */
 async function costs(work: Sized, size: number): Promise<[quarter: number, half: number, whole: number]> {
   const once = await bestMs(work, size / 4);
   const times = Math.ceil(readableMs / Math.max(once, 1));
@@ -35,11 +33,7 @@ async function costs(work: Sized, size: number): Promise<[quarter: number, half:
   return [await of(4), await of(2), await of(1)];
 }
 
-/**
- * With input that grows up to `sizeMax`. Twice as much input may take up to three times as long; what takes longer at two doublings in a
- * row, each time it is measured, grows faster than its input. Stops at the first size at which that can be seen, so that nothing runs
- * for minutes.
- */
+/** Fails if each of two doublings of the input repeatedly more than triples the time. */
 export async function expectLinear(what: string, work: Sized, sizeMax: number, steps = 4): Promise<void> {
   for (let step = steps - 1; step >= 0; step -= 1) {
     const size = Math.max(16, Math.floor(sizeMax / 4 ** step));

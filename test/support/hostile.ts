@@ -1,4 +1,4 @@
-/** Input that is made to keep a program busy: texts, values for a schema, states, plans and archives, each of about a size. */
+/** Input that is expensive to process: texts, values for a schema, states, plans and archives of a given size. */
 import { gzipSync } from "node:zlib";
 import type { Description, Schema } from "../../fuzz/document.ts";
 import { type Entry, part, pax, tar } from "./archives.ts";
@@ -16,7 +16,7 @@ const numbered = (size: number, each: (index: number) => string): string[] => {
   return found;
 };
 
-/** What backtracks, nests, repeats, or is looked for again and again. The first letters are often what a pattern wants. */
+/** Backtracking, nesting and repetition. The first letters often match a pattern's start. */
 export const hostileTexts: Readonly<Record<string, Make<string>>> = {
   letters: times("a"),
   "letters, then one that does not fit": times("a", "", "\n!"),
@@ -49,7 +49,7 @@ export const hostileTexts: Readonly<Record<string, Make<string>>> = {
 
 const textFamilies = Object.keys(hostileTexts);
 
-/** Some of them, others at each call; all where that is asked for. */
+/** A different selection at each call. */
 export function someTexts(turn: number, isAll: boolean): readonly string[] {
   return isAll ? textFamilies : [0, 9, 18].map((offset) => textFamilies[(turn + offset) % textFamilies.length] ?? "");
 }
@@ -60,12 +60,10 @@ export type Place = readonly (string | number)[];
 
 export interface HostilePlace {
   readonly place: Place;
-  /** A value of about this size, of a family of texts. */
   readonly make: (family: string, size: number) => unknown;
   readonly sizesMax: readonly number[];
 }
 
-/** Every place of a body in which something may be large. */
 export function hostilePlaces(description: Description, schema: Schema, bytesMax: number): HostilePlace[] {
   return placesOf(description, schema, [], bytesMax, 0);
 }
@@ -99,7 +97,6 @@ function placesOf(
   return found;
 }
 
-/** As many items as there is room for, each its own. */
 function listAt(description: Description, schema: Schema, place: Place, bytesMax: number): HostilePlace {
   const make = (_family: string, size: number) =>
     numbered(size, (index) => JSON.stringify(sampleOf(description, schema.items ?? {}, index))).map(
@@ -114,7 +111,7 @@ const recordAt = (place: Place, bytesMax: number): HostilePlace => ({
   sizesMax: [bytesMax],
 });
 
-/** A small value that a schema allows, different for every index. */
+/** Different for every index. */
 function sampleOf(description: Description, given: Schema, index: number, depth = 0): unknown {
   const schema = description.resolved(given);
   if ("const" in schema) return schema.const;
@@ -134,7 +131,6 @@ function sampleOf(description: Description, given: Schema, index: number, depth 
   );
 }
 
-/** The same value, with another at one place. */
 export function withAt(value: unknown, [first, ...rest]: Place, replacement: unknown): unknown {
   if (first === undefined) return replacement;
   const known = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};

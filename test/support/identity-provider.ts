@@ -1,4 +1,4 @@
-/** A provider of single sign-on on the loopback address that says whatever a test has it say, and a browser that goes there and back. */
+/** A single sign-on provider on the loopback address with configurable tokens, and a browser that signs in with it. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,27 +9,23 @@ import { data, resource, unique } from "./builders.ts";
 export const privateAddresses = ["127.0.0.1"];
 const secret = "a secret of the provider's";
 
-/** What a token says beside what every good one does, and how it is signed. */
+/** Overrides of a valid token's claims and signature. */
 export interface Saying {
   readonly claims?: Json;
-  /** `none`, or by another's key. */
   readonly signed?: "none" | "by another";
-  /** What the userinfo endpoint tells. */
   readonly userinfo?: Json;
 }
 
 export interface Liar {
   readonly url: string;
   readonly http: Server;
-  /** How many codes it was shown to be exchanged, its own and others'. */
+  /** Includes codes of other providers. */
   readonly codesShown: number;
-  /** A code for somebody who came with these parameters. */
   codeFor(asked: URLSearchParams, saying: Saying): Promise<string>;
 }
 
 export interface LiarOptions {
   readonly withUserinfo?: boolean;
-  /** What it says of itself beside what every provider does. */
   readonly metadata?: Json;
 }
 
@@ -111,7 +107,7 @@ export async function makeProvider(api: Api, issuer: string, attributes: object 
   return data(await api.admin.post("/admin/sso-providers", resource("sso-providers", { ...usual, ...attributes })));
 }
 
-/** A browser that keeps cookies by name, and is sent nowhere by itself. */
+/** Keeps cookies by name, and follows no redirects. */
 export class Browser {
   readonly #cookies = new Map<string, string>();
 
@@ -137,7 +133,6 @@ export class Browser {
 
 export interface Begun {
   readonly browser: Browser;
-  /** What the provider was asked. */
   readonly asked: URLSearchParams;
 }
 
@@ -147,7 +142,6 @@ export async function begin(api: Api, providerId: string, query = "", browser = 
   return { browser, asked: new URL(response.headers.get("location") ?? "").searchParams };
 }
 
-/** Back with this query, after what was begun. */
 export async function comeBack({ browser, asked }: Begun, query: Record<string, string>): Promise<Landing> {
   const response = await browser.open(`${asked.get("redirect_uri")}?${new URLSearchParams(query)}`);
   return {
@@ -164,11 +158,9 @@ export interface Landing {
   readonly location: string | null;
   readonly page: string;
   readonly browser: Browser;
-  /** Undefined for whoever is not signed in. */
   readonly cookie: string | undefined;
 }
 
-/** There and back again. */
 export async function signIn(
   api: Api,
   liar: Liar,

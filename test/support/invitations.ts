@@ -1,4 +1,4 @@
-/** Links by which people come in: making, opening, using and ending them. */
+/** Creates, opens, accepts and expires invitation links. */
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { cookieOf, secretIn } from "./browser.ts";
 import { data, type Org, resource, unique } from "./builders.ts";
@@ -21,9 +21,7 @@ export async function invite(org: Org, { by = org.owner, email = newAddress(), t
   return { membership, email, secret: secretIn(membership.attributes["invitation-url"]) };
 }
 
-/** What is done with links on a server. */
 export function links(api: Api) {
-  /** As if its days were over. */
   const end = (membershipId: string) =>
     api.database.write((tx) =>
       tx.db

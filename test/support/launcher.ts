@@ -1,4 +1,4 @@
-/** The program that tests start as a process: the checkout's, or with CADASTRE_TEST_PACKAGE that of the package in this folder. */
+/** The program that tests start as a process: of the checkout, or of the package in CADASTRE_TEST_PACKAGE. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 

@@ -1,7 +1,7 @@
-/** Lists that only shrink: what a rule does not hold for yet, or never will, with the reason in a sentence. */
+/** Reads exception lists, which must only shrink: each exception to a rule has a reason. */
 import { readFileSync } from "node:fs";
 
-/** A golden of lines `name: reason`; lines that begin with `#` are comments. */
+/** Lines of `name: reason`; `#` starts a comment. */
 export function readReasons(path: string): ReadonlyMap<string, string> {
   const lines = readFileSync(path, "utf8")
     .split("\n")

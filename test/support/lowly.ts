@@ -1,4 +1,4 @@
-/** Callers of an organization who may see it and hold nothing in it. */
+/** Callers who can see an organization but have no permissions in it. */
 import type { Answer, Api, Caller } from "./api.ts";
 import { data, makeMember, makeTeam, makeTeamToken, type Org } from "./builders.ts";
 import { makePool } from "./machines.ts";
@@ -14,10 +14,9 @@ export async function makeLowly(api: Api, org: Org): Promise<Lowly> {
   ];
 }
 
-/** Refused, or not told that the thing is there. */
+/** 404 hides that the resource exists. */
 export const isRefused = ({ status }: Answer): boolean => status === 403 || status === 404;
 
-/** Callers of the organization's own that are neither members nor teams, and one who is no longer a member. */
 export async function makeNonMembers(api: Api, org: Tenant) {
   const former = await makeMember(api, org.name);
   data(await org.owner.delete(`/organization-memberships/${former.membershipId}`));
@@ -32,7 +31,7 @@ export async function makeNonMembers(api: Api, org: Tenant) {
 export type NonMember = keyof Awaited<ReturnType<typeof makeNonMembers>>;
 
 const byNonMembers: readonly NonMember[] = ["former", "agent", "audit"];
-/** What every member may do, and who is refused instead: these callers, or everybody who sends another link or secret. */
+/** Operations that every member can call, with the callers that are refused instead. */
 export const refusedToNonMembers: Readonly<Record<string, readonly NonMember[] | "altered path" | "altered body">> = {
   createSession: "altered body",
   deleteSessions: ["agent", "audit", "organization"],

@@ -9,7 +9,6 @@ export interface Pool {
   readonly agent: Caller;
 }
 
-/** A pool of an organization, and its agents' token. */
 export async function makePool(api: Api, org: Pick<Org, "name" | "owner">, attributes: object = {}): Promise<Pool> {
   const body = resource("agent-pools", { name: unique("pool"), ...attributes });
   const { id } = data(await org.owner.post(`/organizations/${org.name}/agent-pools`, body));
@@ -27,10 +26,7 @@ export interface RunCaller extends Caller {
   readonly phaseId: string;
 }
 
-/**
- * A run one of whose phases is being executed, put into the register as it is then, and the token of it. `holding`: it has the
- * workspace's lock, and applies.
- */
+/** Inserts a run with a phase in execution. `holding`: it has the workspace's lock, and applies. */
 export async function makeRunCaller(
   api: Api,
   workspace: { readonly id: string; readonly organizationId: string },
@@ -120,7 +116,6 @@ export async function makeRunCaller(
   return { ...api.as(secret), runId, phaseId };
 }
 
-/** A pool of the site, and its agents' token. */
 export async function makeSitePool(api: Api): Promise<Pool> {
   const { id } = data(await api.admin.post("/admin/agent-pools", resource("agent-pools", { name: unique("pool") })));
   const token = data(
@@ -132,13 +127,11 @@ export async function makeSitePool(api: Api): Promise<Pool> {
   return { id, tokenId: token.id, agent: api.as(token.attributes.token) };
 }
 
-/** What every agent of tests has. */
 export const engines = { terraform: ["1.5.7", "1.9.5", "1.15.5"], tofu: ["1.10.6"] };
 
 export interface Agent extends Caller {
   readonly id: string;
   claim(wait?: number, has?: object): Promise<Answer>;
-  /** Claims, which must give a job. */
   job(): Promise<Job>;
 }
 
@@ -149,7 +142,6 @@ export interface Job {
   act(name: string, body?: object): Promise<Answer>;
   put(path: string, query: string, bytes: string | Uint8Array): Promise<Answer>;
   get(path: string): Promise<Answer>;
-  /** As the run itself. */
   readonly run: Caller;
 }
 

@@ -1,4 +1,4 @@
-/** A mail server on the loopback that takes everything, or refuses it, and keeps what it took. It speaks as much SMTP as is needed. */
+/** An SMTP server on the loopback that stores or refuses messages. */
 import { createServer, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach } from "vitest";
@@ -12,7 +12,7 @@ export interface Letter {
 export interface Mailbox {
   readonly url: string;
   readonly letters: Letter[];
-  /** What is said to each recipient; `250 ok` for each test anew. */
+  /** The reply to each recipient; each test starts with `250 ok`. */
   answer: string;
 }
 

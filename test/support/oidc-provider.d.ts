@@ -1,4 +1,4 @@
-/** It comes without types: as much of them as the tests use. */
+/** The types of an untyped package, as far as the tests use them. */
 declare module "oidc-provider" {
   import type { RequestListener } from "node:http";
 

@@ -1,4 +1,4 @@
-/** Rows of runs as they are stored, for what is about their phases alone: how a run gets there is another subject. */
+/** Inserts runs and their phases directly, for tests that don't depend on how a run gets there. */
 import { randomUUID } from "node:crypto";
 import type { RunPhaseTable, RunTable } from "../../src/database/schema/runs.ts";
 import { createVault } from "../../src/database/vault.ts";
@@ -13,7 +13,7 @@ import { initialRunColumns } from "../../src/resources/runs/runs/rules.ts";
 import { insertContents, prepareContent } from "../../src/resources/shared/contents/contents.ts";
 import type { Api, Json } from "./api.ts";
 
-/** The one that servers of tests seal with. */
+/** The key of test servers. */
 export const testVault = createVault(Buffer.alloc(32, 7));
 
 export interface StoredRun {
@@ -23,7 +23,6 @@ export interface StoredRun {
   readonly apply: RunPhaseTable;
 }
 
-/** A run whose plan is being executed. */
 export async function storeRun(
   api: Pick<Api, "database">,
   workspace: Json,
@@ -40,7 +39,6 @@ export async function storeRun(
   return { id: run.id, organizationId, plan, apply };
 }
 
-/** What an engine said about a run, as an agent brings it. */
 export async function storeOutput(
   { database }: Pick<Api, "database">,
   { id, organizationId }: StoredRun,
@@ -52,7 +50,6 @@ export async function storeOutput(
   await database.write((tx) => insertContents(tx, { organizationId }, [content]));
 }
 
-/** A run whose plan has ended, with its outputs. */
 export async function finishedPlan(
   api: Pick<Api, "database">,
   workspace: Json,
@@ -71,7 +68,6 @@ export const endPlan = ({ database }: Pick<Api, "database">, { plan }: StoredRun
     tx.db.updateTable("runPhases").set({ status, logEnded: 1 }).where("id", "=", plan.id).execute(),
   );
 
-/** A run that has ended after its plan, with its outputs. */
 export async function endedRun(
   api: Pick<Api, "database">,
   workspace: Json,
@@ -88,7 +84,6 @@ export async function endedRun(
   return run;
 }
 
-/** An assessment that has ended, of a run that is there. */
 export async function storeAssessment(
   { database }: Pick<Api, "database">,
   place: { readonly organizationId: string; readonly workspaceId: string; readonly runId: string },
@@ -108,7 +103,6 @@ export async function storeAssessment(
   return id;
 }
 
-/** The log of a phase, as the documents of plans and applies show its address to a site admin. */
 export async function logUrlOf({ url, admin, database }: Api, phaseId: string): Promise<string> {
   const { id: tokenId } = await database.reader.db
     .selectFrom("tokens")
@@ -125,7 +119,7 @@ function runRow(workspaceId: string, organizationId: string): RunTable {
     id: newId("runs"),
     organizationId,
     workspaceId,
-    // No run of the service comes so late.
+    // Beyond the positions of all other runs.
     position: 1_000_000 + Number.parseInt(randomUUID().slice(0, 8), 16),
     status: "planning",
     statusTimestamps: "{}",
@@ -154,7 +148,6 @@ function runRow(workspaceId: string, organizationId: string): RunTable {
   };
 }
 
-/** The plan is being executed, the apply waits for it. */
 function phaseRow(run: RunTable, kind: "plan" | "apply"): RunPhaseTable {
   const begun = kind === "plan" && { status: "running", attempt: 1 };
   return { ...newPhase(kind, run), statusTimestamps: "{}", ...begun };

@@ -1,4 +1,4 @@
-/** An issuer of pipelines' tokens on the loopback address, and their exchange for a team's token. */
+/** An OIDC issuer for pipelines on the loopback address, and the exchange of its tokens for a team's token. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
@@ -7,7 +7,6 @@ import type { Api } from "./api.ts";
 export interface Issuer {
   readonly url: string;
   readonly http: Server;
-  /** How often its keys were asked for. */
   asked(): number;
   rotate(): Promise<void>;
   token(claims?: JWTPayload, expires?: string): Promise<string>;

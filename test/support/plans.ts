@@ -1,4 +1,4 @@
-/** Plans of one kind of resource, and what is drawn from them. */
+/** Plans of one kind of resource, and their views. */
 import { redactPlanBytes } from "../../src/resources/runs/plan-outputs/plan-bytes.ts";
 import type { SecretVariable } from "../../src/resources/runs/plan-outputs/masking.ts";
 import type { Json } from "./api.ts";

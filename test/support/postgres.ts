@@ -1,7 +1,4 @@
-/**
- * A real PostgreSQL for the tests, from the binaries of the npm package, on a free port of the loopback address. Durability is
- * switched off: the tests are about behaviour, and the machine's disk is slow.
- */
+/** A real PostgreSQL from the npm package's binaries, on a free loopback port. Durability is off, because the disk is slow. */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,11 +10,10 @@ import { newFolder } from "./folder.ts";
 import { until } from "./waiting.ts";
 
 export interface TestPostgres {
-  /** The address of a database on the server. */
   url(database: string): string;
-  /** Ends it, by default cutting all connections (SIGQUIT: without a word to anybody, like a crash), and starts it again. */
+  /** By default SIGQUIT, which cuts all connections like a crash. */
   restart(signal?: "SIGINT" | "SIGQUIT"): Promise<void>;
-  /** It answers nothing and refuses nothing, until `resume`. */
+  /** Neither answers nor refuses anything until `resume`. */
   pause(): void;
   resume(): void;
   stop(): Promise<void>;
@@ -28,7 +24,7 @@ interface Owner {
   readonly gid: number;
 }
 
-/** Nothing has to outlive the run, and each file's database is too short-lived for statistics: one plan a statement does. */
+/** Nothing has to outlive the run, and the databases are too short-lived for statistics. */
 const forTests = {
   fsync: "off",
   synchronous_commit: "off",
@@ -38,7 +34,7 @@ const forTests = {
   autovacuum: "off",
   jit: "off",
   plan_cache_mode: "force_generic_plan",
-  // A deadlock is told with both statements nowhere else than in the server's log, which a test reads by `pg_read_file`.
+  // Only the server's log has both statements of a deadlock; a test reads it by `pg_read_file`.
   logging_collector: "on",
   log_filename: "postgres.log",
   log_rotation_age: 0,
@@ -46,7 +42,6 @@ const forTests = {
   log_line_prefix: "%d|",
 };
 
-/** `durable` switches on what the tests do without: benchmarks are about the real thing. */
 export async function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
   const folder = durable ? mkdtempSync(join(tmpdir(), "cadastre-postgres-")) : newFolder("cadastre-postgres-");
   const owner = process.getuid?.() === 0 ? unprivileged() : undefined;
@@ -100,12 +95,12 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
   };
 }
 
-/** The server and every process that it has started: each connection is one. */
+/** Each connection is a process. */
 function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   const parentOf = (each: string) => {
     try {
-      // After the name, which is in brackets and may hold anything: the state, then the parent.
+      // The fields after the name, which is in brackets and can contain anything: state, parent.
       return Number(readFileSync(`/proc/${each}/stat`, "utf8").split(") ").at(-1)?.split(" ")[1]);
     } catch {
       return undefined;
@@ -116,7 +111,7 @@ function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
     try {
       process.kill(each, signal);
     } catch {
-      // It has ended meanwhile.
+      // It has already exited.
     }
   }
 }
@@ -129,7 +124,7 @@ function nativeFolder(): string {
   return join(dirname(entry), "..", "native");
 }
 
-/** PostgreSQL refuses to run as root, so as root somebody else runs it. */
+/** PostgreSQL refuses to run as root. */
 function unprivileged(): Owner {
   for (const user of ["postgres", "nobody"]) {
     try {
@@ -137,13 +132,13 @@ function unprivileged(): Owner {
         Number(execFileSync("id", [flag, user], { stdio: ["ignore", "pipe", "ignore"] }).toString());
       return { uid: id("-u"), gid: id("-g") };
     } catch {
-      // There is no such user; try the next.
+      // No such user; try the next.
     }
   }
   throw new Error("running as root, and there is neither a user 'postgres' nor 'nobody' to run PostgreSQL as");
 }
 
-/** A checkout in a private folder can't be entered by another user: then the binaries are copied to where it can. */
+/** Another user can't enter a private checkout, so the binaries are copied. */
 function reachable(home: string, owner: Owner | undefined, folder: string): string {
   if (owner === undefined) return home;
   const parents = home.split("/").map((_, index, parts) => parts.slice(0, index + 1).join("/") || "/");

@@ -1,4 +1,4 @@
-/** Changes of access as they would be sent, for previews of them. */
+/** Changes of access, for previews. */
 import type { Answer, Caller, Json } from "./api.ts";
 import { data, onProject, onWorkspace, resource } from "./builders.ts";
 

@@ -1,16 +1,14 @@
-/** Bytes straight to the service, for what no client would send. */
+/** Sends raw bytes to the service, for requests that no client would send. */
 import { connect } from "node:net";
 import { text as textOf } from "node:stream/consumers";
 
 export interface RawAnswer {
-  /** The first line. */
   readonly head: string;
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** Sends these bytes and reads until the service closes the connection. */
 export async function speak(url: string, sent: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

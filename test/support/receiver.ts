@@ -1,4 +1,4 @@
-/** Somebody who is told of things: a server on the loopback that keeps what it hears, and answers as it is told to. */
+/** A webhook receiver on the loopback that stores requests and gives configurable responses. */
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach } from "vitest";
@@ -13,14 +13,13 @@ export interface Heard {
 }
 
 export interface Receiver {
-  /** A new address, which is a destination of its own only together with its port. */
+  /** Only unique together with its port. */
   readonly url: string;
   readonly heard: Heard[];
-  /** What is answered from now on; 200 for each test anew. */
+  /** Each test starts with 200. */
   answer: RequestListener;
 }
 
-/** What the service may call in tests. */
 export const allowed = ["127.0.0.1"];
 
 export const answering =
@@ -57,7 +56,7 @@ export function useReceiver(): Receiver {
 
 let always: Promise<string> | undefined;
 
-/** The address of somebody who always listens, for whoever only needs one. It keeps no process alive. */
+/** A receiver that always accepts. It keeps no process alive. */
 export function listening(): Promise<string> {
   always ??= new Promise((resolve) => {
     const server = createServer((request, response) => {
@@ -76,7 +75,7 @@ interface Listening {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** One of each that is told of things, of whom it is known that they listen; not enabled. */
+/** One notification target of each kind, verified but not enabled. */
 export async function makeListening({ name, owner, params }: Listening): Promise<Record<string, string>> {
   const url = await listening();
   const make = async (path: string, type: string, attributes: object): Promise<string> =>

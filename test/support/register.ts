@@ -1,11 +1,11 @@
-/** The whole register at a glance, and the register without its trail: for tests about what a request leaves behind. */
+/** Snapshots of the whole database, and a database whose audit log refuses writes: for tests about the effects of a request. */
 import { CompiledQuery, sql } from "kysely";
 import { tablesAfter } from "../../src/backup/format.ts";
 import type { Database } from "../../src/database/database.ts";
 import { migrations } from "../../src/database/migrate.ts";
 import { isOnBothEngines } from "./depth.ts";
 
-/** Tables without a version: their rows are added and removed, and counting them tells. */
+/** Rows of these tables are only added and removed, so counting them is enough. */
 const unversioned = new Set([
   "vcs_deliveries",
   "vcs_statuses",
@@ -46,14 +46,9 @@ const unversioned = new Set([
 
 const tables = tablesAfter(migrations.map((migration) => migration.name));
 
-/** What was seen last of a register, at which of its moments. */
 const seen = new WeakMap<Database, { readonly snapshotId: number; readonly besides: string; readonly text: string }>();
 
-/**
- * What every table holds, so that a change of any row shows: how many rows there are, and the sum of their versions, which
- * every change raises. One statement, because it is asked before and after each request; and none, but in the gate, where the embedded
- * database knows that nothing was committed since.
- */
+/** Row counts and sums of versions, which every change raises. Cached while the embedded database has no commits, except in the gate. */
 export async function fingerprint(database: Database, without: readonly string[] = []): Promise<string> {
   const snapshotId = isOnBothEngines ? undefined : database.snapshotId();
   const besides = without.join();
@@ -65,7 +60,6 @@ export async function fingerprint(database: Database, without: readonly string[]
   return text;
 }
 
-/** Every table as text, bytes as they are. */
 export async function dump(database: Database): Promise<string> {
   const parts: string[] = [];
   for (const table of tables) {
@@ -94,7 +88,7 @@ function counting({ dialect, reader }: Database, without: readonly string[]): Co
   return query;
 }
 
-/** A trail that can be made to take nothing more, by a row: taking the table away would have every statement compiled anew. */
+/** Makes writes to the audit log fail by a row: dropping the table would recompile every statement. */
 export class Trail {
   readonly #database: Database;
 
@@ -110,7 +104,6 @@ export class Trail {
     for (const statement of guards[this.#database.dialect.name].gone) await this.#run(statement);
   }
 
-  /** Nothing can be written to the trail while something is tried. */
   async without<T>(work: () => Promise<T>): Promise<T> {
     await this.#run("INSERT INTO meta (name, value) VALUES ('no-trail', '')");
     try {
@@ -125,7 +118,6 @@ export class Trail {
   }
 }
 
-/** The same once, for a test that asks for it once. */
 export async function withoutTrail<T>(database: Database, work: () => Promise<T>): Promise<T> {
   const trail = new Trail(database);
   await trail.guard();

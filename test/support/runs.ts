@@ -1,4 +1,4 @@
-/** Workspaces with a configuration, runs in them, and what their agents would report. */
+/** Workspaces with a configuration, their runs, and the reports of agents. */
 import { operatorContext } from "../../src/service.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { newId } from "../../src/kernel/ids.ts";
@@ -8,7 +8,7 @@ import type { TransitionInput } from "../../src/resources/runs/runs/rules.ts";
 import type { Api, Answer, Caller, Json } from "./api.ts";
 import { data, makeWorkspace, resource } from "./builders.ts";
 
-/** A configuration that runs can use, as an upload would leave it; it is the workspace's current one. */
+/** As an upload would leave it; it is the workspace's current one. */
 export async function makeConfiguration(api: Api, workspaceId: string, columns: object = {}): Promise<string> {
   const id = newId("configuration-versions");
   const { organizationId } = await api.database.reader.db
@@ -60,7 +60,6 @@ export async function makeConfiguration(api: Api, workspaceId: string, columns: 
   return id;
 }
 
-/** A workspace whose runs are executed by the service, with a configuration. */
 export async function makeRunnable(api: Api, organizationName: string, attributes: object = {}): Promise<Json> {
   const workspace = await makeWorkspace(api, organizationName, { "execution-mode": "remote", ...attributes });
   await makeConfiguration(api, workspace.id);
@@ -86,7 +85,6 @@ export async function showRun(caller: Caller, id: string): Promise<Json> {
   return data(await caller.get(`/runs/${id}`));
 }
 
-/** What an agent, or time, does to a run. */
 export async function happen(api: Api, runId: string, happening: TransitionInput): Promise<void> {
   const context = {
     ...operatorContext(api.audited, { organizationCreation: "site-admins" }, "test"),
@@ -104,12 +102,10 @@ const steps = {
   errored: [{ event: "claim" }, { event: "phase-errored" }],
 } as const satisfies Record<string, readonly TransitionInput[]>;
 
-/** A queued run on its way as an agent would bring it. */
 export async function bring(api: Api, runId: string, to: keyof typeof steps): Promise<void> {
   for (const step of steps[to]) await happen(api, runId, step);
 }
 
-/** Cancels it, and lets the time pass that an engine has to stop. */
 export async function cancelLongAgo(api: Api, runId: string): Promise<void> {
   await happen(api, runId, { event: "cancel" });
   await passCoolOff(api, runId);

@@ -1,4 +1,4 @@
-/** What a scene is set on, and where its request differs from the operation's example. */
+/** The setting of a request, and its differences from the operation's example. */
 import type { Api, Caller } from "./api.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -7,18 +7,16 @@ export interface Scene {
   readonly tenant: Tenant;
 }
 
-/** Where a request differs from the operation's example on the tenant's own things. */
 export interface Twist {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: string;
-  /** Instead of the ids of the tenant's things, by the type that the example names. */
+  /** Replaces the tenant's ids, by the type in the example. */
   readonly ids?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Whole, with its signature: nobody needs a token. */
+  /** With its signature, so that no token is needed. */
   readonly url?: string;
-  /** Who may, where that is neither an owner nor a site admin. */
+  /** If neither an owner nor a site admin is allowed. */
   readonly caller?: Caller;
 }
 
-/** By operation. */
 export type Twists = Readonly<Record<string, (scene: Scene) => Promise<Twist>>>;

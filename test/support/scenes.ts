@@ -1,7 +1,4 @@
-/**
- * For each operation a request that goes through: its example, fitted to a tenant, with what must be so before it does
- * something. A new operation whose example goes through as it is needs no line here.
- */
+/** A request that succeeds for each operation. An operation whose example succeeds unchanged needs no entry. */
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { data, inProject, resource, unique } from "./builders.ts";
 import { endedRun, finishedPlan, logUrlOf, storeAssessment, storeOutput, storeRun } from "./phases.ts";
@@ -16,11 +13,11 @@ import { signInTwists } from "./sign-in-scenes.ts";
 import { exampleFor, pathOf, type Route, withQuery } from "./tenant.ts";
 
 export interface Staged {
-  /** Sends it as this caller, or with another body; a URL that is signed is its own permission, whoever sends it. */
+  /** A signed URL ignores the caller. */
   send(caller: Caller, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   readonly path: string;
   readonly body: unknown;
-  /** Who may, where that is neither an owner nor a site admin. */
+  /** If neither an owner nor a site admin is allowed. */
   readonly callers: readonly Caller[];
 }
 
@@ -44,7 +41,7 @@ export async function staged(route: Route, scene: Scene): Promise<Staged> {
 const newWorkspace = async ({ api, tenant }: Scene): Promise<string> => (await api.makeWorkspace(tenant.name)).id;
 const workspaceOf = ({ tenant }: Scene) => `/workspaces/${tenant.params["workspace_id"]}`;
 
-/** Another one, so that nothing hangs on it yet. */
+/** A new workspace has no dependents. */
 const onNewWorkspace = async (scene: Scene): Promise<Twist> => ({
   params: { workspace_id: await newWorkspace(scene) },
 });
@@ -58,20 +55,18 @@ const onNewWorkspaceByName = async ({ api, tenant }: Scene): Promise<Twist> => (
 });
 const withNewWorkspace = async (scene: Scene): Promise<Twist> => ({ ids: { workspaces: await newWorkspace(scene) } });
 
-/** Has an earlier request been made, so that the operation finds something to undo or to change. */
+/** Sends an earlier request, whose effect the operation changes or undoes. */
 const after = (method: "post" | "patch", path: (scene: Scene) => string, body?: unknown) => async (scene: Scene) => {
   data(await scene.tenant.owner[method](path(scene), body));
   return {};
 };
 
-/** The workspace is connected with the key. */
 async function withSshKey(scene: Scene): Promise<Twist> {
   const key = resource("workspaces", { id: scene.tenant.params["ssh_key_id"] });
   data(await scene.tenant.owner.patch(`${workspaceOf(scene)}/relationships/ssh-key`, key));
   return {};
 }
 
-/** A set that belongs to the project, which not everybody may see, with a variable. */
 async function onProjectVarset({ api, tenant }: Scene): Promise<Twist> {
   const set = await api.makeVarset(tenant.name, {}, { parent: inProject(tenant.projectId).project });
   const variable = resource("vars", { key: unique("key"), category: "terraform" });
@@ -84,14 +79,12 @@ const policyOf = (place: string) => `${place}/relationships/data-retention-polic
 const withWorkspacePolicy = after("post", (scene) => policyOf(workspaceOf(scene)), policy);
 const withOrganizationPolicy = after("post", ({ tenant }) => policyOf(`/organizations/${tenant.name}`), policy);
 
-/** A version whose content is awaited under a lock. */
 async function awaited(scene: Scene, state: string, attributes?: object): Promise<Json> {
   const workspaceId = await newWorkspace(scene);
   await lock(scene.tenant.owner, workspaceId);
   return data(await post(scene.tenant.owner, workspaceId, announced(state, attributes)));
 }
 
-/** A state that another has followed. */
 async function onOldState({ tenant }: Scene): Promise<Twist & { path: string }> {
   const { workspace_id: workspaceId = "", state_version_id: before = "" } = tenant.params;
   const current = data(await tenant.owner.get(`/workspaces/${workspaceId}/current-state-version`));
@@ -107,19 +100,16 @@ const onDeletedState = async (scene: Scene): Promise<Twist> => {
   return twist;
 };
 
-/** A plan that was made, with what the engine said about it. */
 async function onFinishedPlan({ api, tenant }: Scene): Promise<Twist> {
   const run = await finishedPlan(api, await api.makeWorkspace(tenant.name), tenant.id);
   return { params: { run_id: run.id, plan_id: run.plan.id } };
 }
 
-/** A plan and an apply of a run that has ended. */
 async function onEndedRun({ api, tenant }: Scene): Promise<Twist & { plan: string; apply: string }> {
   const { plan, apply } = await endedRun(api, await api.makeWorkspace(tenant.name), tenant.id);
   return { params: { plan_id: plan.id, apply_id: apply.id }, plan: `/plans/${plan.id}`, apply: `/applies/${apply.id}` };
 }
 
-/** The same, and the data of one of them is deleted so that it can be restored. */
 const onDeletedData =
   (kind: "plan" | "apply") =>
   async (scene: Scene): Promise<Twist> => {
@@ -128,7 +118,6 @@ const onDeletedData =
     return twist;
   };
 
-/** An assessment, with what the engine said about it. */
 async function onAssessment({ api, tenant }: Scene): Promise<Twist> {
   const workspace = await api.makeWorkspace(tenant.name);
   const run = await finishedPlan(api, workspace, tenant.id);
@@ -136,12 +125,11 @@ async function onAssessment({ api, tenant }: Scene): Promise<Twist> {
   return { params: { assessment_result_id: await storeAssessment(api, place) } };
 }
 
-/** A team that not everybody may know of. */
 const onSecretTeam = async ({ api, tenant }: Scene): Promise<Twist> => ({
   params: { team_id: (await api.makeTeam(tenant.name, { visibility: "secret" })).id },
 });
 
-/** A workspace of its own, with a configuration: a run holds its lock. */
+/** A separate workspace, because a run holds its lock. */
 async function withRunnable({ api, tenant }: Scene): Promise<Twist> {
   const workspace = await api.makeWorkspace(tenant.name);
   return {
@@ -149,7 +137,6 @@ async function withRunnable({ api, tenant }: Scene): Promise<Twist> {
   };
 }
 
-/** A run of its own, brought so far. */
 const onRun =
   (attributes: object = {}, prepare: (api: Api, id: string, workspaceId: string) => Promise<string | void>) =>
   async ({ api, tenant }: Scene): Promise<Twist> => {
@@ -157,7 +144,7 @@ const onRun =
     const { id } = await makeRun(tenant.owner, workspace.id, attributes);
     return { params: { run_id: (await prepare(api, id, workspace.id)) ?? id } };
   };
-/** A plan in the hands of an agent; or, with `apply`, its apply. */
+/** A plan, or with `apply` an apply, that an agent has claimed. */
 async function withJob({ api, tenant }: Scene, apply = false): Promise<Twist & { readonly job: Job }> {
   const pool = await makePool(api, tenant);
   const agent = await makeAgent(api, pool);
@@ -177,14 +164,12 @@ const onJob = async (scene: Scene): Promise<Twist> => {
   return { params: params ?? {}, ...(caller && { caller }) };
 };
 
-/** A configuration that comes from a commit. */
 async function onCommit(scene: Scene): Promise<Twist> {
   const workspace = await scene.api.makeWorkspace(scene.tenant.name);
   const { id } = await storeCommit(scene.api, { id: workspace.id, organizationId: scene.tenant.id });
   return { params: { configuration_version_id: id } };
 }
 
-/** A configuration that another has followed. */
 async function onOldConfiguration(scene: Scene): Promise<Twist> {
   const workspaceId = await newWorkspace(scene);
   const { id } = await sendConfiguration(scene.tenant.owner, workspaceId);

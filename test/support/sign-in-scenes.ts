@@ -13,7 +13,7 @@ const signIn = async (api: Api, { token }: Caller): Promise<string> =>
   data(await api.nobody.post("/sessions", resource("sessions", { token }))).id;
 
 export const signInTwists: Twists = {
-  // The one that the example knows.
+  // The password in the example.
   changePassword: async ({ api }) => {
     const caller = await makeUser(api);
     const known = resource("users", { password: "correct horse battery" });
@@ -29,7 +29,7 @@ export const signInTwists: Twists = {
   acceptInvitation: async (scene) => ({ ...(await invited(scene)), caller: await makeUser(scene.api) }),
   createUserInvitation: async ({ api }) => ({ params: { user_id: (await makeUser(api)).id } }),
   renewInvitation: async (scene) => ({ params: { membership_id: (await invite(scene.tenant)).membership.id } }),
-  // Nobody but a person in a browser.
+  // Only a person in a browser is allowed.
   createAuthorization: async ({ tenant, api }) => ({ caller: await inPerson(api, tenant.owner) }),
   deleteSession: async ({ tenant, api }) => ({ params: { session_id: await signIn(api, tenant.owner) } }),
   deleteSessions: async ({ tenant, api }) => {

@@ -1,4 +1,4 @@
-/** A service and those who execute for it, as real processes: killed and started again on one address. Knows nothing of the tests' runner. */
+/** A service and its workers or agent as real processes, which can be killed. It must not depend on the test runner. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -18,12 +18,10 @@ const adminToken = "the-admin-of-a-site-of-tests";
 export const organization = "acme";
 
 export interface SiteOptions {
-  /** The database and its key, as environment. */
   readonly register: Readonly<Record<string, string>>;
   readonly folder: string;
   readonly engines: string;
   readonly slots: number;
-  /** Whether the server's own workers execute, or an agent beside it. */
   readonly executes: "workers" | "agent";
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -51,7 +49,7 @@ export class Site {
       CADASTRE_ADMIN_TOKEN: adminToken,
       CADASTRE_LISTEN: `127.0.0.1:${port}`,
       CADASTRE_CONSOLE: "off",
-      // What workers say is information.
+      // Workers log at level info.
       CADASTRE_LOG_LEVEL: executes === "workers" ? "info" : "warn",
       ...options.register,
       ...options.environment,
@@ -59,7 +57,6 @@ export class Site {
     };
   }
 
-  /** A server with one organization, and somebody who executes its runs. */
   static async open(options: SiteOptions): Promise<Site> {
     const site = new Site(options, await freePort());
     await site.startServer();
@@ -79,17 +76,14 @@ export class Site {
     return site;
   }
 
-  /** The server's process id. */
   get serverPid(): number {
     return this.#server?.pid ?? 0;
   }
 
-  /** The agent's process id. */
   get agentPid(): number {
     return this.#agent?.pid ?? 0;
   }
 
-  /** What both have said. */
   get said(): string {
     return this.#output.join("");
   }
@@ -119,14 +113,13 @@ export class Site {
     this.#agent = undefined;
   }
 
-  /** A workspace; runs in it are executed here, and applied without asking unless told otherwise. */
+  /** Its runs are executed here, and applied automatically by default. */
   async workspace(name: string, attributes: object = {}, owner = organization): Promise<string> {
     const given = { name, "execution-mode": "remote", "terraform-version": "1.5.7", "auto-apply": true, ...attributes };
     const path = `/organizations/${owner}/workspaces`;
     return data(await this.admin.post(path, resource("workspaces", given))).id;
   }
 
-  /** A configuration, sent: of the stand-in, or files for a real engine. */
   async configuration(workspaceId: string, files: Readonly<Record<string, string>>): Promise<string> {
     const version = data(await announce(this.admin, workspaceId));
     const entries = Object.entries(files).map(([name, content]) => ({ name, content }));
@@ -135,7 +128,6 @@ export class Site {
     return version.id;
   }
 
-  /** Its id. */
   async run(workspaceId: string, configurationId: string, attributes: object = {}): Promise<string> {
     return data(await this.admin.post("/runs", runBody(workspaceId, attributes, configurationId))).id;
   }
@@ -154,7 +146,6 @@ export class Site {
     );
   }
 
-  /** What states the runs of a workspace left, oldest first: of which run, and what is in it. */
   async statesOf(workspaceId: string): Promise<{ runId: string | undefined; state: Json }[]> {
     const path = `/workspaces/${workspaceId}/state-versions?filter[status]=finalized&page[size]=100`;
     const versions: Json[] = data(await this.admin.get(path));
@@ -170,7 +161,6 @@ export class Site {
     return data(await this.admin.get(`/workspaces/${workspaceId}`)).attributes.locked;
   }
 
-  /** At once; nothing of it stays. */
   async close(): Promise<void> {
     await Promise.all([this.killAgent(), this.killServer()]);
   }
@@ -205,7 +195,6 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** The processes that a process has started and that have not ended. */
 export function childrenOf(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
@@ -215,7 +204,6 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
-/** Whether anything runs that a job of the run has started. */
 export const isRunning = (runId: string): boolean =>
   readdirSync("/proc").some((name) => {
     try {

@@ -1,4 +1,4 @@
-/** A real SSH server on the loopback that lets in whoever has one key, and serves the repositories of a Git server over it. */
+/** A real SSH server on the loopback that accepts one key and serves the repositories of a Git server. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,12 +8,11 @@ import { join } from "node:path";
 import { until } from "./waiting.ts";
 
 export interface SshServer {
-  /** `ssh://USER@127.0.0.1:PORT` */
   readonly url: string;
-  /** The private key that is let in, and one that is not. */
+  /** The accepted private key, and a rejected one. */
   readonly key: string;
   readonly otherKey: string;
-  /** Files of host keys: with the server's own, and with another's. */
+  /** known_hosts files: with the server's host key, and with another. */
   readonly knownHosts: string;
   readonly otherHosts: string;
   stop(): void;
@@ -48,7 +47,7 @@ export async function startSshServer(): Promise<SshServer> {
     "PidFile none",
   ];
   writeFileSync(at("config"), `${settings.join("\n")}\n`);
-  // Where it wants to be shut in, as root.
+  // As root, sshd needs its chroot directory.
   if (userInfo().uid === 0) mkdirSync("/run/sshd", { recursive: true });
   const child = spawn(program, ["-D", "-e", "-f", at("config")], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";

@@ -17,19 +17,17 @@ export interface StateFacts {
   readonly resources?: readonly object[];
 }
 
-/** A state as an engine would write it. */
 export function stateOf({ serial = 1, lineage: own = lineage, outputs = {}, resources = [] }: StateFacts = {}): string {
   return JSON.stringify({ version: 4, terraform_version: "1.9.5", serial, lineage: own, outputs, resources });
 }
 
-/** A state as OpenTofu writes it when it encrypts: about so many bytes that nobody here can read. */
+/** As OpenTofu encrypts it: unreadable, with about this many bytes. */
 export function encryptedStateOf({ serial = 1, lineage: own = lineage, bytes = 300 } = {}): string {
   const meta = { "key_provider.pbkdf2.main": base64('{"salt":"c2FsdA==","iterations":600000}') };
   const encrypted_data = randomBytes(bytes).toString("base64");
   return JSON.stringify({ serial, lineage: own, meta, encrypted_data, encryption_version: "v0" });
 }
 
-/** A managed resource with so many instances. */
 export function managed(name: string, count = 1, attributes: object = {}): object {
   const instances = Array.from({ length: count }, (_, index) => ({
     ...(count > 1 && { index_key: index }),
@@ -43,13 +41,11 @@ export function managed(name: string, count = 1, attributes: object = {}): objec
 export const md5 = (text: string | Uint8Array): string => createHash("md5").update(text).digest("hex");
 export const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** The attributes with which a state is written in the request itself. */
 export function inRequest(state: string, attributes: object = {}): object {
   const { serial, lineage: own } = JSON.parse(state) as { serial: number; lineage: string };
   return { serial, lineage: own, md5: md5(state), state: base64(state), ...attributes };
 }
 
-/** The same where the content is sent to the upload URL afterwards. */
 export function announced(state: string, attributes: object = {}): object {
   return inRequest(state, { state: undefined, ...attributes });
 }
@@ -62,7 +58,6 @@ export const lock = async (caller: Caller, workspaceId: string): Promise<Json> =
 export const unlock = async (caller: Caller, workspaceId: string): Promise<Json> =>
   data(await caller.post(`/workspaces/${workspaceId}/actions/unlock`));
 
-/** Locks, writes and unlocks, as an engine does. */
 export async function writeState(
   caller: Caller,
   workspaceId: string,
@@ -75,14 +70,13 @@ export async function writeState(
   return version;
 }
 
-/** Sends bytes to a URL of ours, with nothing but the URL. */
+/** Without a token: the URL is signed. */
 export async function put(url: string, body: string | Uint8Array | ReadableStream): Promise<Answer> {
   const response = await fetch(url, { method: "PUT", body: body as never, duplex: "half" } as RequestInit);
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
 }
 
-/** The bytes behind a download URL. */
 export async function fetchState(api: Api, caller: Caller, path: string): Promise<{ status: number; text: string }> {
   const response = await fetch(path.startsWith("http") ? path : `${api.url}/api/v2${path}`, {
     headers: { authorization: `Bearer ${caller.token}` },
@@ -90,18 +84,14 @@ export async function fetchState(api: Api, caller: Caller, path: string): Promis
   return { status: response.status, text: await response.text() };
 }
 
-/** A state of about so many bytes that does not compress well, with its resources and outputs. */
 export function stateOfSize(bytes: number, facts: StateFacts = {}): string {
   const filler = randomBytes(Math.ceil(bytes / 2)).toString("hex");
   return stateOf({ ...facts, resources: [...(facts.resources ?? []), managed("filler", 1, { filler })] });
 }
 
-/** An upload that is sent piece by piece, as slowly as a test likes. */
 export interface SlowPut {
   write(piece: string | Uint8Array): Promise<void>;
-  /** Sends the rest and gives the answer. */
   end(rest?: string | Uint8Array): Promise<{ status: number; body: Json }>;
-  /** Breaks off in the middle. */
   breakOff(): void;
 }
 
@@ -130,10 +120,9 @@ export function slowPut(url: string): SlowPut {
   };
 }
 
-/** The key that servers of tests have. */
+/** The key of test servers. */
 export const vault = createVault(Buffer.alloc(32, 7));
 
-/** What the job runner gives to a job. */
 const { capability } = await new Promise<JobContext>((resolve) => {
   const job = { name: "test", doc: "", everyMs: 0, run: async (work: JobContext) => (resolve(work), 0) };
   const lease = { job, holder: "test", leaseMs: 1000 };
@@ -141,7 +130,7 @@ const { capability } = await new Promise<JobContext>((resolve) => {
   void new LeasedRun({ job, lease, stop, database: {} as never, context: {} as never }).run();
 });
 
-/** What a job would give: every step is a transaction, until the signal says otherwise. */
+/** Every step is a transaction until the signal aborts. */
 export function upkeepOf(
   api: Api,
   options: { edition?: "self-hosted" | "hosted"; signal?: AbortSignal } = {},

@@ -1,7 +1,7 @@
-/** Reads CSV as a strict reader of RFC 4180 does, for tests of what is exported. */
+/** Reads CSV strictly by RFC 4180, for tests of exports. */
 import { expect } from "vitest";
 
-/** Rows by the names of their columns. Each row has every cell, and the last line has its end. */
+/** Each row must have every cell, and the last line its line end. */
 export function rowsOfTable(text: string): Record<string, string>[] {
   const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
   const lines: string[][] = [[]];

@@ -1,4 +1,4 @@
-/** A whole tenant with one of everything, and the request that each operation of the API would make to it. */
+/** A tenant with one of each resource, and the request of each API operation to it. */
 import { randomInt } from "node:crypto";
 import { ifMatchTarget, type Operation } from "../../src/jsonapi/define.ts";
 import { idPrefixes } from "../../src/kernel/ids.ts";
@@ -17,9 +17,7 @@ export interface Tenant extends Org {
   readonly member: Member;
   readonly teamId: string;
   readonly projectId: string;
-  /** What each path parameter stands for here. */
   readonly params: Readonly<Record<string, string>>;
-  /** Everybody who can call: by kind. */
   readonly callers: Readonly<
     Record<"owner" | "member" | "team token" | "owners team token" | "organization token", Caller>
   >;
@@ -128,7 +126,7 @@ async function makeWebhook({ name, owner }: Org): Promise<string> {
   return data(await owner.post(`/organizations/${name}/audit-webhooks`, resource("audit-webhooks", attributes))).id;
 }
 
-/** Mail, which nobody is asked for: so whatever happens to runs is also told. */
+/** By email, which needs no receiver, so that the events of runs cause notifications. */
 async function makeNotification({ owner }: Org, workspaceId: string): Promise<string> {
   const triggers = [
     "run:created",
@@ -143,7 +141,7 @@ async function makeNotification({ owner }: Org, workspaceId: string): Promise<st
   return data(await owner.post(`/workspaces/${workspaceId}/notification-configurations`, body)).id;
 }
 
-/** A set with one variable, applied to the workspace and its project; the first by name, so that it is on the first page of many. */
+/** The first by name, so that it is on the first of many pages. */
 async function makeVarsetFor(api: Api, { name, owner }: Org, workspace: Json): Promise<Record<string, string>> {
   const workspaces = { data: [{ type: "workspaces", id: workspace.id }] };
   const projects = { data: [workspace.relationships.project.data] };
@@ -153,13 +151,12 @@ async function makeVarsetFor(api: Api, { name, owner }: Org, workspace: Json): P
   return { varset_id: set.id, varset_var_id: made.id };
 }
 
-/** A state in force, with one output and one resource. */
 async function makeState(owner: Caller, workspaceId: string): Promise<Json> {
   const state = stateOf({ outputs: { name: { value: "a value", type: "string" } }, resources: [managed("one")] });
   return writeState(owner, workspaceId, state);
 }
 
-/** A run that holds no lock, so that the workspace is free for everything else. */
+/** It holds no lock, so that the workspace is free for everything else. */
 async function makeRuns(
   api: Api,
   { owner, id: organizationId }: Org,
@@ -181,7 +178,7 @@ async function makeRuns(
   };
 }
 
-/** What workspaces are connected to, one of each; the version is disabled, so that it is nobody's default. */
+/** The version is disabled, so that it is no workspace's default. */
 async function makeConnections(api: Api, { name, owner }: Org): Promise<Record<string, string>> {
   const make = async (type: string, attributes: object): Promise<Json> =>
     data(await owner.post(`/organizations/${name}/${type}`, resource(type, attributes)));
@@ -209,7 +206,6 @@ async function makeConnections(api: Api, { name, owner }: Org): Promise<Record<s
   };
 }
 
-/** The same tenant as long as its things are where they were; a new one after something was renamed or removed. */
 export async function intact(api: Api, tenant: Tenant | undefined): Promise<Tenant> {
   if (tenant === undefined) return makeTenant(api);
   const { organization_name: organization, workspace_name: workspace, project_id: project } = tenant.params;
@@ -222,7 +218,6 @@ export interface Route {
   readonly id: string;
   readonly type: string;
   readonly operation: Operation;
-  /** Whether `If-Match` is compared with the ETag of what it changes. */
   readonly takesIfMatch: boolean;
 }
 
@@ -235,18 +230,16 @@ export const routes: readonly Route[] = resources.flatMap(({ definition }) =>
   })),
 );
 
-/** Parameters of a query without which nothing is answered: their value, or the path parameter that is it. */
+/** Query parameters without which the operation fails: a value, or the name of a path parameter. */
 const required: Readonly<Record<string, string>> = {
   "filter[run-trigger][type]": "inbound",
   "filter[organization][name]": ":organization_name",
   repository: "acme/network",
 };
 
-/** One more parameter, behind those that are there already. */
 export const withQuery = (path: string, query: string): string =>
   query === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${query.slice(1)}`;
 
-/** The path of an operation with its parameters filled in. Fails for a parameter that no tenant has yet. */
 export function pathOf(operation: Operation, params: Readonly<Record<string, string>>): string {
   const names = Object.keys(operation.query?.parameters ?? {}).filter((name) => name in required);
   const valueOf = (value = "") => (value.startsWith(":") ? params[value.slice(1)] : value);
@@ -264,11 +257,10 @@ function filled(operation: Operation, params: Readonly<Record<string, string>>):
   });
 }
 
-/** What an example calls a thing that is there; the tenant has one of each. */
+/** The ids in examples. */
 const named = /\b([a-z]+)-1234567890abcdef\b/g;
 const types = new Map(Object.entries(idPrefixes).map(([type, prefix]) => [prefix as string, type]));
 
-/** An operation's example with the tenant's own things, or these, instead of those that nobody has. */
 export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<Record<string, string>> = {}): unknown {
   if (operation.example === undefined) return undefined;
   const own: Readonly<Record<string, string | undefined>> = {
@@ -286,15 +278,9 @@ export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<R
   return JSON.parse(text);
 }
 
-/**
- * How many statements a request may need: a step of a run is one of its phases, its workspace and its events too; a run that
- * passes others is a step of several, and an agent that claims one is given all that it needs. Whoever accepts an invitation is
- * looked at beside the link and what they are there already. A preview looks at everything twice,
- * and makes the changes in between.
- */
+/** Run transitions also change a phase, the workspace and events; a preview reads everything twice. */
 export const statementsMax = ({ id, type }: Route): number =>
-  // A rollback also reads a content, and writes it: more for every further chunk. Whoever registers becomes a user and a member, with a
-  // password and a session.
+  // A rollback also reads and writes the content; a registration creates a user, a member, a password and a session.
   ["forceExecuteRun", "rollBackState", "registerByInvitation"].includes(id)
     ? 20
     : (({ runs: 12, invitations: 12, "agent-jobs": 14, "access-previews": 34 } as Record<string, number>)[type] ?? 9);

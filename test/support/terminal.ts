@@ -1,4 +1,4 @@
-/** A shell that blocks of the documents are pasted into, one after the other, as a reader would: what one exports the next has. */
+/** A shell that runs blocks of the documents in order, as a reader would. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -10,7 +10,7 @@ export class PastingTerminal {
   #pastes = 0;
 
   constructor(directory: string, environment: Readonly<Record<string, string>>) {
-    // In a group of its own, so that whatever it started ends with it.
+    // A separate process group, so that everything that it started ends with it.
     this.#shell = spawn("sh", [], { cwd: directory, env: environment, detached: true });
     this.#ended = once(this.#shell, "close");
     for (const stream of [this.#shell.stdout, this.#shell.stderr])
@@ -21,11 +21,11 @@ export class PastingTerminal {
       });
     process.once("exit", this.#kill);
     this.#shell.stdin.on("error", () => {});
-    // A reader stops at what fails.
+    // A reader stops at a failure.
     this.#shell.stdin.write("set -e\n");
   }
 
-  /** What it printed. Raises Error, with that, where a command failed. */
+  /** Throws Error with the output if a command fails. */
   async paste(block: string): Promise<string> {
     const mark = `pasted ${(this.#pastes += 1)}`;
     const from = this.#said.length;
@@ -35,7 +35,7 @@ export class PastingTerminal {
     return this.#said.slice(from, found.index + from);
   }
 
-  /** For a block that ends with a program which goes on: what it printed until `sign` came. */
+  /** For a block that ends with a running program: returns the output until `sign`. */
   async start(block: string, sign: RegExp): Promise<string> {
     const from = this.#said.length;
     this.#shell.stdin.write(`${block}\n`);
@@ -44,7 +44,6 @@ export class PastingTerminal {
     return this.#said.slice(from);
   }
 
-  /** As Ctrl+C and closing the window. */
   async close(): Promise<void> {
     if (this.#shell.exitCode === null && this.#shell.signalCode === null) {
       this.#shell.stdin.end();
@@ -58,11 +57,11 @@ export class PastingTerminal {
     try {
       process.kill(-(this.#shell.pid ?? 0), "SIGKILL");
     } catch {
-      // It has ended.
+      // It has already exited.
     }
   };
 
-  /** Undefined where the shell ends first. */
+  /** Undefined if the shell exits first. */
   async #until(sign: RegExp, from: number): Promise<RegExpExecArray | undefined> {
     for (;;) {
       const found = sign.exec(this.#said.slice(from));

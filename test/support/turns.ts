@@ -1,7 +1,7 @@
-/** How much is done before anything else has a turn. */
+/** Counts statements between two turns of the event loop. */
 import type { Database } from "../../src/database/database.ts";
 
-/** The most statements between two turns of the event loop while something is done: how long others wait, told without a clock. */
+/** Measures how long other work waits, without a clock. */
 export async function mostStatementsInATurn(database: Database, work: () => Promise<unknown>): Promise<number> {
   let [most, before, isOver] = [0, database.statementCount(), false];
   const count = () => {

@@ -1,4 +1,4 @@
-/** What each provider would send: the shapes that their documents show, signed as they sign. */
+/** Webhook payloads of each provider, as documented, with their signatures. */
 import { createHmac, randomBytes } from "node:crypto";
 import type { Json } from "./api.ts";
 import { unique } from "./builders.ts";
@@ -26,7 +26,6 @@ const pushed: Sent = {
   message: "Add a network",
 };
 
-/** How one provider tells of things. */
 export interface TestProvider {
   readonly serviceProvider: string;
   readonly repository: string;
@@ -34,7 +33,7 @@ export interface TestProvider {
   push(sent?: Partial<Sent>): Json;
   tag(name: string, sha?: string): Json;
   pullRequest(change?: { number?: number; sha?: string; fork?: string; target?: string; isNew?: boolean }): Json;
-  /** Whether what it sends names the files. */
+  /** Whether its payloads list the files. */
   readonly namesFiles: boolean;
 }
 
@@ -107,7 +106,7 @@ const giteaHeaders =
         [`x-${product}-delivery`, unique("delivery")],
       ]),
     ),
-    // They name GitHub's headers too.
+    // Gitea and Forgejo send GitHub's headers too.
     "x-github-event": githubEvents[event],
     "x-hub-signature-256": "sha256=of-another-kind",
   });

@@ -1,4 +1,4 @@
-/** Connections to version control, webhooks that are sent to them, and the job that works them off. */
+/** Connections to version control, their webhooks, and the job that handles them. */
 import type { ServiceOptions } from "../../src/resources/shared/context.ts";
 import type { JobContext } from "../../src/resources/shared/job-context.ts";
 import { processEvents } from "../../src/resources/vcs/vcs-events/processing.ts";
@@ -30,7 +30,7 @@ export async function makeConnection(org: Org, attributes: object = {}): Promise
   };
 }
 
-/** A workspace whose runs the service executes, connected to a repository; what connecting it does is left out of the way. */
+/** The service executes its runs. The effects of connecting are already handled. */
 export async function makeConnected(
   api: Api,
   org: Org,
@@ -45,7 +45,7 @@ export async function makeConnected(
   return workspace;
 }
 
-/** Sends a webhook as the provider would, and gives the status. */
+/** Returns the status. */
 export async function deliver(
   api: Api,
   clientId: string,
@@ -57,7 +57,7 @@ export async function deliver(
   return exchange(`${api.url}/webhooks/vcs/${clientId}`, { method: "POST", headers: sent, body: text });
 }
 
-/** A push that is signed rightly; gives the status. */
+/** With a valid signature. Returns the status. */
 export async function pushTo(
   api: Api,
   { id, secret }: TestConnection,
@@ -68,20 +68,17 @@ export async function pushTo(
   return (await deliver(api, id, body, provider.headers("push", JSON.stringify(body), secret))).status;
 }
 
-/** What the jobs are given. */
 export function workOf(api: Api, options: Partial<ServiceOptions> = {}, signal?: AbortSignal): JobContext {
   const upkeep = upkeepOf(api, signal && { signal });
   const context = { ...upkeep.context, options: { ...upkeep.context.options, publicUrl: api.url, ...options } };
   return { ...upkeep, context };
 }
 
-/** Lets the job decide what waits. */
 export const workOffNow = (api: Api, options: Partial<ServiceOptions> = {}): Promise<number> =>
   processEvents(workOf(api, options));
 
 export const eventsOf = async (caller: Caller, workspaceId: string): Promise<Json[]> =>
   data(await caller.get(`/workspaces/${workspaceId}/vcs-events`));
 
-/** The sentence of the newest. */
 export const latestDetail = async (caller: Caller, workspaceId: string): Promise<string> =>
   (await eventsOf(caller, workspaceId))[0]?.attributes.detail;

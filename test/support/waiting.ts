@@ -1,20 +1,14 @@
-/**
- * Waiting for a condition. A limit only ends a wait that would never end, so it scales with the machine's load; no test is about how
- * long something takes.
- */
+/** Waits for a condition. A limit only ends an endless wait, so it scales with the machine's load; no test may depend on durations. */
 import { availableParallelism, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/**
- * What takes at most so long on an idle machine may take this long now: longer by as many processes as share each core. Bounded, because what
- * hangs has to fail some time; give a lower bound for limits that a test waits for to pass.
- */
+/** Longer by the number of processes for each core. Use a lower `factorMax` for limits that a test waits for. */
 export function scaled(ms: number, factorMax = 20): number {
   const [lastMinute = 0] = loadavg();
   return Math.ceil(ms * Math.min(factorMax, Math.max(1, lastMinute / availableParallelism())));
 }
 
-/** What `look` returns, as soon as that is neither undefined, null nor false. The limit is read anew each time: the load may rise meanwhile. */
+/** Returns the first result that is not undefined, null or false. The limit is recomputed, because the load can rise meanwhile. */
 export async function until<Seen>(
   look: () => Promise<Seen | undefined | null | false> | Seen | undefined | null | false,
   what: string | (() => string) = String(look),

@@ -1,4 +1,4 @@
-/** What nobody should send, for random tests: values of any kind, and bodies that are right but for one place. */
+/** Invalid input for random tests: values of any kind, and bodies with one wrong value. */
 import fc from "fast-check";
 
 export const wildScalar = fc.oneof(
@@ -45,7 +45,7 @@ export const wildJson: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   object: fc.dictionary(fc.oneof(names, fc.string({ maxLength: 6 })), tie("value"), { maxKeys: 5 }),
 })).value;
 
-/** A body that is accepted, with one place in it replaced: this gets past the first checks. */
+/** An accepted body with one value replaced, so that it passes the first checks. */
 export function mutated(example: unknown): fc.Arbitrary<unknown> {
   const places = placesIn(example);
   return fc.tuple(fc.constantFrom(...places), wildJson).map(([place, value]) => replaceAt(example, place, value));

@@ -136,7 +136,6 @@ export function Sessions() {
 const browsers = ["Edg", "OPR", "Firefox", "Chrome", "Safari"];
 const systems = ["Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux"];
 
-/** "Firefox on Linux", or the whole user agent if it is not recognised. */
 function browserIn(agent: string | null): string {
   if (agent === null) return "Unknown browser";
   const browser = browsers.find((name) => agent.includes(name));

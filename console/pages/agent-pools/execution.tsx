@@ -35,7 +35,6 @@ interface DefaultExecutionProps {
   readonly organization: string;
   readonly label: string;
   readonly description: string;
-  /** The label for following the parent's default, if that can be chosen. */
   readonly follows?: string;
   readonly disabled?: boolean;
 }

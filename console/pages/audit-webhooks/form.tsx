@@ -112,7 +112,6 @@ export type Webhook = Resource<"audit-webhooks">;
 
 export const lockHeld = "lock.held";
 
-/** The common choices; all others are chosen by the name of the action. */
 export const usualEvents: readonly { readonly value: string; readonly label: string; readonly about: string }[] = [
   {
     value: "access.changed",

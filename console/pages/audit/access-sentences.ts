@@ -15,7 +15,7 @@ function grantOf(event: EventParts): { team: SentenceText; target: SentenceText;
   return { team: event.thing(team), target: event.thing(project ?? workspace), level: levelOf(event.facts) };
 }
 
-/** Permissions of a custom grant. Of a permission with two names, the second is omitted. */
+/** Of a permission with two names, the second is omitted. */
 function permissionsOf(facts: Facts): [name: string, value: string | boolean][] {
   const { "project-access": onProject, "workspace-access": onWorkspaces, ...own } = facts;
   const all = onProject === undefined ? own : { ...onProject, ...onWorkspaces };
@@ -26,7 +26,6 @@ function permissionsOf(facts: Facts): [name: string, value: string | boolean][] 
 const permissionText = ([name, value]: [string, string | boolean]): string =>
   typeof value === "string" ? `${name}: ${value}` : value ? name : `no ${name}`;
 
-/** "write"; "custom (runs: apply, locking)", with what it has. */
 function levelOf(facts: Facts): string {
   const held = permissionsOf(facts).filter(([, value]) => value !== "none" && value !== false);
   if (facts["access"] !== "custom" || held.length === 0) return facts["access"];
@@ -77,7 +76,7 @@ const nameOf = (event: EventParts, { username, membership }: EndedMembership): S
 const membersOf = (event: EventParts): SentenceText[] =>
   listOf(membersIn(event).map((member) => nameOf(event, member)));
 
-/** "bo and kim to on-call until 19:00"; "bo until 19:00 and kim until 22:00 to on-call" if the expiries differ. */
+/** With different expiries: "bo until 19:00 and kim until 22:00 to on-call". */
 function withEnds(event: EventParts, joint: string, ended: typeof until): SentenceText[] {
   const members = membersIn(event);
   const ends = new Set(members.map((member) => member["expires-at"] ?? null));
@@ -86,7 +85,7 @@ function withEnds(event: EventParts, joint: string, ended: typeof until): Senten
   return [...listOf(each), joint, event.subject];
 }
 
-/** Names the access that ended with it: ", which had write on Payments and members bo and kim". */
+/** ", which had write on Payments and members bo and kim". */
 const deletedTeam: Sentence = (event) => {
   const { grants = [], members = [] } = event.before;
   const held = (grants as Facts[]).map(({ access, project, workspace }) => [
@@ -99,7 +98,6 @@ const deletedTeam: Sentence = (event) => {
   return ["deleted team ", event.subject, ...(all.length > 0 ? [", which had ", ...listOf(all)] : [])];
 };
 
-/** ", where on-call had write". */
 export const deletedProject: Sentence = (event) => {
   const grants: Facts[] = event.before["grants"] ?? [];
   const held = listOf(grants.map(({ team, access }) => [event.thing(team), ` had ${access}`]));

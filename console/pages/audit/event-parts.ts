@@ -1,4 +1,4 @@
-/** The parts of an event that its sentence is built from: subject, related resources and attributes. */
+/** The parts of an event that its sentence is built from. */
 import { changesOf, kindOf, pageOf, timeOf, type Event, type RelatedResource } from "./words.ts";
 
 export type SentenceText = string | { readonly name: string; readonly to?: string | undefined };
@@ -7,7 +7,7 @@ export type Sentence = (event: EventParts) => readonly SentenceText[];
 
 export type Facts = Readonly<Record<string, any>>;
 
-/** The types of a resource's owner; the server lists the owner first among the related resources. */
+/** The server lists the owner first among the related resources. */
 const ownerTypes: Readonly<Record<string, readonly string[]>> = {
   vars: ["workspaces", "varsets"],
   agents: ["agent-pools"],
@@ -33,7 +33,7 @@ export class EventParts {
   readonly verb: string;
   readonly before: Facts;
   readonly after: Facts;
-  /** The attributes after the event; of a deletion, those before. */
+  /** Of a deletion, the attributes before it. */
   readonly facts: Facts;
   readonly #organization: string;
   readonly #event: Event;
@@ -61,7 +61,7 @@ export class EventParts {
   get subject(): SentenceText {
     const { "subject-id": id, "subject-name": fullName } = this.#event.attributes;
     if (fullName === null) return { name: id };
-    // A run is named by its message, which may be a whole commit message.
+    // A run's name is its message, which may be a whole commit message.
     const name = fullName.split("\n", 1)[0]!;
     const isGone = this.#event.attributes.related.some((each) => each.id === id && each.deleted);
     return this.#linked({ type: this.type, id, name, deleted: isGone || this.verb === "delete" });
@@ -71,7 +71,7 @@ export class EventParts {
     return thing.deleted ? { name: thing.name } : { name: thing.name, to: pageOf(this.#organization, thing) };
   }
 
-  /** "variable region", "run Open the peering"; "the plan of run …" for resources without a name. */
+  /** "variable region"; "the plan of run …" for resources without a name. */
   get named(): SentenceText[] {
     const { serial } = this.facts;
     if (this.type === "state-versions" && serial !== undefined) return [`${this.kind} `, { name: String(serial) }];
@@ -116,7 +116,6 @@ export class EventParts {
 
 const shownMax = 3;
 
-/** "a, b and 4 more"; each is one part, or some. */
 export function listOf(parts: readonly (SentenceText | readonly SentenceText[])[]): SentenceText[] {
   const shown = parts.slice(0, parts.length === shownMax + 1 ? parts.length : shownMax);
   const more = parts.length - shown.length;

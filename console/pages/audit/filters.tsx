@@ -1,4 +1,4 @@
-/** The filters of an audit log: fields and quick time ranges, all of them in the address. */
+/** The filters of an audit log, kept in the address. */
 import { Autocomplete, Button, Group, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState, type ReactNode } from "react";
@@ -31,7 +31,6 @@ export const noFilters: SearchParameters = {
   until: undefined,
 };
 
-/** An address with times but no range is a custom range. */
 const rangeOf = ({ range, since, until }: SearchParameters): string => range ?? (since || until ? "custom" : "");
 
 export interface AuditSubject {
@@ -39,7 +38,7 @@ export interface AuditSubject {
   readonly id: string;
 }
 
-/** The filters as parameters of the API. A quick range keeps its start, so that pages stay consistent. */
+/** A quick range keeps its start, so that pages stay consistent. */
 export function useFilters(search: SearchParameters, subject?: AuditSubject): Record<string, string> {
   const range = rangeOf(search);
   const begin = useMemo(() => {
@@ -62,7 +61,6 @@ interface AuditFiltersProps {
   readonly organization: string;
   readonly search: SearchParameters;
   readonly set: (changes: SearchParameters) => void;
-  /** True in the log of one resource, which can't be filtered by resource. */
   readonly isOfOne: boolean;
   readonly known: ReadonlyMap<string, string>;
   readonly actions: ReactNode;
@@ -130,7 +128,7 @@ export function Filters({ organization, search, set, isOfOne, known, actions }: 
   );
 }
 
-/** The address has instants, so that a shared link means the same range in every time zone. */
+/** Instants in the address mean the same range in every time zone. */
 function CustomRange({ search, set }: Pick<AuditFiltersProps, "search" | "set">) {
   return (
     <div className={classes["fields"]}>
@@ -144,7 +142,7 @@ interface ActorSelectProps extends Pick<AuditFiltersProps, "organization" | "kno
   readonly value: string | undefined;
 }
 
-/** People and teams are loaded when the list is opened; the name of the selected one is in the log. */
+/** Loads people and teams on opening; the log has the name of the selected one. */
 function ActorSelect({ organization, known, value, set }: ActorSelectProps) {
   const [isOpened, setOpened] = useState(false);
   const actors = useActors(organization, isOpened);

@@ -78,7 +78,6 @@ const updatedWorkspace: Sentence = (event) => {
   return ["updated workspace ", subject, others];
 };
 
-/** ": auto-apply, description". */
 const quotedList = (names: readonly string[]): string =>
   names.length === 0 ? "" : `: ${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}`;
 
@@ -236,7 +235,6 @@ const verbs: Readonly<Record<string, string>> = {
   "replace-module-consumers": "replaced the module consumers of",
 };
 
-/** What the actor did: "granted on-call write on Payments until 19:00". */
 export function sentenceOf(organization: string, event: Event): readonly SentenceText[] {
   const parts = new EventParts(organization, event);
   const sentence = sentences[event.attributes.action];

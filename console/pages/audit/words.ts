@@ -5,7 +5,6 @@ import { serverNow } from "../../now.ts";
 
 export type Event = { readonly id: string; readonly attributes: Resources["audit-events"]["attributes"] };
 
-/** Where the common word differs from the API's. */
 const kinds: Readonly<Record<string, string>> = {
   vars: "variable",
   varsets: "variable set",
@@ -50,7 +49,6 @@ const yearToo = new Intl.DateTimeFormat("en-GB", {
   minute: "2-digit",
 });
 
-/** "19:00" of today, "17 Nov, 19:19" of this year, else with the year. */
 export function timeOf(instant: string, now = serverNow()): string {
   const [time, today] = [new Date(instant), new Date(now)];
   if (time.toDateString() === today.toDateString()) return hour.format(time);
@@ -84,7 +82,7 @@ export interface AttributeDiff {
 const textOf = (value: unknown): string | undefined =>
   value === undefined || value === null ? undefined : typeof value === "string" ? value : JSON.stringify(value);
 
-/** The changed attributes; of a created or deleted resource, all of them. Ids are shown with their names. */
+/** All attributes of a created or deleted resource. Ids are shown with their names. */
 export function changesOf({ attributes: { before, after, related } }: Event): AttributeDiff[] {
   const [old, now] = [before, after] as (Record<string, unknown> | null)[];
   const byId = new Map(related.map((thing) => [thing.id, thing.name]));

@@ -79,7 +79,7 @@ function Settings({
   );
 }
 
-/** Each choice is saved immediately, conditional on the version that was read. */
+/** Saves each choice immediately, conditional on the version that was read. */
 function Scope({ organization, answer }: { readonly organization: string; readonly answer: ClientAnswer }) {
   const { data, etag } = answer;
   const isForAll = data.attributes["organization-scoped"];

@@ -11,7 +11,6 @@ type Explanation = Resource<"access-explanations">;
 
 const namedMax = 2;
 
-/** "network-ops (write)"; without a level for teams that have none on the project. */
 function teamOf({ attributes }: Explanation): string {
   const sources = Object.values(attributes.permissions).flatMap((each) => each["given-by"]);
   const level = sources.find(({ kind }) => kind === "team-project")?.level;

@@ -6,7 +6,7 @@ export interface CloudBlockValues {
   readonly workspace: string;
 }
 
-/** The CLI discovers hosts only over HTTPS, so a server without TLS is configured under a made-up name. */
+/** The CLI discovers hosts only over HTTPS, so a server without TLS gets a made-up name. */
 export const nameOverHttp = "cadastre.internal";
 
 export const isOverHttps = ({ origin }: Pick<CloudBlockValues, "origin">): boolean => origin.startsWith("https:");
@@ -29,7 +29,6 @@ export const firstResource = `resource "terraform_data" "first" {
 
 const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
 
-/** The CLI configuration file: the token and, over HTTP, also the service URLs. */
 export function cliConfiguration(values: CloudBlockValues, token: string): string {
   const credentials = `credentials "${hostnameOf(values)}" {\n  token = "${token}"\n}`;
   if (isOverHttps(values)) return credentials;

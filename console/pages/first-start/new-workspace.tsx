@@ -78,10 +78,7 @@ function FirstProject({ organization }: { readonly organization: string }) {
 const canCreateIn = (project: Resource<"projects"> | undefined): boolean =>
   project?.attributes.permissions["can-create-workspace"] === true;
 
-/**
- * The project in the address; else the organization's default project; else the first in which the caller can create a workspace. While
- * another one loads, the previous one stays, so that the form keeps its values.
- */
+/** The previous project stays while another loads, to keep the form's values. */
 function useChosenProject(organization: string, first: Resource<"projects"> | undefined) {
   const { search } = useAddress();
   const known = useQuery(organizationQuery(organization));
@@ -147,7 +144,6 @@ function ProjectSelect({ organization, chosen }: ProjectSelectProps) {
       searchValue={typed}
       onSearchChange={setTyped}
       nothingFoundMessage={`No projects match “${typed}”`}
-      // The server has already filtered.
       filter={({ options }) => options}
     />
   );
@@ -160,7 +156,6 @@ const modes = [
 ];
 
 interface WorkspaceFormProps extends ProjectSelectProps {
-  /** True while another project loads; the form can't be sent until then. */
   readonly isChanging: boolean;
 }
 

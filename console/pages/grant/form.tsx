@@ -51,7 +51,7 @@ function draftOf(kind: AccessTargetKind, record: RecordDocument | undefined): Gr
   };
 }
 
-/** A relative expiry is counted from the time of this call. */
+/** A relative expiry counts from this call. */
 const changeOf = ({ kind, targetId, teamId, record }: GrantFormProps, { level, chosen, expiry, reason }: GrantDraft) =>
   grantChange(
     kind,
@@ -72,7 +72,7 @@ export function GrantForm(props: GrantFormProps) {
   const [faults, setFaults] = useState<FieldFaults>({});
   const [settled] = useDebouncedValue(draft, soonMs);
   const [asked, setAsked] = useState(() => ({ draft, change: changeOf(props, draft) }));
-  // Computed once for each draft: "in 1 hour" would differ on every render.
+  // Once for each draft: "in 1 hour" would differ on every render.
   if (asked.draft !== settled && expiryFault(settled.expiry) === undefined)
     setAsked({ draft: settled, change: changeOf(props, settled) });
   const set = (changes: Partial<GrantDraft>) => setDraft({ ...draft, ...changes });
@@ -127,7 +127,6 @@ interface LevelInputProps {
   readonly onChange: (level: string) => void;
 }
 
-/** All levels side by side, one click each, with a description of the selected one. */
 function LevelInput({ kind, value, onChange }: LevelInputProps) {
   const id = useId();
   const levels = levelsOn[kind];

@@ -148,7 +148,7 @@ interface GainsAndLosses {
 
 const written = ({ key, value }: Tag) => (value === "" ? key : `${key}: ${value}`);
 
-/** A workspace's own tag wins over its project's tag with the same key, before and after the move. */
+/** A workspace's own tag wins over its project's tag with the same key. */
 export function tagEffects({ tags }: MovableWorkspace, there: readonly Tag[]): GainsAndLosses {
   const own = new Set(tags.filter(({ isInherited }) => !isInherited).map(({ key }) => key));
   const before = tags.filter(({ isInherited }) => isInherited).map(written);
@@ -163,7 +163,6 @@ type Varset = Resource<"varsets">;
 
 const names = (set: Varset, kind: "projects" | "workspaces", id: string) =>
   (set.relationships[kind]?.data ?? []).some((one) => one.id === id);
-/** A set that a project owns applies only to that project. */
 const isOwned = (set: Varset) => (set.relationships.parent?.data as { type?: string } | undefined)?.type === "projects";
 const isKept = (set: Varset, workspace: string) => !isOwned(set) && names(set, "workspaces", workspace);
 

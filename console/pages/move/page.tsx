@@ -25,7 +25,7 @@ export default function MovePage() {
   const selection = useSelection();
   const target = usePickerItem("projects", search["to"]);
   const [buttons, setButtons] = useState<HTMLElement | null>(null);
-  // With room for only one column, the list and the preview are separate steps.
+  // One column has room for either the list or the preview.
   const isNarrow = useMediaQuery("(max-width: 62em)", false, { getInitialValueInEffect: false });
   const isReviewing = search["step"] === "review" && selection.ids.length > 0 && target !== undefined;
   return (

@@ -1,4 +1,4 @@
-/** A selection of workspaces, kept between the workspace list and the move page: one by one, as a range, or all that match. */
+/** A selection of workspaces, which the workspace list and the move page share. */
 import { Button, Checkbox, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useLocation, useRouter } from "@tanstack/react-router";
@@ -13,7 +13,7 @@ import { figure } from "../../ui/text.tsx";
 
 /** The server's limit for one request. */
 export const moveLimit = 1000;
-/** A longer list is not in the address, which servers and chats would cut off. */
+/** Servers and chats would cut off a longer address. */
 const addressedMax = 20;
 
 export interface Selection {
@@ -27,7 +27,7 @@ declare module "@tanstack/react-router" {
   }
 }
 
-/** Stored in the history entry: reload and back keep it, and a new visit starts without one. */
+/** In the history entry: reload and back keep it, and a new visit starts without one. */
 export function useSelection(): Selection {
   const router = useRouter();
   const { pathname, state } = useLocation();
@@ -67,7 +67,7 @@ type RowAt = (index: number) => SelectableRow | undefined;
 
 export const tickId = (workspaceId: string) => `select-${workspaceId}`;
 
-/** With Shift, all rows from the last one that was ticked get the same value. */
+/** With Shift, all rows from the last ticked one get the same value. */
 export function useTickColumn({ ids, set }: Selection, rowAt: RowAt): TableColumn<SelectableRow> {
   const last = useRef<number>(undefined);
   const latest = useRef({ ids, set, rowAt });
@@ -109,7 +109,7 @@ export function useTickColumn({ ids, set }: Selection, rowAt: RowAt): TableColum
   }, [ids]);
 }
 
-/** The index that the table gives each row for screen readers; the header is row 1. */
+/** The header is row 1. */
 const rowIndexOf = (element: Element) => Number(element.closest("[aria-rowindex]")?.getAttribute("aria-rowindex")) - 2;
 
 const list = "GET /organizations/{organization_name}/workspaces";
@@ -122,7 +122,6 @@ interface SelectMatchingProps {
   readonly selection: Selection;
 }
 
-/** "Select all 214 matching", also those that were never scrolled to. */
 export function SelectMatching({ organization, query, count, selection }: SelectMatchingProps) {
   const client = useQueryClient();
   const key = JSON.stringify(query);

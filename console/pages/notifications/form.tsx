@@ -87,7 +87,7 @@ function sentOf({ url, token, "email-addresses": addresses, ...rest }: Notificat
   return { ...rest, url, ...(rest["destination-type"] === "generic" && token !== "" && { token }) };
 }
 
-/** A change of an email notification repeats its recipients: omitted, they would be removed. */
+/** Without its recipients, a change of an email notification would remove them. */
 function changed(draft: FormDraft<NotificationValues>, { attributes, relationships }: Notification) {
   const changes = changesIn(draft);
   const users = relationships.users?.data ?? [];

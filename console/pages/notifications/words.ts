@@ -11,7 +11,7 @@ export const notificationsOf = {
 export type Notification = Resource<"notification-configurations">;
 export type Trigger = Notification["attributes"]["triggers"][number];
 
-/** Events that never occur here are not offered; a configuration that has some keeps them. */
+/** Events that never occur here are not offered; an existing configuration keeps them. */
 export const triggers: readonly { readonly value: Trigger; readonly label: string }[] = [
   { value: "run:created", label: "Run created" },
   { value: "run:planning", label: "Plan started" },

@@ -73,7 +73,6 @@ function Settings({ organization, project, etag }: ProjectDetails) {
   );
 }
 
-/** The changed values as the API takes them: an empty value is null. */
 function sentOf(changes: Record<string, string | undefined>) {
   const { "default-execution-mode": mode, "default-agent-pool": pool, ...rest } = changes;
   const attributes: Record<string, unknown> = Object.fromEntries(

@@ -19,7 +19,6 @@ export function Outcome({ outcome }: { readonly outcome: string | null }) {
   return <Badge color={colours[outcome] ?? "gray"}>{words[outcome] ?? outcome}</Badge>;
 }
 
-/** "push to main", "pull request 12", "tag v1.2". */
 export function whatOf({ attributes: { kind, branch, tag, "pull-request-number": number } }: RepositoryEvent): string {
   if (kind === "push") return branch === null ? "push" : `push to ${branch}`;
   if (kind === "tag") return `tag ${tag ?? ""}`;

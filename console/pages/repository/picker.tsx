@@ -6,7 +6,7 @@ import { useState } from "react";
 import { pagedQuery } from "../../api/queries.ts";
 
 const size = 50;
-/** The server queries the provider on each search, so typing is debounced. */
+/** Each search queries the provider. */
 const soonMs = 300;
 
 interface RepositoryFieldProps extends Pick<
@@ -81,7 +81,6 @@ function ProviderSelect({ many, query, names, text, onChosen, ...field }: Listed
         data={[...names]}
         maxDropdownHeight={240}
         onOptionSubmit={onChosen}
-        // The server has already filtered.
         filter={({ options }) => options}
         rightSection={isFetching ? <Loader size={14} role="status" aria-label={`Loading ${many}`} /> : undefined}
       />

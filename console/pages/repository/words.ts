@@ -1,7 +1,7 @@
 /** A workspace's repository as its document has it. */
 import type { Resource } from "../../api/client.ts";
 
-/** The response has more attributes than the OpenAPI document's input describes. */
+/** The response has attributes that the OpenAPI document's input omits. */
 export interface Repository {
   readonly identifier: string;
   readonly branch: string;

@@ -33,7 +33,6 @@ export function Counts({ phase }: { readonly phase: PlanOrApply }) {
   );
 }
 
-/** "2 to add, 0 to change, 3 to destroy", the last in red if not 0. */
 export function CountsInWords({ phase }: { readonly phase: PlanOrApply }) {
   if (phase === undefined) return "no changes known";
   const { add, change, destroy, imported, invoked } = countsOf(phase);

@@ -65,7 +65,6 @@ const words = { sensitive: "(sensitive)", unknown: "(known after apply)" } as co
 
 const longMax = 4_000;
 
-/** Multi-line text gets its own block, so that both sides can be compared. */
 function SideView({ side, isOld }: { readonly side: DifferenceSide; readonly isOld: boolean }) {
   if (side === undefined) return <i>(none)</i>;
   if ("word" in side) return <i>{words[side.word]}</i>;

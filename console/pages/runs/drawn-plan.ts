@@ -1,4 +1,4 @@
-/** Builds the view of a plan from the redacted JSON plan: resources by module with their actions and changed attributes. Pure. */
+/** Builds the view of a plan from the redacted JSON plan. Pure. */
 
 export type PlanAction = "create" | "update" | "replace" | "delete" | "read" | "import" | "move" | "forget";
 
@@ -24,7 +24,6 @@ export interface ResourceChange {
   readonly change: PlannedChange;
 }
 
-/** A provider action that the apply invokes, on its own or with a resource change. */
 export interface ActionInvocation {
   readonly address: string;
   readonly config_values?: unknown;
@@ -44,7 +43,7 @@ export interface Plan {
   readonly action_invocations?: readonly ActionInvocation[];
 }
 
-/** "before create of aws_instance.web"; undefined for an action that the run itself requests. */
+/** Such as "before create of aws_instance.web". */
 export function triggerOf({ lifecycle_action_trigger: trigger }: ActionInvocation): string {
   if (trigger?.triggering_resource_address === undefined) return "";
   const event = (trigger.action_trigger_event ?? "").replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
@@ -109,7 +108,6 @@ export interface PlanDifference {
   readonly forcesReplacement: boolean;
 }
 
-/** One side of a difference: nothing, a value, or a word for a value that can't be shown. */
 export type DifferenceSide = { readonly value: unknown } | { readonly word: "sensitive" | "unknown" } | undefined;
 
 interface DifferenceSides {
@@ -119,7 +117,7 @@ interface DifferenceSides {
   readonly hidden: readonly unknown[];
 }
 
-/** Every path at which either side has a value, down to single values; unchanged ones are marked as such. */
+/** Every path at which either side has a value, down to single values. */
 export function differencesOf(change: PlannedChange): PlanDifference[] {
   const forced = new Set((change.replace_paths ?? []).map((path) => pathOf(path)));
   const found: PlanDifference[] = [];
@@ -185,7 +183,6 @@ function leaf(path: string, { before, after, unknown, hidden }: DifferenceSides,
   tell(path, sideOf(before), later, unknown !== true && JSON.stringify(before) === JSON.stringify(after));
 }
 
-/** The members of two objects or lists to compare; undefined if either side is a single value, or both are empty. */
 function pathsIn(before: unknown, after: unknown, unknown: unknown): (string | number)[] | undefined {
   const some = [before, after].filter((value) => !isNothing(value));
   if (some.length === 0 && (isObject(unknown) || Array.isArray(unknown))) some.push(unknown);

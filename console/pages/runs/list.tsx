@@ -65,7 +65,6 @@ export function Runs({ organization, workspace, runs, included }: RunsProps) {
   );
 }
 
-/** On a phone the workspace is below the message, as there is no room for a column. */
 const InWorkspace = (props: Parameters<typeof WorkspaceLink>[0]) => (
   <span className={classes["workspace"]} title={props.name}>
     <WorkspaceLink {...props} />

@@ -1,7 +1,4 @@
-/**
- * Turns log bytes into lines, in bounded memory: the oldest lines are counted and dropped. Engines write JSON lines or coloured text; both
- * become styled spans. Pure.
- */
+/** Turns log bytes (JSON lines or coloured text) into styled lines in bounded memory: the oldest lines are dropped. Pure. */
 
 export interface Span {
   readonly text: string;
@@ -9,7 +6,7 @@ export interface Span {
 }
 
 export interface LogLine {
-  /** Starts at 1 and also counts dropped lines. */
+  /** From 1, including dropped lines. */
   readonly number: number;
   readonly text: string;
   readonly spans: readonly Span[];
@@ -17,7 +14,7 @@ export interface LogLine {
 
 const startOfLog = "\u0002";
 const endOfLog = "\u0003";
-/** Longer lines are cut: they would make the page unresponsive. */
+/** Longer lines would make the page unresponsive. */
 const lineMax = 4_000;
 
 export class LogLines {
@@ -65,7 +62,6 @@ export class LogLines {
     if (added.length > 0) this.#lines = [...this.#lines, ...added].slice(-this.#max);
   }
 
-  /** A line may arrive in many pieces; beyond the limit it is counted but not stored. */
   #take(piece: string): void {
     const room = lineMax * 4 - this.#rest.length;
     this.#rest += piece.slice(0, Math.max(room, 0));
@@ -115,7 +111,6 @@ interface Message {
 const escape = "\u001b";
 const colorOf: Record<string, string> = { error: "31", warn: "33" };
 
-/** The text of a line; a JSON message may have several lines. */
 function messageLines(line: string): string[] {
   const message = line.startsWith("{") ? messageIn(line) : undefined;
   if (message === undefined) return [line.slice(line.lastIndexOf("\r", line.length - 2) + 1).replace(/\r$/, "")];
@@ -140,11 +135,11 @@ function messageIn(line: string): Message | undefined {
 }
 
 const colors = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
-/** Terminal escape sequences: styles are interpreted, all others are removed. */
+/** Interprets styles and removes all other escape sequences. */
 // oxlint-disable-next-line no-control-regex
 const escapes = /\u001b(?:\[([0-9;?]*)([A-Za-z])?|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\^_]?)/g;
 
-/** The styled spans of a line; a style continues into the next line until it is reset. */
+/** A style continues into the next line until it is reset. */
 export function spansOf(line: string, before = ""): { readonly spans: readonly Span[]; readonly look: string } {
   const spans: Span[] = [];
   let look = before;

@@ -38,7 +38,7 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
   const show = (number: number) => rows.scrollToIndex(number - firstNumber, { align: "center" });
   useEffect(() => {
     if (isFollowing && lines.length > 0) rows.scrollToIndex(lines.length - 1, { align: "end" });
-    // Not by their count, which stays the same once the oldest are dropped.
+    // Not the count, which stays the same once the oldest lines are dropped.
   }, [isFollowing, lines, rows]);
   const isThere = named !== undefined && named >= firstNumber && named < firstNumber + lines.length;
   useEffect(() => {

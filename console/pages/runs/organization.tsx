@@ -84,13 +84,12 @@ export function RunsFrame({ organization, children }: RunsFrameProps) {
   );
 }
 
-/** "2 running · 5 queued": for the whole organization, also runs that the caller can't see. */
+/** Includes runs that the caller can't see. */
 function Capacity({ organization }: { readonly organization: string }) {
   const query = useQuery({
     ...capacity(organization),
     refetchInterval: liveMs,
   });
-  // The line exists from the start, so that nothing shifts.
   if (!query.data) return "\u00a0";
   const { running, pending } = query.data.data.attributes;
   return `${figure(running)} running · ${figure(pending)} queued`;

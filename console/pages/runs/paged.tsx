@@ -55,7 +55,7 @@ interface UncountedPagerProps extends Uncounted {
   readonly onPage: (page: number) => void;
 }
 
-/** The API does not count an organization's runs: the total is known on the last page only. */
+/** The API does not count an organization's runs: only the last page shows the total. */
 function UncountedPager({
   "current-page": page,
   "page-size": size,

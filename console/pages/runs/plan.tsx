@@ -29,7 +29,7 @@ import classes from "./plan.module.css";
 export function PlanView({ planId }: { readonly planId: string }) {
   const query = useQuery({
     ...apiQuery("GET /plans/{plan_id}/json-output-redacted", { path: { plan_id: planId } }),
-    // A plan never changes once it exists.
+    // A plan is immutable.
     staleTime: Infinity,
   });
   if (query.error instanceof ApiError && query.error.isMissing)

@@ -1,23 +1,19 @@
-/**
- * Follows a run in progress through one event stream: it stores the growing logs, reports changes of the run, resumes after interruptions, and
- * polls if no stream is available. It is closed while the page is hidden.
- */
+/** Follows a run through one event stream, and polls if no stream is available. It is closed while the page is hidden. */
 import { addressOf, bytesAt } from "../../api/client.ts";
 import { LogLines } from "./log-lines.ts";
 
 export type LogKind = "plan" | "apply";
 
 const pieceBytes = 256 * 1024;
-/** How many lines are read after the requested one before reading pauses. */
 const linesAfter = 5_000;
-/** Beyond the end of any log: a log that has ended is read by its own URL. */
+/** Beyond any log: a log that has ended is read by its own URL. */
 const pastEnd = 999_999_999_999_999;
 const firstEventMs = 10_000;
 const pollMs = 5_000;
 const [retryMinMs, retryMaxMs] = [1_000, 60_000];
 const hiddenMs = 15_000;
 
-/** The lines of a log and the offset read so far; reading pauses before it would drop the requested line. */
+/** Reading pauses before it would drop the requested line. */
 export class LogReading {
   readonly lines = new LogLines();
   offset = 0;
@@ -33,7 +29,7 @@ export class LogReading {
     return this.#keptLine !== undefined && isFull && this.#keptLine + linesAfter <= (lines.at(-1)?.number ?? 0);
   }
 
-  /** Reads the next piece; returns whether there may be more now. */
+  /** Returns whether there may be more. */
   async readPiece(address: string, signal: AbortSignal): Promise<boolean> {
     const from = this.offset;
     const bytes = await bytesAt(`${address}?offset=${from}&limit=${pieceBytes}`, signal);
@@ -77,10 +73,8 @@ export class RunStream {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };
-  /** A number that changes with each change of a log. */
   readonly turn = (): number => this.#turn;
 
-  /** Calls `onChange` when the run may have changed; with its status if known. */
   start(onChange: (status?: string) => void): void {
     this.#onChange = onChange;
     this.#stopped = new AbortController();
@@ -96,7 +90,7 @@ export class RunStream {
     this.#clear("hidden");
   }
 
-  /** The log URLs for polling; each document has newly signed ones. */
+  /** For polling; each document has newly signed URLs. */
   setAddresses(addresses: Partial<Record<LogKind, string | undefined>>): void {
     this.#addresses = addresses;
   }
@@ -119,7 +113,7 @@ export class RunStream {
   };
 
   #open(): void {
-    // After stop, nobody would close what is opened here.
+    // Nothing would close what is opened after `stop`.
     if (this.#stopped.signal.aborted) return;
     this.#clear("retry");
     const position = (kind: LogKind) => this.logs[kind]?.offset ?? pastEnd;
@@ -155,7 +149,7 @@ export class RunStream {
     this.#tell();
   }
 
-  /** An interrupted stream is resumed soon. Repeated failures back off, and the page polls meanwhile. */
+  /** Repeated failures back off, and the page polls meanwhile. */
   #fail(): void {
     this.#close();
     const waitMs = Math.min(retryMaxMs, retryMinMs * 2 ** this.#failures);

@@ -59,7 +59,7 @@ function onAgent(phase: RunDetails["plan"] | RunDetails["apply"]): string {
 
 const namedMax = 8;
 
-/** The teams with the permission; every reader of the workspace can request these. */
+/** Every reader of the workspace can request these teams. */
 function ConfirmingTeams({ details: { run } }: { readonly details: RunDetails }) {
   const mine = run.attributes.permissions["can-apply"];
   const query = useQuery({

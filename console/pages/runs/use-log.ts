@@ -12,7 +12,6 @@ export interface Log {
   readonly lines: readonly LogLine[];
   readonly dropped: number;
   readonly hasEnded: boolean;
-  /** Reading on would drop the requested line. */
   readonly isPaused: boolean;
   readonly readOn: () => void;
   readonly error: unknown;
@@ -32,7 +31,7 @@ export function useLog({ kind, address, stream, isOver }: LogSource, line: numbe
   const [isGoingOn, setGoingOn] = useState(line === undefined);
   useSyncExternalStore(stream?.subscribe ?? never, stream?.turn ?? noTurn);
   const streamed = stream?.logs[kind];
-  // A run may end before the last lines were polled: then the log is read from its start.
+  // If a run ends before the last lines were polled, the log is read from its start.
   const isStreamed = streamed !== undefined && (!isOver || streamed.lines.hasEnded);
   const keptLine = isGoingOn ? undefined : line;
   const read = useReading(address, { isNeeded: !isStreamed, keptLine });
@@ -89,7 +88,7 @@ function useReading(address: string, { isNeeded, keptLine }: ReadingOptions) {
 const changing = new Set<unknown>(["GET /runs/{run_id}", "GET /runs/{run_id}/run-events"]);
 const finalPhases = ["finished", "errored", "canceled", "unreachable"];
 
-/** A document this recent is what the stream starts with. */
+/** The stream starts with a document this recent. */
 const freshMs = 1_000;
 
 export function useRunStream(details: RunDetails | undefined, readAt: number): RunStream | undefined {

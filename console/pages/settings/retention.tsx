@@ -18,13 +18,12 @@ interface RetentionProps {
 export function Retention({ organization, canUpdate }: RetentionProps) {
   const path = { organization_name: organization };
   const known = useQuery(organizationQuery(organization)).data?.data;
-  // Only requested if it exists: otherwise the server responds 404, which browsers log.
+  // The server would respond 404, which browsers log.
   const isNone = known !== undefined && !known.relationships["data-retention-policy"]?.data;
   const query = useQuery({
     ...apiQuery("GET /organizations/{organization_name}/relationships/data-retention-policy", { path }),
     enabled: known !== undefined && !isNone,
   });
-  // Earlier data stays beside an error.
   const policy = (isNone ? undefined : query.data?.data) as
     | { attributes?: { "delete-older-than-n-days"?: number } }
     | null

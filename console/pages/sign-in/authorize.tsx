@@ -19,7 +19,7 @@ const lifetimes = [
   { value: "365", label: "1 year" },
 ];
 
-/** The parameters of the request, unchanged: the server validates them again. */
+/** Unchanged: the server validates them again. */
 const authorizationRequest = (search: SearchParameters) => ({
   "client-id": search["client_id"],
   "redirect-uri": search["redirect_uri"],

@@ -66,7 +66,7 @@ interface ProvidersProps {
   readonly organization: string | undefined;
 }
 
-/** Single sign-on, if configured. The link is a page of the server, not of the console. */
+/** The link is a page of the server, not of the console. */
 function Providers({ to, organization }: ProvidersProps) {
   const options = useQuery(signInOptions(organization));
   const providers = options.data?.data.attributes.providers ?? [];

@@ -128,7 +128,6 @@ function Delete({ user: { id, attributes } }: { readonly user: User }) {
   );
 }
 
-/** One form to create or edit a user; an empty password is left unchanged. */
 function UserForm({ user, onClose }: { readonly user: User | undefined; readonly onClose: () => void }) {
   const known = user?.attributes;
   const draft = useDraft({

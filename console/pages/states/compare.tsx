@@ -42,10 +42,10 @@ export function Compare({ details, state }: StateProps) {
         label: `Serial ${attributes.serial}, ${createdText.format(new Date(attributes["created-at"]))}`,
       })),
   ];
-  // Newest first: if there are more than were requested, the first version is not among them.
+  // Newest first: if there are more than requested, the first version is not among them.
   const isFirst =
     versions.at(-1)?.id === state.id && others.data?.meta?.pagination?.["total-count"] === versions.length;
-  // On an old version, the question is what rolling back to it would change.
+  // An old version shows what rolling back to it would change.
   const byDefault = isCurrent ? "previous" : "current";
   const value = search["since"] ?? byDefault;
   const since = value === "previous" ? undefined : value === "current" ? current : value;

@@ -1,4 +1,4 @@
-/** Rolls back to an earlier state version: locks the workspace meanwhile and saves the contents as a new version. */
+/** Rolls back to an earlier state version by saving its contents as a new version, while the workspace is locked. */
 import { Anchor, Button, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconHistory } from "@tabler/icons-react";

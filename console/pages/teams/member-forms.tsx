@@ -11,7 +11,6 @@ import { ExpiryInput } from "../../ui/expiry-input.tsx";
 import { OperationForm, type FormDraft, useDraft } from "../../components/forms.tsx";
 import type { TeamDetails } from "./frame.tsx";
 
-/** The expiry and reason are in the relationship's meta. */
 export interface Membership {
   readonly id: string;
   readonly name: string;
@@ -19,7 +18,7 @@ export interface Membership {
   readonly reason: string | null;
 }
 
-/** Members are identified by user name; invited people have none yet. */
+/** Invited people have no user name yet. */
 export const idOf = ({ name, id }: Membership) => (name === "invited" ? id : name);
 
 interface SeatDraft {

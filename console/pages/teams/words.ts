@@ -5,7 +5,7 @@ export const visibilities = [
   { value: "secret", label: "Secret: only its members and owners can see it" },
 ];
 
-/** Only the permissions that have an effect here; the others are stored for clients that send them. */
+/** Only those that have an effect here; others are stored for clients that send them. */
 export const abilities: readonly { readonly name: string; readonly label: string; readonly about: string }[] = [
   { name: "read-workspaces", label: "Read workspaces", about: "See every workspace, its state and its variables." },
   { name: "manage-workspaces", label: "Manage workspaces", about: "Administer every workspace, and create new ones." },
@@ -33,7 +33,6 @@ export const abilities: readonly { readonly name: string; readonly label: string
   { name: "manage-providers", label: "Manage providers", about: "" },
 ];
 
-/** "manage projects, read workspaces"; owners have all. */
 export function wordsOf(access: Readonly<Record<string, unknown>> | undefined, team: string): string {
   if (team === "owners") return "all permissions";
   const held = abilities.filter(({ name }) => access?.[name] === true).map(({ label }) => label.toLowerCase());

@@ -27,7 +27,7 @@ export function useTokens(organization: string): Tokens {
   const me = useQuery(account()).data?.data;
   const rights = useRights(organization);
   const canManageOwn = rights?.["can-update-api-token"] === true;
-  // Lists are empty if there is no such token; a request for one that doesn't exist would be a 404, which browsers log.
+  // Lists, because a missing single token would be a 404, which browsers log.
   const ofOrganization = "GET /organizations/{organization_name}/authentication-tokens";
   const trail = { token: "audit-trails" };
   const own = useQuery({ ...apiQuery(ofOrganization, { path }), enabled: canManageOwn });

@@ -80,7 +80,6 @@ export default function TokensPage() {
   );
 }
 
-/** "12 tokens · 0 expiring in 14 days · 2 never used" */
 function AttentionCounts({ held, total }: { readonly held: readonly ListedToken[]; readonly total: number }) {
   const now = useNow();
   const tokens = held.map(({ token }) => token);

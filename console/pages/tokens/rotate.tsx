@@ -1,4 +1,4 @@
-/** Rotates a token: creates its successor, shows it once, and revokes the old one when asked to. */
+/** Rotates a token: creates its successor, shows it once, and then revokes the old one on request. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
@@ -31,7 +31,7 @@ function lifetimeOf({ attributes }: Token): Expiry {
   return choice ? { seconds: choice.seconds } : { at: new Date(serverNow() + ms).toISOString() };
 }
 
-/** Descriptions of a team's tokens are unique, so the new one has the date of its creation. */
+/** A team's tokens have unique descriptions, so the new one has its date. */
 function successorOf(description: string | null, holder: RotateProps["holder"]["kind"]): string | null {
   if (!description || holder !== "teams") return description;
   const now = new Date().toISOString().slice(0, 16).replace("T", " ");

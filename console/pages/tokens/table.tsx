@@ -100,7 +100,6 @@ export const unusedDays = 90;
 
 export type TokenAttention = "expired" | "expiring" | "unused" | "none";
 
-/** Whether it needs attention: it expires soon, or has not been used for a long time. */
 export function attentionOf({ attributes }: Token, now: number): TokenAttention {
   const { "expired-at": ends } = attributes;
   if (ends !== null && Date.parse(ends) <= now) return "expired";
@@ -122,7 +121,6 @@ export function countTokens(tokens: readonly Token[], now: number) {
 
 const order: readonly TokenAttention[] = ["expiring", "unused", "expired", "none"];
 
-/** Expiring soon first, then unused, then the rest by expiry. */
 export function byAttention(now: number): (one: Token, other: Token) => number {
   const endOf = ({ attributes }: Token) => attributes["expired-at"] ?? "9999";
   return (one, other) =>

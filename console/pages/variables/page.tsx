@@ -197,7 +197,6 @@ function Order({
 export interface VariableWithSource {
   readonly variable: Resource<"vars">;
   readonly varset: Resource<"varsets"> | undefined;
-  /** The name of what overrides it; undefined if it is in effect. */
   readonly overriddenBy: string | undefined;
 }
 

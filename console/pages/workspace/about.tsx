@@ -86,7 +86,6 @@ function stateFact({ organization, workspace, included }: WorkspaceDetails): Rea
   );
 }
 
-/** The connected repository, and why the last push did or did not start a run. */
 function RepositoryFact({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
   const { name, permissions: may } = workspace.attributes;
   const repository = repositoryOf(workspace);

@@ -100,14 +100,14 @@ export function settingsOf({ attributes, relationships }: Resource<"workspaces">
 
 const nullable = ["description", "engine", "working-directory", "auto-destroy-activity-duration"] as const;
 
-/** Only the changed attributes; those that depend on each other are sent together. */
+/** Attributes that depend on each other are sent together. */
 export function attributesOf(changes: Partial<GeneralSettings>, whole: GeneralSettings): Record<string, unknown> {
   const { "execution-mode": mode, "agent-pool-id": pool, "auto-destroy-at": at, ...rest } = changes;
   const sent: Record<string, unknown> = { ...rest };
   for (const name of nullable) if (sent[name] === "") sent[name] = null;
   if (mode !== undefined || pool !== undefined) Object.assign(sent, executionOf(whole));
   if (at !== undefined) sent["auto-destroy-at"] = at === "" ? null : at;
-  // Only one of the two lists is in effect: the other one is emptied.
+  // Only one of the two lists is in effect.
   if (rest["trigger-patterns"]?.length) sent["trigger-prefixes"] = [];
   if (rest["inherits-project-auto-destroy"] === true) {
     delete sent["auto-destroy-activity-duration"];

@@ -25,7 +25,7 @@ export function LockActions({ details }: { readonly details: WorkspaceDetails })
   const isOfRun = details.workspace.relationships["locked-by"]?.data?.type === "runs";
   const canLock = !locked && may["can-lock"];
   const canForce = locked && !isMine && !isOfRun && may["can-force-unlock"];
-  // While the workspace is refetched, the lock shown may be outdated.
+  // During a refetch, the shown lock may be outdated.
   const { isFetching } = useQuery(workspaceNamed(details.organization, name));
   useForgotten("lock", !canLock && !isFetching);
   useForgotten("force-unlock", !canForce && !isFetching);
@@ -34,7 +34,7 @@ export function LockActions({ details }: { readonly details: WorkspaceDetails })
   return canForce ? <ForceUnlock details={details} /> : null;
 }
 
-/** Durations are counted by the server's clock; an instant is sent as it is. */
+/** The server's clock counts durations. */
 const leaseOf = (expiry: Expiry) => {
   if (expiry === null) return {};
   return "at" in expiry ? { "expires-at": expiry.at } : { "lease-seconds": expiry.seconds };

@@ -68,7 +68,7 @@ function SshKey({ details: { organization, workspace } }: { readonly details: Wo
 function Retention({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
   const path = { workspace_id: workspace.id };
   const known = useQuery(organizationQuery(organization)).data?.data;
-  // Only requested if the workspace or its organization has one: otherwise the server responds 404, which browsers log.
+  // Otherwise the server would respond 404, which browsers log.
   const isWithout =
     known !== undefined && ![workspace, known].some((each) => each.relationships["data-retention-policy"]?.data);
   const query = useQuery({

@@ -185,7 +185,7 @@ interface RemoveBindingProps {
   readonly all: readonly EffectiveTagBinding[];
 }
 
-/** Sends the workspace's own tags without this one; inherited ones are not included. */
+/** Inherited tags must not be sent. */
 function RemoveBinding({ workspaceId, binding, all }: RemoveBindingProps) {
   const { key } = binding.attributes;
   const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Removed tag ${key}.` });
@@ -200,7 +200,7 @@ function RemoveBinding({ workspaceId, binding, all }: RemoveBindingProps) {
       onClick={() =>
         action.mutate({
           path: { workspace_id: workspaceId },
-          // The tag bindings are sent with their attributes, which the OpenAPI document's relationship type doesn't describe.
+          // The OpenAPI document's relationship type omits the attributes of tag bindings.
           body: { data: { type: "workspaces", relationships: { "tag-bindings": { data } } } },
         })
       }

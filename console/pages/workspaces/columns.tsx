@@ -38,7 +38,7 @@ export const columnsOf = (organization: string): TableColumn<WorkspaceListItem>[
   {
     title: "Run",
     sort: "current-run.created-at",
-    // Wide enough for "Needs confirmation".
+    // Fits "Needs confirmation".
     width: "minmax(10.5rem, 1fr)",
     cell: ({ row, page }) => {
       const run = includedIn(page, "runs", row.relationships["current-run"]?.data?.id);

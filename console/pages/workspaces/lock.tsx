@@ -16,7 +16,7 @@ export function LockedBy({ workspace, included }: LockedByProps) {
         –
       </Text>
     );
-  // The run is shown elsewhere, and its id means nothing to a person.
+  // The run is shown elsewhere, and people don't recognise its id.
   const isRun = workspace.relationships["locked-by"]?.data?.type === "runs";
   return (
     <span>

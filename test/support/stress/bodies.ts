@@ -1,14 +1,11 @@
-/**
- * What is sent in a storm. Every route that writes sends its example, with the names of things that are there and with new
- * values; where more can be said by a request than its example says, it is said here.
- */
+/** Request bodies of a stress test: examples with existing names and new values, and richer bodies where an example says too little. */
 import type { Json } from "../api.ts";
 import { password } from "../invitations.ts";
 import { resource, unique } from "../builders.ts";
 import { base64, md5, stateOf } from "../states.ts";
 import type { World } from "./world.ts";
 
-/** Few, so that callers want the same ones. */
+/** Few, so that callers compete for them. */
 const tagNames = ["amber", "blue", "cyan", "dun", "ecru"];
 const keys = ["cost", "env", "owner"];
 const durations = ["14d", "30d", "60h", null];
@@ -26,7 +23,7 @@ const bindings = (world: World): Json[] =>
   }));
 const name = (world: World, prefix: string) => `${prefix}-${Math.floor(world.chance() * 12)}`;
 
-/** Where it runs, and who may: agent mode needs a pool. */
+/** Agent mode needs a pool. */
 function execution(world: World, mode: string): object {
   if (!world.happens(0.3)) return {};
   return world.happens(0.5)
@@ -135,7 +132,7 @@ const run = (world: World): Json =>
     { workspace: toOne(world.identifier("workspaces")) },
   );
 
-/** Changes that would each take locks of their own, in any order. */
+/** Each change takes other locks, in any order. */
 function previewed(world: World): Json {
   const [team, project, workspace] = [
     world.thing("teams").id,
@@ -170,7 +167,6 @@ function previewed(world: World): Json {
   return resource("access-previews", { changes: world.some(changes, 1, 3) });
 }
 
-/** By operation. */
 export const bodies: Readonly<Record<string, (world: World) => Json>> = {
   createWorkspace: newWorkspace,
   updateWorkspace: changedWorkspace,
@@ -217,7 +213,7 @@ export const bodies: Readonly<Record<string, (world: World) => Json>> = {
 
 const named = new Set(["name", "key", "username"]);
 
-/** An example, made to name what is there: identifiers of things of the world, and names that may be taken. */
+/** Uses ids of existing resources, and names that can be taken. */
 export function varied(world: World, example: Json): Json {
   if (Array.isArray(example)) {
     const [first] = example;

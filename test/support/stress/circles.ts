@@ -1,8 +1,8 @@
-/** What can be said of locks from the order in which they were taken: who leaves the written order, and who could wait in a circle. */
+/** Analyses the order in which locks were taken: violations of the documented order, and possible deadlocks. */
 import { readFileSync } from "node:fs";
 import { conflict, type Step } from "./witness.ts";
 
-/** The lines of the table in docs/reference/lock-order.md: the tables of each, in their order. One names none: it is about all others. */
+/** From docs/reference/lock-order.md. The line without tables stands for all others. */
 export function writtenOrder(): string[][] {
   const document = readFileSync("docs/reference/lock-order.md", "utf8");
   return [...document.matchAll(/^\| \d+ \|([^|]*)\|/gm)].map(([, cell = ""]) =>
@@ -20,19 +20,18 @@ const othersIn = (order: readonly string[][]): number => order.findIndex((tables
 const told = ({ from, to, label, organization }: Step) =>
   `${label}: holds ${from.table} (${from.purpose}), asks for ${to.table} (${to.purpose}); organization: ${organization ?? "not held"}`;
 
-/** Writes that are not alone in their organization, and yet ask for something that stands before what they hold. */
+/** A write without the organization's exclusive lock that locks a table before one that it holds. */
 export function departures(steps: readonly Step[], order: readonly string[][]): string[] {
   const rank = ranks(order);
   const isAlone = ({ organization }: Step) => organization === "change" || organization === "removal";
   return [...new Set(steps.filter((step) => !isAlone(step) && rank(step.to.table) < rank(step.from.table)).map(told))];
 }
 
-/** Steps that lead from one to the next and back, of writes that can be under way at the same time. */
+/** Cycles of writes that can run concurrently. */
 export function circles(steps: readonly Step[], order: readonly string[][]): string[] {
   const rank = ranks(order);
   const others = othersIn(order);
-  // What hangs on things is held only by those who hold one of the things. And a user who goes while no organization is held is a
-  // member of none: what would go with one is not there.
+  // A dependent row is locked only together with its parent. A user who is deleted without an organization's lock has no memberships.
   const among = different(
     steps.filter(
       ({ from, to, organization }) =>
@@ -57,7 +56,6 @@ export function circles(steps: readonly Step[], order: readonly string[][]): str
 
 const lengthMax = 3;
 
-/** One waits for what the other holds. */
 const meets = (waiting: Step, holding: Step) =>
   waiting.to.table === holding.from.table && conflict(waiting.to.purpose, holding.from.purpose);
 

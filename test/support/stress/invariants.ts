@@ -1,10 +1,10 @@
-/** What a storm must leave behind: counters and lists that say what is there, and no deadlock in the database's own count. */
+/** Invariants after a stress test: consistent counters and lists, and no deadlock in PostgreSQL's statistics. */
 import pg from "pg";
 import { sql } from "kysely";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../../../src/database/database.ts";
 
-/** Each finds rows that say something else than what is there. */
+/** Each query finds rows that contradict others. */
 const contradictions: Readonly<Record<string, string>> = {
   "projects.workspace_count": `
     select p.id, p.workspace_count as said from projects as p
@@ -66,10 +66,7 @@ export async function contradictionsIn({ reader }: Database): Promise<Record<str
   return found;
 }
 
-/**
- * How many deadlocks PostgreSQL has counted in a database, and what its log tells of them. Its sessions hand in their counts
- * when they end, so all of them must have.
- */
+/** With the log's entries. All sessions must have ended, because they report their counts at the end. */
 export async function deadlocksIn(address: string): Promise<{ count: number; told: string[] }> {
   const url = new URL(address);
   const name = url.pathname.slice(1);
@@ -91,7 +88,6 @@ export async function deadlocksIn(address: string): Promise<{ count: number; tol
   }
 }
 
-/** The entries about deadlocks in one database: the two statements, shortened. */
 function toldIn(log: string, database: string): string[] {
   const entries = log.split(new RegExp(`^(?=${database}\\|ERROR)`, "m"));
   return entries

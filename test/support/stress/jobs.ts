@@ -1,4 +1,4 @@
-/** What servers do beside requests: the bodies of the jobs, and the notes of when tokens were used. */
+/** The background work of servers: jobs, and records of token use. */
 import { recordTokenUses, removeExpiredTokens } from "../../../src/resources/identity/authentication-tokens/writes.ts";
 import {
   enforceRetention,
@@ -14,7 +14,7 @@ import type { World } from "./world.ts";
 
 const longAgo = "2020-01-01T00:00:00.000Z";
 
-/** One of them at random. In a storm they run on all servers at once; only a lease keeps them from that otherwise. */
+/** Without the lease, so that they run on all servers concurrently. */
 export async function keepUp(api: Api, world: World): Promise<void> {
   const work = upkeepOf(api);
   const tasks = [
@@ -30,14 +30,13 @@ export async function keepUp(api: Api, world: World): Promise<void> {
   await world.one(tasks)();
 }
 
-/** As if all of them had just been used here, in any order. */
 async function noteAllTokens({ database }: Api, world: World): Promise<void> {
   const rows = await database.reader.db.selectFrom("tokens").select("id").execute();
   const uses = world.some(rows, rows.length, rows.length).map(({ id }) => [id, new Date().toISOString()] as const);
   await database.write((tx) => recordTokenUses(tx, new Map(uses)));
 }
 
-/** So that there is something for retention to remove. */
+/** Retention needs something to remove. */
 async function ageOneState({ database }: Api, world: World): Promise<void> {
   const rows = await database.reader.db.selectFrom("stateVersions").select("id").execute();
   const id = world.one(rows)?.id;
@@ -47,7 +46,7 @@ async function ageOneState({ database }: Api, world: World): Promise<void> {
     );
 }
 
-/** As agents would: claims what waits, and reports how it ended. What somebody canceled meanwhile is refused. */
+/** Claims and finishes jobs as agents would. The server refuses those that were canceled meanwhile. */
 async function executeSome(api: Api, world: World): Promise<void> {
   const rows = await api.database.reader.db
     .selectFrom("runs")

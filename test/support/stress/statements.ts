@@ -1,4 +1,4 @@
-/** Which rows a statement of ours locks on PostgreSQL, as its text and the foreign keys tell. */
+/** Derives the rows that a statement locks on PostgreSQL from its text and the foreign keys. */
 import pg from "pg";
 
 export type Purpose = "reference" | "change" | "removal";
@@ -6,15 +6,15 @@ export type Purpose = "reference" | "change" | "removal";
 export interface Lock {
   readonly table: string;
   readonly purpose: Purpose;
-  /** False where rows that others hold are passed over. */
+  /** False for `skip locked`. */
   readonly waits: boolean;
-  /** One row, or many in the order of their ids. */
+  /** One row, or several ordered by id. */
   readonly isOrdered: boolean;
-  /** The ids that a foreign key is given, where that is how it is taken. */
+  /** The ids of a foreign key that takes the lock. */
   readonly referred?: readonly unknown[];
-  /** Of rows that go with another. */
+  /** A row that is deleted or changed with its parent. */
   readonly isFollowing?: boolean;
-  /** Taken by a SELECT, and so for rows that need not be held yet. */
+  /** By a SELECT: the rows need not be locked yet. */
   readonly isLocking: boolean;
 }
 
@@ -22,7 +22,6 @@ interface ForeignKey {
   readonly child: string;
   readonly column: string;
   readonly parent: string;
-  /** What happens to the child when the parent goes. */
   readonly onDelete: "cascade" | "set null" | "nothing";
 }
 
@@ -67,7 +66,6 @@ export function locksOf(statement: string, values: readonly unknown[], relations
   return lockingClauses(text);
 }
 
-/** `… for no key update of w`, in the order in which they stand. */
 function lockingClauses(text: string): Lock[] {
   const aliases = new Map(
     [...text.matchAll(/(?:from|join) (\w+) as (\w+)/g)].map(([, table, alias]) => [alias, table]),
@@ -92,7 +90,7 @@ function isSingle(text: string, alias: string): boolean {
   return /where [^;]*\b(\w+)\.(id|name_key|name) = \$\d+/.test(text) || text.includes(`where ${alias}.id = `);
 }
 
-/** A foreign key without a value refers to nothing; one whose value is not a parameter may refer to anything. */
+/** A null foreign key refers to nothing; one that is not a parameter may refer to anything. */
 function referencesOf(text: string, values: readonly unknown[], relations: Relations): Lock[] {
   const { child, columns, rows } = inserted(text, values);
   return relations
@@ -111,7 +109,6 @@ function inserted(text: string, values: readonly unknown[]) {
   return { child, columns: list.split(", "), rows };
 }
 
-/** The ids of the rows that a statement makes. */
 export function madeBy(statement: string, values: readonly unknown[]): string[] {
   const text = tidy(statement);
   if (!text.startsWith("insert into ")) return [];
@@ -136,7 +133,6 @@ function changesOf(text: string, values: readonly unknown[], relations: Relation
   return [changed, ...referred];
 }
 
-/** With what goes with it, down to the last. */
 function removalsOf(text: string, relations: Relations): Lock[] {
   const [, table = "", where = ""] = /^delete from (\w+)(?: where (.*))?$/.exec(text) ?? [];
   const own: Lock = { ...plain, table, purpose: "removal", isOrdered: /\bid = \$\d+/.test(where) };

@@ -1,4 +1,4 @@
-/** A storm: callers on several servers who write whatever can be written, at random, over few shared things. */
+/** A stress test: callers on several servers send random writes to few shared resources. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer, Api, Json } from "../api.ts";
 import { secretIn } from "../browser.ts";
@@ -8,10 +8,10 @@ import { bodies, varied } from "./bodies.ts";
 import { keepUp } from "./jobs.ts";
 import { type Params, typeOfParam, type World } from "./world.ts";
 
-/** What a storm can't send: these need a URL that is signed, or would end the caller's own account. */
+/** These need a signed URL, or would end the caller's account. */
 const left = new Set(["uploadState", "uploadJsonState", "updateAccount", "changePassword", "createSession"]);
 
-/** What is known to meet, and to hold many rows, is sent more often than the rest. */
+/** Operations that lock many rows, or often conflict, are sent more often. */
 const weights: Readonly<Record<string, number>> = {
   createWorkspace: 4,
   updateWorkspace: 5,
@@ -50,7 +50,6 @@ const deck = sent.flatMap((route) => Array<Route>(Math.ceil(10 * (weights[route.
 
 const paramsIn = (path: string): string[] => [...path.matchAll(/:([a-z_]+)/g)].map(([, param]) => param as string);
 
-/** The type that a request takes something away of; undefined when it does not. */
 function removedBy({ operation }: Route): string | undefined {
   const param = paramsIn(operation.path).at(-1);
   if (param === undefined) return undefined;
@@ -61,7 +60,7 @@ function removedBy({ operation }: Route): string | undefined {
 
 const isCreation = ({ operation }: Route): boolean => operation.answer === "created" || operation.answer === "granted";
 
-/** Whom and what a request is about: the last named thing first, because others follow from it. */
+/** The last parameter first, because others follow from it. */
 function paramsFor(world: World, route: Route): Params {
   let params: Params = {};
   for (const param of paramsIn(route.operation.path).toReversed()) {
@@ -83,9 +82,7 @@ interface Told {
 
 export interface Outcome {
   requests: number;
-  /** How often each operation was answered with each status. */
   readonly statuses: Map<string, number>;
-  /** What nobody should be told. */
   readonly failures: string[];
 }
 
@@ -99,7 +96,7 @@ export class StressRun {
     this.world = world;
   }
 
-  /** So many callers at once, who send so many requests between them; beside them the servers do what they do by themselves. */
+  /** The servers' background work runs concurrently. */
   async run(callers: number, requests: number): Promise<void> {
     const end = this.outcome.requests + requests;
     const keepers = this.#servers.map(async (server) => {
@@ -112,7 +109,6 @@ export class StressRun {
     await Promise.all([...keepers, ...writers]);
   }
 
-  /** Makes some of everything that can be made. */
   async prepare(): Promise<void> {
     const creations = sent.filter(isCreation);
     for (let round = 0; round < 3; round += 1)
@@ -141,7 +137,6 @@ export class StressRun {
     if (answer.status < 300 && isCreation(route)) this.#made(answer.body?.data, params);
     const link = answer.body?.data?.attributes?.["invitation-url"];
     if (link !== undefined) world.add("invitation secrets", { id: secretIn(link), params: {} });
-    // Something to run.
     if (answer.status === 201 && route.id === "createWorkspace")
       await makeConfiguration(server, answer.body.data.id).catch(() => {});
     if (answer.status === 404) await this.#lookAgain(server, route, params);
@@ -153,7 +148,7 @@ export class StressRun {
     const key = `${id} ${answer.status}`;
     statuses.set(key, (statuses.get(key) ?? 0) + 1);
     const detail: string | undefined = answer.body?.errors?.[0]?.detail;
-    // What the specification answers while a state's content has not arrived, which nobody here brings.
+    // Documented for a state whose content is pending, which nobody uploads here.
     if (answer.status === 503 && detail?.includes("latest state version is still pending")) return;
     if (answer.status >= 500) failures.push(`${key}: ${JSON.stringify(detail)}`);
   }
@@ -168,7 +163,7 @@ export class StressRun {
       world.add("oauth-tokens", { id: token.id, params: {} });
   }
 
-  /** What is not there any more is no longer named; and tags come and go by themselves. */
+  /** Forgets deleted resources; tags come and go with other requests. */
   async #lookAgain(server: Api, { operation }: Route, params: Params): Promise<void> {
     for (const param of paramsIn(operation.path)) {
       const type = typeOfParam(param);

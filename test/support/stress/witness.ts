@@ -1,25 +1,20 @@
-/**
- * Watches the statements of every transaction on PostgreSQL and writes down which rows it came to hold in which order. Two
- * writes that could wait for each other in a circle are found by this even if they never met.
- */
+/** Records the order in which each transaction locks rows on PostgreSQL, which finds possible deadlocks even if they never occur. */
 import pg from "pg";
 import { locksOf, type Lock, madeBy, type Purpose, type Relations, relationsOf } from "./statements.ts";
 
-/** While holding one, a transaction asked for another. */
+/** A transaction that held one lock requested another. */
 export interface Step {
   readonly from: Lock;
   readonly to: Lock;
-  /** How its organization was held at that moment. */
   readonly organization: Purpose | undefined;
-  /** What the transaction did, as the audit trail tells it. */
   readonly label: string;
 }
 
 interface Transaction {
   readonly locks: Lock[];
-  /** Everything that looked like an id in what its locking statements took and gave. */
+  /** Every id in the parameters and results of its locking statements. */
   readonly seen: Set<string>;
-  /** The ids of rows that it made itself: nobody else knows of them yet. */
+  /** Other transactions can't see these rows yet. */
   readonly made: Set<string>;
   readonly steps: Omit<Step, "label">[];
   label: string;
@@ -43,7 +38,6 @@ export class Witness {
     this.#relations = relations;
   }
 
-  /** Begins to watch every connection of this process. */
   static async on(address: string): Promise<Witness> {
     const witness = new Witness(await relationsOf(address));
     witness.#watch();
@@ -102,12 +96,11 @@ export class Witness {
   }
 }
 
-/** Rows that the transaction made itself, or holds already. */
 function isHeld({ locks, seen, made }: Transaction, lock: Lock, values: readonly unknown[]): boolean {
   const isStrongEnough = locks.some(
     (held) => held.table === lock.table && strength[held.purpose] >= strength[lock.purpose],
   );
-  // A transaction with locks in several organizations takes these all at once.
+  // A transaction takes the locks of all its organizations together.
   if (lock.table === "organizations" && isStrongEnough) return true;
   if (lock.referred !== undefined)
     return lock.referred.every((value) => (value === undefined ? isStrongEnough : hasSeen(seen, value)));
@@ -130,7 +123,6 @@ function strongest(locks: readonly Lock[]): Purpose | undefined {
   return locks.map(({ purpose }) => purpose).toSorted((left, right) => strength[right] - strength[left])[0];
 }
 
-/** Whether two purposes of locking one row are in each other's way. */
 export function conflict(one: Purpose, other: Purpose): boolean {
   return one === "removal" || other === "removal" || (one === "change" && other === "change");
 }

@@ -1,15 +1,14 @@
-/** The few things that a storm is about, by type, as they come and go; and chance, which can be repeated. */
+/** The shared resources of a stress test by type, and a seeded random generator. */
 import type { Json } from "../api.ts";
 
 export type Params = Readonly<Record<string, string>>;
 
 export interface Thing {
   readonly id: string;
-  /** What the path of its creation named: a variable's workspace, a token's team. */
   readonly params: Params;
 }
 
-/** Types are kept between these numbers, so that things are shared, and there is always something to do. */
+/** Between these numbers resources are shared, and there is always something to do. */
 const fewest = 2;
 const most: Readonly<Record<string, number>> = {
   workspaces: 8,
@@ -34,9 +33,9 @@ export function typeOfParam(param: string): string {
 }
 
 export class World {
-  /** Another number between 0 and 1 each time: the same ones for the same seed. */
+  /** Between 0 and 1; deterministic for a seed. */
   readonly chance: () => number;
-  /** The organization that stays; others come and go beside it. */
+  /** Never deleted, unlike the others. */
   readonly organizationName: string;
   readonly #things = new Map<string, Thing[]>();
 
@@ -84,7 +83,6 @@ export class World {
     return choices[Math.floor(this.chance() * choices.length)] as T;
   }
 
-  /** So many of them, in any order. */
   some<T>(choices: readonly T[], from = 1, to = 4): T[] {
     const count = from + Math.floor(this.chance() * (to - from + 1));
     return choices
@@ -107,7 +105,6 @@ export class World {
   }
 }
 
-/** The generator "mulberry32". */
 export function chanceFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {
