@@ -38,7 +38,7 @@ const list = {
 
 export const agentTokens = defineResource<{ readonly id: string }>()(() => ({
   type: "agent-tokens",
-  doc: "The tokens that authenticate a pool's agents. They are shown as authentication-tokens, and never expire.",
+  doc: "A token that authenticates the agents of a pool. Its type is `authentication-tokens`, and it never expires.",
   id: (token) => token.id,
   attributes: {},
   relationships: {},

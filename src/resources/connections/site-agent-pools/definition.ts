@@ -31,7 +31,7 @@ export const siteAgentPools = defineResource<SiteAgentPoolView>()(({ required, r
     "created-at": readOnly(timestamp(), "When it was created."),
   },
   relationships: {
-    organization: toOne("organizations", "Always null, because it belongs to none.", {
+    organization: toOne("organizations", "Always null: a site agent pool belongs to no organization.", {
       nullable: true,
       id: () => null,
     }),

@@ -42,7 +42,7 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
     }),
     "is-disabled": optional(
       flag(),
-      "Whether the organization is disabled. A disabled organization is visible only to site admins; all tokens for it stop working.",
+      "Whether the organization is disabled. For everyone but site admins it is then 404.",
       { default: false },
     ),
     "workspace-limit": optional(

@@ -77,7 +77,7 @@ export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }
       method: "GET",
       path: "/organizations/:organization_name/audit-events",
       summary: "Read the audit log, newest first, or export it as CSV",
-      needs: "an owner, the organization's token, or its audit trail token",
+      needs: "an owner, the organization's token, or its audit log token",
       query: {
         paged: "cursor",
         parameters: {

@@ -42,7 +42,7 @@ export function restrictsPipelines(patterns: Readonly<Record<string, string>>): 
 }
 
 const needs =
-  "an owner, or a team with 'manage-teams', that can create the team's tokens and has at least the team's access; not with a team or organization token that expires";
+  "an owner or a team with 'manage-teams', with permission to create the team's tokens and at least the team's access; not a team or organization token that expires";
 
 export const identityTrusts = defineResource<IdentityTrustView>()(({ required, optional, readOnly, toOne }) => ({
   type: "identity-trusts",

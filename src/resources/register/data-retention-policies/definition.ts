@@ -116,7 +116,7 @@ const relationships = {
 export const deleteOlderPolicies = defineResource<DataRetentionPolicyView>()(({ required }) => ({
   type: "data-retention-policy-delete-olders",
   typeOf: (policy) => policy.kind,
-  doc: "Removes old state versions after a number of days. The current state version is never removed.",
+  doc: "Deletes old state versions and configuration archives after a number of days. The current ones are kept. The current state version is never removed.",
   id: (policy) => policy.id,
   version: (policy) => policy.version,
   attributes: {

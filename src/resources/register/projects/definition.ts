@@ -145,7 +145,7 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
             "Returns only projects with one of these names, separated by commas, ignoring case.",
           ),
           "filter[permissions][create-workspace]": flagParameter(
-            "If present, returns only projects in which the caller can create workspaces.",
+            "Only projects in which the caller can create workspaces; any value enables the filter.",
           ),
           "filter[permissions][update]": flagParameter("If present, returns only projects that the caller can update."),
         },

@@ -26,7 +26,7 @@ export const reservedTagKeys = defineResource<ReservedTagKeyView>()(({ required,
     key: required(key, "The key. It is unique in the organization and case-sensitive."),
     "disable-overrides": optional(
       flag(),
-      "Whether workspaces are prevented from overriding their project's value of this key.",
+      "If true, workspaces can't override their project's value of this key.",
       {
         default: false,
       },

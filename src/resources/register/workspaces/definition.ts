@@ -252,7 +252,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     }),
     "setting-overwrites": optional(
       flags(["execution-mode", "agent-pool"]),
-      "Which settings the workspace sets itself instead of using the default of its project or organization.",
+      "Which settings are the workspace's own; the others follow its project or organization.",
       {
         column: false,
         from: (workspace) => ({
@@ -277,7 +277,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     "run-failures": kpi(({ runFailures }) => runFailures, "The number of recent runs that failed."),
     "workspace-kpis-runs-count": kpi(
       ({ runsCount }) => runsCount,
-      "The number of recent runs that these figures cover, at most 30.",
+      "The number of runs behind the averages and counts above, at most 30.",
     ),
     "resource-count": readOnly(
       wholeNumber().nullable(),

@@ -89,7 +89,7 @@ export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
       summary: "Wait for a job and claim it; 204 if there is none",
       body: { custom: z.object({ wait: z.number().min(0).max(waitSecondsMax.claim).optional(), engines }) },
       answer: "document",
-      noContentWhen: "There was no job.",
+      noContentWhen: "No job was available.",
       example: { wait: 0, engines: { terraform: ["1.5.7"] } },
     },
     heartbeatJob: {

@@ -65,10 +65,10 @@ export const configurationVersions = defineResource<ConfigurationVersionView>()(
     "auto-queue-runs": fixed(flag(), "Whether a run is queued automatically when the archive is uploaded.", {
       default: true,
     }),
-    speculative: fixed(flag(), "Whether it is for plan-only runs.", { default: false }),
+    speculative: fixed(flag(), "Whether runs with this configuration are plan-only by default.", { default: false }),
     provisional: fixed(
       flag(),
-      "Whether it becomes the workspace's current configuration only when a run with it is applied, and only if no newer one is current by then.",
+      "If true, the configuration becomes current when a run with it is applied, unless a newer one is current.",
       { default: false },
     ),
     source: readOnly(
@@ -95,7 +95,7 @@ export const configurationVersions = defineResource<ConfigurationVersionView>()(
       id: ({ ingressId }) => ingressId,
       related: ({ id }) => `/api/v2/configuration-versions/${id}/ingress-attributes`,
     }),
-    run: toOne("runs", "The latest run with it; only set if `include` requests it.", {
+    run: toOne("runs", "The latest run of this configuration; only with `include=run`.", {
       nullable: true,
       id: ({ runId }) => runId,
     }),

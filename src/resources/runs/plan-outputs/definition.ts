@@ -18,7 +18,7 @@ const schemas = {
 
 export const planOutputs = defineResource<never>()(() => ({
   type: "plan-outputs",
-  doc: "The engine's JSON output of a plan, and the state that an apply could not store.",
+  doc: "The JSON output of a plan. For an apply: the state that could not be stored.",
   id: () => "",
   attributes: {},
   relationships: {},

@@ -14,7 +14,7 @@ const actorTypes: Readonly<Record<string, string>> = { user: "users", team: "tea
 
 export const runEvents = defineResource<RunEventView>()(({ readOnly, toOne }) => ({
   type: "run-events",
-  doc: "An event in the life of a run.",
+  doc: "A change of a run's status, or a comment.",
   id: (event) => event.id,
   attributes: {
     action: readOnly(

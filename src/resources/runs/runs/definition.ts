@@ -71,7 +71,7 @@ const filters = {
   "filter[status]": listParameter("Only runs with one of these statuses, comma-separated."),
   "filter[status_group]": textParameter("`non_final`, `final` or `discardable`."),
   "filter[source]": listParameter("Only runs with one of these sources, comma-separated."),
-  "filter[timeframe]": textParameter("A year, or `year` for the last twelve months."),
+  "filter[timeframe]": textParameter("Only runs created in this year (`2026`), or `year` for the last twelve months."),
   "filter[agent_pool_names]": listParameter("Only runs for agents of one of these pools, comma-separated."),
   "search[user]": searchParameter("the creator's name"),
   "search[commit]": searchParameter("the commit SHA"),

@@ -118,7 +118,7 @@ export const accessExplanations = defineResource<ExplanationView>()(({ readOnly,
   doc: "What a user, team or token can do to a project or workspace, and which records give each permission.",
   id: (view) => `${view.workspaceId ?? view.projectId}:${view.subject.id}`,
   attributes: {
-    "subject-name": readOnly(text(), "The name of the subject.", {
+    "subject-name": readOnly(text(), "The name of the user, team or organization whose access is explained.", {
       from: (view) => view.subject.name,
     }),
     permissions: readOnly(
@@ -133,7 +133,7 @@ export const accessExplanations = defineResource<ExplanationView>()(({ readOnly,
   relationships: {
     subject: toOne(
       ["users", "teams", "organizations"],
-      "The user or team; an organization stands for its token.",
+      "The user or team; for an organization token, the organization.",
       subjectShown,
     ),
     project: toOne("projects", "The project, or the workspace's project.", projectShown),

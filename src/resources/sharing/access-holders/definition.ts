@@ -46,7 +46,7 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
     name: readOnly(text(), "The team's name, or the user's username."),
     everywhere: readOnly(
       z.boolean(),
-      "Whether the holder has it on all of the organization's projects or workspaces, including future ones.",
+      "Whether the permission covers all projects or workspaces of the organization, including future ones.",
     ),
     "projects-count": readOnly(count, "The number of projects, among the queried ones, on which the holder has it."),
     "workspaces-count": readOnly(
@@ -59,7 +59,7 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
     ),
     values: readOnly(
       z.record(z.string(), z.union([z.string(), z.boolean()])),
-      "The value of every permission there, as in access explanations; only if one project or workspace is queried.",
+      "The value of each permission on the queried project or workspace. Absent unless one is queried.",
     ),
     "given-by": readOnly(z.array(source), "The sources: the records of each team, counted by kind and level."),
     "hidden-sources": readOnly(count, "The number of further teams that give it and that the caller can't see."),
@@ -75,7 +75,7 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
     listAccessHolders: {
       method: "GET",
       path: "/organizations/:organization_name/access-holders",
-      summary: "List the teams and users with a permission, on how much they have it, and why",
+      summary: "List the teams and users that have a permission, with the number of projects and workspaces and the grants that give it",
       needs:
         "'manage-teams' or 'manage-membership'; for one project or workspace, permission to manage its team access is enough",
       query: {

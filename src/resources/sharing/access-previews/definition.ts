@@ -116,10 +116,10 @@ export const accessPreviews = defineResource<PreviewView>()(({ readOnly, toOne }
       `What each team and user would gain: permissions on the organization, and on how many projects and workspaces. The first ${namedMax} that the caller can see are named.`,
       { from: (view) => shown(view.gains) },
     ),
-    losses: readOnly(z.array(difference), "The same for what each would lose.", { from: (view) => shown(view.losses) }),
+    losses: readOnly(z.array(difference), "What each team and user would lose, in the same form as `gains`.", { from: (view) => shown(view.losses) }),
     "unseen-gains": readOnly(
       unseen,
-      "The number of further teams and users that gain something and that the caller can't see.",
+      "The number of other teams and users that would gain something, which the caller can't see.",
     ),
     "unseen-losses": readOnly(
       unseen,
@@ -137,7 +137,7 @@ export const accessPreviews = defineResource<PreviewView>()(({ readOnly, toOne }
       method: "POST",
       path: "/organizations/:organization_name/access-previews",
       summary: "Preview changes of access, or apply previewed changes, all or none",
-      needs: "read access to what is changed; to apply the changes, permission for each of them",
+      needs: "read access to the changed resources; to apply, the permission for each change",
       body: {
         custom: z.object({ data: z.object({ type: z.literal("access-previews"), attributes: previewAttributes }) }),
       },

@@ -40,7 +40,7 @@ const meta = z.object({
     .object({ projects: byLevel("project"), workspaces: byLevel("workspace") })
     .describe("The number of each level in the whole list, of those that the caller can see."),
   hidden: counts.describe("The number of further projects and workspaces in reach that the caller can't see."),
-  refused: z.string().optional().describe("Why a token reaches nothing, regardless of its holder's access."),
+  refused: z.string().optional().describe("Why the token is refused (expired, too old, or not allowed in the organization); null if it is valid."),
 });
 
 export const filterPermission = choiceParameter(
@@ -116,7 +116,7 @@ export const reaches = defineResource<ReachView>()(({ readOnly, toOne }) => ({
       path: "/users/:user_id/reach",
       summary:
         "List the projects and workspaces of an organization that a user can reach, with their permissions there and the sources",
-      needs: "the user themselves; 'manage-membership' in the organization for others",
+      needs: "the user; for other users, 'manage-membership' in the organization",
       query: {
         ...reaching.query,
         parameters: {

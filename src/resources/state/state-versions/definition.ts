@@ -113,7 +113,7 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
     status: readOnly(text(), `One of ${statuses.join(", ")}.`),
     intermediate: readOnly(
       flag(),
-      "Whether it was created under a lock that is still permissions. The latest such version becomes the current one when the workspace is unlocked.",
+      "Whether it was written under a lock that has not been released yet. The latest such version becomes the current one when the workspace is unlocked.",
     ),
     size: readOnly(wholeNumber(), "The size of the state in bytes; 0 while the version is pending."),
     "hosted-state-download-url": readOnly(text().nullable(), "The URL to download the state; it needs a token.", {

@@ -130,7 +130,7 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
     ),
     hcl: optional(
       flag(),
-      "Whether the value is an HCL expression instead of plain text. It has no effect on environment variables.",
+      "Whether the value is an HCL literal instead of plain text. It has no effect on environment variables. It has no effect on environment variables.",
       {
         default: false,
       },

@@ -53,7 +53,7 @@ export const repositories = defineResource<RemoteName>()(({ readOnly }) => ({
     listRepositories: {
       ...list,
       path: "/oauth-tokens/:oauth_token_id/repositories",
-      summary: "List the repositories that a connection can see, in the provider's order, without a total count",
+      summary: "List the repositories that a connection's token can read, in the provider's order. There is no total.",
       query: { paged: true, parameters: { "search[name]": search } },
       meta,
     },

@@ -133,7 +133,7 @@ async function loadUnused(tx: Tx, context: Context, workspaceId: string): Promis
   const workspace = grantWorkspace(visible, "can-create-state-versions");
   if (workspace.lockedByType !== null)
     throw conflict(
-      `The destination workspace is locked by ${lockHolderName(workspace)}. Unlock it and import again, or exclude it from the import.`,
+      `The destination workspace is locked by ${lockHolderName(workspace)}. Unlock it and import again.`,
     );
   return workspace;
 }
