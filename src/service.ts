@@ -12,7 +12,7 @@ import {
   withSetupLock,
 } from "./database/migrate.ts";
 import type { Migration } from "./database/migrations/migration.ts";
-import { checkVault, createVault, hasCheck, keysBeside, keyPathBeside, type Vault } from "./database/vault.ts";
+import { checkVault, createVault, hasCheck, readKeyFile, keyFilePath, type Vault } from "./database/vault.ts";
 import { AppError } from "./kernel/errors.ts";
 import { newToken } from "./kernel/ids.ts";
 import { newPassword } from "./kernel/passwords.ts";
@@ -158,8 +158,8 @@ function open({ database: address, ...settings }: Settings): Database {
   try {
     return openDatabase(address, {
       connections: settings.databaseConnections,
-      statementMs: settings.statementTimeoutSeconds * 1000,
-      lockMs: settings.lockTimeoutSeconds * 1000,
+      statementTimeoutMs: settings.statementTimeoutSeconds * 1000,
+      lockTimeoutMs: settings.lockTimeoutSeconds * 1000,
     });
   } catch (error) {
     if (error instanceof AppError) throw error;
@@ -191,7 +191,7 @@ export function encryptionKeys(settings: Settings): EncryptionKeys {
     );
   refuseLostKey(path);
   try {
-    return keysBeside(path) as [Uint8Array];
+    return readKeyFile(path) as [Uint8Array];
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw new SettingError(
@@ -203,19 +203,19 @@ export function encryptionKeys(settings: Settings): EncryptionKeys {
 export function keysLocation(settings: Settings): string {
   const path = sqlitePath(settings);
   return settings.encryptionKey === undefined && path !== undefined
-    ? `the file ${keyPathBeside(path)}`
+    ? `the file ${keyFilePath(path)}`
     : "CADASTRE_ENCRYPTION_KEY";
 }
 
 /** Creates no key file: undefined for an embedded database without one. */
 export function existingKeys(settings: Settings): EncryptionKeys | undefined {
   const path = sqlitePath(settings);
-  const isMissing = settings.encryptionKey === undefined && path !== undefined && !existsSync(keyPathBeside(path));
+  const isMissing = settings.encryptionKey === undefined && path !== undefined && !existsSync(keyFilePath(path));
   return isMissing ? undefined : encryptionKeys(settings);
 }
 
 function refuseLostKey(path: string): void {
-  const keyPath = keyPathBeside(path);
+  const keyPath = keyFilePath(path);
   if (holdsData(path) && !existsSync(keyPath))
     throw new SettingError(
       `The encryption key of the database ${path} is missing. Set CADASTRE_ENCRYPTION_KEY, or put the key file back at ${keyPath}.`,

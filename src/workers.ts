@@ -11,7 +11,7 @@ import { countEngines, findEngines } from "./agent/engines.ts";
 import { agentSettingTable } from "./agent/settings.ts";
 import type { Database } from "./database/database.ts";
 import { withSetupLock } from "./database/migrate.ts";
-import { programBeside } from "./kernel/programs.ts";
+import { siblingProgramUrl } from "./kernel/programs.ts";
 import { SettingError } from "./kernel/settings.ts";
 import { issueAgentToken, revokeAgentTokensNamed } from "./resources/connections/agent-tokens/writes.ts";
 import { insertSiteOperations } from "./resources/runs/agents/writes.ts";
@@ -20,7 +20,7 @@ import { operatorContext } from "./service.ts";
 import { type Settings, settingTable } from "./settings.ts";
 
 const poolName = "server-workers";
-const command = fileURLToPath(programBeside(import.meta.url, "cli/cadastre.ts"));
+const command = fileURLToPath(siblingProgramUrl(import.meta.url, "cli/cadastre.ts"));
 const agentVariables = new Set<string>(Object.values(agentSettingTable).map(({ variable }) => variable));
 const saidLengthMax = 4096;
 const restartMs = { first: 1_000, most: 30_000 };

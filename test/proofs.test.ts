@@ -18,7 +18,7 @@ import {
 /** Why a function needs none, and those that do not for this reason. */
 const reasons: Readonly<Record<string, readonly string[]>> = {
   "counters and versions that follow from a change which was granted, in its transaction": [
-    "resources/identity/organization-memberships/writes.ts raiseMemberships",
+    "resources/identity/organization-memberships/writes.ts incrementMembershipVersions",
     "resources/identity/organizations/writes.ts markOperationsAvailable",
     "resources/register/projects/writes.ts adjustTeamCount",
     "resources/register/tags/store.ts incrementTagCounts",

@@ -4,7 +4,7 @@ import { type Actor, isSiteAdmin } from "./actor.ts";
 import { projectLevelMask } from "./levels.ts";
 import { allPermissions, type Mask, maskOf } from "./permission-set.ts";
 
-/** The index is the bit in `teams.organization_access`. Append only: the numbers are stored. */
+/** Index + 1 is the bit in `teams.organization_access`; bit 0 is the owners team. Append only: the numbers are stored. */
 export const organizationPermissionNames = [
   "manage-workspaces",
   "read-workspaces",

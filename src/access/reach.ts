@@ -83,7 +83,7 @@ export function meetsRequirement(mask: Mask, { sees, any }: MaskRequirement): bo
   return (mask & sees) !== 0 && (mask & any) !== 0;
 }
 
-const ofWorkspaces = maskOf(
+const workspaceLevelBits = maskOf(
   Object.fromEntries(
     permissionNames
       .filter((name) => name in workspaceLevelPermissions("admin"))
@@ -99,7 +99,7 @@ export const levelsOn: Readonly<
   Record<TargetKind, { readonly counts: Mask; readonly levels: readonly (readonly [string, Mask])[] }>
 > = {
   project: { counts: allPermissions, levels: named(projectLevelNames, projectLevelMask) },
-  workspace: { counts: ofWorkspaces, levels: named(workspaceLevelNames, workspaceLevelMask) },
+  workspace: { counts: workspaceLevelBits, levels: named(workspaceLevelNames, workspaceLevelMask) },
 };
 
 export function levelNames(kind: TargetKind): string[] {

@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { programBeside } from "../kernel/programs.ts";
+import { siblingProgramUrl } from "../kernel/programs.ts";
 import { findTools } from "../sandbox/choose.ts";
 import { withDeathOfParent } from "../sandbox/launch.ts";
 import { logLine } from "./log-line.ts";
@@ -84,7 +84,7 @@ export class JobSupervisor {
   }
 }
 
-const program = fileURLToPath(programBeside(import.meta.url, "job-process.ts"));
+const program = fileURLToPath(siblingProgramUrl(import.meta.url, "job-process.ts"));
 
 /** Only small documents are parsed (see `phases.ts`); large ones are streamed. */
 const heapMegabytes = 1024;

@@ -93,16 +93,16 @@ export class SecretChecker {
   }
 }
 
-const bookkeeping = "migrations";
+const migrationsTable = "migrations";
 
 /** Tables with rows in a new database; the backup's rows replace them. */
-export const prefilledTables: readonly string[] = [bookkeeping, "meta", "engine_versions"];
+export const prefilledTables: readonly string[] = [migrationsTable, "meta", "engine_versions"];
 
 /** Not in the file: the triggers also run on restore. */
 export const triggerMaintainedTables: readonly string[] = ["access_versions"];
 
 export function tablesAfter(applied: readonly string[], known: readonly Migration[] = migrations): string[] {
-  const tables = new Set([bookkeeping]);
+  const tables = new Set([migrationsTable]);
   for (const migration of known.filter(({ name }) => applied.includes(name))) {
     for (const statement of migration.statements) {
       const [, verb, table = "", newName = ""] =

@@ -50,7 +50,7 @@ export async function writeBackup(request: BackupRequest): Promise<BackupResult>
     const written: BackupTotals = { rows: {}, keyIds: new Set() };
     await request.database.snapshot((tx) =>
       pipeline(
-        Readable.from(hashed(lines(tx, request, written), written)),
+        Readable.from(withFooter(lines(tx, request, written), written)),
         createGzip(),
         createWriteStream(temporary, { flags: "wx", mode: 0o600, flush: true }),
         { signal },
@@ -136,7 +136,7 @@ function* inPieces(rows: readonly BackupValue[][]): Generator<string> {
   if (piece !== "") yield piece;
 }
 
-async function* hashed(text: AsyncIterable<string>, { rows, keyIds }: BackupTotals): AsyncGenerator<Buffer> {
+async function* withFooter(text: AsyncIterable<string>, { rows, keyIds }: BackupTotals): AsyncGenerator<Buffer> {
   const hash = createHash("sha256");
   for await (const part of text) {
     const bytes = Buffer.from(part);

@@ -3,7 +3,7 @@ import type { BackupProgress } from "../backup/format.ts";
 import { loadBackup, verifyBackup } from "../backup/restore.ts";
 import { writeBackup } from "../backup/write.ts";
 import { migrations } from "../database/migrate.ts";
-import { checkVault, createVault, keyPathBeside } from "../database/vault.ts";
+import { checkVault, createVault, keyFilePath } from "../database/vault.ts";
 import { conflict } from "../kernel/errors.ts";
 import { counted } from "../kernel/text.ts";
 import { existingKeys, keysLocation, openExisting, sqlitePath, writeRegister } from "../service.ts";
@@ -100,7 +100,7 @@ function vaultFor(settings: Settings, keyIds: readonly string[], file: string) {
   const vault = keys === undefined ? undefined : createVault(...keys);
   if (vault !== undefined && keyIds.every((id) => vault.keyIds.includes(id))) return vault;
   const path = sqlitePath(settings);
-  const orFile = path === undefined ? "" : `, or put its key file at ${keyPathBeside(path)}`;
+  const orFile = path === undefined ? "" : `, or put its key file at ${keyFilePath(path)}`;
   throw conflict(
     `The backup ${file} needs the encryption key ${keyIds.join(" and ")}, which is not set. Set CADASTRE_ENCRYPTION_KEY to the key of the database that was backed up${orFile}. Nothing was written.`,
   );

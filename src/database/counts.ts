@@ -46,13 +46,13 @@ export const postgresCounts: RegisterCounts = {
   ),
   mergeDifferences: async (db, most) => {
     const numbers = [];
-    for (const table of Object.keys(counted) as Counters[]) numbers.push(await addUpTable(db, table, most));
+    for (const table of Object.keys(counted) as Counters[]) numbers.push(await mergeTable(db, table, most));
     return Math.max(...numbers);
   },
 };
 
 /** Readers see all of it or nothing; writers don't wait, because only this statement touches the merged rows. */
-async function addUpTable(db: Kysely<Schema>, table: Counters, most: number): Promise<number> {
+async function mergeTable(db: Kysely<Schema>, table: Counters, most: number): Promise<number> {
   const { differences, columns } = counted[table];
   const names = sql.join(columns.map((column) => sql.ref(column)));
   const added = await sql<{ number: number }>`

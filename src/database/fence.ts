@@ -12,11 +12,11 @@ export const retiredKeysFact = "retired-encryption-keys";
 export const compatibleFact = "compatible-migrations";
 
 /** The newest migration of the server that became ready last. */
-export const servedFact = "served-migration";
+export const readyMigrationFact = "served-migration";
 
 const fact = (name: string) => `(select value from meta where name = '${name}')`;
 
-export const fenceStateStatement = `select (select count(*) from migrations) as migrations, ${fact(retiredKeysFact)} as retired_keys, ${fact(compatibleFact)} as compatible, ${fact(servedFact)} as served`;
+export const fenceStateStatement = `select (select count(*) from migrations) as migrations, ${fact(retiredKeysFact)} as retired_keys, ${fact(compatibleFact)} as compatible, ${fact(readyMigrationFact)} as served`;
 
 export interface FenceState {
   readonly migrations: number;

@@ -4,7 +4,13 @@ import { AppError } from "../kernel/errors.ts";
 import { counted } from "../kernel/text.ts";
 import { now } from "../kernel/time.ts";
 import { type Database, LockTimeout, type Tx } from "./database.ts";
-import { compatibleFact, type CompatibleMigrations, formatCompatible, parseCompatible, servedFact } from "./fence.ts";
+import {
+  compatibleFact,
+  type CompatibleMigrations,
+  formatCompatible,
+  parseCompatible,
+  readyMigrationFact,
+} from "./fence.ts";
 import { readFact, setFact } from "./meta.ts";
 import { foundation } from "./migrations/0001-foundation.ts";
 import { workspaces } from "./migrations/0002-workspaces.ts";
@@ -214,8 +220,8 @@ export async function recordServedMigration(
   known: readonly Migration[] = migrations,
 ): Promise<void> {
   const newest = known.at(-1)?.name ?? "";
-  if ((await readFact(database.reader, servedFact)) === newest) return;
-  await database.write((tx) => setFact(tx, servedFact, newest), { keepsCache: true });
+  if ((await readFact(database.reader, readyMigrationFact)) === newest) return;
+  await database.write((tx) => setFact(tx, readyMigrationFact, newest), { keepsCache: true });
 }
 
 async function missingIn(tx: Tx, known: readonly Migration[]): Promise<Migration[]> {

@@ -17,7 +17,7 @@ export function isIndexed(part: string): boolean {
 }
 
 /** Too short for the index. A longer name that contains the pair also contains one of the parts around it. */
-export const isPair = (part: string): boolean => part.length === 2;
+export const isBigram = (part: string): boolean => part.length === 2;
 
 const letters = [..."abcdefghijklmnopqrstuvwxyz0123456789_-"];
 const partsAround = (pair: string) => letters.flatMap((letter) => [pair + letter, letter + pair]);
@@ -25,7 +25,7 @@ const partsAround = (pair: string) => letters.flatMap((letter) => [pair + letter
 export const fewMax = 2_000;
 
 const phrase = (part: string): string =>
-  isPair(part) ? `(${partsAround(part).map(phrase).join(" OR ")})` : `"${part}"`;
+  isBigram(part) ? `(${partsAround(part).map(phrase).join(" OR ")})` : `"${part}"`;
 
 const range = (organizationId: string) => sql`
   from workspace_name_ranges as r where r.organization_id = ${organizationId}`;
@@ -37,10 +37,10 @@ function indexedNumbers(organizationId: string, expression: string): RawBuilder<
 }
 
 /** A name that is just a pair is never indexed; `named` finds it. */
-function waitingNames(organizationId: string, parts: readonly string[]): RawBuilder<unknown> {
+function unindexedNames(organizationId: string, parts: readonly string[]): RawBuilder<unknown> {
   const contains = parts.flatMap((part) => [
     sql<SqlBool>`instr(n.name_key, ${part}) > 0`,
-    ...(isPair(part) ? [sql<SqlBool>`n.name_key <> ${part}`] : []),
+    ...(isBigram(part) ? [sql<SqlBool>`n.name_key <> ${part}`] : []),
   ]);
   return sql`from workspace_names as n
     where n.number > (select (r.number << 32) + r.indexed ${range(organizationId)})
@@ -53,7 +53,7 @@ const named = (organizationId: string, pair: string) => sql`
 export const sqliteNames: NameIndex = {
   candidates: (columns, { organizationId, parts }) => {
     const matching = indexedNumbers(organizationId, parts.map(phrase).join(" AND "));
-    const pairs = parts.filter(isPair);
+    const pairs = parts.filter(isBigram);
     // CROSS JOIN fixes the order: the number of matches decides whether rows are read at all.
     return sql`(
       with found as materialized (select rowid as number ${matching} limit ${fewMax + 1}),
@@ -63,7 +63,7 @@ export const sqliteNames: NameIndex = {
         cross join workspaces as v on v.id = n.workspace_id
         where matches.number <= ${fewMax}
       union all
-      select ${columns} from matches cross join (select n.workspace_id as id ${waitingNames(organizationId, parts)}) as waiting
+      select ${columns} from matches cross join (select n.workspace_id as id ${unindexedNames(organizationId, parts)}) as waiting
         cross join workspaces as v on v.id = waiting.id
         where matches.number <= ${fewMax}
       ${sql.join(
@@ -79,13 +79,13 @@ export const sqliteNames: NameIndex = {
   },
   counted: (organizationId, part) => sql<number>`(
     (select count(*) ${indexedNumbers(organizationId, phrase(part))})
-    + (select count(*) ${waitingNames(organizationId, [part])})
-    ${isPair(part) ? sql`+ (select count(*) ${named(organizationId, part)})` : sql``})`,
+    + (select count(*) ${unindexedNames(organizationId, [part])})
+    ${isBigram(part) ? sql`+ (select count(*) ${named(organizationId, part)})` : sql``})`,
 };
 
 function mayContain(organizationId: string, part: string): RawBuilder<SqlBool> {
   const indexed = sql`workspace_name_parts(v.organization_id, v.name_key)`;
-  if (!isPair(part)) return sql<SqlBool>`${indexed} @> workspace_name_parts(${organizationId}, ${part})`;
+  if (!isBigram(part)) return sql<SqlBool>`${indexed} @> workspace_name_parts(${organizationId}, ${part})`;
   return sql<SqlBool>`${indexed} && array(
     select hashtextextended(cast(${organizationId} as text) || around.part, 0)
     from unnest(cast(${partsAround(part)} as text[])) as around (part))`;
@@ -93,7 +93,7 @@ function mayContain(organizationId: string, part: string): RawBuilder<SqlBool> {
 
 function postgresCandidates(columns: RawBuilder<unknown>, { organizationId, parts }: NameQuery): RawBuilder<unknown> {
   const contain = parts.map((part) => mayContain(organizationId, part));
-  const pairs = parts.filter(isPair).map((pair) => sql`union all select ${columns} ${named(organizationId, pair)}`);
+  const pairs = parts.filter(isBigram).map((pair) => sql`union all select ${columns} ${named(organizationId, pair)}`);
   // The expression keeps PostgreSQL from also reading all workspaces of the organization.
   return sql`(select ${columns} from workspaces as v
     where v.organization_id || '' = ${organizationId} and ${sql.join(contain, sql` and `)} ${sql.join(pairs, sql` `)})`;

@@ -23,7 +23,7 @@ export const keyIdBytes = 8;
 const format = 1;
 const headBytes = 1 + keyIdBytes;
 const signatureBytes = 32;
-export const sealedMoreBytes = headBytes + nonceBytes + tagBytes;
+export const sealOverheadBytes = headBytes + nonceBytes + tagBytes;
 
 export interface Vault {
   readonly keyId: string;
@@ -75,7 +75,7 @@ export function createVault(first: Uint8Array, ...older: readonly Uint8Array[]):
     open(owner, sealed) {
       // A view instead of a copy, because contents can have megabytes.
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
-      if (bytes[0] !== format || bytes.length < sealedMoreBytes)
+      if (bytes[0] !== format || bytes.length < sealOverheadBytes)
         throw new Error("an encrypted value has an unknown format");
       const sealedUnder = keys.find(({ id }) => bytes.subarray(1, headBytes).equals(id));
       if (sealedUnder === undefined) throw new Error("a value was encrypted with another key");
@@ -96,7 +96,8 @@ const checkText = "cadastre";
 
 /** The first server stores a check value that later ones must be able to decrypt. Raises `conflict`, also for a retired key. */
 export async function checkVault(database: Database, vault: Vault): Promise<void> {
-  const known = (await readFact(database.reader, checkName)) ?? (await database.write((tx) => leaveCheck(tx, vault)));
+  const known =
+    (await readFact(database.reader, checkName)) ?? (await database.write((tx) => storeCheckValue(tx, vault)));
   const sealed = Buffer.from(known, "base64");
   try {
     vault.open(checkOwner, sealed);
@@ -134,7 +135,7 @@ export async function retireOlderKeys(tx: Tx, vault: Vault): Promise<string[]> {
   return added;
 }
 
-async function leaveCheck(tx: Tx, vault: Vault): Promise<string> {
+async function storeCheckValue(tx: Tx, vault: Vault): Promise<string> {
   const sealed = sealedCheck(vault);
   await setFactIfAbsent(tx, checkName, sealed);
   return (await readFact(tx, checkName)) ?? sealed;
@@ -144,8 +145,8 @@ const sealedCheck = (vault: Vault): string =>
   Buffer.from(vault.seal(checkOwner, Buffer.from(checkText))).toString("base64");
 
 /** A file beside the embedded database, readable only by its owner. One key per line; the first one encrypts. */
-export function keysBeside(databasePath: string): Uint8Array[] {
-  const path = keyPathBeside(databasePath);
+export function readKeyFile(databasePath: string): Uint8Array[] {
+  const path = keyFilePath(databasePath);
   if (!existsSync(path)) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     try {
@@ -164,6 +165,6 @@ export function keysBeside(databasePath: string): Uint8Array[] {
   return lines.map((line) => Buffer.from(line, "hex"));
 }
 
-export function keyPathBeside(databasePath: string): string {
+export function keyFilePath(databasePath: string): string {
   return `${databasePath}.key`;
 }

@@ -50,7 +50,7 @@ function writesInText(text: string): TableWrite[] {
   });
 }
 
-export function valuesNamed(query: CompiledQuery, column: string): readonly unknown[] | undefined {
+export function identifyingValues(query: CompiledQuery, column: string): readonly unknown[] | undefined {
   const node = query.query;
   if (!isPlain(node)) return undefined;
   const values =

@@ -136,7 +136,7 @@ export class Authenticator {
   /** Returns the remaining rate limit of this server; undefined where there is no limit. Raises `too-many-requests`. */
   admit({ actor: { tokenId } }: KnownSession): Allowance | undefined {
     const allowance = this.#calls?.take(tokenId);
-    if (allowance !== undefined) refuseBeyond(allowance, "You have reached the rate limit. Wait, then try again.");
+    if (allowance !== undefined) requireAllowance(allowance, "You have reached the rate limit. Wait, then try again.");
     this.#uses.set(tokenId, nowMs());
     return allowance;
   }
@@ -153,8 +153,7 @@ export class Authenticator {
         if (ofAgents.size > 0) await recordAgentTokenUses(tx, ofAgents);
       };
       await this.#database.write(note, { keepsCache: true });
-    } catch {
-    }
+    } catch {}
   }
 
   async close(): Promise<void> {
@@ -190,7 +189,7 @@ export class Authenticator {
     for (const [limiter, counted, sentence] of counts) {
       const allowance = limiter.take(counted);
       if (!allowance.allowed) giveBack();
-      refuseBeyond(allowance, sentence);
+      requireAllowance(allowance, sentence);
       taken.push([limiter, counted]);
     }
     let isWrong = false;
@@ -209,7 +208,7 @@ export class Authenticator {
   }
 
   #refuseGuessing(address: string): void {
-    refuseBeyond(this.#failures.check(rateLimitKey(address)), tooManyFromAddress);
+    requireAllowance(this.#failures.check(rateLimitKey(address)), tooManyFromAddress);
   }
 
   #remember(hash: string, session: KnownSession): KnownSession {
@@ -225,7 +224,7 @@ const tooManyFromAddress =
 const tooManyByName =
   "Too many failed sign-ins by this name. Wait, then try again, or ask a site admin for a link to set another password.";
 
-function refuseBeyond({ allowed, retryAfterSeconds }: Allowance, sentence: string): void {
+function requireAllowance({ allowed, retryAfterSeconds }: Allowance, sentence: string): void {
   if (!allowed) throw new AppError("too-many-requests", sentence, { retryAfterSeconds });
 }
 

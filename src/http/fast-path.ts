@@ -7,14 +7,14 @@ import proxyAddr from "@fastify/proxy-addr";
 import { newRequestId, type ResponseHeaders } from "./headers.ts";
 import type { CacheHit, ResponseCache } from "./response-cache.ts";
 import { loggedAddress, type RequestLog } from "./log.ts";
-import type { RequestFigures } from "./metrics.ts";
+import type { RequestMetrics } from "./metrics.ts";
 import { cachedStatus, sendCached } from "./respond.ts";
 
 export interface FastPathOptions {
   readonly cache: ResponseCache;
   readonly headers: ResponseHeaders;
   readonly log: RequestLog;
-  readonly figures: RequestFigures;
+  readonly figures: RequestMetrics;
   readonly trustedProxies: readonly string[] | undefined;
   readonly isStopping: () => boolean;
 }
@@ -67,9 +67,9 @@ function send(
   const address = loggedAddress(from);
   response.on("close", () => {
     const ms = performance.now() - startedAt;
-    const isCut = !response.writableFinished;
-    if (!isCut) figures.count(method, route, cachedStatus, ms);
-    if (isLogged) log.write({ id, method, url, route, status: cachedStatus, ms, session, isCut, address });
+    const isAborted = !response.writableFinished;
+    if (!isAborted) figures.count(method, route, cachedStatus, ms);
+    if (isLogged) log.write({ id, method, url, route, status: cachedStatus, ms, session, isAborted, address });
   });
   sendCached(response, cached, headers.flat(id, allowance));
 }

@@ -86,7 +86,7 @@ export interface LoggedRequest {
   readonly status: number;
   readonly ms: number;
   readonly session: KnownSession | undefined;
-  readonly isCut: boolean;
+  readonly isAborted: boolean;
   readonly address: string;
 }
 
@@ -101,11 +101,11 @@ export function requestLog(log: pino.Logger): RequestLog {
   const origin = `"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`;
   return {
     isLogged: (route) => log.isLevelEnabled(levelOf(route)),
-    write: ({ id, method, url, route, status, ms, session, isCut, address }) => {
+    write: ({ id, method, url, route, status, ms, session, isAborted, address }) => {
       const level = pino.levels.values[levelOf(route)];
       const routed = route === undefined ? "" : `,"route":"${route}"`;
       const actor = session ? `,"actor":"${actorId(session.actor)}","token":"${session.actor.tokenId}"` : "";
-      const cut = isCut ? `,"cut":true` : "";
+      const cut = isAborted ? `,"cut":true` : "";
       stream?.write(
         `{"level":${level},"time":${Date.now()},${origin},"reqId":"${id}","method":"${method}","url":"${url}"${routed},"status":${status},"ms":${ms.toFixed(2)}${actor}${cut},"remoteAddress":${address},"msg":"request"}\n`,
       );
@@ -125,7 +125,7 @@ export function logRequests(server: FastifyInstance, log: RequestLog): void {
         const { id, method, session } = request;
         const { statusCode: status, elapsedTime: ms } = reply;
         const url = loggedUrl(request.url);
-        log.write({ id, method, url, route, status, ms, session, isCut: !reply.raw.writableFinished, address });
+        log.write({ id, method, url, route, status, ms, session, isAborted: !reply.raw.writableFinished, address });
       });
     }
     done();

@@ -32,9 +32,9 @@ export interface MetricsOptions {
 export function mountMetrics(
   server: FastifyInstance,
   { database, authenticator, metricsToken, cache, version }: MetricsOptions,
-): RequestFigures {
+): RequestMetrics {
   const registry = new Registry();
-  const figures = new RequestFigures();
+  const figures = new RequestMetrics();
   server.addHook("onResponse", (request, reply, done) => {
     figures.count(request.method, request.routeOptions.url ?? "unknown", reply.statusCode, reply.elapsedTime);
     done();
@@ -163,7 +163,7 @@ class RouteFigures {
 
 const [requestsName, durationName] = ["cadastre_http_requests_total", "cadastre_http_request_duration_seconds"];
 
-export class RequestFigures {
+export class RequestMetrics {
   readonly #byMethod = new Map<string, Map<string, RouteFigures>>();
 
   count(method: string, route: string, status: number, ms: number): void {

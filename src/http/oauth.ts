@@ -231,7 +231,7 @@ export const oauthPaths = {
       operationId: "askForConsent",
       tags: ["authorizations"],
       summary: "Request a token for a program: redirects the user's browser to the consent page (RFC 6749, with PKCE)",
-      description: "Who may: everybody. No token is issued before a user has signed in and agreed.",
+      description: "Requires: nothing. No token is issued before a user has signed in and agreed.",
       security: [],
       parameters: query({
         client_id: `\`${loginClient.id}\``,
@@ -257,7 +257,7 @@ export const oauthPaths = {
       summary:
         "Exchange a code for a token of the user who agreed (RFC 6749), or a pipeline's OpenID Connect token for a temporary team token (RFC 8693)",
       description:
-        "Who may: a client with a code and its verifier, once; or a pipeline whose token matches one of the organization's identity-trusts.",
+        "Requires: a client with a code and its verifier, once; or a pipeline whose token matches one of the organization's identity-trusts.",
       security: [],
       requestBody: {
         required: true,

@@ -13,7 +13,7 @@ import type {
 } from "../jsonapi/define.ts";
 import { writeIncluded, writeResource, writeResources } from "../jsonapi/document.ts";
 import { openPagination, pagination, withParameters } from "../jsonapi/pagination.ts";
-import type { HttpFacts } from "../jsonapi/openapi.ts";
+import type { HttpMapping } from "../jsonapi/openapi.ts";
 import type { Page } from "../jsonapi/query.ts";
 import { AppError, type ErrorCode } from "../kernel/errors.ts";
 import { etagOf } from "../resources/shared/preconditions.ts";
@@ -61,7 +61,7 @@ export const unavailableStatus = errorFacts.unavailable.status;
 
 const contentMediaType = "application/json";
 
-export const httpFacts: HttpFacts = {
+export const httpFacts: HttpMapping = {
   statusOf,
   mediaType,
   contentMediaType,

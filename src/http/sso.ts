@@ -66,7 +66,7 @@ const text = { schema: { type: "string" } };
 
 const finish = {
   tags: ["sso-providers"],
-  description: "Who may: a person who started the sign-in in this browser and whom the provider knows.",
+  description: "Requires: a person who started the sign-in in this browser and whom the provider knows.",
   security: [],
   responses: {
     302: { description: "Signed in. Redirects to the page for which the sign-in was started." },
@@ -86,7 +86,7 @@ export const ssoPaths = {
       operationId: "beginSingleSignOn",
       tags: ["sso-providers"],
       summary: "Start single sign-on with a provider, in a browser",
-      description: "Who may: everybody.",
+      description: "Requires: nothing.",
       security: [],
       parameters: [
         { name: "sso_provider_id", in: "path", required: true, ...text },

@@ -74,7 +74,7 @@ export const webhookPaths = {
       tags: ["vcs-events"],
       summary: "Receive a webhook from a VCS provider",
       description:
-        "Who may: a provider that signs with the webhook-secret of the OAuth client, in its own header; GitLab sends the secret itself, Azure DevOps sends it as a password.",
+        "Requires: a provider that signs with the webhook-secret of the OAuth client, in its own header; GitLab sends the secret itself, Azure DevOps sends it as a password.",
       security: [],
       parameters: [{ name: "oauth_client_id", in: "path", required: true, schema: { type: "string" } }],
       requestBody: { required: true, content: { "application/json": { schema: { type: "object" } } } },

@@ -9,7 +9,7 @@ import { takesBlank } from "./schemas.ts";
 
 type SchemaObject = Record<string, unknown>;
 
-export interface HttpFacts {
+export interface HttpMapping {
   readonly statusOf: Readonly<Record<AnswerKind, number>>;
   readonly refusals: Readonly<Record<string, string>>;
   readonly mediaType: string;
@@ -28,7 +28,7 @@ export interface ApiInfo {
 export function openApi<Context>(
   info: ApiInfo,
   resources: readonly MountedResource<Context>[],
-  http: HttpFacts,
+  http: HttpMapping,
   extraPaths: Readonly<Record<string, SchemaObject>> = {},
 ): SchemaObject {
   const paths: Record<string, SchemaObject> = { ...extraPaths };
@@ -67,14 +67,14 @@ function describeOperation(
   id: string,
   operation: Operation,
   definition: ResourceDefinition,
-  http: HttpFacts,
+  http: HttpMapping,
 ): SchemaObject {
   const status = http.statusOf[operation.answer];
   return {
     operationId: id,
     tags: [nameOf(definition)],
     summary: operation.summary,
-    description: `Who may: ${callersOf(operation)}.`,
+    description: `Requires: ${callersOf(operation)}.`,
     ...(operation.deprecated && { deprecated: true }),
     ...((operation.signed || operation.open) && { security: [] }),
     parameters: [
@@ -168,7 +168,7 @@ function headerParameters(operation: Operation): SchemaObject[] {
 
 const bytes = { schema: { type: "string", format: "binary" } };
 
-function describeBody(operation: Operation, definition: ResourceDefinition, http: HttpFacts): SchemaObject {
+function describeBody(operation: Operation, definition: ResourceDefinition, http: HttpMapping): SchemaObject {
   if (typeof operation.body === "object" && "stream" in operation.body)
     return { required: true, content: { "*/*": bytes } };
   const optional =
@@ -222,7 +222,7 @@ function membersOf<Member extends Record<"create" | "update", Presence>>(
   return { type: "object", properties, ...(required.length > 0 && { required }) };
 }
 
-function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpFacts): SchemaObject {
+function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpMapping): SchemaObject {
   if (operation.answer === "nothing" || operation.answer === "done")
     return { description: "Done. The response has no body." };
   if (operation.answer === "accepted")
@@ -370,7 +370,7 @@ const errorsSchema = object(
   ["errors"],
 );
 
-function refusalResponses(http: HttpFacts): SchemaObject {
+function refusalResponses(http: HttpMapping): SchemaObject {
   return Object.fromEntries(
     Object.entries(http.refusals).map(([status, description]) => [
       status,

@@ -1,6 +1,6 @@
 /** Locates a program that another one starts: its source in a checkout, its bundle in a package. */
 import { basename } from "node:path";
 
-export function programBeside(importer: string, source: string): URL {
+export function siblingProgramUrl(importer: string, source: string): URL {
   return new URL(importer.endsWith(".ts") ? source : `${basename(source, ".ts")}.js`, importer);
 }

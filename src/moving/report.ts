@@ -1,7 +1,7 @@
 /** The report of an import. */
 import { sql } from "kysely";
 import type { Tx } from "../database/database.ts";
-import { sealedMoreBytes, type Vault } from "../database/vault.ts";
+import { sealOverheadBytes, type Vault } from "../database/vault.ts";
 import { fold } from "../kernel/text.ts";
 import { valueOwner } from "../resources/connections/ssh-keys/rules.ts";
 
@@ -61,10 +61,10 @@ export interface MissingSecret extends ImportGap {
 }
 
 /** Stored in databases, so it must not change. */
-const keyNotice = "Replace this by the private key: ";
+const placeholderKeyPrefix = "Replace this by the private key: ";
 
 /** Not a valid key, so that a run with it fails with this text. */
-export const keyToReplace = (from: string): string => `${keyNotice}${from} doesn't reveal it.`;
+export const placeholderKey = (from: string): string => `${placeholderKeyPrefix}${from} doesn't reveal it.`;
 
 export const poolReason = "a token for its agents; create one and start them with it";
 export const keyReason = "its value";
@@ -99,7 +99,7 @@ async function listKeys(tx: Tx, vault: Vault, nameKey: string | undefined): Prom
     .filter(({ id, value }) =>
       Buffer.from(vault.open(valueOwner(id), value))
         .toString()
-        .startsWith(keyNotice),
+        .startsWith(placeholderKeyPrefix),
     )
     .map(({ organization, thing }) => ({ organization, kind: "ssh-keys", thing, reason: keyReason }));
 }
@@ -125,7 +125,7 @@ async function listVariables(tx: Tx, nameKey: string | undefined): Promise<Missi
     .select(["o.name as organization", "v.key", "v.category"])
     .select((select) => select.fn.coalesce("w.name", "s.name").as("owner"))
     .where("v.sensitive", "=", 1)
-    .where(sql<number>`length(v.value)`, "=", sealedMoreBytes)
+    .where(sql<number>`length(v.value)`, "=", sealOverheadBytes)
     .where((where) =>
       where.exists(
         where

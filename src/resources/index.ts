@@ -22,7 +22,7 @@ import { phasesOfRuns } from "./runs/phases/reads.ts";
 import { findComments } from "./runs/run-events/store.ts";
 import { unfinishedRunIds, readableRuns } from "./runs/runs/reads.ts";
 import { auditRunsOfDeletedWorkspace, startNextRun } from "./runs/runs/lifecycle.ts";
-import { outputsBesideStates, outputsBesideWorkspaces } from "./state/state-version-outputs/reads.ts";
+import { loadOutputsOfStateVersions, loadOutputsOfWorkspaces } from "./state/state-version-outputs/reads.ts";
 import { isStateProcessing, readableStateVersions } from "./state/state-versions/reads.ts";
 import { discardPending, settleState } from "./state/state-versions/writes.ts";
 import { varsOfSets } from "./variables/vars/reads.ts";
@@ -190,8 +190,8 @@ const loaders: ReadonlyMap<string, IncludeLoader> = new Map([
   loader(projectResource.definition, readableProjects),
   loader(workspaceResource.definition, readableWorkspaces),
   loader(stateVersionResource.definition, readableStateVersions),
-  loader(stateVersionOutputResource.definition, outputsBesideStates),
-  loader(workspaceOutputs, outputsBesideWorkspaces),
+  loader(stateVersionOutputResource.definition, loadOutputsOfStateVersions),
+  loader(workspaceOutputs, loadOutputsOfWorkspaces),
   loader(varResource.definition, varsOfSets),
   loader(oauthTokenResource.definition, tokensOfClients),
   loader(runResource.definition, readableRuns),

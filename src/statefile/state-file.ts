@@ -29,12 +29,12 @@ export class StateFileReader {
 
   /** Raises `invalid` as soon as the content can't be a state. */
   write(bytes: Uint8Array): void {
-    explaining(() => this.#scanner.write(bytes));
+    withStateErrors(() => this.#scanner.write(bytes));
   }
 
   /** Raises `invalid` if the content is not a state. */
   end(): StateFile {
-    explaining(() => this.#scanner.end());
+    withStateErrors(() => this.#scanner.end());
     return this.#root.stateFile();
   }
 
@@ -132,7 +132,7 @@ function wholeNumberOf(capture: JsonCapture): number | null {
   return Number.isSafeInteger(number) ? number : null;
 }
 
-function explaining(act: () => void): void {
+function withStateErrors(act: () => void): void {
   try {
     act();
   } catch (error) {

@@ -31,11 +31,11 @@ const onPostgres = () => {
   /** So that nobody has to wait for long; in the same order as those of a server. */
   const limits = {
     connectMs: scaled(1_000, 3),
-    statementMs: scaled(8_000, 3),
-    suspectMs: scaled(4_000, 3),
-    answerMs: scaled(4_000, 3),
-    lockMs: scaled(700, 3),
-    turnMs: scaled(3_000, 3),
+    statementTimeoutMs: scaled(8_000, 3),
+    backendCheckIntervalMs: scaled(4_000, 3),
+    backendCheckTimeoutMs: scaled(4_000, 3),
+    lockTimeoutMs: scaled(700, 3),
+    writerSlotTimeoutMs: scaled(3_000, 3),
   };
   let hurried: Api;
   let holder: pg.Client;
@@ -57,7 +57,7 @@ const onPostgres = () => {
     const begun = performance.now();
     const answers = await Promise.all(Array.from({ length: 60 }, (_, index) => describeIt(hurried, `never ${index}`)));
     // Far less than 60 that wait for the lock one after another.
-    expect(performance.now() - begun).toBeLessThan(limits.turnMs + 10 * limits.lockMs);
+    expect(performance.now() - begun).toBeLessThan(limits.writerSlotTimeoutMs + 10 * limits.lockTimeoutMs);
     for (const answer of answers) {
       expect(answer.status).toBe(503);
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);

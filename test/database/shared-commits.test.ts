@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
-import { SharedCommits } from "../../src/database/engines/shared-commits.ts";
+import { GroupCommit } from "../../src/database/engines/shared-commits.ts";
 import { describeOnce } from "../support/once.ts";
 import { newAddress } from "../support/database.ts";
 import { migrate, migrations } from "../../src/database/migrate.ts";
@@ -44,7 +44,7 @@ const isBusy = () => false;
 describeOnce("shared commits", () => {
   it("of many writes at once there is one", async () => {
     const one = connection();
-    const commits = new SharedCommits(one, isBusy);
+    const commits = new GroupCommit(one, isBusy);
     await Promise.all(Array.from({ length: 16 }, (_, index) => commits.write(() => one.insert(`n${index}`))));
     expect(one.names()).toHaveLength(16);
     expect(commits.commits).toBe(1);
@@ -52,7 +52,7 @@ describeOnce("shared commits", () => {
 
   it("one that fails takes only itself back, whatever it had done", async () => {
     const one = connection();
-    const commits = new SharedCommits(one, isBusy);
+    const commits = new GroupCommit(one, isBusy);
     const outcomes = await Promise.allSettled([
       commits.write(() => one.insert("first")),
       commits.write(async () => {
@@ -67,7 +67,7 @@ describeOnce("shared commits", () => {
 
   it("nobody is told anything, not even a refusal, before the commit", async () => {
     const one = connection();
-    const commits = new SharedCommits(one, isBusy);
+    const commits = new GroupCommit(one, isBusy);
     const heard: string[] = [];
     const hear = (what: string) => () => void heard.push(`${what} after ${one.told.at(-1)}`);
     await Promise.all([
@@ -80,7 +80,7 @@ describeOnce("shared commits", () => {
 
   it("a commit that fails fails them all, and nothing of them stays", async () => {
     const one = connection();
-    const commits = new SharedCommits(one, isBusy);
+    const commits = new GroupCommit(one, isBusy);
     one.failing.add("COMMIT");
     const outcomes = await Promise.allSettled(["a", "b"].map((name) => commits.write(() => one.insert(name))));
     expect(outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason.message)).toEqual([
@@ -95,7 +95,7 @@ describeOnce("shared commits", () => {
 
   it("while somebody else writes, whoever waits keeps waiting, and is told when it takes too long", async () => {
     const one = connection();
-    const commits = new SharedCommits(one, () => true);
+    const commits = new GroupCommit(one, () => true);
     one.failing.add("BEGIN IMMEDIATE");
     const written = commits.write(() => one.insert("patient"));
     await until(() => one.told.filter((statement) => statement === "BEGIN IMMEDIATE").length > 1);
@@ -108,7 +108,7 @@ describeOnce("shared commits", () => {
 
   it("a transaction that can't be begun fails whoever waits, and the next is tried anew", async () => {
     const one = connection();
-    const commits = new SharedCommits(one, isBusy);
+    const commits = new GroupCommit(one, isBusy);
     one.failing.add("BEGIN IMMEDIATE");
     await expect(commits.write(() => one.insert("a"))).rejects.toThrow("BEGIN IMMEDIATE failed");
     one.failing.clear();
@@ -118,7 +118,7 @@ describeOnce("shared commits", () => {
 
   it("a transaction that can't go on after a failure fails them all", async () => {
     const one = connection();
-    const commits = new SharedCommits(one, isBusy);
+    const commits = new GroupCommit(one, isBusy);
     one.failing.add("ROLLBACK TO apart");
     const outcomes = await Promise.allSettled([
       commits.write(() => one.insert("a")),

@@ -40,11 +40,11 @@ const onSqlite = () => {
 /** So that nobody has to wait for long; in the same order as those of a server. */
 const limits = {
   connectMs: scaled(3_000, 3),
-  statementMs: scaled(4_000, 3),
-  turnMs: scaled(4_000, 3),
-  lockMs: scaled(8_000, 3),
-  suspectMs: scaled(500, 3),
-  answerMs: scaled(3_000, 3),
+  statementTimeoutMs: scaled(4_000, 3),
+  writerSlotTimeoutMs: scaled(4_000, 3),
+  lockTimeoutMs: scaled(8_000, 3),
+  backendCheckIntervalMs: scaled(500, 3),
+  backendCheckTimeoutMs: scaled(3_000, 3),
 };
 const gone = /can't be reached/;
 const unknown = /outcome is unknown.*Check before you send it again/;
@@ -187,7 +187,7 @@ const onPostgres = () => {
 
   it("notices where an answer was lost on the way, and waits for a statement that is slow", async () => {
     const { database } = behindGate;
-    const pauseSeconds = (2 * limits.suspectMs) / 1000;
+    const pauseSeconds = (2 * limits.backendCheckIntervalMs) / 1000;
     const sleeping = (tx: Pick<typeof database.reader, "db">) =>
       sql`select pg_sleep(${sql.lit(pauseSeconds)})`.execute(tx.db);
     const isSent = atFirst("pg_sleep", (_, passage) => passage.silence());
@@ -240,7 +240,7 @@ const onPostgres = () => {
   it("lets a patient transaction take its time, as long as the database is at work on it", async () => {
     const { database } = behindGate;
     const slow = (tx: Pick<typeof database.reader, "db">) =>
-      sql`select pg_sleep(${sql.lit((1.25 * limits.statementMs) / 1000)})`.execute(tx.db);
+      sql`select pg_sleep(${sql.lit((1.25 * limits.statementTimeoutMs) / 1000)})`.execute(tx.db);
     await database.write(slow, { hasNoTimeout: true });
     atFirst("SET LOCAL", (_, passage) => {
       passage.silence();

@@ -6,7 +6,7 @@ import pg from "pg";
 
 export interface BackendMonitorOptions {
   readonly url: string;
-  readonly answerMs: number;
+  readonly backendCheckTimeoutMs: number;
 }
 
 type BackendActivity =
@@ -38,12 +38,12 @@ export class BackendMonitor {
   }
 
   async #look(): Promise<BackendActivity> {
-    const { url, answerMs } = this.#options;
+    const { url, backendCheckTimeoutMs } = this.#options;
     const client = new pg.Client({
       connectionString: url,
       application_name: "cadastre-watch",
-      connectionTimeoutMillis: answerMs,
-      query_timeout: answerMs,
+      connectionTimeoutMillis: backendCheckTimeoutMs,
+      query_timeout: backendCheckTimeoutMs,
     });
     client.on("error", () => {});
     try {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { AppError } from "../../kernel/errors.ts";
-import { programBeside } from "../../kernel/programs.ts";
+import { siblingProgramUrl } from "../../kernel/programs.ts";
 import { outcomeUnknown } from "./transactions.ts";
 
 export interface ControlledConnection {
@@ -89,7 +89,7 @@ export class DurableCommits {
 
   /** If it fails, the log is unchanged, and the next transaction starts another one. */
   #startMover(): Worker {
-    const program = programBeside(import.meta.url, "log-mover.ts");
+    const program = siblingProgramUrl(import.meta.url, "log-mover.ts");
     const mover = new Worker(program, { workerData: this.#path, execArgv: [] });
     mover.on("error", () => {});
     mover.on("exit", () => {

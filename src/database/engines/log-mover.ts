@@ -7,8 +7,7 @@ const file = new DatabaseSync(workerData as string);
 function move(): void {
   try {
     file.exec("PRAGMA wal_checkpoint(PASSIVE)");
-  } catch {
-  }
+  } catch {}
 }
 
 parentPort?.on("message", (message: "move" | "end") => {

@@ -20,7 +20,7 @@ const preparedMax = 400;
 const movesMax = 2;
 
 /** Connections that use generic plans only. */
-const planningOnce = new WeakSet<pg.PoolClient>();
+const genericPlanConnections = new WeakSet<pg.PoolClient>();
 
 export class Statements {
   readonly #known = new Map<string, Statement>();
@@ -50,7 +50,7 @@ export interface ConnectionOptions {
   readonly statements: Statements;
   readonly fence: Fence;
   readonly watch: BackendMonitor;
-  readonly suspectMs: number;
+  readonly backendCheckIntervalMs: number;
   /** Undefined: no limit while the backend is working. */
   readonly limitMs: number | undefined;
 }
@@ -159,10 +159,10 @@ export class PostgresConnection implements DatabaseConnection {
   /** Outside of transactions, because a rollback would undo it. Sent only on a change, because connections keep the setting. */
   async #planOnce(isWanted: boolean): Promise<void> {
     const client = this.#client;
-    if (client === undefined || planningOnce.has(client) === isWanted) return;
+    if (client === undefined || genericPlanConnections.has(client) === isWanted) return;
     await this.#run(isWanted ? "SET plan_cache_mode = force_generic_plan" : "RESET plan_cache_mode");
-    if (isWanted) planningOnce.add(client);
-    else planningOnce.delete(client);
+    if (isWanted) genericPlanConnections.add(client);
+    else genericPlanConnections.delete(client);
   }
 
   async #runAnywhere(query: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
@@ -222,7 +222,7 @@ class StatementWait {
   }
 
   #schedule(): void {
-    this.#timer = setTimeout(() => void this.#checkActivity(), this.#options.suspectMs);
+    this.#timer = setTimeout(() => void this.#checkActivity(), this.#options.backendCheckIntervalMs);
   }
 
   async #checkActivity(): Promise<void> {

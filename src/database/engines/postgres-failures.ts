@@ -11,9 +11,9 @@ export class DatabaseSilent extends Error {
   }
 }
 
-const brokenWire = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED"]);
+const connectionLostCodes = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED"]);
 
-const noWire = new Set([
+const connectionRefusedCodes = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
@@ -48,14 +48,14 @@ export function classify(error: unknown): Failure {
   }
   if (code === "23503") return { kind: "orphan" };
   // Class 08: connection; 57P01, 57P02 and 57P05: the server closed the connection.
-  if (brokenWire.has(code) || /^(08|57P0[125])/.test(code)) return { kind: "lost" };
+  if (connectionLostCodes.has(code) || /^(08|57P0[125])/.test(code)) return { kind: "lost" };
   if (code === "57014") return { kind: "slow" };
   if (code === "53100") return { kind: "full" };
   // Class 58: I/O; class XX: corruption.
   if (code === "58030") return { kind: "disk" };
   if (code === "XX001" || code === "XX002") return { kind: "damaged" };
   // Class 53: resources; other errors of class 58; 57P03: starting up; 25P03: idle in transaction; 25006: read-only.
-  if (noWire.has(code) || /^(53|58|57P0|25P03|25006)/.test(code)) return { kind: "unavailable" };
+  if (connectionRefusedCodes.has(code) || /^(53|58|57P0|25P03|25006)/.test(code)) return { kind: "unavailable" };
   return { kind: "other" };
 }
 
@@ -65,11 +65,11 @@ export function isStalePlan(error: unknown): boolean {
 }
 
 /** The server ended the transaction, or became a standby that may lag behind. */
-const noLongerOurs = new Set(["25P03", "25006"]);
+const connectionEndingCodes = new Set(["25P03", "25006"]);
 
 export function endsConnection(error: unknown): boolean {
   const { code = "" } = error as EngineError;
-  return error instanceof DatabaseSilent || classify(error).kind === "lost" || noLongerOurs.has(code);
+  return error instanceof DatabaseSilent || classify(error).kind === "lost" || connectionEndingCodes.has(code);
 }
 
 /** The connection is intact and nothing was committed. Any other error of a COMMIT leaves the outcome unknown. */

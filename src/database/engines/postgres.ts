@@ -30,23 +30,23 @@ const writersOf = (connections: number) => Math.floor((connections * 2) / 3);
 export interface PostgresLimits {
   readonly connections: number;
   readonly connectMs: number;
-  readonly statementMs: number;
+  readonly statementTimeoutMs: number;
   /** How long a write waits for a slot among the writers. */
-  readonly turnMs: number;
-  /** How long a write waits for a locked row: not much shorter than `turnMs`, because a retry queues again. */
-  readonly lockMs: number;
-  readonly suspectMs: number;
-  readonly answerMs: number;
+  readonly writerSlotTimeoutMs: number;
+  /** How long a write waits for a locked row: not much shorter than `writerSlotTimeoutMs`, because a retry queues again. */
+  readonly lockTimeoutMs: number;
+  readonly backendCheckIntervalMs: number;
+  readonly backendCheckTimeoutMs: number;
 }
 
 const limitsByDefault: PostgresLimits = {
   connections: 12,
   connectMs: 5_000,
-  statementMs: 30_000,
-  turnMs: 20_000,
-  lockMs: 15_000,
-  suspectMs: 3_000,
-  answerMs: 3_000,
+  statementTimeoutMs: 30_000,
+  writerSlotTimeoutMs: 20_000,
+  lockTimeoutMs: 15_000,
+  backendCheckIntervalMs: 3_000,
+  backendCheckTimeoutMs: 3_000,
 };
 const graceMs = 2_000;
 const idleInTransactionMs = 30_000;
@@ -94,17 +94,17 @@ class PoolDriver implements Driver {
 }
 
 const limitSettings = (
-  { statementMs, lockMs }: Pick<PostgresLimits, "statementMs" | "lockMs">,
+  { statementTimeoutMs, lockTimeoutMs }: Pick<PostgresLimits, "statementTimeoutMs" | "lockTimeoutMs">,
   idleMs = idleInTransactionMs,
 ) => ({
-  statement_timeout: statementMs,
-  lock_timeout: lockMs,
+  statement_timeout: statementTimeoutMs,
+  lock_timeout: lockTimeoutMs,
   idle_in_transaction_session_timeout: idleMs,
 });
 
 const setLocally = (settings: Readonly<Record<string, number>>): string[] =>
   Object.entries(settings).map(([setting, ms]) => `SET LOCAL ${setting} = ${ms}`);
-const withoutLimits = setLocally(limitSettings({ statementMs: 0, lockMs: 0 }, 0));
+const withoutLimits = setLocally(limitSettings({ statementTimeoutMs: 0, lockTimeoutMs: 0 }, 0));
 
 /** 64-bit integers and numerics as JavaScript numbers: no value exceeds 2^53. */
 const numberTypes = new Set([20, 1700]);
@@ -217,12 +217,12 @@ async function rolledBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => P
 export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): Database {
   const limits = { ...limitsByDefault, ...given };
   const statements = new Statements();
-  const watch = new BackendMonitor({ url, answerMs: limits.answerMs });
+  const watch = new BackendMonitor({ url, backendCheckTimeoutMs: limits.backendCheckTimeoutMs });
   const pool = new PostgresPool(url, limits, { statements, watch });
-  const { suspectMs, statementMs } = limits;
+  const { backendCheckIntervalMs, statementTimeoutMs } = limits;
   const fence = new Fence();
-  const common = { statements, fence, suspectMs, watch, connect: () => pool.connect() };
-  const options = { ...common, limitMs: statementMs + graceMs };
+  const common = { statements, fence, backendCheckIntervalMs, watch, connect: () => pool.connect() };
+  const options = { ...common, limitMs: statementTimeoutMs + graceMs };
   const db = kyselyOn(new PoolDriver(options, pool));
   const execute = async <Row>(query: CompiledQuery) => {
     const connection = await PostgresConnection.open(options);
@@ -233,7 +233,7 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
     }
   };
   const patient = kyselyOn(new PoolDriver({ ...common, limitMs: undefined }, pool));
-  const semaphore = new Semaphore(writersOf(limits.connections), limits.turnMs);
+  const semaphore = new Semaphore(writersOf(limits.connections), limits.writerSlotTimeoutMs);
   let closed: Promise<void> | undefined;
 
   return {

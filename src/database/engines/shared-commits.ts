@@ -24,7 +24,7 @@ const turnsMax = 8;
 const patienceMs = 500;
 const pauseMs = 10;
 
-export class SharedCommits {
+export class GroupCommit {
   readonly #connection: TransactionControl;
   readonly #isBusy: (error: unknown) => boolean;
   readonly #queue: QueuedWrite[] = [];
@@ -150,7 +150,6 @@ export class SharedCommits {
   #rollback(): void {
     try {
       this.#connection.control("ROLLBACK");
-    } catch {
-    }
+    } catch {}
   }
 }

@@ -19,7 +19,7 @@ import type { Schema } from "../schema/schema.ts";
 import { DurableCommits, type SyncFile } from "./durable-commits.ts";
 import { refuseDamagedLog, refuseEmptied } from "./log-check.ts";
 import { NamesInStatements, rowMaker, type ToRow, toParameters } from "./rows.ts";
-import { SharedCommits } from "./shared-commits.ts";
+import { GroupCommit } from "./shared-commits.ts";
 import { withCommitCheck, type Failure, retrying, toAppError, withAfterCommit } from "./transactions.ts";
 
 interface StatementCounter {
@@ -269,7 +269,7 @@ export function openSqlite(path: string, sync?: SyncFile): Database {
   const admit = () => {
     if (fence.isEnabled) fence.check(writing.fenceState());
   };
-  const commits = new SharedCommits({ control, admit, commit, settle }, (error) => classify(error).kind === "retry");
+  const commits = new GroupCommit({ control, admit, commit, settle }, (error) => classify(error).kind === "retry");
   const close = async () => {
     await durable.close();
     for (const connection of [reading, writing]) connection.close();

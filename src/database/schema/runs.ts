@@ -63,7 +63,7 @@ export interface RunTable {
   invokeActionAddrs: string | null;
   /** JSON `[{ key, value }]`, encrypted for `runs/ID/variables`. */
   variables: Uint8Array | null;
-  /** The variable snapshot at admission: JSON, encrypted for `runs/ID/pinned_variables`; deleted when the run ends. */
+  /** The variable snapshot at admission: JSON, encrypted for `runs/ID/pinned_variables`; the part that is not sensitive is deleted when the run ends. */
   pinnedVariables: Uint8Array | null;
   engine: string;
   engineVersion: string;

@@ -36,12 +36,12 @@ const retentionPath = "/relationships/data-retention-policy";
 export async function collect(origin: OrganizationReader, name: string): Promise<CollectedOrganization> {
   const inside = (rest: string) => `/organizations/${encodeURIComponent(name)}${rest}`;
   const organization = await origin.get(inside(""));
-  const projects = await each(await listAll(origin, inside("/projects")), async (project) => ({
+  const projects = await mapConcurrently(await listAll(origin, inside("/projects")), async (project) => ({
     project,
     access: await listAll(origin, `/team-projects?filter[project][id]=${project.id}`),
     bindings: await listAll(origin, `/projects/${project.id}/tag-bindings`),
   }));
-  const varsets = await each(await listAll(origin, inside("/varsets")), async (varset) => ({
+  const varsets = await mapConcurrently(await listAll(origin, inside("/varsets")), async (varset) => ({
     varset,
     variables: await listAll(origin, `/varsets/${varset.id}/relationships/vars`),
   }));
@@ -54,7 +54,7 @@ export async function collect(origin: OrganizationReader, name: string): Promise
     sshKeys: await listAll(origin, inside("/ssh-keys")),
     agentPools: await listAll(origin, inside("/agent-pools")),
     reservedTagKeys: await listAll(origin, inside("/reserved-tag-keys")),
-    workspaces: await each(await listAll(origin, inside("/workspaces")), (workspace) =>
+    workspaces: await mapConcurrently(await listAll(origin, inside("/workspaces")), (workspace) =>
       collectWorkspace(origin, workspace),
     ),
     retention: await find(origin, inside(retentionPath)),
@@ -88,7 +88,10 @@ async function find(origin: OrganizationReader, path: string): Promise<WireResou
   }
 }
 
-async function each<T>(things: readonly WireResource[], work: (thing: WireResource) => Promise<T>): Promise<T[]> {
+async function mapConcurrently<T>(
+  things: readonly WireResource[],
+  work: (thing: WireResource) => Promise<T>,
+): Promise<T[]> {
   const found: T[] = [];
   await forEachConcurrently(things.entries(), concurrency, async ([index, thing]) => {
     found[index] = await work(thing);

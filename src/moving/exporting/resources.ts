@@ -3,7 +3,7 @@ import { flagOf, numberOf, objectOf, relatedId, relatedIds, textOf, type WireRes
 import type { CollectedOrganization } from "./collect.ts";
 import { block, type HclBody, type HclArgument } from "./hcl.ts";
 import { workspaceResources } from "./workspace-resources.ts";
-import { noteTerms, retentionResource, tagsOf, variableResource, HclWriter } from "./writer.ts";
+import { reportUnsupportedTerms, retentionResource, tagsOf, variableResource, HclWriter } from "./writer.ts";
 
 export interface HclExport {
   readonly files: ReadonlyMap<string, string>;
@@ -204,7 +204,7 @@ function projectAccess(writer: HclWriter, project: string, record: WireResource)
         .map(([permission, value]) => [permission.replaceAll("-", "_"), value as HclArgument]),
     ),
   });
-  noteTerms(writer, `the access of a team to the project ${project}`, record);
+  reportUnsupportedTerms(writer, `the access of a team to the project ${project}`, record);
   writer.add("access.tf", "tfe_team_project_access", project, {
     importId: record.id,
     body: {

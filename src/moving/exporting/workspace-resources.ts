@@ -2,7 +2,14 @@
 import { flagOf, isObject, objectOf, relatedId, textOf, type WireResource } from "../wire.ts";
 import type { CollectedOrganization, CollectedWorkspace } from "./collect.ts";
 import type { HclBody, HclArgument } from "./hcl.ts";
-import { ignoring, noteTerms, retentionResource, tagsOf, variableResource, type HclWriter } from "./writer.ts";
+import {
+  ignoring,
+  reportUnsupportedTerms,
+  retentionResource,
+  tagsOf,
+  variableResource,
+  type HclWriter,
+} from "./writer.ts";
 
 export function workspaceResources(writer: HclWriter, { workspaces }: CollectedOrganization): void {
   for (const collected of workspaces) workspaceResource(writer, collected);
@@ -137,7 +144,7 @@ function workspaceAccess(writer: HclWriter, workspace: string, record: WireResou
   const chosen = Object.fromEntries(
     permissions.map((permission) => [permission.replaceAll("-", "_"), record.attributes[permission] as HclArgument]),
   );
-  noteTerms(writer, `the access of a team to the workspace ${workspace}`, record);
+  reportUnsupportedTerms(writer, `the access of a team to the workspace ${workspace}`, record);
   writer.add("access.tf", "tfe_team_access", workspace, {
     importId: `${writer.organization}/${workspace}/${record.id}`,
     body: {

@@ -77,7 +77,7 @@ export function retentionResource(
   writer.add("retention.tf", "tfe_data_retention_policy", name, { importId, body: { attributes, blocks } });
 }
 
-export function noteTerms(writer: HclWriter, what: string, record: WireResource): void {
+export function reportUnsupportedTerms(writer: HclWriter, what: string, record: WireResource): void {
   const [end, reason] = [textOf(record, "expires-at"), textOf(record, "reason")];
   if (end !== undefined) writer.beyond.push(`${what} (${record.id}) expires at ${end}`);
   if (reason) writer.beyond.push(`${what} (${record.id}) has a reason: ${reason}`);

@@ -1,6 +1,6 @@
 /** Imports SSH keys (without values) and agent pools, and matches the VCS connections of the source to those here. */
 import { agentPools } from "../../resources/connections/agent-pools/definition.ts";
-import { keyReason, keyToReplace, poolReason } from "../report.ts";
+import { keyReason, placeholderKey, poolReason } from "../report.ts";
 import { bodyOf, linkage, relatedId, relatedIds, textOf, type WireResource } from "../wire.ts";
 import { type Importer, isPlaceholder, writableAttributes } from "./importer.ts";
 
@@ -18,7 +18,7 @@ export async function importSshKeys(importer: Importer): Promise<void> {
       create: () =>
         importer.create({ kind, label: name }, "POST", importer.localPath("/ssh-keys"), {
           type: kind,
-          attributes: { name, value: keyToReplace(importer.source.base) },
+          attributes: { name, value: placeholderKey(importer.source.base) },
           required: ["name", "value"],
         }),
     });

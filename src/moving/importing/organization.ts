@@ -20,7 +20,7 @@ export async function importOrganizationRecord(importer: Importer): Promise<Wire
       importer.report.notes.push(`The organization ${to} already exists here; its settings were not changed.`);
     importer.report.count(kind, "here");
   } else {
-    const created = importer.dry ? undefined : await makeOrganization(importer, source);
+    const created = importer.dry ? undefined : await createOrganization(importer, source);
     if (created !== undefined) await importer.useOrganization(created);
     importer.report.count(kind, "brought");
   }
@@ -41,7 +41,7 @@ async function findInSource(importer: Importer, name: string): Promise<WireResou
 }
 
 /** Must not disable user tokens: nobody has another token here yet. */
-async function makeOrganization(importer: Importer, source: WireResource): Promise<string> {
+async function createOrganization(importer: Importer, source: WireResource): Promise<string> {
   const { to } = importer.request;
   const sent = writableAttributes(source, organizations, ["name", "user-tokens-enabled", "default-execution-mode"]);
   const mode = textOf(source, "default-execution-mode");

@@ -98,7 +98,6 @@ export interface RunHooks {
     tx: Tx,
     workspace: { readonly id: string; readonly organizationId: string },
   ): Promise<readonly string[]>;
-  /** Also stops their execution. */
   auditRunsOfDeletedWorkspace(
     tx: Tx,
     context: Context,

@@ -1,4 +1,4 @@
-/** Locks rows in the statement that loads them: first the organization, then the row. See "The order of locks" in docs/architecture.md. */
+/** Locks rows in the statement that loads them: first the organization, then the row. See docs/reference/lock-order.md. */
 import { type Compilable, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
 import type { Dialect } from "../../database/dialect.ts";

@@ -39,7 +39,7 @@ import {
   listAgentPoolRows,
   updateAgentPoolRow,
   findPoolUse,
-  usesOneOf,
+  usesAnyPool,
 } from "./store.ts";
 
 export const agentPoolResource = implement(agentPools, {
@@ -156,6 +156,6 @@ async function workspacesUsing(
   pools: readonly AgentPoolView[],
 ): Promise<IncludedResource[]> {
   const page = { number: 1, size: pageSizeMax };
-  const { views } = await pageOfWorkspaces(tx, context, organization, usesOneOf(tx, pools), page);
+  const { views } = await pageOfWorkspaces(tx, context, organization, usesAnyPool(tx, pools), page);
   return views.map((view) => ({ definition: workspaces, view }));
 }

@@ -8,7 +8,7 @@ import type { ScopeTarget } from "../../shared/hooks.ts";
 import type { AgentPoolView } from "./definition.ts";
 import { findAgentPool, isServingTarget, type PoolLoadOptions } from "./store.ts";
 
-export { liveAgentCount, serves as servesWorkspace, agentTimeoutMs } from "./store.ts";
+export { liveAgentCount, poolServesCondition as servesWorkspace, agentTimeoutMs } from "./store.ts";
 
 export const agentPoolsNeed = "the organization permission 'manage-agent-pools'";
 

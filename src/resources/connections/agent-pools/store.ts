@@ -28,7 +28,7 @@ const listed = (kind: PoolScopeKind) => sql<string | null>`(
 const hidden = "-";
 
 /** Prefixes each workspace that the caller's teams can't read with `hidden`. */
-function usersOf(organizationId: Expression<string>, principal: string): RawBuilder<string | null> {
+function workspacesUsingPool(organizationId: Expression<string>, principal: string): RawBuilder<string | null> {
   const bit = permissionBit("runs", "read");
   return sql<string | null>`(
     select string_agg(case when ${hasProjectGrant(organizationId, sql.ref("w.projectId"), principal, bit)}
@@ -55,7 +55,7 @@ function pools({ db, dialect }: Tx, organizationId: Expression<string>, principa
       listed("allowed-workspaces").as("allowedWorkspaces"),
       listed("allowed-projects").as("allowedProjects"),
       listed("excluded-workspaces").as("excludedWorkspaces"),
-      usersOf(organizationId, principal).as("userList"),
+      workspacesUsingPool(organizationId, principal).as("userList"),
       liveAgentCount(dialect, sql`a.agent_pool_id = p.id`).as("agentCount"),
     ]);
 }
@@ -161,12 +161,15 @@ function orderOf(sort: AgentPoolSearch["sort"]): SortColumn[] {
   ];
 }
 
-export function usesOneOf(tx: Tx, used: readonly AgentPoolView[]): RawBuilder<boolean> {
+export function usesAnyPool(tx: Tx, used: readonly AgentPoolView[]): RawBuilder<boolean> {
   const ids = used.map((pool) => pool.id);
   return tx.dialect.isOneOf(sql.ref("w.agentPoolId"), ids) as RawBuilder<boolean>;
 }
 
-export function serves(projectId: Expression<string>, workspaceId?: Expression<string>): RawBuilder<SqlBool> {
+export function poolServesCondition(
+  projectId: Expression<string>,
+  workspaceId?: Expression<string>,
+): RawBuilder<SqlBool> {
   const lists = (kind: PoolScopeKind, id: Expression<string>) => sql<SqlBool>`exists (
     select 1 from agent_pool_scopes as s where s.agent_pool_id = p.id and s.kind = ${kind} and s.target_id = ${id})`;
   const ofProject = sql<SqlBool>`p.organization_scoped = 1 or ${lists("allowed-projects", projectId)}`;
@@ -181,7 +184,7 @@ function servesWorkspace(actor: Actor, organization: OrganizationView, name: str
   return sql<SqlBool>`exists (
     select 1 from workspaces as w
     where w.organization_id = ${organization.id} and w.name = ${name} and ${readable}
-      and ${serves(sql.ref("w.project_id"), sql.ref("w.id"))})`;
+      and ${poolServesCondition(sql.ref("w.project_id"), sql.ref("w.id"))})`;
 }
 
 function servesProject(actor: Actor, { id, standing }: OrganizationView, name: string): RawBuilder<SqlBool> {
@@ -192,7 +195,7 @@ function servesProject(actor: Actor, { id, standing }: OrganizationView, name: s
       : hasProjectGrant(sql<string>`${id}`, sql.ref("j.id"), principalOf(actor), bit);
   return sql<SqlBool>`exists (
     select 1 from projects as j
-    where j.organization_id = ${id} and j.name_key = ${fold(name)} and ${readable} and ${serves(sql.ref("j.id"))})`;
+    where j.organization_id = ${id} and j.name_key = ${fold(name)} and ${readable} and ${poolServesCondition(sql.ref("j.id"))})`;
 }
 
 export async function isServingTarget(tx: Tx, target: ScopeTarget, agentPoolId: string): Promise<boolean> {
@@ -200,7 +203,11 @@ export async function isServingTarget(tx: Tx, target: ScopeTarget, agentPoolId: 
   const workspace = workspaceId === undefined ? undefined : sql<string>`${workspaceId}`;
   const row = await tx.db
     .selectFrom("agentPools as p")
-    .select(sql<number>`case when ${serves(sql<string>`${projectId}`, workspace)} then 1 else 0 end`.as("serving"))
+    .select(
+      sql<number>`case when ${poolServesCondition(sql<string>`${projectId}`, workspace)} then 1 else 0 end`.as(
+        "serving",
+      ),
+    )
     .where("p.organizationId", "=", organizationId)
     .where("p.id", "=", agentPoolId)
     .executeTakeFirst();

@@ -99,7 +99,7 @@ export const oauthClientResource = implement(oauthClients, {
     return context.database.write(async (tx) => {
       const { secret, oauthTokenString } = body.attributes;
       const { projects: sent } = body.relationships;
-      const { showing, known } = await holdBefore(tx, context, params.oauthClientId, body);
+      const { showing, known } = await lockBeforeClient(tx, context, params.oauthClientId, body);
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, true));
       context.ifMatch.check(client);
       refuseIfAny(changeFaults(client, body.attributes));
@@ -110,14 +110,14 @@ export const oauthClientResource = implement(oauthClients, {
       if (changes === undefined && replaced.length === 0 && !listed) return { view: client };
       refuseIfAny(projectFaults(sent ?? [], known, inRelationship));
       const tokenIds =
-        oauthTokenString == null ? client.tokenIds : await keepToken(tx, context, client, oauthTokenString);
+        oauthTokenString == null ? client.tokenIds : await upsertToken(tx, context, client, oauthTokenString);
       await updateOauthClientRow(
         tx,
         client,
         { ...changes, ...(secret !== undefined && { secret: sealed(context, client.id, secret) }) },
         listed ? await replaceProjects(tx, client, projectIds) : 0,
       );
-      const generated = await rotate(tx, context, client, body.attributes.webhookSecret);
+      const generated = await rotateWebhookSecret(tx, context, client, body.attributes.webhookSecret);
       const changed = afterUpdate<OauthClientView>(client, { ...changes, tokenIds, projectIds });
       if (changes?.name !== undefined && showing !== undefined) await touchConnected(tx, client, ...showing);
       await record(tx, context, { before: client, after: changed }, replaced);
@@ -127,7 +127,10 @@ export const oauthClientResource = implement(oauthClients, {
 
   async deleteOauthClient({ context, params }) {
     return context.database.write(async (tx) => {
-      const [connected, heldIds] = await holdShowing(tx, await loadFirst(tx, context, params.oauthClientId));
+      const [connected, heldIds] = await lockConnectedWorkspaces(
+        tx,
+        await loadWithOrganizationLocked(tx, context, params.oauthClientId),
+      );
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, "removal"));
       context.ifMatch.check(client);
       await lockTokensOfClient(tx, client, connected.ids);
@@ -147,12 +150,12 @@ export const oauthClientResource = implement(oauthClients, {
 });
 
 /** Locks only the organization, because workspaces and projects are locked before the client. Raises `forbidden` or `not-found`. */
-async function loadFirst(tx: Tx, context: Context, id: string): Promise<ManagedOauthClient> {
+async function loadWithOrganizationLocked(tx: Tx, context: Context, id: string): Promise<ManagedOauthClient> {
   return grantOauthClient(await loadOauthClient(tx, context, id, "organization"));
 }
 
 /** Locks the connected workspaces, because their documents show the client's name. */
-async function holdShowing(
+async function lockConnectedWorkspaces(
   tx: Tx,
   { organizationId, tokenIds }: ManagedOauthClient,
 ): Promise<[ConnectionFilter, string[]]> {
@@ -161,15 +164,15 @@ async function holdShowing(
 }
 
 /** Lock order: workspaces, projects, client. */
-async function holdBefore(
+async function lockBeforeClient(
   tx: Tx,
   context: Context,
   id: string,
   { attributes: { name }, relationships: { projects: sent } }: OauthClientUpdateBody,
 ): Promise<{ showing?: [ConnectionFilter, string[]]; known: ReadonlySet<string> }> {
   if (name === undefined && sent === undefined) return { known: new Set() };
-  const client = await loadFirst(tx, context, id);
-  const showing = name === undefined ? undefined : await holdShowing(tx, client);
+  const client = await loadWithOrganizationLocked(tx, context, id);
+  const showing = name === undefined ? undefined : await lockConnectedWorkspaces(tx, client);
   const known = await knownProjects(tx, client.organizationId, sent ?? []);
   return { ...(showing && { showing }), known };
 }
@@ -190,7 +193,7 @@ function webhookSecretOf({ vault }: Context, id: string, sent: string | null | u
   return { webhookSecret: vault.seal(webhookSecretOwner(id), Buffer.from(sent ?? generated ?? "")), generated };
 }
 
-async function rotate(
+async function rotateWebhookSecret(
   tx: Tx,
   context: Context,
   client: ManagedOauthClient,
@@ -203,7 +206,7 @@ async function rotate(
 }
 
 /** Workspaces refer to a token's id, so a new secret keeps the id. */
-async function keepToken(
+async function upsertToken(
   tx: Tx,
   context: Context,
   client: ManagedOauthClient,
@@ -234,7 +237,7 @@ interface ProjectListChange {
 async function changeProjects(context: Context, id: string, { verb, body }: ProjectListChange): Promise<void> {
   await context.database.write(async (tx) => {
     const sent = body.map((item) => item.id);
-    const known = await knownProjects(tx, (await loadFirst(tx, context, id)).organizationId, sent);
+    const known = await knownProjects(tx, (await loadWithOrganizationLocked(tx, context, id)).organizationId, sent);
     const client = grantOauthClient(await loadOauthClient(tx, context, id, true));
     context.ifMatch?.check(client);
     refuseIfAny(projectFaults(sent, known, inLinkage));

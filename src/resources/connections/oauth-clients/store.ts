@@ -144,7 +144,7 @@ export async function insertOauthClient(
   projectIds: readonly string[],
 ): Promise<void> {
   await tx.db.insertInto("oauthClients").values(row).execute();
-  await link(tx, row, projectIds);
+  await insertProjectLinks(tx, row, projectIds);
 }
 
 /** `linked` is the growth of the project list. */
@@ -198,10 +198,10 @@ export async function findConnection(tx: Tx, id: string): Promise<ConnectionRow 
 }
 
 export async function addProjects(tx: Tx, client: ManagedOauthClient, ids: readonly string[]): Promise<string[]> {
-  return link(tx, client, ids);
+  return insertProjectLinks(tx, client, ids);
 }
 
-async function link(
+async function insertProjectLinks(
   tx: Tx,
   { id, organizationId }: Pick<OauthClientTable, "id" | "organizationId">,
   ids: readonly string[],

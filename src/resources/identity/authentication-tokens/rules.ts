@@ -71,11 +71,11 @@ export function expiryOf(
   createdAt: Timestamp,
   latest: Timestamp | undefined,
 ): Timestamp | null {
-  return requested === undefined ? earlier(defaultExpiry(createdAt), latest) : requested;
+  return requested === undefined ? earlierExpiry(defaultExpiry(createdAt), latest) : requested;
 }
 
 /** Timestamps sort as text; null means never. */
-export function earlier(expiry: Timestamp | null, latest: Timestamp | undefined): Timestamp | null {
+export function earlierExpiry(expiry: Timestamp | null, latest: Timestamp | undefined): Timestamp | null {
   return latest !== undefined && (expiry === null || expiry > latest) ? latest : expiry;
 }
 
@@ -86,7 +86,7 @@ export function expiryFaults(
 ): Fault[] {
   if (expiredAt !== null && expiredAt <= createdAt)
     return [attributeFault("expired-at", "Expired at must be in the future")];
-  if (latest === undefined || earlier(expiredAt, latest) === expiredAt) return [];
+  if (latest === undefined || earlierExpiry(expiredAt, latest) === expiredAt) return [];
   return [
     attributeFault(
       "expired-at",

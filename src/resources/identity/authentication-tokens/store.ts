@@ -203,7 +203,7 @@ export async function deleteTokenRow(
     .execute();
 }
 
-export async function holdToken(tx: Tx, id: string): Promise<Pick<TokenTable, "id" | "expiredAt"> | undefined> {
+export async function lockToken(tx: Tx, id: string): Promise<Pick<TokenTable, "id" | "expiredAt"> | undefined> {
   return tx.db
     .selectFrom("tokens")
     .select(["id", "expiredAt"])

@@ -13,12 +13,12 @@ import { type AuditEvent, recordEvents } from "../../shared/audit-events/writes.
 import type { Context } from "../../shared/context.ts";
 import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
 import type { TokenView } from "./definition.ts";
-import { earlier, expiryFaults, expiryOf, latestExpiry, newTokenRow, type TokenSpec } from "./rules.ts";
+import { earlierExpiry, expiryFaults, expiryOf, latestExpiry, newTokenRow, type TokenSpec } from "./rules.ts";
 import {
   deleteExpiredTokenRows,
   deleteSessionRowsOfProvider,
   deleteTokenRow,
-  holdToken,
+  lockToken,
   deleteUserTokenRows,
   insertToken,
   lockAvailableTokens,
@@ -26,7 +26,7 @@ import {
   type TokenIssuer,
 } from "./store.ts";
 
-export { holdToken };
+export { lockToken };
 
 export interface NewToken extends TokenSpec {
   readonly expiredAt?: string | null | undefined;
@@ -82,7 +82,7 @@ async function storeToken(
     "userId" in holder ? undefined : await tokenMaxMs(tx, holder.organizationId, holder.kind),
   );
   const requested = expiryOf(input.expiredAt, createdAt, latest);
-  const expiredAt = context.actor.kind === "operator" ? earlier(requested, latest) : requested;
+  const expiredAt = context.actor.kind === "operator" ? earlierExpiry(requested, latest) : requested;
   refuseIfAny(expiryFaults(expiredAt, createdAt, latest));
   const until = term(expiredAt);
   const secret = input.secret ?? newToken();

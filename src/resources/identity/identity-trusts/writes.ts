@@ -8,7 +8,7 @@ import { now, nowMs } from "../../../kernel/time.ts";
 import { fetchJson, OutgoingError, type OutgoingOptions } from "../../../outgoing/request.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { earlier, GrantFault, latestExpiry } from "../authentication-tokens/rules.ts";
+import { earlierExpiry, GrantFault, latestExpiry } from "../authentication-tokens/rules.ts";
 import { issueSignInToken } from "../authentication-tokens/writes.ts";
 import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
 import { restrictsPipelines } from "./definition.ts";
@@ -125,7 +125,7 @@ async function issueTeamToken(context: Context, trust: TrustOfIssuer, claims: Pi
     const createdAt = now();
     const requested = new Date(Date.parse(createdAt) + trust.tokenSeconds * 1000).toISOString();
     const latest = latestExpiry(createdAt, await tokenMaxMs(tx, organizationId, "team"));
-    const expiredAt = earlier(requested, latest) ?? requested;
+    const expiredAt = earlierExpiry(requested, latest) ?? requested;
     const audited = auditedClaims(trust, claims);
     const { secret } = await issueSignInToken(tx, { ...context, actor }, shown, {
       id,

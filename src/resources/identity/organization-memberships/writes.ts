@@ -57,7 +57,7 @@ export async function addFirstOwner(
 }
 
 /** Call after members joined or left teams, because membership documents list the teams. */
-export async function raiseMemberships(tx: Tx, ids: readonly string[]): Promise<void> {
+export async function incrementMembershipVersions(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.db
     .updateTable("organizationMemberships")
     .set(incrementedVersion)
@@ -72,7 +72,7 @@ export async function removeEndedTeamMemberships(
   limit: number,
 ): Promise<number> {
   const ids = await removeEndedTeamMembers(tx, context, by, limit);
-  if (ids.length > 0) await raiseMemberships(tx, ids);
+  if (ids.length > 0) await incrementMembershipVersions(tx, ids);
   return ids.length;
 }
 
@@ -245,7 +245,7 @@ export async function acceptMembershipInvitation(
   }
   const teamIds = teamsNewTo(invitation, own);
   await mergeInvitations(tx, context, [{ invitation, membership: own, teamIds }]);
-  await raiseMemberships(tx, [own.id]);
+  await incrementMembershipVersions(tx, [own.id]);
   const after = { ...afterUpdate(own, {}), teamIds: [...own.teamIds, ...teamIds].toSorted() };
   await recordMemberships(tx, context, [{ before: invitation }, { before: own, after, verb: "accept-invitation" }]);
   return after;

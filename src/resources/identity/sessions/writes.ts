@@ -8,8 +8,8 @@ import { hashPassword, isPassword } from "../../../kernel/passwords.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
-import { earlier } from "../authentication-tokens/rules.ts";
-import { endSessions, holdToken, issueSignInToken } from "../authentication-tokens/writes.ts";
+import { earlierExpiry } from "../authentication-tokens/rules.ts";
+import { endSessions, lockToken, issueSignInToken } from "../authentication-tokens/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { SessionView } from "./definition.ts";
 import { sessionExpiry, type SignInUser, wrongCredentials } from "./rules.ts";
@@ -81,7 +81,7 @@ export async function issueSession(
   id: string,
 ): Promise<IssuedSession> {
   const { byTokenId } = user;
-  const token = byTokenId === undefined ? undefined : await holdToken(tx, byTokenId);
+  const token = byTokenId === undefined ? undefined : await lockToken(tx, byTokenId);
   if (byTokenId !== undefined && token === undefined) throw wrongCredentials();
   const session = await issueSignInToken(tx, context, user, {
     id,
@@ -89,7 +89,7 @@ export async function issueSession(
     isLegacy: false,
     description: context.browser?.name ?? null,
     begunById: token?.id,
-    expiredAt: earlier(sessionExpiry(now(), context.options.sessionHours), token?.expiredAt ?? undefined),
+    expiredAt: earlierExpiry(sessionExpiry(now(), context.options.sessionHours), token?.expiredAt ?? undefined),
   });
   return { ...session, userId: user.id, isCurrent: true };
 }

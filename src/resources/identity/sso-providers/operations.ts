@@ -10,7 +10,7 @@ import { recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { endSessionsOfProvider } from "../authentication-tokens/writes.ts";
-import { raiseMemberships } from "../organization-memberships/writes.ts";
+import { incrementMembershipVersions } from "../organization-memberships/writes.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { findOrganizationByName } from "../organizations/reads.ts";
 import { lockTeamsOfProvider, removeProviderTeamMembers } from "../teams/writes.ts";
@@ -82,7 +82,7 @@ export const ssoProviderResource = implement(ssoProviders, {
       const provider = await loadProvider(tx, context, params.ssoProviderId, "removal");
       context.ifMatch.check(provider);
       const leaving = await removeProviderTeamMembers(tx, context, provider, lockedTeams);
-      if (leaving.length > 0) await raiseMemberships(tx, leaving);
+      if (leaving.length > 0) await incrementMembershipVersions(tx, leaving);
       await endSessionsOfProvider(tx, context, provider);
       await deleteSsoProviderRow(tx, provider);
       await recordChange(tx, context, ssoProviders, { before: provider });

@@ -12,7 +12,7 @@ import {
   ensureMemberships,
   type LockedOrganizations,
   lockOrganizations,
-  raiseMemberships,
+  incrementMembershipVersions,
 } from "../organization-memberships/writes.ts";
 import { issueSession, setSessionCookie, sessionActor } from "../sessions/writes.ts";
 import { teamIdsOfGroups } from "../teams/reads.ts";
@@ -204,7 +204,7 @@ async function syncTeams(
   const { memberships, created } = await ensureMemberships(tx, context, user, [...organizationIds]);
   const moved = await applyGroupSync(tx, context, person, seating, memberships);
   const changed = moved.filter((id) => !created.has(id));
-  if (changed.length > 0) await raiseMemberships(tx, changed);
+  if (changed.length > 0) await incrementMembershipVersions(tx, changed);
 }
 
 async function linkIdentity(

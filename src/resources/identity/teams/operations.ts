@@ -6,7 +6,7 @@ import { now } from "../../../kernel/time.ts";
 import { recordChange, recordEvents } from "../../shared/audit-events/writes.ts";
 import { revokeInvitationsByOthers } from "../invitations/writes.ts";
 import { listMembershipsInTeam } from "../organization-memberships/reads.ts";
-import { raiseMemberships, raiseMembershipsInTeam } from "../organization-memberships/writes.ts";
+import { incrementMembershipVersions, raiseMembershipsInTeam } from "../organization-memberships/writes.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { teamAccessForAudit } from "../../shared/grants/expiry.ts";
@@ -174,7 +174,7 @@ async function addMembers(
     const leaving = membersGivenExpiry(seating);
     if (team.isOwners === 1 && leaving.length > 0) await refuseLastOwner(tx, team.organizationId, leaving);
     await upsertMembers(tx, team, seated, now());
-    await raiseMemberships(tx, membershipIdsOf(seated));
+    await incrementMembershipVersions(tx, membershipIdsOf(seated));
     // An ended membership is counted until the cleanup job removes it.
     const added = joining.filter((member) => member.userId !== null && member.hasEnded === 0);
     await changeUsersCount(tx, team, added.length);
@@ -203,7 +203,7 @@ async function removeMembers(
     if (leaving.length === 0) return;
     if (team.isOwners === 1) await refuseLastOwner(tx, team.organizationId, membershipIdsOf(leaving));
     await deleteMembers(tx, team, leaving);
-    await raiseMemberships(tx, membershipIdsOf(leaving));
+    await incrementMembershipVersions(tx, membershipIdsOf(leaving));
     await changeUsersCount(tx, team, -leaving.filter((member) => member.userId !== null).length);
     await recordEvents(tx, context, [membersEvent(team, "remove-members", { before: leaving })]);
   });

@@ -35,7 +35,7 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
   async showWorkspaceDataRetentionPolicy({ context, params }) {
     refuseHosted(context.options);
     const { reader } = context.database;
-    return shown("workspace", await findEffectivePolicy(reader, context.actor, params.workspaceId));
+    return policyAnswer("workspace", await findEffectivePolicy(reader, context.actor, params.workspaceId));
   },
 
   setWorkspaceDataRetentionPolicy: ({ context, params, body }) =>
@@ -54,7 +54,7 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
   async showOrganizationDataRetentionPolicy({ context, params }) {
     refuseHosted(context.options);
     const { reader } = context.database;
-    return shown("organization", await findOrganizationPolicy(reader, context.actor, params.organizationName));
+    return policyAnswer("organization", await findOrganizationPolicy(reader, context.actor, params.organizationName));
   },
 
   setOrganizationDataRetentionPolicy: ({ context, params, body }) =>
@@ -100,7 +100,7 @@ async function setOfOrganization(
   });
 }
 
-function shown(holder: string, { visible, policy }: RetentionPolicyLookup): PolicyAnswer {
+function policyAnswer(holder: string, { visible, policy }: RetentionPolicyLookup): PolicyAnswer {
   if (!visible) throw notFound(holder);
   if (policy === undefined) throw notFound("data retention policy");
   return { view: policy };

@@ -1,4 +1,4 @@
-/** Loads projects for other resources and grants permissions on them. */
+/** Loads projects for other resources and checks permissions on them. */
 import type { Actor } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import {

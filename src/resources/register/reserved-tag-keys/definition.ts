@@ -24,13 +24,9 @@ export const reservedTagKeys = defineResource<ReservedTagKeyView>()(({ required,
   version: (reserved) => [reserved.version, reserved.organizationFacts],
   attributes: {
     key: required(key, "The key. It is unique in the organization and case-sensitive."),
-    "disable-overrides": optional(
-      flag(),
-      "If true, workspaces can't override their project's value of this key.",
-      {
-        default: false,
-      },
-    ),
+    "disable-overrides": optional(flag(), "If true, workspaces can't override their project's value of this key.", {
+      default: false,
+    }),
     "created-at": readOnly(timestamp(), "When the key was reserved."),
     "updated-at": readOnly(timestamp(), "When the reserved key was last changed.", { audited: false }),
   },

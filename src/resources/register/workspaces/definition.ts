@@ -34,7 +34,7 @@ const name = text({
 /** Limits the size of lists and of the audit log. */
 const patterns = text({ min: 1, max: 256 }).array().max(100);
 
-const textThat = (
+const refinedText = (
   { min = 0, max }: { min?: number; max: number },
   fits: (value: string) => boolean,
   sentence: string,
@@ -46,19 +46,19 @@ const textThat = (
     })
     .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
 
-const engineVersion = textThat(
+const engineVersion = refinedText(
   { min: 1, max: 100 },
   (value) => isExactVersion(value) || isConstraint(value),
   "must be an exact version such as 1.9.5, or a constraint such as ~> 1.9.0",
 );
-const workingDirectory = textThat(
+const workingDirectory = refinedText(
   { max: 1024 },
   (value) => !value.split("/").includes(".."),
   "must stay inside the repository: '..' is not allowed",
 );
 /** Also percent-encoded: the repository becomes part of URLs that are requested with the connection's token. */
 const isDots = (part: string): boolean => /^(?:\.|%2e){1,2}$/i.test(part);
-export const repository = textThat(
+export const repository = refinedText(
   { min: 1, max: 512 },
   (value) => /^[^/\\?#\s]+(\/[^/\\?#\s]+)+$/.test(value) && !value.split("/").some(isDots),
   "must be of the form ORGANIZATION/REPOSITORY, without '.' and '..', '?', '#' and '\\'",

@@ -23,7 +23,7 @@ import {
   readable,
   type PageShape,
   sortColumns,
-  wholeRows,
+  pageRows,
 } from "./readable.ts";
 import { isFiltered, type WorkspaceSearch } from "./search.ts";
 import { workspaceViewIn } from "./store.ts";
@@ -93,7 +93,7 @@ function unfilteredPage(shape: PageShape, depth: PageDepth): PreparedStatement<P
       const text = sql<PageRow>`
         with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
         page as materialized (${pageOf(dialect, shape, source, p, depth)})
-        ${wholeRows(shape)}`;
+        ${pageRows(shape)}`;
       return { compile: () => text.compile(db) };
     });
     unfiltered.set(key, statement);

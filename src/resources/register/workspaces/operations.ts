@@ -33,7 +33,7 @@ import {
   referenceFaults,
   referencesOf,
   safeDeleteObstacle,
-  servingFaults,
+  scopeFaultsOf,
   workspaceFaults,
 } from "./rules.ts";
 import {
@@ -81,7 +81,7 @@ export const workspaceResource = implement(workspaces, {
         ...(await scopeFaults(tx, context, { organizationId: organization.id, projectId: project.id }, references)),
       ]);
       const workspace = await insertWorkspace(tx, project, row);
-      const isConnected = await noteRepository(tx, context, workspace, undefined, row);
+      const isConnected = await notifyRepositoryChange(tx, context, workspace, undefined, row);
       await tagNewWorkspace(tx, workspace, body.relationships.tags ?? []);
       const bindings = await replaceBindings(tx, { workspace }, body.relationships.tagBindings);
       await adjustWorkspaceCount(tx, project, project.id, 1);
@@ -232,7 +232,7 @@ async function update(
     if (changes !== undefined) await write({ ...changes, ...retainedDuration(workspace, after) });
     const rebound = await replaceBindings(tx, { workspace }, relationships.tagBindings);
     if (changes === undefined && rebound === undefined) return { view: workspace, isConnected: false };
-    const isConnected = await noteRepository(tx, context, workspace, workspace, after);
+    const isConnected = await notifyRepositoryChange(tx, context, workspace, workspace, after);
     if (changes === undefined) await write({});
     if (destination !== undefined)
       await moveWorkspaceCounts(tx, workspace, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
@@ -255,7 +255,7 @@ async function writeAndWakeJobs(
 type ConnectingWorkspace = Granted<Pick<WorkspaceView, "id">, "can-update" | "can-create-workspace">;
 
 /** Returns whether the repository or branch changed. */
-async function noteRepository(
+async function notifyRepositoryChange(
   tx: Tx,
   { hooks }: Context,
   workspace: ConnectingWorkspace,
@@ -281,7 +281,7 @@ async function scopeFaults(
   scope: ScopeTarget,
   references: ReferenceLookup,
 ): Promise<Fault[]> {
-  return servingFaults({
+  return scopeFaultsOf({
     agentPool: await hooks.scopes.agentPoolServes(tx, scope, references.agentPoolId),
     oauthToken: await hooks.scopes.oauthTokenServes(tx, scope, references.oauthTokenId),
   });

@@ -85,7 +85,7 @@ export function collectedWorkspaces(
   };
 }
 
-export function wholeRows(shape: PageShape): RawBuilder<unknown> {
+export function pageRows(shape: PageShape): RawBuilder<unknown> {
   return sql`select ${connectedColumns}, granted.mask as project_access, single.mask as workspace_access
     from page cross join workspaces as w ${connectedJoins}
     left join granted on granted.project_id = w.project_id

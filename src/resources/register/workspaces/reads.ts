@@ -1,4 +1,4 @@
-/** Loads workspaces for other resources and grants permissions on them. */
+/** Loads workspaces for other resources and checks permissions on them. */
 import type { Granted } from "../../../access/granted.ts";
 import { type WorkspacePermission, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";

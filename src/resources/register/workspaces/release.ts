@@ -18,8 +18,8 @@ export async function unlockedColumns(
 ): Promise<Partial<WorkspaceTable>> {
   const { lockedById } = workspace.endedLock ?? workspace;
   const state = await context.hooks.states.settleState(tx, context, workspace, lockedById);
-  const turn = await context.hooks.runs.startNextRun(tx, context, workspace, state);
-  return { ...unlocked, ...state, ...turn };
+  const nextRunColumns = await context.hooks.runs.startNextRun(tx, context, workspace, state);
+  return { ...unlocked, ...state, ...nextRunColumns };
 }
 
 /** Discards pending state versions, because their writer no longer holds the lock. The caller has locked the row. */

@@ -102,7 +102,7 @@ function acceptedAttributes<Attributes extends WorkspaceChanges>(
   { edition }: ServiceOptions,
 ): Attributes {
   return {
-    ...otherTriggerEmptied(attributes),
+    ...clearOtherTriggers(attributes),
     ...attributes,
     ...(edition !== "hosted" && { assessmentsEnabled: undefined }),
     ...(attributes.workingDirectory === "" && { workingDirectory: null }),
@@ -110,7 +110,7 @@ function acceptedAttributes<Attributes extends WorkspaceChanges>(
 }
 
 /** Sending one list, even an empty one, empties the other unless the request sends both. See docs/api.md#workspaces. */
-function otherTriggerEmptied({ triggerPrefixes, triggerPatterns }: WorkspaceChanges): WorkspaceChanges {
+function clearOtherTriggers({ triggerPrefixes, triggerPatterns }: WorkspaceChanges): WorkspaceChanges {
   return {
     ...(triggerPrefixes !== undefined && { triggerPatterns: [] }),
     ...(triggerPatterns !== undefined && { triggerPrefixes: [] }),
@@ -183,7 +183,7 @@ export function referenceFaults(
   return faults;
 }
 
-export function servingFaults(serving: { readonly agentPool: boolean; readonly oauthToken: boolean }): Fault[] {
+export function scopeFaultsOf(serving: { readonly agentPool: boolean; readonly oauthToken: boolean }): Fault[] {
   const faults: Fault[] = [];
   if (!serving.agentPool)
     faults.push(

@@ -13,7 +13,7 @@ import {
   type PageRow,
   pageDepthOf,
   type PageShape,
-  wholeRows,
+  pageRows,
 } from "./readable.ts";
 import { conditionsOf, candidateSetsOf, indexedParts, storedTotal, type WorkspaceSearch } from "./search.ts";
 
@@ -171,7 +171,7 @@ async function collectedPage(
     )}),
     page as materialized (${pageOf(tx.dialect, shape, sql`from matching as w`, p, pageDepthOf(p))})
     select * from (select count(*) as total_count from matching) as counted
-    left join (${wholeRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
+    left join (${pageRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
   return toSearchResult(rows);
 }
 
@@ -231,6 +231,6 @@ async function walkedPage(
     with ${grantTables(sql<string>`${organizationId}`, p.principal)},
     counted as materialized (select ${total} as total_count),
     page as materialized (${page})
-    select * from counted left join (${wholeRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
+    select * from counted left join (${pageRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
   return toSearchResult(rows);
 }

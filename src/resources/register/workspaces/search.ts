@@ -1,7 +1,7 @@
 /** The filters of a list of workspaces as SQL conditions. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import { isIndexed, isPair } from "../../../database/name-index.ts";
+import { isIndexed, isBigram } from "../../../database/name-index.ts";
 import { containsWords } from "../../../database/dialect.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -49,7 +49,7 @@ export function isFiltered(search: WorkspaceSearch): boolean {
 export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
   const fixed = (wildcard ?? "").split("*");
   const indexed = [...searchWords(part ?? ""), ...fixed.map(fold)].filter(isIndexed);
-  const long = indexed.filter((each) => !isPair(each));
+  const long = indexed.filter((each) => !isBigram(each));
   return long.length > 0 || fixed[0] ? long : indexed.slice(0, 1);
 }
 

@@ -242,11 +242,11 @@ export function workspacesWithKey(organizationId: string, key: string, value: st
 export function countWithKey(tx: Tx, organizationId: string, filter: TagKeyFilter): RawBuilder<number> {
   const sets = keyedWorkspaces(organizationId, filter);
   const [, inherited, flat] = sets;
-  const apart = sql<number>`(${tx.dialect.counts.workspacesWithTag(organizationId, filter)}
+  const withoutFlatTags = sql<number>`(${tx.dialect.counts.workspacesWithTag(organizationId, filter)}
     + ${countHeirs(organizationId, filter, sql<number>`(select count(*) from (${inherited}) as inherited)`)})`;
-  if (flat === undefined) return apart;
+  if (flat === undefined) return withoutFlatTags;
   return sql<number>`(case when exists (select 1 from tags where organization_id = ${organizationId} and name = ${filter.key})
-    then (select count(distinct workspace_id) from (${sql.join(sets, sql` union all `)}) as found) else ${apart} end)`;
+    then (select count(distinct workspace_id) from (${sql.join(sets, sql` union all `)}) as found) else ${withoutFlatTags} end)`;
 }
 
 /** Projects' workspace counters minus the overrides; `oneByOne` if there are more overrides than heirs. */

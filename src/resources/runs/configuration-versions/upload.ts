@@ -273,7 +273,7 @@ async function loadUploader(
   return { caller, workspace: grantWorkspace(workspace, "can-queue-run") };
 }
 
-/** An upload by a user who can apply approves the configuration. */
+/** Approves what a user uploads who can apply, and, without an uploader, every commit from version control. */
 const approvalBy = (uploader: ConfigurationUploader | undefined): string | null =>
   uploader === undefined || workspacePermissions(uploader.workspace)["can-queue-apply"] ? now() : null;
 

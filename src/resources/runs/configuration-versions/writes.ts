@@ -15,12 +15,12 @@ type ConfirmedRun = Pick<
 
 /** Not for another workspace's configuration: other users can apply there. */
 export async function approveConfiguration(tx: Tx, run: Granted<ConfirmedRun, "run-transition">): Promise<void> {
-  if (run.configurationVersionId === null || run.configurationApprovedAt !== null || !showsAll(run)) return;
+  if (run.configurationVersionId === null || run.configurationApprovedAt !== null || !isFullPlan(run)) return;
   await setConfigurationApproved(tx, run, run.configurationVersionId);
 }
 
 /** Users who can only plan could use targets and variables to hide from the plan what the next run would apply. */
-const showsAll = ({ isDestroy, refreshOnly, targetAddrs, variables }: ConfirmedRun): boolean =>
+const isFullPlan = ({ isDestroy, refreshOnly, targetAddrs, variables }: ConfirmedRun): boolean =>
   isDestroy === 0 && refreshOnly === 0 && variables === null && (targetAddrs === null || targetAddrs === "[]");
 
 interface AppliedRun {

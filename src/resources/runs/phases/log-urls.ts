@@ -9,14 +9,14 @@ export type LogUrlGrant = Granted<{ readonly phaseId: string; readonly tokenId: 
 
 const dayMs = 24 * 3_600_000;
 /** Longer than any phase takes. */
-const lifeMs = 2 * dayMs;
+const lifetimeMs = 2 * dayMs;
 
 const readingOf = (phaseId: string, tokenId: string) => ["GET", "logs", phaseId, tokenId];
 
 /** All in the path: clients replace the query. The same for a day, so that unchanged documents stay identical. */
 export function logUrl(context: Pick<Context, "actor" | "vault" | "options">, phaseId: string): string {
   const tokenId = tokenIdOf(context.actor) ?? "";
-  const expires = String(Math.ceil(nowMs() / dayMs) * dayMs + lifeMs);
+  const expires = String(Math.ceil(nowMs() / dayMs) * dayMs + lifetimeMs);
   const signature = signUrl(context, readingOf(phaseId, tokenId), expires);
   return `${context.options.publicUrl}/api/v2/logs/${phaseId}.${tokenId}.${expires}.${signature}`;
 }

@@ -25,7 +25,7 @@ export const planOutputResource = implement(planOutputs, {
     const content = await outputOf(context, plan, "plan-json");
     if (content === undefined) return undefined;
     const bytes = await redacted(context, plan, content);
-    return { size: bytes.length, bytes: oneOf(bytes) };
+    return { size: bytes.length, bytes: singleChunk(bytes) };
   },
 
   async showErroredState({ context, params }) {
@@ -85,6 +85,6 @@ async function redacted(context: Context, plan: PhaseView, content: StoredConten
   }));
 }
 
-async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }

@@ -1,7 +1,7 @@
 /** Reads plans in worker threads with time and memory limits; one per organization, so that none blocks the others. */
 import { Worker } from "node:worker_threads";
 import { AppError, conflict } from "../../../kernel/errors.ts";
-import { programBeside } from "../../../kernel/programs.ts";
+import { siblingProgramUrl } from "../../../kernel/programs.ts";
 import { readContent, type StoredContent } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import type { PlanBytes, PlanSummary } from "./plan-bytes.ts";
@@ -54,7 +54,7 @@ function refuse(fault: string): never {
 
 /** One thread per plan frees its memory. */
 async function run(task: PlanTask): Promise<PlanTaskResult> {
-  const worker = new Worker(programBeside(import.meta.url, "plan-worker.ts"), {
+  const worker = new Worker(siblingProgramUrl(import.meta.url, "plan-worker.ts"), {
     workerData: task,
     transferList: [task.plan, "schemas" in task ? task.schemas : undefined].flatMap((bytes) =>
       bytes === undefined ? [] : [bytes.buffer as ArrayBuffer],

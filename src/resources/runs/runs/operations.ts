@@ -16,7 +16,7 @@ import { transitionRun, createRun, forceExecute } from "./lifecycle.ts";
 import { pageOfOrganizationRuns, pageOfQueue, pageOfSiteRuns, pageOfWorkspaceRuns, type RunFilters } from "./list.ts";
 import { isDiscardable } from "./state-machine.ts";
 import { grantRun, loadRunForUpdate, loadRun, lockRun } from "./reads.ts";
-import { findRunOfLockedWorkspace, findWaitingBefore } from "./store.ts";
+import { findRunById, findWaitingBefore } from "./store.ts";
 import type { RunView } from "./view.ts";
 
 export const runResource = implement(runs, {
@@ -134,7 +134,7 @@ async function requireDiscardableHolder(tx: Tx, run: RunView) {
         run.lockedByType === "runs" ? "a run holds" : "no run holds"
       } the workspace lock. Only a pending run that waits for another run can be force-executed.`,
     );
-  const holder = await findRunOfLockedWorkspace(tx, run.lockedById);
+  const holder = await findRunById(tx, run.lockedById);
   if (holder === undefined) throw notFound("run");
   if (!isDiscardable(holder.status))
     throw conflict(

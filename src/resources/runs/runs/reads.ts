@@ -10,14 +10,7 @@ import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { hasLeaseEnded } from "../../register/workspaces/lock-holder.ts";
 import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
-import {
-  type RunCaller,
-  findUnfinishedRuns,
-  findRun,
-  findRunOfLockedWorkspace,
-  findRunLocked,
-  findRuns,
-} from "./store.ts";
+import { type RunCaller, findUnfinishedRuns, findRun, findRunById, findRunLocked, findRuns } from "./store.ts";
 import { openVariableSnapshot } from "./variables.ts";
 import type { LoadedRun, RunView } from "./view.ts";
 
@@ -77,7 +70,7 @@ export async function sensitiveVariables(
   { vault }: Pick<Context, "vault">,
   runId: string,
 ): Promise<EffectiveVariable[]> {
-  const run = await findRunOfLockedWorkspace(tx, runId);
+  const run = await findRunById(tx, runId);
   if (run === undefined) return [];
   const workspace = { id: run.workspaceId, organizationId: run.organizationId, projectId: run.projectId };
   const variables =

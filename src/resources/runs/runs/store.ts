@@ -31,11 +31,11 @@ export type RunRow = LoadedRun &
   Pick<RunView, "organizationName" | "organizationFacts">;
 
 /** How long an agent counts as connected after its last ping. */
-const livingMs = 30_000;
+const agentConnectedMs = 30_000;
 /** Bounds the ids in a run's document; the full list has its own route. */
 const linkedMax = 1000;
 
-function runsInPlace(db: Kysely<Schema>) {
+function runsWithWorkspace(db: Kysely<Schema>) {
   return db
     .selectFrom("runs as r")
     .innerJoin("runPhases as pl", "pl.id", "r.planId")
@@ -77,7 +77,7 @@ export function runsForActor(db: Kysely<Schema>, principal: string, dialect: Dia
         where run_id = r.id and ${sql.raw(condition)} order by position limit ${sql.lit(linkedMax)}) as linked)`;
   const waiting = sql`coalesce(
     case when pl.status = 'queued' then pl.rank when ap.status = 'queued' then ap.rank end, -1)`;
-  return runsInPlace(db)
+  return runsWithWorkspace(db)
     .leftJoin("agentPools as pool", "pool.id", "r.agentPoolId")
     .leftJoin("runs as cause", "cause.id", "r.causedByRunId")
     .leftJoin("workspaces as source", "source.id", "cause.workspaceId")
@@ -97,10 +97,10 @@ export function runsForActor(db: Kysely<Schema>, principal: string, dialect: Dia
       sql<string | null>`case when ${waiting} < 0 then null
         when r.execution_mode = 'agent' then (
           select string_agg(serving.engines, ${"\n"}) from agents as serving
-          where serving.agent_pool_id = r.agent_pool_id and serving.last_ping_ms > ${dialect.nowMs} - ${sql.lit(livingMs)})
+          where serving.agent_pool_id = r.agent_pool_id and serving.last_ping_ms > ${dialect.nowMs} - ${sql.lit(agentConnectedMs)})
         else (
           select string_agg(serving.engines, ${"\n"}) from agents as serving
-          where serving.site_agent_pool_id is not null and serving.last_ping_ms > ${dialect.nowMs} - ${sql.lit(livingMs)})
+          where serving.site_agent_pool_id is not null and serving.last_ping_ms > ${dialect.nowMs} - ${sql.lit(agentConnectedMs)})
         end`.as("offeredEngines"),
       linked("id", "true").as("eventIds"),
       linked("comment_id", "comment_id is not null").as("commentIds"),
@@ -125,7 +125,7 @@ const byIdLocked = prepared<RunQuery, RunRow>((db, { id, principal }, dialect) =
 const inPlaceLocked = prepared<{ id: string }, LoadedRun>((db, { id }, dialect) =>
   ["r", "pl", "ap"].reduce(
     (query, table) => query.modifyEnd(dialect.lockRows(table)),
-    runsInPlace(db)
+    runsWithWorkspace(db)
       .where("r.id", "=", id)
       .modifyEnd(lockClause(dialect, "w", true)),
   ),
@@ -151,8 +151,8 @@ export async function findRunLocked(tx: Tx, id: string): Promise<LoadedRun | und
   return row;
 }
 
-export async function findRunOfLockedWorkspace(tx: Tx, id: string): Promise<LoadedRun | undefined> {
-  return runsInPlace(tx.db).where("r.id", "=", id).executeTakeFirst();
+export async function findRunById(tx: Tx, id: string): Promise<LoadedRun | undefined> {
+  return runsWithWorkspace(tx.db).where("r.id", "=", id).executeTakeFirst();
 }
 
 export function toRunView(row: RunRow, { actor, vault }: RunCaller): RunView {
@@ -192,7 +192,7 @@ export async function findNextAndLastRun(
   { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
 ): Promise<{ next: LoadedRun | undefined; last: LoadedRun | undefined }> {
   const ofWorkspace = () =>
-    runsInPlace(tx.db)
+    runsWithWorkspace(tx.db)
       .where("r.organizationId", "=", organizationId)
       .where("r.workspaceId", "=", workspaceId)
       // Written exactly as in the partial index, so that the index is used.
@@ -245,7 +245,7 @@ export async function findWaitingBefore(
   tx: Tx,
   run: Pick<RunTable, "organizationId" | "workspaceId" | "position">,
 ): Promise<LoadedRun[]> {
-  return runsInPlace(tx.db)
+  return runsWithWorkspace(tx.db)
     .where("r.organizationId", "=", run.organizationId)
     .where("r.workspaceId", "=", run.workspaceId)
     .where("r.endedAt", "is", null)
@@ -262,7 +262,7 @@ export async function findSavedPlans(
   tx: Tx,
   { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
 ): Promise<LoadedRun[]> {
-  return runsInPlace(tx.db)
+  return runsWithWorkspace(tx.db)
     .where("r.organizationId", "=", organizationId)
     .where("r.workspaceId", "=", workspaceId)
     .where("r.endedAt", "is", null)

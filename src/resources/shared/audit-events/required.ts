@@ -2,7 +2,7 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import type { CommitCheck, Database } from "../../../database/database.ts";
 import { type AuditRule, auditRules } from "../../../database/schema/audited.ts";
-import { type TableWrite, valuesNamed, writesOf } from "../../../database/written.ts";
+import { type TableWrite, identifyingValues, writesOf } from "../../../database/written.ts";
 
 export function requireAuditEvents(database: Database): Database {
   return {
@@ -50,8 +50,8 @@ class RequiredEvents implements CommitCheck {
   }
 
   #noteEvents(query: CompiledQuery): void {
-    const ids = valuesNamed(query, "subjectId") ?? [];
-    for (const [row, type] of (valuesNamed(query, "subjectType") ?? []).entries())
+    const ids = identifyingValues(query, "subjectId") ?? [];
+    for (const [row, type] of (identifyingValues(query, "subjectType") ?? []).entries())
       this.#subjects.push({ type, id: ids[row] });
   }
 
@@ -95,7 +95,7 @@ function idsIn(query: CompiledQuery, result: QueryResult<unknown>, columns: read
   const ids = new Map<string, readonly unknown[]>();
   const rows = result.rows as readonly Record<string, unknown>[];
   for (const column of columns) {
-    const named = rows[0]?.[column] === undefined ? valuesNamed(query, column) : rows.map((row) => row[column]);
+    const named = rows[0]?.[column] === undefined ? identifyingValues(query, column) : rows.map((row) => row[column]);
     if (named !== undefined)
       ids.set(
         column,

@@ -31,8 +31,8 @@ export interface PreparedContent extends Omit<StoredContent, "organizationId"> {
   readonly chunks: readonly Uint8Array[];
 }
 
-const nobody = { stateVersionId: null, configurationVersionId: null, runId: null };
-const ownerColumns = ({ column, id }: ContentOwner) => ({ ...nobody, [column]: id, ownerId: id });
+const noOwner = { stateVersionId: null, configurationVersionId: null, runId: null };
+const ownerColumns = ({ column, id }: ContentOwner) => ({ ...noOwner, [column]: id, ownerId: id });
 
 export async function beginContent(
   tx: Tx,
@@ -179,14 +179,14 @@ export async function abandonContents(
   kinds?: readonly string[],
   { complete = false }: { readonly complete?: boolean } = {},
 ): Promise<void> {
-  let abandoned = tx.db.updateTable("contents").set(nobody).where(owner.column, "=", owner.id);
+  let abandoned = tx.db.updateTable("contents").set(noOwner).where(owner.column, "=", owner.id);
   if (kinds !== undefined) abandoned = abandoned.where("kind", "in", kinds);
   if (complete) abandoned = abandoned.where("complete", "=", 1);
   await abandoned.execute();
 }
 
 export async function orphanContent(tx: Tx, id: string): Promise<void> {
-  await tx.db.updateTable("contents").set(nobody).where("id", "=", id).execute();
+  await tx.db.updateTable("contents").set(noOwner).where("id", "=", id).execute();
 }
 
 export type AbandonedContent = Pick<ContentTable, "id" | "ownerId">;

@@ -45,14 +45,14 @@ export interface NotificationSender {
 export type NotificationSenders = Readonly<Record<string, NotificationSender>>;
 
 export interface DeliveryLimits {
-  readonly placesMax: number;
+  readonly concurrencyMax: number;
   readonly perDestinationMax: number;
   readonly tickMs: number;
   /** The job waits this long for a retry instead of ending. */
   readonly lingerMs: number;
 }
 
-const defaultLimits: DeliveryLimits = { placesMax: 32, perDestinationMax: 4, tickMs: 250, lingerMs: 15_000 };
+const defaultLimits: DeliveryLimits = { concurrencyMax: 32, perDestinationMax: 4, tickMs: 250, lingerMs: 15_000 };
 
 const retentionMs = 30 * 24 * 3_600_000;
 const batch = 500;
@@ -100,13 +100,13 @@ class DeliveryLoop {
   }
 
   async #startDue(): Promise<void> {
-    const { placesMax } = this.#limits;
-    for (let started = 1; started > 0 && this.#inFlight.size < placesMax;) {
+    const { concurrencyMax } = this.#limits;
+    for (let started = 1; started > 0 && this.#inFlight.size < concurrencyMax;) {
       const due = await findDue(this.#job.context.database.reader, {
         ids: [...this.#inFlight.keys()],
         destinations: this.#fullDestinations(),
-        isFresh: this.#retries() >= placesMax / 2,
-        limit: placesMax - this.#inFlight.size,
+        isFresh: this.#retries() >= concurrencyMax / 2,
+        limit: concurrencyMax - this.#inFlight.size,
       });
       started = 0;
       for (const notification of due) if (this.#start(notification)) started += 1;
@@ -114,10 +114,10 @@ class DeliveryLoop {
   }
 
   #start(notification: PendingNotification): boolean {
-    const { placesMax, perDestinationMax } = this.#limits;
+    const { concurrencyMax, perDestinationMax } = this.#limits;
     const isRetry = notification.attempts > 0;
     if (this.#inFlightTo(notification.destination) >= perDestinationMax) return false;
-    if (isRetry && this.#retries() >= placesMax / 2) return false;
+    if (isRetry && this.#retries() >= concurrencyMax / 2) return false;
     const done = this.#attempt(notification)
       .catch((error: unknown) => {
         this.#fault ??= error;

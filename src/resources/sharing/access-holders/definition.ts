@@ -75,7 +75,8 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
     listAccessHolders: {
       method: "GET",
       path: "/organizations/:organization_name/access-holders",
-      summary: "List the teams and users that have a permission, with the number of projects and workspaces and the grants that give it",
+      summary:
+        "List the teams and users that have a permission, with the number of projects and workspaces and the grants that give it",
       needs:
         "'manage-teams' or 'manage-membership'; for one project or workspace, permission to manage its team access is enough",
       query: {

@@ -116,7 +116,9 @@ export const accessPreviews = defineResource<PreviewView>()(({ readOnly, toOne }
       `What each team and user would gain: permissions on the organization, and on how many projects and workspaces. The first ${namedMax} that the caller can see are named.`,
       { from: (view) => shown(view.gains) },
     ),
-    losses: readOnly(z.array(difference), "What each team and user would lose, in the same form as `gains`.", { from: (view) => shown(view.losses) }),
+    losses: readOnly(z.array(difference), "What each team and user would lose, in the same form as `gains`.", {
+      from: (view) => shown(view.losses),
+    }),
     "unseen-gains": readOnly(
       unseen,
       "The number of other teams and users that would gain something, which the caller can't see.",

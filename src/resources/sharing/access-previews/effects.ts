@@ -48,7 +48,7 @@ export interface PreviewEffects {
 
 type PermissionFlags = Readonly<Record<string, boolean>>;
 
-const more = (than: PermissionFlags, flags: PermissionFlags): string[] =>
+const flagsOnlyIn = (than: PermissionFlags, flags: PermissionFlags): string[] =>
   Object.keys(flags).filter((name) => flags[name] === true && than[name] !== true);
 
 interface SubjectAccess {
@@ -118,7 +118,7 @@ function comparer(
     let difference = known.get(key);
     if (difference === undefined) {
       const [had, has] = [flagsOf(before, was), flagsOf(after, is)];
-      difference = { gained: more(had, has), lost: more(has, had) };
+      difference = { gained: flagsOnlyIn(had, has), lost: flagsOnlyIn(has, had) };
       known.set(key, difference);
     }
     return difference;
@@ -163,7 +163,7 @@ export function effectsOn(
     projects: [...projects[side].values()],
     workspaces: [...workspaces[side].values()],
   });
-  return { gains: effectOf("gains", more(had, has)), losses: effectOf("losses", more(has, had)) };
+  return { gains: effectOf("gains", flagsOnlyIn(had, has)), losses: effectOf("losses", flagsOnlyIn(has, had)) };
 }
 
 function affectedProjects(

@@ -74,11 +74,11 @@ async function run(
     changes.flatMap(({ references: names }) => names.map(({ id }) => id)),
     changes.flatMap(({ moves }) => moves?.name ?? []),
   );
-  const missing = missingIn(organization, changes, named);
+  const missing = unknownReferencePositions(organization, changes, named);
   const there = changes.filter((_, position) => !missing.has(position));
   const affected = await affectedScopeOf(tx, organization, there, named);
   const before = await takeSnapshot(tx, context, organization, affected);
-  const mayRead = mayReadIn(tx, context, organization);
+  const mayRead = moveReadCheck(tx, context, organization);
   const { results, faults } = await applyChanges(tx, context, changes, missing, mayRead);
   const refuseUnseenFirst = () => refuseUnseen(tx, context, changes, results, missing, mayRead);
   // Before the other faults, which would reveal what exists.
@@ -97,7 +97,7 @@ const changedMeanwhile = (): AppError =>
     "Access has changed since that access-version, so the preview may be out of date. Nothing was changed. Preview the changes again, then apply them with the access-version of the new preview.",
   );
 
-function missingIn(
+function unknownReferencePositions(
   organization: OrganizationView,
   changes: readonly ParsedChange[],
   rows: readonly ReferencedRow[],
@@ -115,7 +115,7 @@ function missingIn(
 }
 
 /** The handlers check the right to move before the workspaces and the new project, so this checks whether the caller can read these. */
-function mayReadIn(tx: Tx, context: Context, organization: OrganizationView): CanReadChange {
+function moveReadCheck(tx: Tx, context: Context, organization: OrganizationView): CanReadChange {
   return async ({ moves }) => {
     if (moves === undefined) return true;
     const [project] = await readableProjects(tx, context, [moves.to]);

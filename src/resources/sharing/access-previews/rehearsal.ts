@@ -17,7 +17,7 @@ export interface ChangeResult {
 /** Called if the caller can't make the change. */
 export type CanReadChange = (change: ParsedChange) => Promise<boolean>;
 
-function within(database: Database, tx: Tx): Database {
+function databaseInTransaction(database: Database, tx: Tx): Database {
   const inside = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => work(tx);
   return { ...database, reader: tx, write: inside, rehearse: inside, snapshot: inside };
 }
@@ -29,7 +29,7 @@ export async function applyChanges(
   missing: ReadonlySet<number>,
   mayRead: CanReadChange,
 ): Promise<{ results: readonly ChangeResult[]; faults: readonly Fault[] }> {
-  const inside: Context = { ...context, database: within(context.database, tx), ifMatch: noIfMatch };
+  const inside: Context = { ...context, database: databaseInTransaction(context.database, tx), ifMatch: noIfMatch };
   const results: ChangeResult[] = [];
   const faults: Fault[] = [];
   await sql`savepoint beginning`.execute(tx.db);
@@ -39,7 +39,7 @@ export async function applyChanges(
       continue;
     }
     const refusal = await attempt(tx, inside, change, change.input);
-    if (refusal !== undefined && isBad(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
+    if (refusal !== undefined && isInvalid(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
     const result = await resultOf(refusal, change, mayRead);
     results.push(result);
     if (result.refusal !== undefined)
@@ -53,7 +53,7 @@ async function resultOf(
   change: ParsedChange,
   mayRead: CanReadChange,
 ): Promise<ChangeResult> {
-  if (refusal === undefined || isBad(refusal) || refusal.code === "conflict") return { refusal, isUnseen: false };
+  if (refusal === undefined || isInvalid(refusal) || refusal.code === "conflict") return { refusal, isUnseen: false };
   if (!isDenial(refusal)) return { refusal, isUnseen: true };
   return (await mayRead(change)) ? { refusal, isUnseen: false } : { refusal: unseen(), isUnseen: true };
 }
@@ -67,7 +67,7 @@ export async function refuseUnseen(
   missing: ReadonlySet<number>,
   mayRead: CanReadChange,
 ): Promise<void> {
-  const inside: Context = { ...context, database: within(context.database, tx), ifMatch: noIfMatch };
+  const inside: Context = { ...context, database: databaseInTransaction(context.database, tx), ifMatch: noIfMatch };
   for (const [position, change] of changes.entries()) {
     if (!results[position]?.isUnseen) continue;
     if (missing.has(position)) throw atChange(unseen(), position);
@@ -77,7 +77,7 @@ export async function refuseUnseen(
   }
 }
 
-const isBad = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
+const isInvalid = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
 
 const isDenial = (error: AppError): boolean => error instanceof PermissionDenied || error.code === "forbidden";
 

@@ -40,7 +40,10 @@ const meta = z.object({
     .object({ projects: byLevel("project"), workspaces: byLevel("workspace") })
     .describe("The number of each level in the whole list, of those that the caller can see."),
   hidden: counts.describe("The number of further projects and workspaces in reach that the caller can't see."),
-  refused: z.string().optional().describe("Why the token is refused (expired, too old, or not allowed in the organization); null if it is valid."),
+  refused: z
+    .string()
+    .optional()
+    .describe("Why the token is refused (expired, too old, or not allowed in the organization); null if it is valid."),
 });
 
 export const filterPermission = choiceParameter(

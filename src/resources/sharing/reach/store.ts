@@ -142,7 +142,7 @@ const inOrder = (table: "" | "things.", descending: boolean) => {
 };
 
 /** SQLite merges the parts in index order. PostgreSQL would sort all of them, unless a literal limits each part. */
-function cutFrom(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown> {
+function pageTable(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown> {
   const parts = [...projectParts(shape, p), ...workspaceParts(shape, p)];
   const order = inOrder("", shape.descending !== shape.fromEnd);
   const limited = parts.map(
@@ -171,7 +171,7 @@ function statement(shape: ReachStatementShape, p: ReachParameters): RawBuilder<R
   return sql<ReachRow>`
     with ${grantTables("s_", organizationId, p.principal)}, ${grantTables("c_", organizationId, p.caller)},
     ${singlesTable(p)},
-    page as materialized (${cutFrom(shape, p)}),
+    page as materialized (${pageTable(shape, p)}),
     things as materialized (
       select page.id as id, page.name as name, w.id as workspace_id, p.id as project_id, p.name as project_name
       from page left join workspaces as w on w.id = page.id inner join projects as p on p.id = coalesce(w.project_id, page.id)),
@@ -228,7 +228,7 @@ const mayHide = ({ actor, standing, principal }: ReachSearch, kind: TargetKind):
   (standing.everywhere & visibilityBits[kind]) === 0 && principalOf(actor) !== principal;
 
 /** Rounded, so that there are few different statements. */
-const atMost = (count: number): number => 2 ** Math.ceil(Math.log2(Math.max(count, 16)));
+const roundedLimit = (count: number): number => 2 ** Math.ceil(Math.log2(Math.max(count, 16)));
 
 interface ReachWindow {
   readonly limit: number;
@@ -258,7 +258,7 @@ export async function findReached(tx: Tx, search: ReachSearch, page: ReachPage):
     descending: page.descending,
     fromEnd,
     isAfter: after !== undefined,
-    first: tx.dialect.plansOpenLimits ? undefined : atMost(offset + limit),
+    first: tx.dialect.plansOpenLimits ? undefined : roundedLimit(offset + limit),
   };
   if (shape.search.project === "none" && shape.search.workspace === "none") return [];
   const { organizationId, principal, everywhere, wanted } = search;

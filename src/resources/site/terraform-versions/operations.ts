@@ -35,7 +35,7 @@ export const terraformVersionResource = implement(terraformVersions, {
       const row = newVersion(body.attributes, { id: newId("terraform-versions"), createdAt: now() });
       refuseIfAny((await isVersionTaken(tx, row.engineVersion)) ? [versionTaken()] : []);
       await insertVersion(tx, administration, row);
-      await recordChange(tx, context, terraformVersions, { after: inAudit(row) });
+      await recordChange(tx, context, terraformVersions, { after: toAuditedVersion(row) });
       return { view: row };
     });
   },
@@ -55,7 +55,10 @@ export const terraformVersionResource = implement(terraformVersions, {
       const taken = changes.engineVersion !== undefined && (await isVersionTaken(tx, changes.engineVersion));
       refuseIfAny(taken ? [versionTaken()] : []);
       await updateVersionRow(tx, administration, row, changes);
-      await recordChange(tx, context, terraformVersions, { before: inAudit(row), after: inAudit(changed) });
+      await recordChange(tx, context, terraformVersions, {
+        before: toAuditedVersion(row),
+        after: toAuditedVersion(changed),
+      });
       return { view: changed };
     });
   },
@@ -66,7 +69,7 @@ export const terraformVersionResource = implement(terraformVersions, {
       const row = await loadVersion(tx, params.terraformVersionId, true);
       context.ifMatch.check(row);
       await deleteVersionRow(tx, administration, row);
-      await recordChange(tx, context, terraformVersions, { before: inAudit(row) });
+      await recordChange(tx, context, terraformVersions, { before: toAuditedVersion(row) });
     });
   },
 });
@@ -77,6 +80,6 @@ async function loadVersion(tx: Tx, id: string, lock = false): Promise<EngineVers
   return row;
 }
 
-function inAudit(row: EngineVersionTable): EngineVersionTable & { readonly organizationId: null } {
+function toAuditedVersion(row: EngineVersionTable): EngineVersionTable & { readonly organizationId: null } {
   return { ...row, organizationId: null };
 }

@@ -3,7 +3,7 @@
  * looks secret: older engines record only marks from the configuration, not from the provider.
  */
 import type { AttributeChange } from "./definition.ts";
-import { everything, type SensitiveMark, markOf, SensitiveMarks } from "./marks.ts";
+import { rootMark, type SensitiveMark, markOf, SensitiveMarks } from "./marks.ts";
 
 /** Further changes are counted but not listed. */
 const listedMax = 200;
@@ -47,7 +47,7 @@ export function attributeChangesOf(
   const marked = [...before.marks, ...after.marks];
   // The keys of flat attributes are whole paths (`a.b`), which no mark matches.
   const hidesAll = secretType.test(type) || (marked.length > 0 && (before.isFlat || after.isFlat));
-  const marks = new SensitiveMarks(hidesAll ? [everything] : marked);
+  const marks = new SensitiveMarks(hidesAll ? [rootMark] : marked);
   const compared: AttributeComparison = { listed: [], path: [], isIndex: [], marks, budget, count: 0 };
   compare(compared, before.attributes, after.attributes);
   return { listed: compared.listed, count: compared.count };
@@ -60,7 +60,7 @@ function instanceOf(text: string): { attributes: unknown; isFlat: boolean; marks
   return {
     attributes: instance[isFlat ? "attributes_flat" : "attributes"],
     isFlat,
-    marks: Array.isArray(marks) ? marks.map(markOf) : [everything],
+    marks: Array.isArray(marks) ? marks.map(markOf) : [rootMark],
   };
 }
 
@@ -139,7 +139,7 @@ function pathText({ path, isIndex }: AttributeComparison): string {
 
 function isSecret({ path, isIndex, marks }: AttributeComparison, before: unknown, after: unknown): boolean {
   if (path.some((key, step) => !isIndex[step] && secretName.test(key))) return true;
-  return marks.hide(path) || hasSecretName(before) || hasSecretName(after);
+  return marks.isHidden(path) || hasSecretName(before) || hasSecretName(after);
 }
 
 const hasSecretName = (value: unknown): boolean =>

@@ -1,13 +1,13 @@
 /** The paths that an engine marks as sensitive in a resource. */
 
 export type SensitiveMark = readonly string[];
-export const everything: SensitiveMark = [];
+export const rootMark: SensitiveMark = [];
 
 /** A mark that can't be parsed hides the whole resource. */
 export function markOf(mark: unknown): SensitiveMark {
-  if (!Array.isArray(mark)) return everything;
+  if (!Array.isArray(mark)) return rootMark;
   const steps = mark.map(stepOf);
-  return steps.every((step) => step !== undefined) ? steps : everything;
+  return steps.every((step) => step !== undefined) ? steps : rootMark;
 }
 
 function stepOf(step: unknown): string | undefined {
@@ -40,7 +40,7 @@ export class SensitiveMarks {
   }
 
   /** Also true for a mark below the path: a value that was replaced as a whole includes what is marked below. */
-  hide(path: readonly string[]): boolean {
+  isHidden(path: readonly string[]): boolean {
     let node = this.#root;
     for (const key of path) {
       if (node.isEnd) return true;

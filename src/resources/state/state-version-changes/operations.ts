@@ -28,7 +28,7 @@ export const stateVersionChangeResource = implement(stateVersionChanges, {
   /** Raises `not-found`, `bad-request` for a version of another workspace, and `conflict` for states that can't be compared. */
   async listStateVersionChanges({ context, params, query }) {
     const version = await loadStateVersion(context.database.reader, context, params.stateVersionId);
-    const since = await sinceOf(context, version, query.since);
+    const since = await loadBaseVersion(context, version, query.since);
     refuseUnreadable(version);
     if (since !== undefined) refuseUnreadable(since);
     const { filterKind: kind, filterChange: change, page } = query;
@@ -82,7 +82,7 @@ interface ComparedState extends StateInventory {
 type ComparedVersion = Pick<StateVersionView, "id" | "status" | "encrypted" | "serial">;
 
 /** Undefined for the first state of a workspace. Raises `bad-request`. */
-async function sinceOf(
+async function loadBaseVersion(
   context: Context,
   version: StateVersionView,
   sinceId: string | undefined,

@@ -18,14 +18,14 @@ export async function outputsOfVersions(
   return rows.map((row) => toOutputView({ vault }, row, false));
 }
 
-export const outputsBesideStates: LoadMany<{ readonly id: string; readonly organizationId: string }> = (
+export const loadOutputsOfStateVersions: LoadMany<{ readonly id: string; readonly organizationId: string }> = (
   tx,
   context,
   _ids,
   versionsByOutput,
 ) => outputsOf(tx, context, [...versionsByOutput.values()], ({ id }) => id);
 
-export const outputsBesideWorkspaces: LoadMany<{
+export const loadOutputsOfWorkspaces: LoadMany<{
   readonly organizationId: string;
   readonly currentStateVersionId: string | null;
 }> = (tx, context, _ids, workspacesByOutput) =>

@@ -43,11 +43,11 @@ function shortType(json: string): string {
 }
 
 /** Documents name at most this many; the list of outputs has all. */
-const namedMax = 1000;
+const listedOutputsMax = 1000;
 
 /** Rows of versions and workspaces store the ids joined by commas. */
-export const namedIds = (outputs: readonly Pick<StateVersionOutputTable, "id">[]): string =>
+export const joinOutputIds = (outputs: readonly Pick<StateVersionOutputTable, "id">[]): string =>
   outputs
-    .slice(0, namedMax)
+    .slice(0, listedOutputsMax)
     .map((output) => output.id)
     .join(",");

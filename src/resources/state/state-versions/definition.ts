@@ -9,7 +9,7 @@ import { flag, flags, text, timestamp, wholeNumber } from "../../../jsonapi/sche
 import type { Fault } from "../../../kernel/errors.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 import { backingDataOperations } from "../../shared/backing-data.ts";
-import { base64, bodyBytesMax, inRequestBytesMax, md5, requestFaults, tooLargeSentence } from "./request.ts";
+import { base64, bodyBytesMax, inRequestBytesMax, md5, requestFaults, tooLargeMessage } from "./request.ts";
 
 const statuses = [
   "pending",
@@ -268,7 +268,7 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
       needs: stateWriters,
       callers: "runs",
       body: "create",
-      bodyMax: { bytes: bodyBytesMax, sentence: tooLargeSentence },
+      bodyMax: { bytes: bodyBytesMax, sentence: tooLargeMessage },
       answer: "created",
       example: {
         data: {

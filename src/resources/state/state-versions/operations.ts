@@ -62,9 +62,10 @@ export const stateVersionResource = implement(
       await receiveJsonState(context, checkUploadUrl(context, params.stateVersionId, "json", query), body);
     },
 
-    softDeleteBackingData: ({ context, params }) => move(context, params.stateVersionId, "soft-delete"),
-    restoreBackingData: ({ context, params }) => move(context, params.stateVersionId, "restore"),
-    permanentlyDeleteBackingData: ({ context, params }) => move(context, params.stateVersionId, "permanently-delete"),
+    softDeleteBackingData: ({ context, params }) => changeBackingData(context, params.stateVersionId, "soft-delete"),
+    restoreBackingData: ({ context, params }) => changeBackingData(context, params.stateVersionId, "restore"),
+    permanentlyDeleteBackingData: ({ context, params }) =>
+      changeBackingData(context, params.stateVersionId, "permanently-delete"),
   },
   { createStateVersion: admitWriter },
 );
@@ -105,7 +106,7 @@ async function download(context: Context, id: string, kind: StateContentKind): P
 }
 
 /** Raises `conflict` if the status of the content does not allow the action. */
-async function move(context: Context, id: string, how: BackingDataAction): Promise<void> {
+async function changeBackingData(context: Context, id: string, how: BackingDataAction): Promise<void> {
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {
     const version = grantStateVersion(await loadStateVersion(tx, context, id, true), "can-update");

@@ -8,7 +8,7 @@ const mebibyte = 1024 * 1024;
 export const inRequestBytesMax = 16 * mebibyte;
 /** A state and its JSON format, which some engines send together; base64 makes them a third larger. */
 export const bodyBytesMax = 2 * Math.ceil((inRequestBytesMax * 4) / 3) + mebibyte;
-export const tooLargeSentence = `A state in the request can have at most ${inRequestBytesMax} bytes. Create the state version without 'state', then upload the content with PUT to its 'hosted-state-upload-url', which accepts up to ${contentBytesMax} bytes.`;
+export const tooLargeMessage = `A state in the request can have at most ${inRequestBytesMax} bytes. Create the state version without 'state', then upload the content with PUT to its 'hosted-state-upload-url', which accepts up to ${contentBytesMax} bytes.`;
 
 export function base64(): z.ZodType<Uint8Array> {
   return z
@@ -46,5 +46,5 @@ export function requestFaults({ state, jsonState, md5: announced }: StateRequest
 
 export function refuseTooLarge({ state, jsonState }: StateRequestContents): void {
   if (Math.max(state?.length ?? 0, jsonState?.length ?? 0) > inRequestBytesMax)
-    throw new AppError("too-large", tooLargeSentence);
+    throw new AppError("too-large", tooLargeMessage);
 }

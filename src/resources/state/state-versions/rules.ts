@@ -92,13 +92,13 @@ export type LatestVersion = Pick<StateVersionTable, "id" | "serial" | "md5" | "l
 
 type NextStateVersion = Pick<StateVersionTable, "serial" | "md5" | "lineage">;
 
-const byForce =
+const forceHint =
   "and push it without '-force', or send 'force': true to the API. With a 'cloud' block the CLI never sends 'force'.";
 
 /** Undefined if the version can follow. Accepts the same state again as a retry. */
 export function successionObstacle(latest: LatestVersion | undefined, next: NextStateVersion): AppError | undefined {
   if (latest === undefined) return undefined;
-  const remedy = `Pull the latest state and start from it. To replace it, set 'serial' in your state above ${latest.serial}, ${byForce}`;
+  const remedy = `Pull the latest state and start from it. To replace it, set 'serial' in your state above ${latest.serial}, ${forceHint}`;
   const lineage = lineageObstacle(latest, next.lineage);
   if (lineage !== undefined) return lineage;
   if (next.serial < latest.serial)
@@ -113,7 +113,7 @@ export function successionObstacle(latest: LatestVersion | undefined, next: Next
 export function lineageObstacle(latest: LatestVersion | undefined, lineage: string | null): AppError | undefined {
   if (!latest?.lineage || !lineage || latest.lineage === lineage) return undefined;
   return conflict(
-    `The state's lineage ${lineage} does not match the workspace's lineage ${latest.lineage}, so it belongs to another workspace. Check that you are writing to the right workspace. To replace its state, set 'lineage' in your state to the workspace's and 'serial' above ${latest.serial}, ${byForce}`,
+    `The state's lineage ${lineage} does not match the workspace's lineage ${latest.lineage}, so it belongs to another workspace. Check that you are writing to the right workspace. To replace its state, set 'lineage' in your state to the workspace's and 'serial' above ${latest.serial}, ${forceHint}`,
   );
 }
 

@@ -22,7 +22,7 @@ export async function settleState(
   holderId: string | null,
 ): Promise<CurrentStateColumns | undefined> {
   const unsettled = await findUnsettled(tx, { workspaceId: workspace.id, holderId: holderId ?? "" });
-  if (unsettled.some(({ isHolders }) => isHolders === 0))
+  if (unsettled.some(({ isHolders: isWrittenByHolder }) => isWrittenByHolder === 0))
     await recordDiscarded(tx, context, await discardLeftovers(tx, workspace, holderId), "finalized");
   const latest = unsettled.find(({ isHolders }) => isHolders === 1);
   if (latest === undefined) return undefined;

@@ -75,7 +75,7 @@ export const varResource = implement(vars, {
   async updateVars({ context, params, body }) {
     const changes = parseBatchChanges(body.data);
     await context.database.write(async (tx) =>
-      updateTogether(tx, context, await loadWorkspaceOwner(tx, context, params.workspaceId), changes),
+      updateBatch(tx, context, await loadWorkspaceOwner(tx, context, params.workspaceId), changes),
     );
   },
 
@@ -199,7 +199,7 @@ async function update(tx: Tx, context: ConditionalContext, owner: WritableVarOwn
   return { view };
 }
 
-async function updateTogether(tx: Tx, context: Context, owner: WritableVarOwner, changes: readonly BatchChange[]) {
+async function updateBatch(tx: Tx, context: Context, owner: WritableVarOwner, changes: readonly BatchChange[]) {
   const rows = await findVars(tx, owner);
   const updates = planUpdates(
     rows.map((row) => toVarView(context, row)),

@@ -6,7 +6,7 @@ import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";
-import { sealedMoreBytes } from "../../../database/vault.ts";
+import { sealOverheadBytes } from "../../../database/vault.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import {
   projectGrants,
@@ -235,16 +235,16 @@ export async function listVarRows(
 
 /** Bounded like a single variable set, in number and size of values. */
 export async function listVarsOfSets(tx: Tx, organizationId: string, ids: readonly string[]): Promise<VarTable[]> {
-  const fitting = sql`
+  const withinSizeLimit = sql`
     select id from (
-      select id, sum(length(value) - ${sql.lit(sealedMoreBytes)})
+      select id, sum(length(value) - ${sql.lit(sealOverheadBytes)})
         over (order by varset_id, key, id rows unbounded preceding) as value_bytes
       from vars where organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("varset_id"), ids)}
     ) as summed where value_bytes <= ${sql.lit(valuesBytesMax)}`;
   return tx.db
     .selectFrom("vars as v")
     .selectAll("v")
-    .where(sql<boolean>`v.id in (${fitting})`)
+    .where(sql<boolean>`v.id in (${withinSizeLimit})`)
     .orderBy("v.varsetId")
     .orderBy("v.key")
     .orderBy("v.id")
@@ -253,7 +253,7 @@ export async function listVarsOfSets(tx: Tx, organizationId: string, ids: readon
 }
 
 export const storedValueBytes = (rows: readonly VarTable[]): ReadonlyMap<string, number> =>
-  new Map(rows.map(({ id, value }) => [id, value.length - sealedMoreBytes]));
+  new Map(rows.map(({ id, value }) => [id, value.length - sealOverheadBytes]));
 
 export async function findVars(tx: Tx, { column, thing }: WritableVarOwner): Promise<VarTable[]> {
   return tx.db
@@ -282,7 +282,7 @@ export async function countOtherVars(
     .select(({ fn }) => [
       fn.countAll<number>().as("count"),
       fn.countAll<number>().filterWhere("category", "=", category).filterWhere("key", "=", key).as("taken"),
-      sql<number | null>`sum(length(value) - ${sql.lit(sealedMoreBytes)})`.as("valueBytes"),
+      sql<number | null>`sum(length(value) - ${sql.lit(sealOverheadBytes)})`.as("valueBytes"),
     ])
     .where("organizationId", "=", thing.organizationId)
     .where(column, "=", thing.id)

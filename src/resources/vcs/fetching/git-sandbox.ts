@@ -43,7 +43,7 @@ function releaseSlot(slot: number): void {
 
 const gits = ["/usr/bin/git", "/usr/local/bin/git", "/bin/git"];
 
-const isThere = (path: string): boolean => {
+const isExecutable = (path: string): boolean => {
   try {
     accessSync(path, constants.X_OK);
     return true;
@@ -51,7 +51,7 @@ const isThere = (path: string): boolean => {
     return false;
   }
 };
-export const findGit = (): string | undefined => gits.find(isThere);
+export const findGit = (): string | undefined => gits.find(isExecutable);
 
 let chosen: { readonly requested: SandboxKind | undefined; readonly sandbox: Promise<Sandbox> } | undefined;
 

@@ -4,12 +4,12 @@ import { type VcsRepositoryEvent, unknownSender } from "../triggers/repository-e
 import { idIn } from "./github.ts";
 import {
   answerItemsMax,
-  base,
-  basic,
+  withoutTrailingSlash,
+  basicAuth,
   type CommitState,
   commitsOf,
   type ProviderConnection,
-  isSame,
+  isEqualSecret,
   isZero,
   nameShape,
   type VcsProvider,
@@ -116,7 +116,7 @@ const readers: Readonly<Record<string, (payload: unknown) => readonly VcsReposit
 
 /** `https://USER@dev.azure.com/acme/Net/_git/vpc` under `https://dev.azure.com` → `acme/Net/_git/vpc` */
 function repositoryAt(remoteUrl: string, { httpUrl }: ProviderConnection): string {
-  const root = URL.canParse(httpUrl) ? base(new URL(httpUrl).pathname) : "";
+  const root = URL.canParse(httpUrl) ? withoutTrailingSlash(new URL(httpUrl).pathname) : "";
   const path = new URL(remoteUrl).pathname;
   return (path.startsWith(`${root}/`) ? path.slice(root.length) : path).replace(/^\//, "");
 }
@@ -147,18 +147,19 @@ function partsOf(repository: string): { organization: string; project: string; n
 const version = "api-version=6.0";
 function of({ apiUrl }: ProviderConnection, repository: string): string {
   const { organization, project, name } = partsOf(repository);
-  return `${inside(apiUrl, organization)}/${project}/_apis/git/repositories/${name}`;
+  return `${organizationApiUrl(apiUrl, organization)}/${project}/_apis/git/repositories/${name}`;
 }
 /** The organization may be part of the connection's URL. */
-const inside = (apiUrl: string, organization: string) => `${base(apiUrl)}${organization && "/"}${organization}`;
+const organizationApiUrl = (apiUrl: string, organization: string) =>
+  `${withoutTrailingSlash(apiUrl)}${organization && "/"}${organization}`;
 const hooksOf = ({ apiUrl }: ProviderConnection, repository: string) =>
-  `${inside(apiUrl, partsOf(repository).organization)}/_apis/hooks/subscriptions`;
+  `${organizationApiUrl(apiUrl, partsOf(repository).organization)}/_apis/hooks/subscriptions`;
 
 const user = "cadastre";
 
 export const azureDevops: VcsProvider = {
   source: "ado",
-  isAuthentic: ({ header }, secret) => isSame(header("authorization"), basic(user, secret)),
+  isAuthentic: ({ header }, secret) => isEqualSecret(header("authorization"), basicAuth(user, secret)),
   read(_inbound, payload, connection) {
     const read = envelope.safeParse(payload).data;
     if (read === undefined) return undefined;
@@ -166,9 +167,9 @@ export const azureDevops: VcsProvider = {
     const repository = repositoryAt(read.resource.repository.remoteUrl, connection);
     return events && { repository, deliveryId: read.id ?? undefined, events };
   },
-  cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${repository}`,
-  gitAuthorization: (token) => basic(user, token),
-  apiAuthorization: (token) => basic(user, token),
+  cloneUrl: ({ httpUrl }, repository) => `${withoutTrailingSlash(httpUrl)}/${repository}`,
+  gitAuthorization: (token) => basicAuth(user, token),
+  apiAuthorization: (token) => basicAuth(user, token),
   overSsh: {
     call: (connection, repository) => ({ method: "GET", url: `${of(connection, repository)}?${version}` }),
     read: (answer) => z.object({ sshUrl: z.string() }).safeParse(answer).data?.sshUrl,
@@ -199,7 +200,10 @@ export const azureDevops: VcsProvider = {
   webhookId: idIn,
   lists: "whole",
   // Only for one organization, which the connection's URL must contain.
-  repositories: ({ apiUrl }) => ({ method: "GET", url: `${base(apiUrl)}/_apis/git/repositories?${version}` }),
+  repositories: ({ apiUrl }) => ({
+    method: "GET",
+    url: `${withoutTrailingSlash(apiUrl)}/_apis/git/repositories?${version}`,
+  }),
   branches: (connection, repository) => ({
     method: "GET",
     url: `${of(connection, repository)}/refs?filter=heads/&${version}`,

@@ -3,13 +3,13 @@ import { z } from "zod";
 import { type VcsRepositoryEvent, unknownSender } from "../triggers/repository-event.ts";
 import {
   answerItemsMax,
-  base,
-  basic,
-  bearer,
+  withoutTrailingSlash,
+  basicAuth,
+  bearerAuth,
   type CommitState,
   type ProviderConnection,
   hmacHex,
-  isSame,
+  isEqualSecret,
   nameShape,
   pageSize,
   pathOf,
@@ -143,14 +143,16 @@ export const states: Readonly<Record<CommitState, string>> = {
 export const keyOf = (context: string): string =>
   context.length <= 40 ? context : hmacHex(Buffer.from(context), "key").slice(0, 40);
 
-const of = ({ apiUrl }: ProviderConnection, repository: string) => `${base(apiUrl)}/repositories/${pathOf(repository)}`;
+const of = ({ apiUrl }: ProviderConnection, repository: string) =>
+  `${withoutTrailingSlash(apiUrl)}/repositories/${pathOf(repository)}`;
 
 export const valuesIn = (shape: z.ZodType<string>) => (answer: unknown) =>
   z.object({ values: z.array(shape).max(answerItemsMax) }).safeParse(answer).data?.values ?? [];
 
 export const bitbucketCloud: VcsProvider = {
   source: "bitbucket",
-  isAuthentic: ({ header, body }, secret) => isSame(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
+  isAuthentic: ({ header, body }, secret) =>
+    isEqualSecret(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
   read({ header }, payload) {
     const repository = z.object({ repository: repositoryShape }).safeParse(payload).data?.repository;
     const event = header("x-event-key");
@@ -158,9 +160,9 @@ export const bitbucketCloud: VcsProvider = {
     const events = Object.hasOwn(readers, event) ? readers[event]?.(payload) : [];
     return events && { repository: repository.full_name, deliveryId: header("x-request-uuid"), events };
   },
-  cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${pathOf(repository)}.git`,
-  gitAuthorization: (token) => basic("x-token-auth", token),
-  apiAuthorization: bearer,
+  cloneUrl: ({ httpUrl }, repository) => `${withoutTrailingSlash(httpUrl)}/${pathOf(repository)}.git`,
+  gitAuthorization: (token) => basicAuth("x-token-auth", token),
+  apiAuthorization: bearerAuth,
   status: (connection, repository, { sha, state, context, description, url }) => ({
     method: "POST",
     url: `${of(connection, repository)}/commit/${sha}/statuses/build`,
@@ -186,7 +188,7 @@ export const bitbucketCloud: VcsProvider = {
   webhookId: (answer) => z.object({ uuid: z.string() }).safeParse(answer).data?.uuid,
   repositories: ({ apiUrl }, page) => ({
     method: "GET",
-    url: `${base(apiUrl)}/repositories?role=member&pagelen=${pageSize}&page=${page}`,
+    url: `${withoutTrailingSlash(apiUrl)}/repositories?role=member&pagelen=${pageSize}&page=${page}`,
   }),
   branches: (connection, repository, page) => ({
     method: "GET",

@@ -4,11 +4,11 @@ import { type VcsRepositoryEvent, unknownSender } from "../triggers/repository-e
 import { keyOf, states, valuesIn } from "./bitbucket-cloud.ts";
 import { idIn } from "./github.ts";
 import {
-  base,
-  bearer,
+  withoutTrailingSlash,
+  bearerAuth,
   type ProviderConnection,
   hmacHex,
-  isSame,
+  isEqualSecret,
   isZero,
   nameShape,
   pageSize,
@@ -119,7 +119,7 @@ const partsOf = (repository: string) => {
 };
 function of({ apiUrl }: ProviderConnection, repository: string): string {
   const { project, slug } = partsOf(repository);
-  return `${base(apiUrl)}/rest/api/1.0/projects/${project}/repos/${slug}`;
+  return `${withoutTrailingSlash(apiUrl)}/rest/api/1.0/projects/${project}/repos/${slug}`;
 }
 const from = (page: number) => `limit=${pageSize}&start=${(page - 1) * pageSize}`;
 
@@ -129,7 +129,8 @@ const cloneLinks = z.object({
 
 export const bitbucketDataCenter: VcsProvider = {
   source: "bitbucket",
-  isAuthentic: ({ header, body }, secret) => isSame(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
+  isAuthentic: ({ header, body }, secret) =>
+    isEqualSecret(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
   read({ header }, payload) {
     const repository = repositoryIn.safeParse(payload).data;
     const event = header("x-event-key");
@@ -139,10 +140,10 @@ export const bitbucketDataCenter: VcsProvider = {
   },
   cloneUrl({ httpUrl }, repository) {
     const { project, slug } = partsOf(repository);
-    return `${base(httpUrl)}/scm/${project}/${slug}.git`;
+    return `${withoutTrailingSlash(httpUrl)}/scm/${project}/${slug}.git`;
   },
-  gitAuthorization: bearer,
-  apiAuthorization: bearer,
+  gitAuthorization: bearerAuth,
+  apiAuthorization: bearerAuth,
   overSsh: {
     call: (connection, repository) => ({ method: "GET", url: of(connection, repository) }),
     read: (answer) => cloneLinks.safeParse(answer).data?.links.clone.find(({ name }) => name === "ssh")?.href,
@@ -170,7 +171,10 @@ export const bitbucketDataCenter: VcsProvider = {
     url: `${of(connection, repository)}/webhooks/${encodeURIComponent(id)}`,
   }),
   webhookId: idIn,
-  repositories: ({ apiUrl }, page) => ({ method: "GET", url: `${base(apiUrl)}/rest/api/1.0/repos?${from(page)}` }),
+  repositories: ({ apiUrl }, page) => ({
+    method: "GET",
+    url: `${withoutTrailingSlash(apiUrl)}/rest/api/1.0/repos?${from(page)}`,
+  }),
   branches: (connection, repository, page) => ({
     method: "GET",
     url: `${of(connection, repository)}/branches?${from(page)}`,

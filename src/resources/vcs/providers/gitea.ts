@@ -1,6 +1,15 @@
 /** Gitea and Forgejo. Their API is close to GitHub's, with another signature and some other values. */
 import { github, readPullRequest, readPush, repositoryOf } from "./github.ts";
-import { base, basic, hmacHex, type WebhookRequest, isSame, pageSize, pathOf, type VcsProvider } from "./provider.ts";
+import {
+  withoutTrailingSlash,
+  basicAuth,
+  hmacHex,
+  type WebhookRequest,
+  isEqualSecret,
+  pageSize,
+  pathOf,
+  type VcsProvider,
+} from "./provider.ts";
 
 const actions = ["opened", "synchronized", "reopened"];
 
@@ -10,7 +19,7 @@ function giteaProvider(product: "gitea" | "forgejo"): VcsProvider {
   return {
     ...github,
     source: "gitea",
-    isAuthentic: (inbound, secret) => isSame(header(inbound, "signature"), hmacHex(inbound.body, secret)),
+    isAuthentic: (inbound, secret) => isEqualSecret(header(inbound, "signature"), hmacHex(inbound.body, secret)),
     read(inbound, payload) {
       const repository = repositoryOf(payload);
       if (repository === undefined) return undefined;
@@ -19,12 +28,12 @@ function giteaProvider(product: "gitea" | "forgejo"): VcsProvider {
         event === "push" ? readPush(payload) : event === "pull_request" ? readPullRequest(payload, actions) : [];
       return events && { repository, deliveryId: header(inbound, "delivery"), events };
     },
-    gitAuthorization: (token) => basic("oauth2", token),
+    gitAuthorization: (token) => basicAuth("oauth2", token),
     apiAuthorization: (token) => `token ${token}`,
     addWebhooks: (connection, repository, { url, secret }) => [
       {
         method: "POST",
-        url: `${base(connection.apiUrl)}/repos/${pathOf(repository)}/hooks`,
+        url: `${withoutTrailingSlash(connection.apiUrl)}/repos/${pathOf(repository)}/hooks`,
         body: {
           type: product,
           active: true,
@@ -38,11 +47,11 @@ function giteaProvider(product: "gitea" | "forgejo"): VcsProvider {
     lists: "capped",
     repositories: ({ apiUrl }, page) => ({
       method: "GET",
-      url: `${base(apiUrl)}/user/repos?limit=${pageSize}&page=${page}`,
+      url: `${withoutTrailingSlash(apiUrl)}/user/repos?limit=${pageSize}&page=${page}`,
     }),
     branches: ({ apiUrl }, repository, page) => ({
       method: "GET",
-      url: `${base(apiUrl)}/repos/${pathOf(repository)}/branches?limit=${pageSize}&page=${page}`,
+      url: `${withoutTrailingSlash(apiUrl)}/repos/${pathOf(repository)}/branches?limit=${pageSize}&page=${page}`,
     }),
   };
 }

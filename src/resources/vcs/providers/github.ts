@@ -3,9 +3,9 @@ import { z } from "zod";
 import { type VcsRepositoryEvent, unknownSender } from "../triggers/repository-event.ts";
 import {
   answerItemsMax,
-  base,
-  basic,
-  bearer,
+  withoutTrailingSlash,
+  basicAuth,
+  bearerAuth,
   type CommitState,
   commitsListedMax,
   commitsOf,
@@ -13,7 +13,7 @@ import {
   filesOf,
   filesShape,
   hmacHex,
-  isSame,
+  isEqualSecret,
   isZero,
   nameShape,
   pageSize,
@@ -145,14 +145,16 @@ const states: Readonly<Record<CommitState, string>> = {
 };
 
 const actions = ["opened", "synchronize", "reopened"];
-const of = ({ apiUrl }: ProviderConnection, repository: string) => `${base(apiUrl)}/repos/${pathOf(repository)}`;
+const of = ({ apiUrl }: ProviderConnection, repository: string) =>
+  `${withoutTrailingSlash(apiUrl)}/repos/${pathOf(repository)}`;
 
 export const namesIn = (shape: z.ZodType<string>) => (answer: unknown) =>
   z.array(shape).max(answerItemsMax).safeParse(answer).data ?? [];
 
 export const github: VcsProvider = {
   source: "github",
-  isAuthentic: ({ header, body }, secret) => isSame(header("x-hub-signature-256"), `sha256=${hmacHex(body, secret)}`),
+  isAuthentic: ({ header, body }, secret) =>
+    isEqualSecret(header("x-hub-signature-256"), `sha256=${hmacHex(body, secret)}`),
   read({ header }, payload) {
     const repository = repositoryOf(payload);
     if (repository === undefined) return undefined;
@@ -161,9 +163,9 @@ export const github: VcsProvider = {
       event === "push" ? readPush(payload) : event === "pull_request" ? readPullRequest(payload, actions) : [];
     return events && { repository, deliveryId: header("x-github-delivery"), events };
   },
-  cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${pathOf(repository)}.git`,
-  gitAuthorization: (token) => basic("x-access-token", token),
-  apiAuthorization: bearer,
+  cloneUrl: ({ httpUrl }, repository) => `${withoutTrailingSlash(httpUrl)}/${pathOf(repository)}.git`,
+  gitAuthorization: (token) => basicAuth("x-access-token", token),
+  apiAuthorization: bearerAuth,
   status: (connection, repository, { sha, state, context, description, url }) => ({
     method: "POST",
     url: `${of(connection, repository)}/statuses/${sha}`,
@@ -188,7 +190,7 @@ export const github: VcsProvider = {
   webhookId: (answer) => idIn(answer),
   repositories: ({ apiUrl }, page) => ({
     method: "GET",
-    url: `${base(apiUrl)}/user/repos?per_page=${pageSize}&page=${page}`,
+    url: `${withoutTrailingSlash(apiUrl)}/user/repos?per_page=${pageSize}&page=${page}`,
   }),
   branches: (connection, repository, page) => ({
     method: "GET",

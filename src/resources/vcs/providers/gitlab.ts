@@ -3,14 +3,14 @@ import { z } from "zod";
 import { type VcsRepositoryEvent, unknownSender } from "../triggers/repository-event.ts";
 import { commitShape, idIn, namesIn } from "./github.ts";
 import {
-  base,
-  basic,
-  bearer,
+  withoutTrailingSlash,
+  basicAuth,
+  bearerAuth,
   type CommitState,
   commitsOf,
   type ProviderConnection,
   filesOf,
-  isSame,
+  isEqualSecret,
   isZero,
   nameShape,
   pageSize,
@@ -132,11 +132,11 @@ const states: Readonly<Record<CommitState, string>> = {
 };
 
 const of = ({ apiUrl }: ProviderConnection, repository: string) =>
-  `${base(apiUrl)}/projects/${encodeURIComponent(repository)}`;
+  `${withoutTrailingSlash(apiUrl)}/projects/${encodeURIComponent(repository)}`;
 
 export const gitlab: VcsProvider = {
   source: "gitlab",
-  isAuthentic: ({ header }, secret) => isSame(header("x-gitlab-token"), secret),
+  isAuthentic: ({ header }, secret) => isEqualSecret(header("x-gitlab-token"), secret),
   read({ header }, payload) {
     const project = z.object({ project: projectShape }).safeParse(payload).data?.project;
     const event = header("x-gitlab-event");
@@ -149,9 +149,9 @@ export const gitlab: VcsProvider = {
       events,
     };
   },
-  cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${repository}.git`,
-  gitAuthorization: (token) => basic("oauth2", token),
-  apiAuthorization: bearer,
+  cloneUrl: ({ httpUrl }, repository) => `${withoutTrailingSlash(httpUrl)}/${repository}.git`,
+  gitAuthorization: (token) => basicAuth("oauth2", token),
+  apiAuthorization: bearerAuth,
   status: (connection, repository, { sha, state, context, description, url }) => ({
     method: "POST",
     url: `${of(connection, repository)}/statuses/${sha}`,
@@ -178,7 +178,7 @@ export const gitlab: VcsProvider = {
   webhookId: idIn,
   repositories: ({ apiUrl }, page) => ({
     method: "GET",
-    url: `${base(apiUrl)}/projects?membership=true&simple=true&per_page=${pageSize}&page=${page}`,
+    url: `${withoutTrailingSlash(apiUrl)}/projects?membership=true&simple=true&per_page=${pageSize}&page=${page}`,
   }),
   branches: (connection, repository, page) => ({
     method: "GET",

@@ -72,13 +72,13 @@ export interface VcsProvider {
 
 export const pageSize = 100;
 
-export const base = (url: string): string => url.replace(/\/+$/, "");
+export const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, "");
 
 /** Encodes each segment: `acme/my repo` → `acme/my%20repo`. */
 export const pathOf = (repository: string): string => repository.split("/").map(encodeURIComponent).join("/");
 
 /** In constant time, independent of the lengths. */
-export function isSame(sent: string | undefined, expected: string): boolean {
+export function isEqualSecret(sent: string | undefined, expected: string): boolean {
   if (sent === undefined) return false;
   const hashed = (text: string) => createHmac("sha256", "compared").update(text).digest();
   return timingSafeEqual(hashed(sent), hashed(expected));
@@ -87,9 +87,9 @@ export function isSame(sent: string | undefined, expected: string): boolean {
 export const hmacHex = (body: Uint8Array, secret: string): string =>
   createHmac("sha256", secret).update(body).digest("hex");
 
-export const basic = (user: string, password: string): string =>
+export const basicAuth = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
-export const bearer = (token: string): string => `Bearer ${token}`;
+export const bearerAuth = (token: string): string => `Bearer ${token}`;
 
 export const shaShape = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
 /** Bounded, because it is stored; neither database stores NUL characters or lone surrogates. */

@@ -38,11 +38,12 @@ export function decide(event: VcsRepositoryEvent, watch: TriggerSettings, known:
     return nothing("the workspace has the execution mode local, so runs are executed on the machine that starts them");
   if (event.kind === "pull-request") return onPullRequest(event, watch, known);
   return (
-    (event.kind === "tag" ? tagObstacle(event, watch) : pushObstacle(event, watch, known)) ?? afterwards(watch, known)
+    (event.kind === "tag" ? tagDecision(event, watch) : pushDecision(event, watch, known)) ??
+    decisionByQueueAllRuns(watch, known)
   );
 }
 
-function tagObstacle(
+function tagDecision(
   { tag, isDeleted, message }: TagPush,
   { tagsRegex }: TriggerSettings,
 ): TriggerDecision | undefined {
@@ -54,10 +55,10 @@ function tagObstacle(
   return skipped(message);
 }
 
-function pushObstacle(push: Push, watch: TriggerSettings, known: TriggerFacts): TriggerDecision | undefined {
+function pushDecision(push: Push, watch: TriggerSettings, known: TriggerFacts): TriggerDecision | undefined {
   if (push.isDeleted) return nothing(`the branch ${quoted(push.branch)} was deleted`);
   if (watch.tagsRegex !== null) return nothing("the workspace has a tags-regex, so only tags start runs");
-  return branchObstacle(push.branch, push, watch, known) ?? skipped(push.message) ?? fileObstacle(push, watch, known);
+  return branchObstacle(push.branch, push, watch, known) ?? skipped(push.message) ?? fileDecision(push, watch, known);
 }
 
 function onPullRequest(request: PullRequest, watch: TriggerSettings, known: TriggerFacts): TriggerDecision {
@@ -69,7 +70,7 @@ function onPullRequest(request: PullRequest, watch: TriggerSettings, known: Trig
   return (
     branchObstacle(request.target, request, watch, known) ??
     skipped(request.message) ??
-    fileObstacle(request, watch, known) ?? { action: "plan" }
+    fileDecision(request, watch, known) ?? { action: "plan" }
   );
 }
 
@@ -96,7 +97,7 @@ function skipped(message: string | null): TriggerDecision | undefined {
   return mark === undefined ? undefined : nothing(`its message contains ${mark}`);
 }
 
-function afterwards({ queueAllRuns }: TriggerSettings, { hasManualRun }: TriggerFacts): TriggerDecision {
+function decisionByQueueAllRuns({ queueAllRuns }: TriggerSettings, { hasManualRun }: TriggerFacts): TriggerDecision {
   if (queueAllRuns || hasManualRun) return { action: "run" };
   return { action: "configuration", why: "queue-all-runs is false and nobody has queued a run yet" };
 }
@@ -105,7 +106,7 @@ function afterwards({ queueAllRuns }: TriggerSettings, { hasManualRun }: Trigger
 const comparisonsMax = 4_000_000;
 
 /** An unknown list of files, or one that is too long to compare, counts as a match. */
-function fileObstacle(
+function fileDecision(
   event: Push | PullRequest,
   watch: TriggerSettings,
   known: TriggerFacts,

@@ -92,7 +92,7 @@ async function processOnce(work: JobContext, event: UndecidedEvent): Promise<voi
   if (isOther || isGone)
     return ignoreEvent(work, event, "the workspace is no longer connected to this repository by this connection");
   const eventContext: VcsEventContext = { event, workspace, connection };
-  if (event.happening === null) return connected(work, eventContext);
+  if (event.happening === null) return processConnection(work, eventContext);
   const repositoryEvent = JSON.parse(event.happening) as VcsRepositoryEvent;
   const decision = await decideWithFacts(work, eventContext, repositoryEvent);
   if (decision.action === "nothing") return ignoreEvent(work, event, decision.why);
@@ -100,7 +100,7 @@ async function processOnce(work: JobContext, event: UndecidedEvent): Promise<voi
 }
 
 /** For a workspace that was just connected. */
-async function connected(work: JobContext, eventContext: VcsEventContext): Promise<void> {
+async function processConnection(work: JobContext, eventContext: VcsEventContext): Promise<void> {
   const { workspace, event } = eventContext;
   if (executionModeOf(workspace) === "local")
     return ignoreEvent(work, event, "the workspace has the execution mode local, so its configuration is not fetched");

@@ -29,7 +29,7 @@ async function work(): Promise<void> {
   const { context, ...rest } = upkeepOf(api);
   const upkeep = { ...rest, context: { ...context, options: { ...context.options, privateAddresses: allowed } } };
   await enqueueAuditNotifications(upkeep);
-  const pace = { placesMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
+  const pace = { concurrencyMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
   await deliverNotifications(upkeep, couriers, pace);
 }
 

@@ -22,7 +22,7 @@ export async function make(caller: Caller, place: string, attributes: object, re
 }
 
 /** Without waiting for retries. */
-const hasty: DeliveryLimits = { placesMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
+const hasty: DeliveryLimits = { concurrencyMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
 
 /** Runs the job. Returns the number of attempts. */
 export async function deliver(

@@ -204,8 +204,8 @@ describe("listStateVersionChanges: a state made to take long", () => {
       Array.from({ length: size / 16 }, (_, index) => ["a", `${name}${index}`]);
     const work = (size: number) => {
       const marks = new SensitiveMarks(pathsOf(size, "marked"));
-      expect(pathsOf(size, "open").some((path) => marks.hide(path))).toBe(false);
-      expect(pathsOf(size, "marked").every((path) => marks.hide(path))).toBe(true);
+      expect(pathsOf(size, "open").some((path) => marks.isHidden(path))).toBe(false);
+      expect(pathsOf(size, "marked").every((path) => marks.isHidden(path))).toBe(true);
     };
     await expectLinear("marks", work, 256 * 1024);
   });

@@ -46,7 +46,7 @@ export async function announceImportedState(
 ): Promise<string> {
   const id = newId("state-versions");
   await context.database.write(async (tx) => {
-    const workspace = await loadUnused(tx, context, workspaceId);
+    const workspace = await loadImportTarget(tx, context, workspaceId);
     const { position, latest } = await findSuccession(tx, workspace.id);
     if (latest?.id !== state.after) throw hasOwnStates();
     await insertStateVersion(tx, workspace, rowFor(id, position, workspace, state));
@@ -63,7 +63,7 @@ export async function receiveImportedState(
   id: string,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  const { organizationId } = await loadUnused(context.database.reader, context, workspaceId);
+  const { organizationId } = await loadImportTarget(context.database.reader, context, workspaceId);
   const parser = new StateParser();
   const location = { organizationId, owner: stateVersionOwner(id), kind: "state" };
   const content = await receiveContent(context, location, bytes, (piece) => parser.write(piece), stateLimit);
@@ -79,7 +79,7 @@ export async function receiveImportedState(
 /** Call it if the content can't be imported, so that other versions can follow the previous one. */
 export async function discardImportedState(context: Context, workspaceId: string, id: string): Promise<void> {
   await context.database.write(async (tx) => {
-    const workspace = await loadUnused(tx, context, workspaceId);
+    const workspace = await loadImportTarget(tx, context, workspaceId);
     const version = await findInWorkspace(tx, workspace, id);
     if (version?.status !== "pending") return;
     await updateStateVersion(tx, version, { status: "discarded" });
@@ -95,7 +95,7 @@ async function finalize(
   content: StoredContent,
   read: ParsedState,
 ): Promise<void> {
-  const workspace = await loadUnused(tx, context, workspaceId);
+  const workspace = await loadImportTarget(tx, context, workspaceId);
   const version = await findInWorkspace(tx, workspace, id);
   if (version === undefined) throw notFound("state version");
   const { latest } = await findSuccession(tx, workspace.id);
@@ -127,14 +127,12 @@ async function finalize(
 }
 
 /** Raises `not-found`, `forbidden`, and `conflict` for a locked workspace. */
-async function loadUnused(tx: Tx, context: Context, workspaceId: string): Promise<ImportTarget> {
+async function loadImportTarget(tx: Tx, context: Context, workspaceId: string): Promise<ImportTarget> {
   const lock = tx !== context.database.reader;
   const visible = await loadWorkspace(tx, context, { workspaceId }, lock);
   const workspace = grantWorkspace(visible, "can-create-state-versions");
   if (workspace.lockedByType !== null)
-    throw conflict(
-      `The destination workspace is locked by ${lockHolderName(workspace)}. Unlock it and import again.`,
-    );
+    throw conflict(`The destination workspace is locked by ${lockHolderName(workspace)}. Unlock it and import again.`);
   return workspace;
 }
 

@@ -8,7 +8,7 @@ import type { Vault } from "../../../../database/vault.ts";
 import { type StateFile, StateFileReader } from "../../../../statefile/state-file.ts";
 import type { StateInstance } from "../../../../statefile/state-resources.ts";
 import { newResources } from "../../resources/rules.ts";
-import { namedIds, newOutputs } from "../../state-version-outputs/rules.ts";
+import { joinOutputIds, newOutputs } from "../../state-version-outputs/rules.ts";
 import { type ParsedStateColumns, unparsedColumns } from "../rules.ts";
 
 export const processingJob = "state-processing";
@@ -79,7 +79,7 @@ export function rowsFromState(
   { file, instances }: ParsedState,
 ): ParsedStateRows {
   const outputs = file.outputs.length <= inlineRowsMax ? newOutputs(vault, version, file.outputs) : [];
-  const columns = { ...unparsedColumns, ...headColumns(file), outputIds: namedIds(outputs) };
+  const columns = { ...unparsedColumns, ...headColumns(file), outputIds: joinOutputIds(outputs) };
   if (instances === undefined) return { columns, outputs, resources: [] };
   const resources = newResources(version, instances);
   return { columns: { ...columns, resourcesProcessed: 1, resourceCount: resources.length }, outputs, resources };

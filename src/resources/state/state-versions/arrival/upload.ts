@@ -45,7 +45,7 @@ export async function receiveState(context: Context, right: StateUploadGrant, by
       (piece) => parser.write(piece),
       stateLimit,
     );
-    const read = await readOrGiveUp(context, version, content, parser);
+    const read = await parseOrDiscard(context, version, content, parser);
     await context.database.write(async (tx) => {
       await requireWriter(tx, context, version);
       await finalizeUpload(tx, context, right, { content, read });
@@ -55,7 +55,7 @@ export async function receiveState(context: Context, right: StateUploadGrant, by
 }
 
 /** Removes invalid content. Raises `invalid`. */
-async function readOrGiveUp(
+async function parseOrDiscard(
   context: Context,
   { md5 }: UploadedVersion,
   content: StoredContent,

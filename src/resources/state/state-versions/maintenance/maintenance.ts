@@ -9,7 +9,7 @@ import { StateFileReader } from "../../../../statefile/state-file.ts";
 import { newResources } from "../../resources/rules.ts";
 import { countResources } from "../../resources/reads.ts";
 import { deleteSomeResources, insertResources } from "../../resources/writes.ts";
-import { namedIds, newOutputs } from "../../state-version-outputs/rules.ts";
+import { joinOutputIds, newOutputs } from "../../state-version-outputs/rules.ts";
 import { insertOutputs } from "../../state-version-outputs/writes.ts";
 import { headColumns } from "../arrival/parsing.ts";
 import { findContent, readContent, removeAbandonedContents } from "../../../shared/contents/contents.ts";
@@ -45,13 +45,13 @@ export async function parseLargeStates(work: JobContext): Promise<number> {
   const failed: string[] = [];
   let handled = 0;
   let failure: unknown;
-  const readAll = async (bytesMax: number): Promise<void> => {
+  const processUpTo = async (bytesMax: number): Promise<void> => {
     while (!signal.aborted) {
       const version = await findUnparsed(context.database.reader, { bytesMax, inProgress, failed });
       if (version === undefined) return;
       inProgress.push(version.id);
       try {
-        await parseState(work, version, () => readAll(version.size / 2));
+        await parseState(work, version, () => processUpTo(version.size / 2));
         handled += 1;
       } catch (error) {
         failed.push(version.id);
@@ -60,7 +60,7 @@ export async function parseLargeStates(work: JobContext): Promise<number> {
       inProgress.pop();
     }
   };
-  await readAll(Number.MAX_SAFE_INTEGER);
+  await processUpTo(Number.MAX_SAFE_INTEGER);
   if (failure !== undefined && !signal.aborted) throw failure;
   return handled;
 }
@@ -103,7 +103,7 @@ async function parseState(
   await step(async (tx) => {
     if (!(await lockUnparsed(tx, version.id))) return;
     await insertOutputs(tx, capability, outputs);
-    const outputIds = version.outputIds || namedIds(outputs);
+    const outputIds = version.outputIds || joinOutputIds(outputs);
     const read = { resourceCount: await countResources(tx, version.id), outputIds };
     await finishParsing(tx, capability, version.id, { ...headColumns(file), ...read, resourcesProcessed: 1 });
     await recordStateRead(tx, capability, version, read);
