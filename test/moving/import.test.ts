@@ -188,7 +188,7 @@ describe("cadastre import", () => {
   test.each([
     [["--from", "nowhere"], "--from must be a URL"],
     [["--concurrency", "0"], "--concurrency must be"],
-    [["--token", ""], "Give the token"],
+    [["--token", ""], "needs a token of the other server"],
   ])("2: %s", async (words, sentence) => {
     const all = { "--from": source.url, "--organization": "acme", "--token": "some-token", [words[0]!]: words[1]! };
     const { code, err } = await cadastre(["import", ...Object.entries(all).flat()], {
@@ -204,6 +204,6 @@ describe("cadastre import", () => {
       err: expect.stringContaining("There is no organization 'nobody-has-this'"),
     });
     const refused = await runImport("--token", "not-a-token");
-    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("does not know the token") });
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("rejected the token") });
   });
 });
