@@ -95,7 +95,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: scaled(400_00
       expect(await site.waitFor(run, "applied", "errored")).toBe("errored");
       const apply = data(await site.admin.get(`/runs/${run}/apply`));
       const log = await (await fetch(apply.attributes["log-read-url"])).text();
-      expect(log).toContain("look at the state before you apply again");
+      expect(log).toContain("Check the state before you apply again");
       await until(async () => site.said.includes("state saved "), "its state is kept");
       const [name = ""] = readdirSync(join(folder, "agent", "lost"));
       expect(readFileSync(join(folder, "agent", "lost", name), "utf8")).toContain('"name": "one"');
