@@ -180,7 +180,7 @@ describe("an older server, once the database has a migration more that it can wo
     expect(await migrate(database, [...migrations, usable], report)).toEqual([usable.name]);
     const breaking: Migration = { name: "9999-breaking", kind: "adds", statements: [] };
     const migrating = migrate(database, [...migrations, usable, breaking], report);
-    while (!lines.some((line) => line.includes("trying again"))) await new Promise(setImmediate);
+    while (!lines.some((line) => line.includes("retrying"))) await new Promise(setImmediate);
     finishWriting();
     await writing;
     expect(await migrating).toEqual([breaking.name]);
