@@ -4,7 +4,7 @@ import { searchWords } from "../kernel/text.ts";
 import { postgresCounts, type RegisterCounts, sqliteCounts } from "./counts.ts";
 import { type NameIndex, postgresNames, sqliteNames } from "./name-index.ts";
 
-/** A change also excludes changes; a removal also excludes references. Writing a foreign key locks for a reference automatically. */
+/** A reference excludes a removal; a change also excludes changes; a removal also excludes references. Writing a foreign key locks for a reference automatically. */
 export type LockPurpose = "reference" | "change" | "removal";
 
 export interface Dialect {

@@ -197,5 +197,6 @@ function unpooled(body: Buffer): Buffer {
   return own;
 }
 
+/** Everything that a response depends on besides the database: token, media type, compression, URL. */
 const keyOf = ({ actor }: KnownSession, request: IncomingMessage): string =>
   `${actor.tokenId} ${request.headers.accept ?? ""} ${acceptsGzip(request) ? "small " : ""}${request.url}`;

@@ -157,8 +157,10 @@ const victims: Record<"agent" | "server" | "both", Victim> = {
   agent: {
     title: "an agent",
     executes: "agent",
-    kill: async (site, { goOn }) => {
+    kill: async (site, { runs, goOn }) => {
       await site.killAgent();
+      // Its engines are killed a moment after it; until then they could still act on the signal.
+      await until(async () => ![...runs.values()].some(isRunning), "its engines end");
       goOn();
       site.startAgent();
     },

@@ -216,9 +216,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     for (const words of [["migrate"], ["user", "list"], ["backup", join(folder, "never")]]) {
       const { code, err } = await cadastre(words, register);
       expect(code).toBe(1);
-      expect(err).toMatch(
-        /^A newer version of Cadastre has migrated the database \(it has 9999-tomorrow\)\.|^The database has the schema of a newer version/,
-      );
+      expect(err).toMatch(/^A newer version of Cadastre has migrated the database \(it has 9999-tomorrow\)\./);
     }
     await changeMigrations(register, undefined);
     expect((await cadastre(["user", "list"], register)).err).toMatch(

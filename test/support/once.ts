@@ -12,4 +12,4 @@ export const describeOnce: typeof describe = tellsAll ? describe : (absent as un
 export const sampled = (count: number): number => (tellsAll ? count : Math.ceil(count / 3));
 
 /** Large input and growth measurements: not in `npm test`. */
-export const itInGate: typeof it = isOnBothEngines ? it : (it.skip as unknown as typeof it);
+export const itInGate = it.runIf(isOnBothEngines);

@@ -79,8 +79,8 @@ async function listSourceRuns(importer: Importer, { workspace, label }: Workspac
   for (const query of ["?include=plan,apply,created_by", ""]) {
     try {
       const runs: SourceRun[] = [];
-      for await (const { resources: things, included } of importer.source.pages(path + query))
-        for (const run of things) runs.push({ run, included: includedFor(run, included) });
+      for await (const { resources, included } of importer.source.pages(path + query))
+        for (const run of resources) runs.push({ run, included: includedFor(run, included) });
       return runs.toReversed();
     } catch (error) {
       if (!(error instanceof MissingResource)) throw error;

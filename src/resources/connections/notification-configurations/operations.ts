@@ -158,8 +158,8 @@ async function list(
 ): Promise<ListAnswer<View>> {
   const page = query.pageAsked ? query.page : undefined;
   const tx = context.database.reader;
-  const { target: place } = await load(tx, context, false);
-  const { rows, ...rest } = await store.listConfigurations(tx, place, page);
+  const { target } = await load(tx, context, false);
+  const { rows, ...rest } = await store.listConfigurations(tx, target, page);
   return { views: rows.map((row) => toView(context, row)), ...rest };
 }
 
@@ -202,8 +202,8 @@ async function loadToNotify(
   { load }: SubscribableTarget,
   lock: Lock,
 ): Promise<store.NotifiableRow<{ readonly id: string; readonly organizationId: string }>> {
-  const { target: place, team } = await load(tx, context, lock);
-  return grantNotifying(tx, context, place, team);
+  const { target, team } = await load(tx, context, lock);
+  return grantNotifying(tx, context, target, team);
 }
 
 function newDraft(

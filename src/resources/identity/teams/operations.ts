@@ -166,8 +166,8 @@ async function addMembers(
       body.map((item) => item.id),
     );
     const seating = planTeamMembers(by, body, found);
-    const { joining, changing, latestEnd: through } = seating;
-    if (through !== undefined) await refuseExceedingOwnAccess(tx, context, team.organizationId, [team], through);
+    const { joining, changing, latestEnd } = seating;
+    if (latestEnd !== undefined) await refuseExceedingOwnAccess(tx, context, team.organizationId, [team], latestEnd);
     refuseIfAny(unknownMemberFaults(by, body, found));
     const seated = [...joining, ...changing.map(({ after }) => after)];
     if (seated.length === 0) return;

@@ -36,9 +36,9 @@ export async function claimJob(
     const leftMs = deadline - performance.now();
     if (job !== undefined || leftMs <= 0 || isGone()) return job;
     const known = new Set(engineKeys);
-    const sees = ({ waiting }: { waiting: readonly { pool: string; engine: string; engineVersion: string }[] }) =>
+    const matches = ({ waiting }: { waiting: readonly { pool: string; engine: string; engineVersion: string }[] }) =>
       waiting.some((kind) => kind.pool === poolOf(by) && known.has(engineKey(kind.engine, kind.engineVersion)));
-    await queueWatcherOf(database).wait({ jobId: undefined, matches: sees }, leftMs, isGone);
+    await queueWatcherOf(database).wait({ jobId: undefined, matches }, leftMs, isGone);
     if (isGone()) return undefined;
   }
 }

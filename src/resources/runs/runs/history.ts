@@ -94,7 +94,7 @@ async function updateWorkspace(
 }
 
 function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
-  const { status, source, triggerReason, createdAt, endedAt, creator: maker, planOnly } = run;
+  const { status, source, triggerReason, createdAt, endedAt, creator, planOnly } = run;
   return {
     ...initialRunColumns,
     ...createdColumns(runs, { ...run, engineVersion: undefined }),
@@ -122,9 +122,9 @@ function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
     planId: newId("plans"),
     applyId: newId("applies"),
     hasChanges: Number(run.hasChanges),
-    createdByKind: maker.userId === null ? null : "user",
-    createdById: maker.userId,
-    createdByName: maker.name,
+    createdByKind: creator.userId === null ? null : "user",
+    createdById: creator.userId,
+    createdByName: creator.name,
     causedByRunId: null,
     chainLength: 0,
     commitSha: null,

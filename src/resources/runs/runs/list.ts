@@ -122,14 +122,14 @@ export async function pageOfSiteRuns(
   tx: Tx,
   context: RunCaller,
   _by: SiteAdminProof,
-  { page, statuses, from, to, search: part }: SiteRunQuery,
+  { page, statuses, from, to, search }: SiteRunQuery,
 ): Promise<{ views: RunView[]; totalCount: number }> {
   const conditions = conditionsOf(tx, undefined, { statuses });
   if (from !== undefined) conditions.push(sql<SqlBool>`r.created_at >= ${from}`);
   if (to !== undefined) conditions.push(sql<SqlBool>`r.created_at <= ${to}`);
-  if (part) {
-    const isNamed = containsWords(tx.dialect, [sql.ref("w.nameKey"), sql.ref("o.nameKey")], part);
-    conditions.push(sql<SqlBool>`(r.id = ${part.trim()} or ${isNamed})`);
+  if (search) {
+    const isNamed = containsWords(tx.dialect, [sql.ref("w.nameKey"), sql.ref("o.nameKey")], search);
+    conditions.push(sql<SqlBool>`(r.id = ${search.trim()} or ${isNamed})`);
   }
   return pageOf(tx, context, conditions, { page, order: newest });
 }

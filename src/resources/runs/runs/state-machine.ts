@@ -142,8 +142,8 @@ const ended = ["phase-finished", "phase-errored", "phase-returned"] as const;
 // prettier-ignore
 const table: readonly TransitionRow[] = [
   // from                           event              when                        to                                       effects
-  ["pending",                       "admit",           both(needsNoLock, fetches), "fetching",                             {}],
-  ["pending",                       "admit",           needsNoLock,               "plan_queued",                           queued],
+  ["pending",                       "admit",           both(needsNoLock, fetches), "fetching",                              {}],
+  ["pending",                       "admit",           needsNoLock,                "plan_queued",                           queued],
   ["pending",                       "admit",           both(free, fetches),        "fetching",                              { lock: "taken" }],
   ["pending",                       "admit",           free,                       "plan_queued",                           { ...queued, lock: "taken" }],
   ["pending",                       "refuse",          always,                     "errored",                               { plan: "errored", apply: "unreachable", lock: "freed" }],
@@ -151,7 +151,7 @@ const table: readonly TransitionRow[] = [
   ["fetching",                      "fetch-failed",    always,                     "errored",                               neverRan],
 
   ["plan_queued",                   "claim",           always,                     "planning",                              { plan: "running" }],
-  ["planning",                      ended,             isCancelRequested,                "canceled",                              planCut],
+  ["planning",                      ended,             isCancelRequested,          "canceled",                              planCut],
   ["planning",                      "phase-finished",  planOnly,                   "planned_and_finished",                  endsWithPlan],
   ["planning",                      "phase-finished",  saves,                      "planned_and_saved",                     { plan: "finished" }],
   ["planning",                      "phase-finished",  appliesEmpty,               ["confirmed", "apply_queued"],           goesOn],
@@ -168,7 +168,7 @@ const table: readonly TransitionRow[] = [
 
   ["apply_queued",                  "claim",           always,                     "applying",                              { apply: "running" }],
   ["applying",                      "phase-finished",  always,                     "applied",                               { apply: "finished", lock: "freed" }],
-  ["applying",                      "phase-errored",   isCancelRequested,                "canceled",                              applyCut],
+  ["applying",                      "phase-errored",   isCancelRequested,          "canceled",                              applyCut],
   ["applying",                      "phase-errored",   always,                     "errored",                               { apply: "errored", lock: "freed" }],
 
   ["pending",                       "discard",         always,                     "discarded",                             neverRan],
@@ -176,7 +176,7 @@ const table: readonly TransitionRow[] = [
 
   [["pending", "fetching", "plan_queued"], "cancel",   always,                     "canceled",                              planCut],
   [["confirmed", "apply_queued"],   "cancel",          always,                     "canceled",                              applyCut],
-  [["planning", "applying"],        "cancel",          not(isCancelRequested),           [],                                      { signal: "cancel" }],
+  [["planning", "applying"],        "cancel",          not(isCancelRequested),     [],                                      { signal: "cancel" }],
   ["planning",                      "force-cancel",    forceable,                  "canceled",                              { ...planCut, signal: "kill" }],
   ["applying",                      "force-cancel",    forceable,                  "canceled",                              { ...applyCut, signal: "kill" }],
   // Only a site admin can do this: others can't cancel such a run first.
@@ -195,6 +195,7 @@ const table: readonly TransitionRow[] = [
 const names = <Name extends string>(one: Name | readonly Name[]): readonly Name[] =>
   typeof one === "string" ? [one] : one;
 
+/** Undefined if no row matches: the event is refused. */
 export function transitionOf(facts: RunFacts, event: LifecycleEventName): StatusTransition | undefined {
   const row = table.find(
     ([from, name, when]) => names(from).includes(facts.status) && names(name).includes(event) && when(facts),

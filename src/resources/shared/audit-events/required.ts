@@ -75,19 +75,16 @@ function isAccountedFor(write: AuditedWrite, subjects: ReadonlyMap<string, Reado
   });
 }
 
-const subjectColumnsOf = ({ subjects: by, orParents: together }: Rule, { kind }: TableWrite) =>
-  kind === "update" ? by : { ...by, ...together };
+const subjectColumnsOf = ({ subjects, orParents }: Rule, { kind }: TableWrite) =>
+  kind === "update" ? subjects : { ...subjects, ...orParents };
 
 /** `others`: columns that another event covers. */
-function needsNoEvent(
-  { needsNone: quiet = [] }: Rule,
-  { kind, columns }: TableWrite,
-  others?: ReadonlySet<string>,
-): boolean {
-  if (kind !== "update") return quiet.includes(kind);
+function needsNoEvent({ needsNone = [] }: Rule, { kind, columns }: TableWrite, others?: ReadonlySet<string>): boolean {
+  if (kind !== "update") return needsNone.includes(kind);
   return (
-    columns?.every((column) => unauditedColumns.includes(column) || quiet.includes(column) || others?.has(column)) ??
-    false
+    columns?.every(
+      (column) => unauditedColumns.includes(column) || needsNone.includes(column) || others?.has(column),
+    ) ?? false
   );
 }
 

@@ -14,7 +14,7 @@ export function inForce(table: string, through?: Expression<string>): RawBuilder
     : sql<SqlBool>`(${end} is null or ${end} >= ${through})`;
 }
 
-/** Not yet removed. */
+/** Expired, and not yet removed. */
 export function hasExpired(table: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${endOf(table)} <= ${nowParameter})`;
 }

@@ -71,7 +71,7 @@ async function run(
   const named = await findReferenced(
     tx,
     organization.id,
-    changes.flatMap(({ references: names }) => names.map(({ id }) => id)),
+    changes.flatMap(({ references }) => references.map(({ id }) => id)),
     changes.flatMap(({ moves }) => moves?.name ?? []),
   );
   const missing = unknownReferencePositions(organization, changes, named);
@@ -103,12 +103,12 @@ function unknownReferencePositions(
   rows: readonly ReferencedRow[],
 ): ReadonlySet<number> {
   const there = new Set(rows.flatMap(({ type, id, name }) => [`${type} ${id}`, `${type} named ${name}`]));
-  const isMissing = ({ references: names, params, moves }: ParsedChange): boolean => {
+  const isMissing = ({ references, params, moves }: ParsedChange): boolean => {
     const { organizationName = organization.name } = params;
     return (
       fold(organizationName) !== fold(organization.name) ||
       (moves?.name !== undefined && !there.has(`workspaces named ${moves.name}`)) ||
-      names.some(({ type, id }) => !there.has(`${type} ${id}`))
+      references.some(({ type, id }) => !there.has(`${type} ${id}`))
     );
   };
   return new Set(changes.flatMap((change, position) => (isMissing(change) ? [position] : [])));

@@ -17,6 +17,7 @@ import type { JobContext } from "../../shared/job-context.ts";
 const slots = 4;
 const perConnectionMax = 2;
 const retentionMs = 90 * 24 * 3600 * 1000;
+/** Before each retry; the event fails after the last. */
 const waitsMs = [2_000, 10_000, 60_000];
 
 export async function processEvents(work: JobContext): Promise<number> {

@@ -215,7 +215,7 @@ describe("createTeamProject", () => {
     ["a higher value", { access: "custom", "workspace-access": { runs: "plan" } }],
     ["reading variable sets", { access: "custom", "project-access": { "variable-sets": "read" } }],
     ["overriding policies", { access: "custom", "workspace-access": { "policy-overrides": true } }],
-  ])("403: %s, by whoever holds only teams: manage", async (_, attributes) => {
+  ])("403: %s, by a caller with only teams: manage", async (_, attributes) => {
     const held = { access: "custom", "project-access": { teams: "manage" } };
     const fresh = await twin.makeThing();
     const manager = await twin.holding(held, fresh.id);
