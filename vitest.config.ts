@@ -28,7 +28,7 @@ const onEngines = [
  * A quick run covers everything on SQLite, and on PostgreSQL what depends on the engine: every kind of statement once (`statements`
  * calls every route), searching, case, types, cascades and leases. Tests of concurrency and of large numbers take long there and run
  * in the gate. `npm run test:engines` and a deep run cover everything on both engines; the gate runs the former. See
- * `test/support/once.ts` for parts of a file.
+ * `test/support/engine-independent.ts` for parts of a file.
  */
 const decidedByTheEngine = [
   "test/contract/statements.test.ts",
@@ -43,23 +43,28 @@ const isQuick = isWhole && !isOnBothEngines;
 const gateOnly = [
   "test/cli/{damage,moving,pasted-blocks,kill,stopping,together,lost-database,jobs,workers,registers,backup,backup-load,old-backups,rolling-upgrade,serve,keys,reload,clocks,terminal}.test.ts",
   "test/agent/{isolation,life,kills,phases,log}.test.ts",
-  "test/jobs/{processes,backup}.test.ts",
+  "test/jobs/{processes,backup,lease}.test.ts",
   "test/database/{crowd,fence,pooler,resealing,unavailable}.test.ts",
   // Slow readers, limits, and access that ends while a stream is open.
   "test/resources/runs/run-streams/{stream,access}.test.ts",
   "test/resources/{shared/audit-events/export,identity/sessions/guessing}.test.ts",
   "test/moving/import.test.ts",
-  "test/contract/{stress,random-bodies,growth}.test.ts",
+  "test/contract/{stress,random-bodies,growth,etags}.test.ts",
   // Random input, an oracle, or thousands of rows; other files test the same by example.
   "test/resources/sharing/{access-previews/together,access-explanations/properties,access-explanations/matrix}.test.ts",
   "test/resources/register/workspaces/{access,search-oracle,large-organization,large-filters,lock-machine}.test.ts",
   "test/resources/register/workspace-moves/together.test.ts",
   "test/resources/runs/{agent-jobs/crowd,plan-outputs/masking}.test.ts",
   "test/resources/{state/state-versions,runs/configuration-versions}/large.test.ts",
+  "test/resources/{state/state-versions,runs/runs}/races.test.ts",
 ];
 /** Everything in a quick or deep run; in the gate, which has run the quick one before, the rest. */
 const isTheRest = isWhole && process.env.CADASTRE_TEST_ENGINES === "both" && !isDeep;
-const onSqlite = isTheRest ? gateOnly.filter((path) => !/\/(cli|agent)\//.test(path)) : onEngines;
+/** A quick run has these only on PostgreSQL, where the same requests also show the order of locks. */
+const onPostgresFirst = ["test/contract/statements.test.ts"];
+const onSqlite = isTheRest
+  ? [...gateOnly.filter((path) => !/\/(cli|agent)\//.test(path)), ...onPostgresFirst]
+  : onEngines;
 /** Needs a browser: `npm run test:console`. */
 const browser = process.env["CADASTRE_TEST_BROWSER"];
 const inBrowser = browser !== undefined;
@@ -105,10 +110,16 @@ const shared = {
 
 const project = (name: string, include: readonly string[], provide: { engine?: "sqlite" | "postgres" } = {}) => ({
   extends: true as const,
-  test: { ...shared, name, include: [...include], exclude, provide },
+  test: {
+    ...shared,
+    name,
+    include: [...include],
+    exclude: isQuick && provide.engine !== "postgres" ? [...exclude, ...onPostgresFirst] : exclude,
+    provide,
+  },
 });
-/** In a quick run this project is small and the database needs a core: one worker fewer, after the other projects. */
-const inTurn = isQuick ? { maxWorkers: availableParallelism(), sequence: { groupOrder: 1 } } : {};
+/** In a quick run this project is small: it runs after the others. */
+const inTurn = isQuick ? { sequence: { groupOrder: 1 } } : {};
 const onPostgreSQL = project("postgres", onPostgres, { engine: "postgres" });
 
 /** Each project has its own workers, which load everything: a run without `--project` uses fewer projects. */
@@ -124,8 +135,8 @@ const together = [project("once", [...pure, ...onSqlite, ...onAgents, ...onComma
 export default defineConfig({
   test: {
     globalSetup: ["test/support/global-setup.ts"],
-    // One more than there are cores, because some files wait for processes, leases and the database. A browser needs a core of its own.
-    maxWorkers: availableParallelism() + (inBrowser ? 0 : 1),
+    // One more than there are cores where files wait for processes, leases and the database. A browser needs a core of its own.
+    maxWorkers: availableParallelism() + (inBrowser || isQuick ? 0 : 1),
     reporters: ["minimal", "./test/support/closing-line.ts"],
     projects: inBrowser
       ? [consoleOn("sqlite"), consoleOn("postgres")]

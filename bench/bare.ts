@@ -1,18 +1,18 @@
 /** The reference: a bare `node:http` server that sends fixed bytes. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tellUsage } from "./children.ts";
+import { reportUsage } from "./children.ts";
 
 let body = Buffer.alloc(0);
 let status = 200;
 
-process.on("message", (told: { status?: number; body?: string }) => {
-  if (told.body === undefined) return;
-  body = Buffer.from(told.body);
-  status = told.status ?? 200;
+process.on("message", (message: { status?: number; body?: string }) => {
+  if (message.body === undefined) return;
+  body = Buffer.from(message.body);
+  status = message.status ?? 200;
   process.send?.("ready");
 });
-tellUsage();
+reportUsage();
 
 const server = createServer((request, response) => {
   request.on("data", () => {});

@@ -37,7 +37,7 @@ export async function usageOf(child: Child): Promise<Usage> {
 }
 
 /** In a child: answers the parent's messages. */
-export function tellUsage(more: () => object = () => ({})): void {
+export function reportUsage(more: () => object = () => ({})): void {
   // A clean exit, so that profiles are written.
   process.once("SIGTERM", () => process.exit(0));
   process.on("message", (message: { ask?: string }) => {
@@ -49,7 +49,7 @@ export function tellUsage(more: () => object = () => ({})): void {
 }
 
 /** Configures the bare server with the real response, so that both send the same bytes. */
-export async function teach(service: Child, bare: Child, next: NextRequest): Promise<void> {
+export async function copyResponse(service: Child, bare: Child, next: NextRequest): Promise<void> {
   const [head = "", ...body] = next().toString().split("\r\n\r\n");
   const [first = "", ...lines] = head.split("\r\n");
   const [method = "GET", path = "/"] = first.split(" ");

@@ -51,7 +51,7 @@ export async function repeat(target: Target, connections: number, count: number,
 }
 
 /** Sends at a fixed rate on one connection until it is stopped. Returns how many were sent and how many failed. */
-export function atPace(target: Target, perSecond: number, next: NextRequest): { stop(): Promise<Drive> } {
+export function sendAtRate(target: Target, perSecond: number, next: NextRequest): { stop(): Promise<Drive> } {
   let stopped = false;
   let due = performance.now();
   const driven = drive(target, next, async () => {
@@ -70,7 +70,7 @@ export function atPace(target: Target, perSecond: number, next: NextRequest): { 
 let maySleep = false;
 
 /** Not with PostgreSQL, which needs the core that busy waiting would take. */
-export function letSleep(may: boolean): void {
+export function allowSleep(may: boolean): void {
   maySleep = may;
 }
 

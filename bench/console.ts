@@ -5,7 +5,7 @@
  *   npm run bench:console -- --workspaces 20000
  *   npm run bench:console -- --lists             only the pages with 1,000 rows
  *
- * Reports how much the first load weighs, compressed; when the largest part of the page was painted; how far things jumped; and the longest
+ * Reports how much the first load weighs, compressed; the largest contentful paint; the layout shift; and the longest
  * task of the main thread while the list is scrolled by hand and dragged to its middle and end, in CPU time, which other work on the
  * machine does not lengthen. A task of more than 100 ms while 1,000 rows are scrolled fails. Needs Debian's chromium, or another by CHROMIUM.
  */

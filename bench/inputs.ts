@@ -13,18 +13,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Api, callerOn, type Json } from "../test/support/api.ts";
 import { archive } from "../test/support/archives.ts";
 import { buildersOn, data, resource } from "../test/support/builders.ts";
-import { announce, configurationUrlOf } from "../test/support/configurations.ts";
-import { addStandIn } from "../test/support/engines.ts";
-import { type Job, makeAgent, makeSitePool } from "../test/support/machines.ts";
+import { createConfiguration, configurationUrlOf } from "../test/support/configurations.ts";
+import { addFakeEngine } from "../test/support/engines.ts";
+import { type Job, makeAgent, makeSitePool } from "../test/support/agent-callers.ts";
 import { startPostgres } from "../test/support/postgres.ts";
 import { runBody } from "../test/support/runs.ts";
 import { Site } from "../test/support/site.ts";
-import { announced, lock, put, stateOf } from "../test/support/states.ts";
+import { pendingStateAttributes, lock, put, stateOf } from "../test/support/states.ts";
 
 const mebibyte = 1024 * 1024;
 const [mebibytes = "32", engine = "sqlite"] = process.argv.slice(2);
-const sizeWanted = Number(mebibytes) * mebibyte;
-const aimMs = 50;
+const targetSize = Number(mebibytes) * mebibyte;
+const msPerMebibyteMax = 50;
 
 /** The main thread's id is the PID; the first field is CPU time in nanoseconds. */
 const mainThreadMs = (pid: number): number =>
@@ -92,7 +92,7 @@ async function measure(site: Site): Promise<void> {
     const ms = mainThreadMs(site.serverPid) - before;
     const each = ms / (bytes / mebibyte);
     console.log(`| ${what} | ${(bytes / mebibyte).toFixed(0)} | ${ms.toFixed(0)} | ${each.toFixed(1)} |`);
-    if (each > aimMs) process.exitCode = 1;
+    if (each > msPerMebibyteMax) process.exitCode = 1;
   };
   await withState(site, report);
   await withConfiguration(site, report);
@@ -107,9 +107,9 @@ async function withState(site: Site, report: Report): Promise<void> {
   const { admin } = site;
   const id = await site.workspace("state");
   await lock(admin, id);
-  const text = stateText(sizeWanted);
+  const text = stateText(targetSize);
   const version: Json = data(
-    await admin.post(`/workspaces/${id}/state-versions`, resource("state-versions", announced(text))),
+    await admin.post(`/workspaces/${id}/state-versions`, resource("state-versions", pendingStateAttributes(text))),
   );
   await report("a state, stored and read", text.length, async () => {
     await put(version.attributes["hosted-state-upload-url"], text);
@@ -121,10 +121,10 @@ async function withState(site: Site, report: Report): Promise<void> {
 async function withConfiguration(site: Site, report: Report): Promise<void> {
   const { admin } = site;
   const id = await site.workspace("configuration");
-  const files = many(sizeWanted, (index) => ({ name: `f${index}.tf`, content: filling(index).repeat(100) }));
+  const files = many(targetSize, (index) => ({ name: `f${index}.tf`, content: filling(index).repeat(100) }));
   const bytes = archive(files);
-  const version: Json = data(await announce(admin, id));
-  await report("a configuration, unpacked", sizeWanted, () => put(configurationUrlOf(version), bytes));
+  const version: Json = data(await createConfiguration(admin, id));
+  await report("a configuration, unpacked", targetSize, () => put(configurationUrlOf(version), bytes));
 }
 
 async function withPlan(site: Site, claim: () => Promise<Job>, report: Report): Promise<void> {
@@ -136,25 +136,25 @@ async function withPlan(site: Site, claim: () => Promise<Job>, report: Report): 
   const run: Json = data(await admin.post("/runs", runBody(workspaceId, { "plan-only": true })));
   const job = await claim();
   await job.act("start");
-  const [plan, schemas] = [planText(Math.min(sizeWanted, 30 * mebibyte)), schemaText(sizeWanted)];
+  const [plan, schemas] = [planText(Math.min(targetSize, 30 * mebibyte)), schemaText(targetSize)];
   await report("a plan, stored", plan.length, () => job.put("contents/plan-json", "", plan));
   await report("its schemas, stored", schemas.length, () => job.put("contents/provider-schemas", "", schemas));
-  await report("a log", sizeWanted, async () => {
+  await report("a log", targetSize, async () => {
     const piece = 'a line of a log, as engines write it: {"@level":"info"}\n'.repeat(4000).slice(0, 192 * 1024);
-    for (let offset = 0; offset < sizeWanted; offset += piece.length) await job.put("log", `&offset=${offset}`, piece);
+    for (let offset = 0; offset < targetSize; offset += piece.length) await job.put("log", `&offset=${offset}`, piece);
   });
   await job.act("finish", { result: "finished", "has-changes": true });
   const planId = run.relationships.plan.data.id;
   await report("a plan and its schemas, redacted", plan.length + schemas.length, async () => {
     const answer = await admin.get(`/plans/${planId}/json-output-redacted`);
-    if (answer.status !== 200) throw new Error(`the plan was answered ${answer.status}`);
+    if (answer.status !== 200) throw new Error(`the plan got ${answer.status}`);
   });
 }
 
 async function withBodies(site: Site, report: Report): Promise<void> {
   const { admin } = site;
   const valueBytes = 250 * 1024;
-  const count = Math.ceil(sizeWanted / valueBytes);
+  const count = Math.ceil(targetSize / valueBytes);
   let id = "";
   await report("values of variables", count * valueBytes, async () => {
     for (let index = 0; index < count; index += 1) {
@@ -167,7 +167,7 @@ async function withBodies(site: Site, report: Report): Promise<void> {
   const list = JSON.stringify({
     data: many(900 * 1024, (index) => ({ type: "tags", attributes: { name: `t${index}` } })),
   });
-  const sends = Math.ceil(sizeWanted / list.length);
+  const sends = Math.ceil(targetSize / list.length);
   await report("bodies of many items", list.length * sends, async () => {
     for (let index = 0; index < sends; index += 1) await admin.post(`/workspaces/${id}/relationships/tags`, list);
   });
@@ -177,7 +177,7 @@ const folder = mkdtempSync(join(tmpdir(), "cadastre-inputs-"));
 const postgres = engine === "postgres" ? await startPostgres({ durable: true }) : undefined;
 try {
   const engines = join(folder, "engines");
-  addStandIn(engines);
+  addFakeEngine(engines);
   const register = {
     CADASTRE_DATABASE: postgres?.url("postgres") ?? `sqlite:${join(folder, "cadastre.db")}`,
     CADASTRE_ENCRYPTION_KEY: "0123456789abcdef".repeat(4),

@@ -7,8 +7,8 @@
  */
 import { data } from "../test/support/builders.ts";
 import { childrenOf, type Site } from "../test/support/site.ts";
-import { onSite } from "./site.ts";
-import { Watch } from "./watch.ts";
+import { withSite } from "./site.ts";
+import { MemorySampler } from "./memory-sampler.ts";
 
 const mebibyte = 1024 * 1024;
 const [mebibytes = "100", engine = "sqlite"] = process.argv.slice(2);
@@ -28,12 +28,12 @@ async function readAll(url: string): Promise<{ size: number; end: string }> {
 }
 
 /** The workers' process, and that of the job. */
-function workersOf({ said }: Site): number[] {
+function workersOf({ output: said }: Site): number[] {
   const worker = Number(/"worker":(\d+)/.exec(said)?.[1]);
   return [worker, ...childrenOf(worker)];
 }
 
-await onSite(engine, 1, async ({ site }) => {
+await withSite(engine, 1, async ({ site }) => {
   const workspaceId = await site.workspace("loud");
   const files = { "stand-in.json": JSON.stringify({ resources: { one: "1" }, noiseBytes: bytes }) };
   const configuration = await site.configuration(workspaceId, files);
@@ -43,10 +43,10 @@ await onSite(engine, 1, async ({ site }) => {
   for (let count = 0; count < 5; count += 1)
     await site.waitFor(await site.run(workspaceId, first), "applied", "planned_and_finished");
   for (let count = 0; count < 1000; count += 1) await site.admin.get(`/workspaces/${workspaceId}`);
-  const [server, worker] = [new Watch(() => [site.serverPid]), new Watch(() => workersOf(site))];
-  const before = [server.look(), worker.look()] as const;
+  const [server, worker] = [new MemorySampler(() => [site.serverPid]), new MemorySampler(() => workersOf(site))];
+  const before = [server.sample(), worker.sample()] as const;
   const grown = () =>
-    `memory at most +${((server.most() - before[0]) / mebibyte).toFixed(0)} MiB in the service, +${((worker.most() - before[1]) / mebibyte).toFixed(0)} MiB in its workers`;
+    `memory at most +${((server.max() - before[0]) / mebibyte).toFixed(0)} MiB in the service, +${((worker.max() - before[1]) / mebibyte).toFixed(0)} MiB in its workers`;
   let startedAt = performance.now();
   const id = await site.run(workspaceId, configuration);
   const status = await site.waitFor(id, "applied", "errored");
@@ -61,5 +61,5 @@ await onSite(engine, 1, async ({ site }) => {
   const isRight = end.endsWith("\u0003") && (bytes > keptMax ? isCut && size <= keptMax : !isCut && size > bytes);
   console.log(`${status}; ${size} bytes${isCut ? ", cut at the limit" : ""}: ${isRight ? "right" : "WRONG"}`);
   for (const watch of [server, worker]) watch.stop();
-  if (!isRight || status !== "applied" || server.most() - before[0] >= 96 * mebibyte) process.exitCode = 1;
+  if (!isRight || status !== "applied" || server.max() - before[0] >= 96 * mebibyte) process.exitCode = 1;
 });

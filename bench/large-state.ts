@@ -16,11 +16,11 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { startPostgres } from "../test/support/postgres.ts";
-import { Watch } from "./watch.ts";
+import { MemorySampler } from "./memory-sampler.ts";
 
 const mebibyte = 1024 * 1024;
 const [mebibytes = "200", engine = "sqlite"] = process.argv.slice(2);
-const sizeWanted = Number(mebibytes) * mebibyte;
+const targetSize = Number(mebibytes) * mebibyte;
 const token = "the-admin-of-a-large-state";
 const launcher = fileURLToPath(new URL("../bin/cadastre.js", import.meta.url));
 
@@ -28,7 +28,7 @@ const launcher = fileURLToPath(new URL("../bin/cadastre.js", import.meta.url));
 function* state(): Generator<string> {
   yield '{"version":4,"terraform_version":"1.9.5","serial":1,"lineage":"a-large-one","outputs":{"last":{"value":"one","type":"string"}},"resources":[';
   let size = 0;
-  for (let index = 0; size < sizeWanted; index += 1) {
+  for (let index = 0; size < targetSize; index += 1) {
     const filling = createHash("sha256").update(String(index)).digest("base64").repeat(40);
     const attributes = { id: `i-${index}`, filling };
     const resource = JSON.stringify({
@@ -61,7 +61,7 @@ async function call(url: string, method: string, path: string, body?: object): P
     ...(body && { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`);
+  if (!response.ok) throw new Error(`${method} ${path} got ${response.status}: ${text}`);
   return text === "" ? undefined : JSON.parse(text).data;
 }
 
@@ -71,7 +71,7 @@ async function send(url: string): Promise<void> {
   await pipeline(Readable.from(state()), outgoing);
   const [answer] = await answered;
   answer.resume();
-  if (answer.statusCode !== 204) throw new Error(`the upload was answered ${answer.statusCode}`);
+  if (answer.statusCode !== 204) throw new Error(`the upload got ${answer.statusCode}`);
 }
 
 async function fetchDigest(url: string): Promise<string> {
@@ -101,14 +101,14 @@ async function warmUp(url: string): Promise<string> {
 async function measure(url: string, pid: number): Promise<void> {
   const workspaceId = await warmUp(url);
   const { md5, size } = digest();
-  const watch = new Watch(() => [pid]);
-  const before = watch.look();
-  const told = (what: string, startedAt: number) =>
+  const watch = new MemorySampler(() => [pid]);
+  const before = watch.sample();
+  const report = (what: string, startedAt: number) =>
     console.log(
-      `${what.padEnd(10)} ${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s   memory at most +${((watch.most() - before) / mebibyte).toFixed(0)} MiB`,
+      `${what.padEnd(10)} ${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s   memory at most +${((watch.max() - before) / mebibyte).toFixed(0)} MiB`,
     );
   console.log(
-    `${engine}: a state of ${(size / mebibyte).toFixed(0)} MiB; the service has ${(before / mebibyte).toFixed(0)} MiB at first`,
+    `${engine}: a state of ${(size / mebibyte).toFixed(0)} MiB; the server uses ${(before / mebibyte).toFixed(0)} MiB before`,
   );
   await call(url, "POST", `/workspaces/${workspaceId}/actions/lock`);
   const version = await call(url, "POST", `/workspaces/${workspaceId}/state-versions`, {
@@ -116,20 +116,18 @@ async function measure(url: string, pid: number): Promise<void> {
   });
   let startedAt = performance.now();
   await send(version.attributes["hosted-state-upload-url"]);
-  told("up", startedAt);
+  report("up", startedAt);
   startedAt = performance.now();
   while (!(await call(url, "GET", `/state-versions/${version.id}`)).attributes["resources-processed"]) await sleep(100);
-  told("read", startedAt);
+  report("read", startedAt);
   startedAt = performance.now();
   const arrived = await fetchDigest(`${url}/api/v2/state-versions/${version.id}/download`);
-  told("down", startedAt);
+  report("down", startedAt);
   await call(url, "POST", `/workspaces/${workspaceId}/actions/unlock`);
   const { attributes } = await call(url, "GET", `/workspaces/${workspaceId}`);
-  console.log(
-    `${arrived === md5 ? "every byte is right" : "THE BYTES ARE WRONG"}; ${attributes["resource-count"]} resources`,
-  );
+  console.log(`${arrived === md5 ? "all bytes match" : "THE BYTES DIFFER"}; ${attributes["resource-count"]} resources`);
   watch.stop();
-  if (arrived !== md5 || watch.most() - before >= 64 * mebibyte) process.exitCode = 1;
+  if (arrived !== md5 || watch.max() - before >= 64 * mebibyte) process.exitCode = 1;
 }
 
 const folder = mkdtempSync(join(tmpdir(), "cadastre-large-"));

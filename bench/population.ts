@@ -110,14 +110,14 @@ async function insertMember(
       permissions,
     })),
   );
-  const asked = { userId: member.id, teamId: team.id };
-  if (outside === undefined) return asked;
+  const inserted = { userId: member.id, teamId: team.id };
+  if (outside === undefined) return inserted;
   const single = { ...given, id: newId("team-workspaces"), workspaceId: outside.id, access: "read" };
   await tx.db
     .insertInto("teamWorkspaces")
     .values({ ...single, permissions: workspaceLevelMask("read") })
     .execute();
-  return asked;
+  return inserted;
 }
 
 function tokenOf(userId: string, createdAt: string): TokenTable {

@@ -14,8 +14,8 @@ import { openDatabase } from "../src/database/engines/open.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { startPostgres, type TestPostgres } from "../test/support/postgres.ts";
 import { type Case, casesFor, changes } from "./cases.ts";
-import { type Child, startChild, teach, usageOf } from "./children.ts";
-import { atPace, letSleep, measure, type Measured } from "./client.ts";
+import { type Child, startChild, copyResponse, usageOf } from "./children.ts";
+import { sendAtRate, allowSleep, measure, type Measured } from "./client.ts";
 import { populate, type Population } from "./population.ts";
 import { printTables, type Row } from "./report.ts";
 
@@ -25,15 +25,15 @@ const writesPerSecond = 50;
 const allSizes = [100, 10_000, 100_000];
 
 async function main(): Promise<void> {
-  const [wantedEngine = "all", wantedSize, wantedCase] = process.argv.slice(2);
-  const engines = wantedEngine === "all" ? ["sqlite", "postgres"] : [wantedEngine];
-  const sizes = wantedSize === undefined ? allSizes : [Number(wantedSize)];
+  const [engineOption = "all", sizeOption, caseOption] = process.argv.slice(2);
+  const engines = engineOption === "all" ? ["sqlite", "postgres"] : [engineOption];
+  const sizes = sizeOption === undefined ? allSizes : [Number(sizeOption)];
   const postgres = engines.includes("postgres") ? await startPostgres({ durable: true }) : undefined;
   const bare = await startChild("bare.ts");
   const rows: Row[] = [];
   try {
     for (const engine of engines) {
-      for (const size of sizes) rows.push(...(await run(engine, size, wantedCase, { postgres, bare })));
+      for (const size of sizes) rows.push(...(await run(engine, size, caseOption, { postgres, bare })));
     }
   } finally {
     bare.process.kill();
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   printTables(rows);
 }
 
-interface Surroundings {
+interface BenchServers {
   readonly postgres: TestPostgres | undefined;
   readonly bare: Child;
 }
@@ -50,28 +50,28 @@ interface Surroundings {
 async function run(
   engine: string,
   size: number,
-  wanted: string | undefined,
-  { postgres, bare }: Surroundings,
+  caseName: string | undefined,
+  { postgres, bare }: BenchServers,
 ): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "cadastre-bench-"));
   const address = engine === "sqlite" ? `sqlite:${join(folder, "bench.db")}` : await newPostgres(postgres!, size);
-  letSleep(engine === "postgres");
+  allowSleep(engine === "postgres");
   console.error(`\n${engine}, ${size} workspaces: filling …`);
   const population = await fill(address, size);
   const service = await startChild("service.ts", address, join(folder, "service.log"));
   await warmUp(casesFor(population)[0]!, service, bare);
   const rows: Row[] = [];
-  const told = (row: Row) => {
+  const report = (row: Row) => {
     rows.push(row);
     console.error(`  ${row.name.padEnd(20)} ${row.beside.padEnd(14)} ${summaryOf(row)}`);
   };
   try {
-    for (const one of casesFor(population).filter(({ name }) => wanted === undefined || name === wanted)) {
-      told({ engine, size, ...(await compare(one, service, bare)), beside: "at rest" });
+    for (const one of casesFor(population).filter(({ name }) => caseName === undefined || name === caseName)) {
+      report({ engine, size, ...(await compare(one, service, bare)), beside: "at rest" });
       if (one.writes) continue;
-      const load = atPace(service.target, writesPerSecond, changes(population));
+      const load = sendAtRate(service.target, writesPerSecond, changes(population));
       try {
-        told({ engine, size, ...(await compare(one, service, bare)), beside: "beside writes" });
+        report({ engine, size, ...(await compare(one, service, bare)), beside: "beside writes" });
       } finally {
         await load.stop();
       }
@@ -99,7 +99,7 @@ async function fill(address: string, size: number): Promise<Population> {
   return population;
 }
 
-interface Sum {
+interface Totals {
   requests: number;
   seconds: number;
   cpu: number;
@@ -111,7 +111,7 @@ const warmUpSeconds = 4;
 
 /** Lets the code be compiled first. */
 async function warmUp(one: Case, service: Child, bare: Child): Promise<void> {
-  await teach(service, bare, one.next);
+  await copyResponse(service, bare, one.next);
   for (const { target } of [service, bare]) await measure(target, one.connections, warmUpSeconds, one.next);
 }
 
@@ -119,13 +119,13 @@ async function warmUp(one: Case, service: Child, bare: Child): Promise<void> {
 async function compare(one: Case, service: Child, bare: Child): Promise<Omit<Row, "engine" | "size" | "beside">> {
   // The bare server has no such sequence.
   const sample = one.next();
-  const forBare = { ...one, next: () => sample };
-  await teach(service, bare, forBare.next);
+  const bareCase = { ...one, next: () => sample };
+  await copyResponse(service, bare, bareCase.next);
   await measure(service.target, one.connections, seconds / 4, one.next);
-  const [ours, theirs] = [emptySum(), emptySum()];
+  const [ours, theirs] = [newTotals(), newTotals()];
   for (let round = 0; round < rounds; round += 1) {
     await addTo(ours, one, service);
-    await addTo(theirs, forBare, bare);
+    await addTo(theirs, bareCase, bare);
   }
   const [cpu, bareCpu] = [ours.cpu / ours.requests, theirs.cpu / theirs.requests];
   const perSecond = ours.requests / ours.seconds;
@@ -144,14 +144,14 @@ async function compare(one: Case, service: Child, bare: Child): Promise<Omit<Row
 }
 
 /** A percentile, in milliseconds. */
-function latenciesOf({ latencies }: Sum): (share: number) => number {
+function latenciesOf({ latencies }: Totals): (share: number) => number {
   const sorted = latencies.sort((less, more) => less - more);
   return (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-const emptySum = (): Sum => ({ requests: 0, seconds: 0, cpu: 0, commits: 0, latencies: [] });
+const newTotals = (): Totals => ({ requests: 0, seconds: 0, cpu: 0, commits: 0, latencies: [] });
 
-async function addTo(sum: Sum, { name, connections, next }: Case, child: Child): Promise<void> {
+async function addTo(sum: Totals, { name, connections, next }: Case, child: Child): Promise<void> {
   const before = await usageOf(child);
   const measured: Measured = await measure(child.target, connections, seconds / rounds, next);
   const after = await usageOf(child);

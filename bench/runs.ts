@@ -10,18 +10,18 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { data } from "../test/support/builders.ts";
 import type { Site } from "../test/support/site.ts";
-import { onSite } from "./site.ts";
+import { withSite } from "./site.ts";
 
 const [engine = "sqlite", runCount = "200", workspaceCount = "20"] = process.argv.slice(2);
 const workers = 4;
-const isOver = (status: string) => /^(applied|planned_and_finished|errored|canceled|discarded)$/.test(status);
+const hasEnded = (status: string) => /^(applied|planned_and_finished|errored|canceled|discarded)$/.test(status);
 
-function told(what: string, times: readonly number[]): void {
+function report(what: string, times: readonly number[]): void {
   const sorted = times.toSorted((one, other) => one - other);
   const at = (share: number) =>
     `${Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0)}`;
   console.log(
-    `${what.padEnd(38)} median ${at(0.5).padStart(5)} ms   most ${at(1).padStart(5)} ms   of ${sorted.length}`,
+    `${what.padEnd(38)} median ${at(0.5).padStart(5)} ms   max ${at(1).padStart(5)} ms   of ${sorted.length}`,
   );
 }
 
@@ -59,7 +59,7 @@ async function many(site: Site, version: string | undefined, ledger: string): Pr
       const { attributes } = data(await site.admin.get(`/runs/${id}`));
       ends.set(id, attributes.status);
       appliedAt.set(id, attributes["status-timestamps"]["applying-at"]);
-      if (isOver(attributes.status)) break;
+      if (hasEnded(attributes.status)) break;
       await sleep(200);
     }
   }
@@ -80,7 +80,7 @@ async function many(site: Site, version: string | undefined, ledger: string): Pr
   );
   console.log(
     once.every(Boolean)
-      ? "each left one state, in the order of their workspace, and no lock stayed"
+      ? "each run created one state, in the order of its workspace, and no lock remained"
       : "THE ORDER, THE STATES OR A LOCK ARE WRONG",
   );
   return isRight;
@@ -99,7 +99,7 @@ async function claims(site: Site, version: string | undefined): Promise<void> {
     const stamps = data(await site.admin.get(`/runs/${id}`)).attributes["status-timestamps"];
     times.push(Date.parse(stamps["planning-at"]) - Date.parse(stamps["plan-queued-at"]));
   }
-  told("claimable to claimed", times);
+  report("claimable to claimed", times);
 }
 
 /** From when the engine prints a line until a reader of the log has it. */
@@ -112,12 +112,12 @@ async function lines(site: Site): Promise<void> {
   const times: number[] = [];
   let text = "";
   while (!text.endsWith("\u0003")) {
-    const news = await (await fetch(`${url}?limit=65536&offset=${text.length}`)).text();
-    for (const [, printedAt] of news.matchAll(/tick (\d+)/g)) times.push(Date.now() - Number(printedAt));
-    text += news;
+    const more = await (await fetch(`${url}?limit=65536&offset=${text.length}`)).text();
+    for (const [, printedAt] of more.matchAll(/tick (\d+)/g)) times.push(Date.now() - Number(printedAt));
+    text += more;
     await sleep(20);
   }
-  told("a line printed to readable", times);
+  report("a line printed to readable", times);
 }
 
 /** From the cancel request until the engine is interrupted. */
@@ -137,10 +137,10 @@ async function cancels(site: Site, ledger: string): Promise<void> {
     const at = new RegExp(`^${id} interrupted (\\d+)$`, "m").exec(readFileSync(ledger, "utf8"))?.[1];
     times.push(Number(at) - askedAt);
   }
-  told("cancel asked to engine interrupted", times);
+  report("cancel requested to engine interrupted", times);
 }
 
-await onSite(engine, workers, async ({ site, folder, version }) => {
+await withSite(engine, workers, async ({ site, folder, version }) => {
   const ledger = join(folder, "ledger");
   await claims(site, version);
   if (version === undefined) {

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findEngines } from "../src/agent/engines.ts";
-import { addStandIn } from "../test/support/engines.ts";
+import { addFakeEngine } from "../test/support/engines.ts";
 import { startPostgres } from "../test/support/postgres.ts";
 import { Site } from "../test/support/site.ts";
 
-export interface Stage {
+export interface BenchSite {
   readonly site: Site;
   readonly folder: string;
   /** Version of Terraform; undefined for the fake engine of the tests. */
@@ -15,12 +15,16 @@ export interface Stage {
 }
 
 /** BENCH_ENGINES names a directory of real engines; without it the fake engine of the tests is used. */
-export async function onSite(engine: string, workers: number, work: (stage: Stage) => Promise<void>): Promise<void> {
+export async function withSite(
+  engine: string,
+  workers: number,
+  work: (stage: BenchSite) => Promise<void>,
+): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "cadastre-runs-"));
   const postgres = engine === "postgres" ? await startPostgres({ durable: true }) : undefined;
   const real = process.env["BENCH_ENGINES"];
   const engines = real ?? join(folder, "engines");
-  if (real === undefined) addStandIn(engines);
+  if (real === undefined) addFakeEngine(engines);
   const version = real === undefined ? undefined : (await findEngines(real)).terraform[0];
   try {
     const register = {

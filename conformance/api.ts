@@ -24,15 +24,15 @@ export function apiOf({ url, token }: Server): Api {
 
 /** Returns the data of a successful response, otherwise throws. */
 export function dataOf({ status, body }: Answer): any {
-  assert.ok(status >= 200 && status < 300, `the API answered ${status}: ${JSON.stringify(body)}`);
+  assert.ok(status >= 200 && status < 300, `the API responded with ${status}: ${JSON.stringify(body)}`);
   return body?.data;
 }
 
 export const emailOf = (username: string) => `${username}@acme.example`;
 
-/** Returns the user's id. */
 export const passwordOf = (username: string): string => `the password of ${username}`;
 
+/** Returns the user's id. */
 export async function addUser(api: Api, username: string): Promise<string> {
   const attributes = { username, email: emailOf(username), password: passwordOf(username) };
   return dataOf(await api("/admin/users", { data: { type: "users", attributes } })).id;

@@ -5,7 +5,7 @@ import { organization, type Site } from "./cli-site.ts";
 
 const init: Scenario = {
   name: "`init`, `cloud` block with a name",
-  checks: "makes the workspace, which executes locally and has the CLI's version; a second `init` changes nothing",
+  checks: "creates the workspace with local execution and the CLI's version; a second `init` changes nothing",
   run: async (site) => {
     const folder = site.folder({ "main.tf": inCloud(site, { name: "init" }) + greeting("hello") });
     const { text } = await folder.succeed(["init", "-input=false"]);
@@ -23,8 +23,8 @@ const init: Scenario = {
 };
 
 const initRefused: Scenario = {
-  name: "`init` with a wrong token, or for an organization that is not there",
-  checks: "ends with 1 and names the organization; nothing is made",
+  name: "`init` with a wrong token, or for an organization that does not exist",
+  checks: "exits with 1 and names the organization; nothing is created",
   run: async (site) => {
     const block = inCloud(site, { name: "refused" });
     const stranger = block.replace("hostname ", 'token = "nobody"\n    hostname ');
@@ -70,7 +70,7 @@ const planApply: Scenario = {
 
 const savedPlan: Scenario = {
   name: "`plan -out`, `apply` of the saved plan",
-  checks: "the plan is applied as it was; a plan made before somebody else's apply is refused as stale",
+  checks: "the saved plan is applied unchanged; a plan from before another user's apply is refused as stale",
   run: async (site) => {
     const folder = site.folder({ "main.tf": inCloud(site, { name: "saved-plan" }) + greeting("planned") });
     await folder.succeed(["init", "-input=false"]);
@@ -139,7 +139,7 @@ const expected = {
 
 const outputs: Scenario = {
   name: "`output`, `output -json`, `output -raw`",
-  checks: `values of every type come back as they were; sensitive ones are hidden, but not from \`-json\` and \`-raw\`; also ${many} outputs, more than a page`,
+  checks: `values of every type are returned unchanged; sensitive ones are hidden, except with \`-json\` and \`-raw\`; ${many} outputs, more than one page, are all returned`,
   run: async (site) => {
     const numbered = Array.from({ length: many }, (_, index) => `output "n${index}" {\n  value = ${index}\n}\n`).join(
       "",
@@ -171,7 +171,8 @@ async function listHidesSecrets(site: Site, name: string): Promise<void> {
 
 const destroy: Scenario = {
   name: "`destroy`, then `workspace delete`",
-  checks: "a workspace that manages resources is not deleted, by the CLI nor by the service; after `destroy` it is",
+  checks:
+    "neither the CLI nor the service deletes a workspace that manages resources; after `destroy` it can be deleted",
   run: async (site) => {
     const folder = site.folder({ "main.tf": inCloud(site, { tags: ["destroyed"] }) + greeting("bye") });
     await folder.succeed(["init"], { answers: ["destroy-me"] });
@@ -190,8 +191,8 @@ const destroy: Scenario = {
 };
 
 const byVariables: Scenario = {
-  name: "`init`, empty `cloud` block, all of it from variables",
-  checks: "`TF_CLOUD_HOSTNAME`, `TF_CLOUD_ORGANIZATION` and `TF_WORKSPACE` say where the state is",
+  name: "`init`, empty `cloud` block, configured by environment variables",
+  checks: "`TF_CLOUD_HOSTNAME`, `TF_CLOUD_ORGANIZATION` and `TF_WORKSPACE` select the workspace",
   run: async (site) => {
     const env = { TF_CLOUD_HOSTNAME: site.hostname, TF_CLOUD_ORGANIZATION: organization, TF_WORKSPACE: "variables" };
     const body = { data: { type: "workspaces", attributes: { name: "variables" } } };

@@ -37,7 +37,7 @@ export async function builtCli(release: Release): Promise<Cli> {
   const { product, version } = releases[release];
   const { path, command } = sources[product];
   const { binary } = await build({ path, version }, async (built) => {
-    await leaveOutStores(built);
+    await removeOtherBackends(built);
     await go(["build", "-o", built.binary, command], built.source);
   });
   return { binary, product, version };
@@ -58,7 +58,7 @@ export async function namedCli(name: string): Promise<Cli> {
   return { binary, product: product as Cli["product"], version };
 }
 
-async function leaveOutStores({ source }: Built): Promise<void> {
+async function removeOtherBackends({ source }: Built): Promise<void> {
   const file = join(source, "internal/backend/init/init.go");
   const lines = readFileSync(file, "utf8").split("\n");
   const imported = lines.flatMap((line) => /^\t(\w+) ".*\/backend\/remote-state\/\w+"$/.exec(line)?.[1] ?? []);

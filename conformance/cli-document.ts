@@ -44,7 +44,7 @@ exit code, the CLI's output, and what the service's API shows. How to set up a C
 - "passed" means with each of: ${places}. A dash means that this CLI doesn't have the feature. Login uses a pasted token over HTTP, and a browser
   over HTTPS.
 - The organization's \`default-execution-mode\` is \`local\`: the CLI runs on the machine where it is started, and the service stores the state and the
-  lock. Under "Runs on the service" workspaces are in \`remote\` mode, and under "Runs by agents of a pool" in \`agent\` mode.
+  lock. Under "Runs on the service" workspaces are in \`remote\` mode, and under "Runs by agents" in \`agent\` mode.
 - Over HTTP, a \`host\` block in the CLI configuration file names the services, and the token is in a \`TF_TOKEN_…\` variable. Over HTTPS the CLI
   discovers the services, \`SSL_CERT_FILE\` makes it trust the service's certificate, and the token is in a \`credentials\` block.
 - Grace is in a team with \`maintain\` on the default project, Linus in one with \`write\`, and Ada in one with \`read\`. None of them is an owner or a
@@ -63,7 +63,7 @@ function chapterTable(scenarios: readonly Scenario[], byCli: ByCli): string {
     scenario.checks,
     ...[...byCli.values()].map((combinations) => cell(scenario, combinations)),
   ]);
-  return table(["What is done", "What is checked", ...byCli.keys()], rows);
+  return table(["Scenario", "Checks", ...byCli.keys()], rows);
 }
 
 function cell(scenario: Scenario, combinations: readonly Combination[]): string {

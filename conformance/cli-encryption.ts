@@ -42,7 +42,7 @@ async function appliedTwice(site: Site, name: string, block: typeof inCloud): Pr
 const inCloudBlock: Scenario = {
   name: "`plan`, `apply`, `show`, `state pull`, `output`, `destroy` with an `encryption` block, `cloud` block",
   checks:
-    "what the service keeps is encrypted, and each apply is a state version; the CLI reads it; the service has no outputs and no resources of it, and as the CLI asks the service for outputs, `output` finds none",
+    "the stored state is encrypted, and each apply creates a state version; the CLI can read it; the service has no outputs and resources, so `output`, which asks the service, finds none",
   since,
   run: async (site) => {
     const folder = await appliedTwice(site, "encrypted", inCloud);
@@ -66,7 +66,7 @@ const inCloudBlock: Scenario = {
 
 const inRemoteBackend: Scenario = {
   name: '`plan`, `apply`, `output`, `state pull` with an `encryption` block, `backend "remote"`',
-  checks: "the same, but `output` reads the state",
+  checks: "the same, except that `output` reads the state",
   since,
   run: async (site) => {
     const folder = await appliedTwice(site, "encrypted-remote", inRemote);

@@ -13,9 +13,9 @@ const untilLocked = (site: Site, name: string) =>
   until(`${name} is locked`, async () => (await site.workspace(name)).attributes["locked"] === true);
 
 const waiting: Scenario = {
-  name: "two CLIs apply to one workspace at once",
+  name: "two concurrent applies to one workspace",
   checks:
-    "Linus gets an error that the workspace is locked, and Cadastre names Grace as the lock holder; with `-lock-timeout` he waits, then works on what she wrote",
+    "Linus gets an error that the workspace is locked, and Cadastre names Grace as the lock holder; with `-lock-timeout` he waits, then continues from her state",
   run: async (site) => {
     const first = await prepared(site, "lock", slowly(4));
     const second = await prepared(site, "lock", slowly(4) + greeting("second"), "linus");
@@ -34,8 +34,8 @@ const waiting: Scenario = {
 };
 
 const atOnce: Scenario = {
-  name: "four CLIs apply the same at the same moment, with `-lock-timeout`",
-  checks: "one makes the resource, and the others find it made",
+  name: "four concurrent applies of the same configuration, with `-lock-timeout`",
+  checks: "one creates the resource, and the others find no changes",
   run: async (site) => {
     const everybody = (["grace", "linus", "grace", "linus"] as const).map((as) => ({ as }));
     const folders: Folder[] = [];
@@ -51,7 +51,7 @@ const atOnce: Scenario = {
 const killed: Scenario = {
   name: "`force-unlock` after a CLI was killed",
   checks:
-    "the lock stays and is reported; a wrong lock ID, a `no`, and Linus, who is not an admin of the workspace, change nothing; the right ID, `ORGANIZATION/WORKSPACE`, frees the workspace; a second time it is not locked",
+    "the lock stays and is reported; a wrong lock ID, a `no`, and Linus, who is not an admin of the workspace, change nothing; the right ID, `ORGANIZATION/WORKSPACE`, unlocks the workspace; a second attempt finds it unlocked",
   run: async (site) => {
     const folder = await prepared(site, "killed", slowly(100));
     const running = folder.start(applied);
@@ -77,7 +77,8 @@ const killed: Scenario = {
 
 const interrupted: Scenario = {
   name: "`apply` interrupted with Ctrl+C",
-  checks: "what was made by then is in the state, and the lock is gone; the next apply goes on from there",
+  checks:
+    "resources created before the interrupt are in the state, and the lock is released; the next apply continues from there",
   run: async (site) => {
     const folder = await prepared(site, "interrupted", greeting("made") + slowly(100));
     const running = folder.start(applied);
@@ -102,7 +103,7 @@ const interrupted: Scenario = {
 };
 
 const reader: Scenario = {
-  name: "Ada, who may only read",
+  name: "Ada, who has read access",
   checks:
     "`output` and `plan -lock=false` work; `plan` and `apply` don't get the lock, and no state or workspace is written",
   run: async (site) => {

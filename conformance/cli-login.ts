@@ -23,7 +23,7 @@ async function useAndLogOut(site: Site, { folder, env }: ReturnType<typeof newco
 const pasted: Scenario = {
   name: "`login` with a pasted token, `logout`",
   checks:
-    "where the configuration file names the services: a pasted token is tried and kept, and `init` works with it; a wrong one is refused; after `logout` there is none",
+    "with the services in the configuration file: a pasted token is verified and stored, and `init` works with it; a wrong token is refused; `logout` removes the token",
   transport: "http",
   run: async (site) => {
     const person = newcomer(site, "login");
@@ -80,7 +80,7 @@ class Browser {
 const inBrowser: Scenario = {
   name: "`login` in a browser, `logout`",
   checks:
-    "the CLI finds out where to ask, and waits; a refusal gives it nothing; once Grace has agreed it has a token of hers, by the name and until the moment that she chose, and `init` works with it; after `logout` there is none",
+    "the CLI discovers the login service and waits; a denial gives it no token; after Grace's approval it has her token, with the name and expiry that she chose, and `init` works with it; `logout` removes the token",
   transport: "https",
   run: async (site) => {
     const person = newcomer(site, "login-in-browser");

@@ -21,7 +21,7 @@ async function moved(folder: Folder, before: string): Promise<void> {
 
 const intoCloud: Scenario = {
   name: "a local state into a new workspace, `cloud` block: `init`, `yes`",
-  checks: "the workspace is made with the state and its resources; after `no` it is empty",
+  checks: "the workspace is created with the state and its resources; after `no` it is empty",
   run: async (site) => {
     const [folder, other] = [await local(site), await local(site)];
     const before = folder.read("terraform.tfstate");
@@ -38,7 +38,7 @@ const intoCloud: Scenario = {
 
 const intoRemote: Scenario = {
   name: 'a local state into a new workspace, `backend "remote"`: `init -migrate-state`',
-  checks: "the same, asked with `yes` and unasked with `-force-copy`",
+  checks: "the same, with `yes` at the prompt, and without a prompt with `-force-copy`",
   run: async (site) => {
     for (const [name, words, answers] of [
       ["moved-asked", ["init", "-migrate-state"], ["yes"]],
@@ -74,7 +74,7 @@ const workspacesIntoTags: Scenario = {
 
 const remoteIntoCloud: Scenario = {
   name: '`backend "remote"` becomes a `cloud` block',
-  checks: "the same workspace goes on, with the same state",
+  checks: "the same workspace is used, with the same state",
   run: async (site) => {
     const folder = site.folder({ "main.tf": greeting("remote"), "backend.tf": inRemote(site, { name: "becomes" }) });
     await folder.succeed(["init", "-input=false"]);
@@ -88,7 +88,7 @@ const remoteIntoCloud: Scenario = {
 
 const outAgain: Scenario = {
   name: '`backend "remote"` back to a local state: `init -migrate-state`',
-  checks: "the state is in `terraform.tfstate`, and in the workspace too",
+  checks: "the state is in `terraform.tfstate`, and still in the workspace",
   run: async (site) => {
     const folder = site.folder({ "main.tf": greeting("remote"), "backend.tf": inRemote(site, { name: "leaves" }) });
     await folder.succeed(["init", "-input=false"]);

@@ -6,7 +6,7 @@ import { organization } from "./cli-site.ts";
 
 const variables: Scenario = {
   name: "variables of the workspace, and `-var`",
-  checks: "`-var` wins over the workspace's variable, and that over `*.auto.tfvars`; a sensitive one is in no log",
+  checks: "`-var` overrides the workspace's variable, which overrides `*.auto.tfvars`; sensitive values are in no log",
   run: async (site) => {
     const name = "run-variables";
     const folder = await executedBy(
@@ -47,7 +47,7 @@ const byRemote: Scenario = {
 
 const sharing: Scenario = {
   name: "`terraform_remote_state` of another workspace",
-  checks: "is refused to a run until the other workspace shares its state; then its outputs are there",
+  checks: "a run can't read it until the other workspace shares its state; then its outputs are available",
   run: async (site) => {
     await (await executedBy("remote", site, "run-shared", greeting("shared"))).succeed(applied);
     const reading = `data "terraform_remote_state" "other" {
@@ -71,9 +71,9 @@ output "other" { value = data.terraform_remote_state.other.outputs.greeting }
 };
 
 const locked: Scenario = {
-  name: "`apply` while somebody holds the lock",
+  name: "`apply` while another user holds the lock",
   checks:
-    "the CLI says that it waits for the lock; Ctrl+C then cancels the run; another goes on by itself when the workspace is unlocked",
+    "the CLI says that it waits for the lock; Ctrl+C then cancels the run; another run continues automatically when the workspace is unlocked",
   run: async (site) => {
     const name = "run-locked";
     const folder = await executedBy("remote", site, name, greeting("patient"));
@@ -99,8 +99,8 @@ const locked: Scenario = {
 };
 
 const queued: Scenario = {
-  name: "two people apply to one workspace at once",
-  checks: "the second CLI reports that it waits for the first, then has nothing left to do",
+  name: "two users apply to one workspace at the same time",
+  checks: "the second CLI reports that it waits for the first, then finds no changes",
   run: async (site) => {
     const name = "run-queued";
     // Long enough for the second run to start, even on a busy machine.
@@ -125,8 +125,8 @@ const queued: Scenario = {
 };
 
 const onlyReading: Scenario = {
-  name: "Ada, who may only read, where runs are executed",
-  checks: "`output` works; `plan` and `apply` are refused, and no run is made",
+  name: "Ada, who has read access, with remote execution",
+  checks: "`output` works; `plan` and `apply` are refused, and no run is created",
   run: async (site) => {
     const name = "run-reading";
     const folder = await executedBy("remote", site, name, greeting("read"));
@@ -143,7 +143,7 @@ const onlyReading: Scenario = {
 
 const awaitedAgent: Scenario = {
   name: "`apply` before the pool has an agent",
-  checks: "the run waits and says for what; when an agent comes, it executes it",
+  checks: "the run waits and shows the reason; when an agent starts, it executes the run",
   slow: true,
   run: async (site) => {
     const pool = await site.makePool("run-awaited");
@@ -165,7 +165,7 @@ const awaitedAgent: Scenario = {
 
 const unsupported: Scenario = {
   name: "`apply -invoke` and `query`",
-  checks: "end with 1 and the sentence that neither is supported yet; nothing is planned or applied",
+  checks: "exit with 1 and a message that neither is supported yet; nothing is planned or applied",
   since: { Terraform: "1.14.0" },
   run: async (site) => {
     const name = "run-unsupported";

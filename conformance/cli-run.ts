@@ -5,7 +5,7 @@ import { type Folder, organization, type Site } from "./cli-site.ts";
 /** Who executes runs: the server's workers, or an agent of a pool. */
 export type Mode = "remote" | "agent";
 
-interface Wanted {
+interface WorkspaceOptions {
   readonly attributes?: object;
   readonly block?: typeof inCloud;
 }
@@ -16,7 +16,7 @@ export async function executedBy(
   site: Site,
   name: string,
   configuration: string,
-  { attributes = {}, block = inCloud }: Wanted = {},
+  { attributes = {}, block = inCloud }: WorkspaceOptions = {},
 ): Promise<Folder> {
   const pool = mode === "agent" ? { "agent-pool-id": await site.servedPool() } : {};
   await site.makeWorkspace(name, { "execution-mode": mode, ...pool, ...attributes });

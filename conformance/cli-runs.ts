@@ -4,12 +4,12 @@ import { currentRun, executedBy, isFree, type Mode, resourcesOf, statusOf } from
 import { applied, greeting, inCloud, type Scenario, until } from "./cli-scenario.ts";
 
 /** One scenario per mode, each with its own workspaces. */
-type Life = (mode: Mode) => Scenario;
+type ScenarioInMode = (mode: Mode) => Scenario;
 
-const planApply: Life = (mode) => ({
+const planApply: ScenarioInMode = (mode) => ({
   name: "`plan`, `apply` with approval",
   checks:
-    "the plan is drawn and writes nothing; a `no` discards the run and frees the workspace; a `yes` applies it, and the state, the outputs and the current run are there",
+    "the plan is shown and writes nothing; `no` discards the run and unlocks the workspace; `yes` applies it and updates the state, the outputs and the current run",
   run: async (site) => {
     const name = `${mode}-apply`;
     const folder = await executedBy(mode, site, name, greeting("hello"));
@@ -31,9 +31,10 @@ const planApply: Life = (mode) => ({
   },
 });
 
-const autoApprove: Life = (mode) => ({
+const autoApprove: ScenarioInMode = (mode) => ({
   name: "`apply -auto-approve`, `plan` without changes, `destroy`",
-  checks: "the run is applied by itself; a second plan finds nothing; `destroy` asks, and removes what was made",
+  checks:
+    "the run is applied automatically; a second plan finds no changes; `destroy` asks for confirmation and deletes the resources",
   run: async (site) => {
     const name = `${mode}-auto`;
     const folder = await executedBy(mode, site, name, greeting("auto"));
@@ -47,12 +48,12 @@ const autoApprove: Life = (mode) => ({
 });
 
 const two = (first: string) => `${greeting(first)}resource "terraform_data" "other" {\n  input = "two"\n}\n`;
-const told = (text: string) => `output "told" { value = ${JSON.stringify(text)} }\n`;
+const noteOutput = (text: string) => `output "note" { value = ${JSON.stringify(text)} }\n`;
 
-const chosen: Life = (mode) => ({
+const chosen: ScenarioInMode = (mode) => ({
   name: "`-target`, `-replace`, `-refresh-only`",
   checks:
-    "only the target is made; the replaced resource is made anew, and no other; refreshing alone brings outputs up to date and changes no resource",
+    "only the target is created; only the replaced resource is created again; `-refresh-only` updates outputs and changes no resource",
   run: async (site) => {
     const name = `${mode}-chosen`;
     const folder = await executedBy(mode, site, name, two("one"));
@@ -61,19 +62,20 @@ const chosen: Life = (mode) => ({
     assert.match((await folder.succeed(applied)).text, /1 added/);
     const replaced = await folder.succeed([...applied, "-replace=terraform_data.other"]);
     assert.match(replaced.text, /1 added, 0 changed, 1 destroyed/);
-    folder.write({ "main.tf": inCloud(site, { name }) + two("changed") + told("refreshed") });
+    folder.write({ "main.tf": inCloud(site, { name }) + two("changed") + noteOutput("refreshed") });
     assert.doesNotMatch((await folder.succeed(["plan", "-refresh-only"])).text, /greeting will be updated/);
     await folder.succeed(["apply", "-refresh-only", "-auto-approve"]);
     const { attributes } = await currentRun(site, name);
     assert.deepEqual([attributes["refresh-only"], attributes.status], [true, "applied"]);
-    assert.equal((await folder.succeed(["output", "-raw", "told"])).stdout, "refreshed");
+    assert.equal((await folder.succeed(["output", "-raw", "note"])).stdout, "refreshed");
     assert.equal((await folder.succeed(["output", "-raw", "greeting"])).stdout, "one");
   },
 });
 
-const failing: Life = (mode) => ({
-  name: "an `apply` that fails half-way",
-  checks: "the CLI ends with 1 and tells why; what was made by then is in the state; the workspace is free",
+const failing: ScenarioInMode = (mode) => ({
+  name: "an `apply` that fails halfway",
+  checks:
+    "the CLI exits with 1 and shows the error; resources created before it are in the state; the workspace is unlocked",
   run: async (site) => {
     const name = `${mode}-failing`;
     const configuration = `${greeting("made")}resource "terraform_data" "broken" {
@@ -91,9 +93,9 @@ const failing: Life = (mode) => ({
   },
 });
 
-const broken: Life = (mode) => ({
-  name: "a `plan` of a configuration that is wrong",
-  checks: "the CLI ends with 1 and shows the engine's own message; the next run works",
+const broken: ScenarioInMode = (mode) => ({
+  name: "a `plan` of an invalid configuration",
+  checks: "the CLI exits with 1 and shows the engine's message; the next run works",
   run: async (site) => {
     const name = `${mode}-broken`;
     const folder = await executedBy(mode, site, name, 'output "x" { value = terraform_data.absent.output }\n');
@@ -111,9 +113,10 @@ const slow = `${greeting("first")}resource "terraform_data" "slow" {
 }
 `;
 
-const interrupted: Life = (mode) => ({
-  name: "Ctrl+C while an apply runs",
-  checks: "the run is canceled, the engine stops by itself, what was made is in the state, and the workspace is free",
+const interrupted: ScenarioInMode = (mode) => ({
+  name: "Ctrl+C during an apply",
+  checks:
+    "the run is canceled, the engine stops, resources created before it are in the state, and the workspace is unlocked",
   run: async (site) => {
     const name = `${mode}-interrupted`;
     const folder = await executedBy(mode, site, name, slow);
@@ -127,9 +130,9 @@ const interrupted: Life = (mode) => ({
   },
 });
 
-const savedPlan: Life = (mode) => ({
+const savedPlan: ScenarioInMode = (mode) => ({
   name: "`plan -out`, `show` and `apply` of the saved plan",
-  checks: "the plan is kept by the service and holds no lock; it is applied as it was, and once only",
+  checks: "the service stores the plan, which holds no lock; it is applied unchanged, and only once",
   since: { Terraform: "1.6.0", OpenTofu: "1.6.0" },
   run: async (site) => {
     const name = `${mode}-saved`;

@@ -26,10 +26,14 @@ export function isFor({ since, transport }: Scenario, { product, version }: Cli,
 }
 
 type Tags = readonly string[] | Readonly<Record<string, string>>;
-type Where = { readonly name: string } | { readonly tags: Tags } | { readonly prefix: string };
+type WorkspaceSelector = { readonly name: string } | { readonly tags: Tags } | { readonly prefix: string };
 
 /** `cloud` takes a name or tags, with values or without; `remote` a name or a prefix. */
-export function stored(site: Pick<Site, "hostname">, block: "cloud" | 'backend "remote"', where: Where): string {
+export function backendBlock(
+  site: Pick<Site, "hostname">,
+  block: "cloud" | 'backend "remote"',
+  where: WorkspaceSelector,
+): string {
   const [[argument, value] = []] = Object.entries(where);
   return `terraform {
   ${block} {
@@ -43,8 +47,9 @@ export function stored(site: Pick<Site, "hostname">, block: "cloud" | 'backend "
 `;
 }
 
-export const inCloud = (site: Pick<Site, "hostname">, where: Where) => stored(site, "cloud", where);
-export const inRemote = (site: Pick<Site, "hostname">, where: Where) => stored(site, 'backend "remote"', where);
+export const inCloud = (site: Pick<Site, "hostname">, where: WorkspaceSelector) => backendBlock(site, "cloud", where);
+export const inRemote = (site: Pick<Site, "hostname">, where: WorkspaceSelector) =>
+  backendBlock(site, 'backend "remote"', where);
 
 /** One resource, and an output with its value. */
 export const greeting = (text: string) => `resource "terraform_data" "greeting" {

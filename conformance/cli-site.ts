@@ -72,7 +72,7 @@ export interface Folder {
   /** Throws unless the CLI exits with 0. */
   succeed(words: readonly string[], options?: Options): Promise<Ended>;
   /** Throws unless the CLI exits with 1 and its output matches. */
-  refuse(words: readonly string[], saying: RegExp, options?: Options): Promise<Ended>;
+  refuse(words: readonly string[], pattern: RegExp, options?: Options): Promise<Ended>;
 }
 
 export async function openSite(cli: Cli, engine: Engine, transport: Transport): Promise<Site> {
@@ -91,7 +91,7 @@ export async function openSite(cli: Cli, engine: Engine, transport: Transport): 
   };
   try {
     const api = apiOf(server);
-    const tokens = await settle(api);
+    const tokens = await makeOrganization(api);
     const { port } = new URL(server.url);
     const hostname = tls === undefined ? namedHost : `localhost:${port}`;
     const host = tls === undefined ? hostBlock(hostname, server.url) : "";
@@ -120,7 +120,7 @@ export async function openSite(cli: Cli, engine: Engine, transport: Transport): 
   }
 }
 
-interface Executing {
+interface RunSupport {
   readonly api: Api;
   readonly cli: Cli;
   readonly server: Server;
@@ -130,7 +130,7 @@ interface Executing {
 }
 
 /** For scenarios with remote runs. */
-function forRuns({ api, cli, server, runs, agents, trusted }: Executing) {
+function forRuns({ api, cli, server, runs, agents, trusted }: RunSupport) {
   const path = `/organizations/${organization}`;
   const engine = cli.product === "Terraform" ? "terraform" : "tofu";
   const makePool = async (name: string) => {
@@ -178,7 +178,7 @@ async function stateOf(api: Api, name: string): Promise<Record<string, any> | un
 const identifier = (type: string, id: string) => ({ data: { type, id } });
 
 /** Creates the organization, with local execution by default, and the users with teams and tokens. */
-async function settle(api: Api): Promise<Record<Person, string>> {
+async function makeOrganization(api: Api): Promise<Record<Person, string>> {
   const attributes = { name: organization, email: "platform@acme.example", "default-execution-mode": "local" };
   const { relationships } = dataOf(await api("/organizations", { data: { type: "organizations", attributes } }));
   const project = relationships["default-project"].data.id as string;
@@ -205,7 +205,7 @@ async function addPerson(api: Api, person: Person, team: string): Promise<string
   return dataOf(await api(`/users/${id}/authentication-tokens`, { data: token })).attributes.token;
 }
 
-interface Surroundings {
+interface CliEnvironment {
   readonly home: string;
   /** What the CLI configuration file says about the host, over HTTP. */
   readonly host: string;
@@ -222,7 +222,7 @@ function hostBlock(hostname: string, url: string): string {
 }
 
 /** The token is in a variable with HTTP and in the file with HTTPS, so that both ways are tested. */
-function environmentsOf({ home, host, hostname, tokens, trusted }: Surroundings): Record<Person, NodeJS.ProcessEnv> {
+function environmentsOf({ home, host, hostname, tokens, trusted }: CliEnvironment): Record<Person, NodeJS.ProcessEnv> {
   const environmentOf = (person: Person): NodeJS.ProcessEnv => {
     const own = join(home, person);
     mkdirSync(own);
@@ -255,8 +255,8 @@ function makeFolder(
   const start = (words: readonly string[], { as = "grace", input, answers, env }: Options = {}) =>
     startCli(cli, { folder: path, words, env: { ...environments[as], ...env }, input, answers });
   const run = (words: readonly string[], options?: Options) => start(words, options).ended;
-  const told = (words: readonly string[], { code, text }: Ended) =>
-    `${words.join(" ")} ended with ${code} and said: ${text}`;
+  const describeExit = (words: readonly string[], { code, text }: Ended) =>
+    `${words.join(" ")} exited with ${code} and printed: ${text}`;
   return {
     path,
     write,
@@ -265,12 +265,15 @@ function makeFolder(
     run,
     succeed: async (words, options) => {
       const ended = await run(words, options);
-      assert.equal(ended.code, 0, told(words, ended));
+      assert.equal(ended.code, 0, describeExit(words, ended));
       return ended;
     },
-    refuse: async (words, saying, options) => {
+    refuse: async (words, pattern, options) => {
       const ended = await run(words, options);
-      assert.ok(ended.code === 1 && saying.test(ended.text), `${told(words, ended)}\nExpected 1 and ${saying}`);
+      assert.ok(
+        ended.code === 1 && pattern.test(ended.text),
+        `${describeExit(words, ended)}\nExpected 1 and ${pattern}`,
+      );
       return ended;
     },
   };

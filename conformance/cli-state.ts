@@ -23,7 +23,7 @@ async function keepsWhatIsPulled(site: Site, name: string, text: string): Promis
 const pullPush: Scenario = {
   name: "`state pull`, `state push`",
   checks:
-    "what is pulled is what the service keeps; a newer state is taken; an older one, or one of another lineage, is refused, and nothing is changed",
+    "the pulled state is the stored one; a newer state is accepted; an older one, or one with another lineage, is refused and changes nothing",
   run: async (site) => {
     const folder = await withHistory(site, "push", inCloud);
     const text = await pulled(folder);
@@ -61,7 +61,7 @@ const pushByForce: Scenario = {
 const pushByForceInCloud: Scenario = {
   name: "`state push -force`, `cloud` block",
   checks:
-    "this CLI does not pass `-force` on with a `cloud` block, so the service refuses and says what helps; the CLI leaves the workspace locked, and `force-unlock` frees it; the state with a higher serial is taken",
+    "this CLI ignores `-force` with a `cloud` block, so the service refuses with a message that says what to do; the CLI leaves the workspace locked, and `force-unlock` unlocks it; a state with a higher serial is accepted",
   run: async (site) => {
     const folder = await withHistory(site, "push-cloud", inCloud);
     const { text } = await folder.refuse(
@@ -81,7 +81,7 @@ const pushByForceInCloud: Scenario = {
 
 const surgery: Scenario = {
   name: "`state list`, `state show`, `state mv`, `state rm`, `taint`",
-  checks: "each change is a state version; the register's list of resources follows",
+  checks: "each change creates a state version; the service's list of resources is updated",
   run: async (site) => {
     const folder = site.folder({ "main.tf": inCloud(site, { name: "surgery" }) + greeting("hello") });
     await folder.succeed(["init", "-input=false"]);
@@ -101,7 +101,7 @@ const surgery: Scenario = {
 
 const remoteState: Scenario = {
   name: "`terraform_remote_state` between workspaces",
-  checks: "another workspace reads the outputs, also sensitive ones, and sees a change at the next apply",
+  checks: "another workspace reads the outputs, including sensitive ones, and gets changes at the next apply",
   run: async (site) => {
     const producer = site.folder({ "main.tf": inCloud(site, { name: "producer" }) + greeting("first") });
     await producer.succeed(["init", "-input=false"]);
@@ -159,7 +159,7 @@ async function applyMany(site: Site, name: string, count: number, text: string):
 
 const manyResources: Scenario = {
   name: "`apply` and `destroy` of 200 resources",
-  checks: "all of them are in the register, and none is left",
+  checks: "the service lists all of them, and none after `destroy`",
   run: async (site) => {
     const folder = await applyMany(site, "many", 200, "of many");
     const { id, attributes } = await site.workspace("many");
@@ -173,7 +173,8 @@ const manyResources: Scenario = {
 
 const largeState: Scenario = {
   name: "`apply`, `output` and `state pull` of a large state",
-  checks: "a state of 8 MB comes back as it was; its outputs are there at once, though its resources are read later",
+  checks:
+    "a state of 8 MB is returned unchanged; its outputs are available immediately, its resources after they are processed",
   slow: true,
   run: async (site) => {
     const folder = await applyMany(site, "large", 39, '${file("text.txt")}');

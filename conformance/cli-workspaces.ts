@@ -8,7 +8,7 @@ const listed = (text: string) => text.replaceAll("*", "").trim().split(/\s+/);
 
 const byTags: Scenario = {
   name: "`workspace new`, `list`, `show`, `select`, `delete`, `cloud` block with tags",
-  checks: "new workspaces carry the tags and only those are listed; each has a state of its own",
+  checks: "new workspaces have the tags, and only tagged workspaces are listed; each has its own state",
   run: async (site) => {
     const folder = site.folder({ "main.tf": inCloud(site, { tags: ["shop", "web"] }) + greeting("hello") });
     await folder.refuse(["init", "-input=false"], /No existing workspaces/);
@@ -31,7 +31,7 @@ const byTags: Scenario = {
 const byBindings: Scenario = {
   name: "`workspace new`, `list`, `select`, `cloud` block with tags that have values",
   checks:
-    "new workspaces carry the keys with their values, and only workspaces that have both are listed; each has a state of its own",
+    "new workspaces have the keys with their values, and only workspaces with both are listed; each has its own state",
   since: { Terraform: "1.10" },
   run: async (site) => {
     const net = { team: "net", tier: "one" };
@@ -59,8 +59,8 @@ async function bindingsOf(site: Site, name: string): Promise<Record<string, stri
 const many = 25;
 
 const pages: Scenario = {
-  name: "`workspace list` of more than a page",
-  checks: `all ${many} workspaces of a tag that were made by the API are listed, and one of them is used`,
+  name: "`workspace list` of more than one page",
+  checks: `all ${many} workspaces with a tag, created with the API, are listed, and one of them is used`,
   run: async (site) => {
     const names = Array.from({ length: many }, (_, index) => `page-${String(index).padStart(2, "0")}`);
     const tags = { data: [{ type: "tags", attributes: { name: "paged" } }] };
@@ -79,7 +79,7 @@ const pages: Scenario = {
 const deletionByForce: Scenario = {
   name: "`workspace delete -force`",
   checks:
-    "refused to who is no owner, until the organization allows workspace admins to do so; then it goes with its state",
+    "refused unless the user is an owner, or the organization allows it to workspace admins; the workspace is deleted with its state",
   run: async (site) => {
     const folder = site.folder({ "main.tf": inCloud(site, { tags: ["forced"] }) + greeting("hello") });
     await folder.succeed(["init"], { answers: ["forced-one"] });
@@ -101,7 +101,7 @@ const deletionByForce: Scenario = {
 
 const remoteName: Scenario = {
   name: '`backend "remote"` with a name: `init`, `plan`, `apply`, `output`, `destroy`',
-  checks: "the workspace is made and executes locally; its state is the same that a `cloud` block reads",
+  checks: "the workspace is created with local execution; a `cloud` block reads the same state",
   run: async (site) => {
     const folder = site.folder({ "main.tf": inRemote(site, { name: "remote-name" }) + greeting("hello") });
     await folder.succeed(["init", "-input=false"]);
@@ -119,7 +119,7 @@ const remoteName: Scenario = {
 
 const remotePrefix: Scenario = {
   name: '`backend "remote"` with a prefix: `workspace new`, `list`, `select`',
-  checks: "workspaces have the prefix in the register and not in the CLI; each has a state of its own",
+  checks: "workspace names have the prefix on the service and not in the CLI; each workspace has its own state",
   run: async (site) => {
     const folder = site.folder({ "main.tf": inRemote(site, { prefix: "prefix-" }) + greeting("hello") });
     await folder.refuse(["init", "-input=false"], /No existing workspaces/);

@@ -2,7 +2,7 @@
  * Runs real CLIs, Terraform and OpenTofu, against this server, and reports what works.
  *
  *   npm run conformance:cli                      every CLI, both databases, HTTP and HTTPS; writes docs/reference/conformance-cli.md
- *   npm run conformance:cli -- --quick           SQLite only, Terraform only, without the slow scenarios, by HTTPS what needs it; writes nothing
+ *   npm run conformance:cli -- --quick           SQLite only, Terraform only, without the slow scenarios, HTTPS only where required; writes nothing
  *   npm run conformance:cli -- --only '`init`'   only the scenarios whose names, or whose chapters' titles, match; writes nothing
  *
  * `--cli`, `--engine` and `--transport` select one of each; the document is then only written with `--write`. Go builds the CLIs once;
@@ -30,13 +30,13 @@ import { type Engine, engines } from "./server.ts";
 const chapters: readonly Chapter[] = [
   { title: "From `init` to `destroy`", scenarios: basics },
   { title: "Logging in", scenarios: logins },
-  { title: "Workspaces, and the `remote` backend", scenarios: workspaces },
+  { title: "Workspaces and the `remote` backend", scenarios: workspaces },
   { title: "State", scenarios: state },
   { title: "Encrypted state", scenarios: encryption },
-  { title: "Locks, and who may do what", scenarios: locks },
+  { title: "Locks and permissions", scenarios: locks },
   { title: "Moving state", scenarios: moves },
   { title: "Runs on the service", scenarios: [...remoteRuns, ...runCases] },
-  { title: "Runs by agents of a pool", scenarios: agentRuns },
+  { title: "Runs by agents", scenarios: agentRuns },
 ];
 
 /** Scenarios mostly wait, so several run in parallel. */
@@ -93,7 +93,7 @@ function reasonOf(error: unknown): string {
   return `${message} (${where})`.replaceAll("\n", "\n    ");
 }
 
-function tell(combinations: readonly Combination[]): void {
+function printResults(combinations: readonly Combination[]): void {
   say("");
   for (const combination of combinations) {
     const all = [...combination.failures];
@@ -123,8 +123,8 @@ async function main(): Promise<number> {
     if (scenarios.length > 0) combinations.push(await runCombination(cli, place, scenarios));
   }
   if (combinations.length === 0) throw new Error("--only matches no scenario.");
-  tell(combinations);
-  if (asked.whole && named === undefined) {
+  printResults(combinations);
+  if (asked.writesDocument && named === undefined) {
     const file = new URL("../docs/reference/conformance-cli.md", import.meta.url);
     writeFileSync(file, cliDocument(chapters, combinations));
     say("\nWritten to docs/reference/conformance-cli.md.");

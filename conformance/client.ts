@@ -19,16 +19,16 @@ export async function buildClient(folder: string): Promise<Client> {
   return { binary, home, version };
 }
 
-/** Variables that would change what tests expect. */
-const ours = /^(TF|TFE|TFC|ENABLE|HYOK|GITHUB|OAUTH|CADASTRE|RUN_TASKS)_/;
+/** Variables that would influence the tests. */
+const testVariables = /^(TF|TFE|TFC|ENABLE|HYOK|GITHUB|OAUTH|CADASTRE|RUN_TASKS)_/;
 
 /**
- * The client has two modes, and the service two editions for the same reason: what HCP Terraform has and Terraform Enterprise
- * has not, and the other way round. The tests that need nothing but a name of a repository get one; none of them asks GitHub.
+ * The client has two modes, like the service's two editions, because HCP Terraform and Terraform Enterprise have different features.
+ * Tests that only need the name of a repository get one; none of them calls GitHub.
  */
 export function testEnvironment(server: Server, edition: Edition, listenerUrl: string): NodeJS.ProcessEnv {
   return {
-    ...without(process.env, ours),
+    ...without(process.env, testVariables),
     TFE_ADDRESS: server.url,
     TFE_TOKEN: server.token,
     TFE_ADMIN_PROVISION_LICENSES_TOKEN: server.token,

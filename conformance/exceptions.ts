@@ -15,29 +15,28 @@ export interface Exception {
   readonly terraform?: string;
 }
 
-const estimates = "It expects cost estimates of runs; the service makes none.";
+const estimates = "It expects cost estimates, which the service does not have.";
 const registry =
-  "It makes a configuration version of a module of the private registry, which the service does not have.";
+  "It creates a configuration version for a module in the private registry, which the service does not have.";
 const scim =
-  "It switches on SAML and SCIM for the whole installation and maps a SCIM group to a team; the service signs people in with OpenID Connect, and has neither SAML nor SCIM.";
+  "It enables SAML and SCIM for the installation and maps a SCIM group to a team; the service uses OpenID Connect and has neither SAML nor SCIM.";
 
 const features =
-  "It expects cost estimation, a module registry, Sentinel, Waypoint and Infragraph; the service has none of them and says so.";
+  "It expects entitlements to cost estimation, a module registry, Sentinel, Waypoint and Infragraph; the service has none of them, and its entitlements say so.";
 const modules =
-  "It expects permissions on no-code modules; the service has no registry of modules, and a document promises only what a request gets.";
+  "It expects permissions on no-code modules; the service has no module registry, and shows only permissions that have an effect.";
 
-const first =
-  "It looks for the state and the run of one workspace at the first of the list, whichever that is: its workspaces have random names.";
+const first = "It expects one workspace to be first in the list, but its workspaces have random names.";
 
 export const exceptions: readonly Exception[] = [
   {
     test: "TestOAuthClientsReadWithOptions",
-    reason: "It gives a connection a project of another organization, which the service refuses.",
+    reason: "It assigns a project of another organization to a connection, which the service refuses.",
   },
   {
     test: "TestOAuthClientsCreate_agentPool/with_an_invalid_agent_pool",
     reason:
-      "It expects connections that are reached by way of an agent pool; the service calls providers itself, and a connection has no pool.",
+      "It expects connections through an agent pool; the service calls providers directly, and a connection has no pool.",
   },
   { test: "TestWorkspacesList_RunDependent/with_current-state-version,current-run_included", reason: first },
   { test: "TestRunsRead_CostEstimate_RunDependent", reason: estimates },

@@ -25,7 +25,7 @@ function makerOf(api: Api) {
 }
 type Maker = ReturnType<typeof makerOf>;
 
-export async function furnish(api: Api): Promise<void> {
+export async function makeOrganization(api: Api): Promise<void> {
   const maker = makerOf(api);
   const places = await peopleAndProjects(maker);
   await variables(maker, { ...places, ...(await workspaces(maker, places)) });

@@ -16,7 +16,7 @@ import { promisify } from "node:util";
 import { apiOf } from "./api.ts";
 import { type Certificate, makeCertificate, servedWith } from "./certificate.ts";
 import { builtCli } from "./cli-build.ts";
-import { furnish, organization } from "./export-organization.ts";
+import { makeOrganization, organization } from "./export-organization.ts";
 import { readOptions } from "./options.ts";
 import { buildProvider, installation, type Provider } from "./provider-tests.ts";
 import { say, script } from "./script.ts";
@@ -41,7 +41,7 @@ async function main(): Promise<number> {
     };
     const server = await startServer("sqlite", "self-hosted", { ...settings, ...servedWith(certificate) });
     try {
-      await furnish(apiOf(server));
+      await makeOrganization(apiOf(server));
       const files = join(home, "exported");
       const publicUrl = `https://localhost:${new URL(server.url).port}`;
       const words = ["export", "--organization", organization, "--to", files, "--public-url", publicUrl];
@@ -49,7 +49,7 @@ async function main(): Promise<number> {
       const { binary, version } = await builtCli(cli);
       const changes = await plan({ binary, provider, certificate, home, files, token: server.token });
       failures += changes.length;
-      say(`Terraform ${version}: ${changes.length === 0 ? "nothing changes" : changes.join("; ")}`);
+      say(`Terraform ${version}: ${changes.length === 0 ? "no changes" : changes.join("; ")}`);
     } finally {
       await server.stop();
     }
@@ -57,7 +57,7 @@ async function main(): Promise<number> {
   return failures > 0 ? 1 : 0;
 }
 
-interface Planning {
+interface PlanInput {
   readonly binary: string;
   readonly provider: Provider;
   readonly certificate: Certificate;
@@ -77,7 +77,7 @@ interface Change {
 }
 
 /** The changes of a plan besides imports, and missing imports. */
-async function plan({ binary, provider, certificate, home, files, token }: Planning): Promise<string[]> {
+async function plan({ binary, provider, certificate, home, files, token }: PlanInput): Promise<string[]> {
   const cwd = join(files, "terraform");
   const env = {
     PATH: process.env["PATH"],
@@ -95,7 +95,7 @@ async function plan({ binary, provider, certificate, home, files, token }: Plann
   );
   const { stdout } = await run(binary, ["show", "-json", "plan"], options);
   const { resource_changes: changes = [] } = JSON.parse(stdout) as { resource_changes?: Change[] };
-  if (changes.length < 30) throw new Error(`The plan knows only ${changes.length} resources.`);
+  if (changes.length < 30) throw new Error(`The plan has only ${changes.length} resources.`);
   return changes.flatMap(({ address, change }) => {
     const isNothing = change.actions.join() === "no-op" && change.importing !== undefined;
     return isNothing ? [] : [`${address}: ${change.actions.join(", ")} ${differences(change)}`];

@@ -9,7 +9,7 @@ import { say } from "./script.ts";
 import { readVerbose, type TestOutput } from "./verbose.ts";
 import { scaled } from "../test/support/waiting.ts";
 
-/** Whose go.mod names the client. */
+/** The directory whose go.mod has the client's version. */
 const here = fileURLToPath(new URL(".", import.meta.url));
 /** Kept until `npm ci` removes it. */
 export const cache = fileURLToPath(new URL("../node_modules/.cache/cadastre/", import.meta.url));
@@ -19,7 +19,7 @@ const graceMs = 5_000;
 
 /** Returns the output. Throws, also if Go is missing. */
 export async function go(words: readonly string[], folder = here): Promise<string> {
-  if (!hasGo()) throw new Error("This needs Go, and there is none on this machine. `.ci/install-go` brings it.");
+  if (!hasGo()) throw new Error("This needs Go. Install it with `.ci/install-go`.");
   const { stdout } = await promisify(execFile)("go", words, { cwd: folder, maxBuffer: 64 * 1024 * 1024 });
   return stdout;
 }

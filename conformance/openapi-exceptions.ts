@@ -15,17 +15,17 @@ export const documentExceptions: readonly DocumentException[] = [
   {
     operations: ["createTeam", "createAgentPool"],
     detail: /^answers 201,/,
-    reason: "Creations answer 201 by our papers, where the specification names no other status.",
+    reason: "Creations respond with 201, unless the specification names another status.",
   },
   {
     operations: ["createTeamProject", "createTeamWorkspace"],
     detail: /^answers 200,/,
-    reason: "By the specification a record of team access is granted with 200.",
+    reason: "According to the specification, creating team access responds with 200.",
   },
   {
     operations: ["changeRelatedWorkspaceTagBindings", "changeRelatedProjectTagBindings"],
     detail: /^answers 200,/,
-    reason: "The Go client reads the list of bindings out of the answer, so it is 200 with the list.",
+    reason: "The Go client reads the bindings from the response, so it is 200 with the list.",
   },
   {
     operations: [
@@ -39,44 +39,42 @@ export const documentExceptions: readonly DocumentException[] = [
       "showAssessmentSchemas",
     ],
     detail: /^answers 200/,
-    reason:
-      "The service keeps these contents itself and answers with them, where the hosted service leads to a store by 307.",
+    reason: "The service stores these contents and responds with them; HCP Terraform redirects to a store with 307.",
   },
   {
     operations: ["listOrganizationRuns", "showRun", "createRun"],
     detail: /force-cancel-available-at must be string|relationships\/(confirmed-by|cost-estimate)\/data must be object/,
     reason:
-      "The document forgets null: a run that nobody confirmed, or that can't be canceled by force, has none of these.",
+      "The document omits null, although a run that nobody confirmed, or that can't be force-canceled, has no value.",
   },
   {
     operations: ["showIngressAttributes", "changePassword"],
     detail: /^ must have required property/,
-    reason:
-      "The document leaves out the `data` around a resource, which every other operation has and the clients expect.",
+    reason: "The document omits the `data` member, which every other operation has and the clients expect.",
   },
   {
     operations: ["replaceTeamToken"],
     detail: /^\/data must be array/,
-    reason: "The document describes the list of tokens; a creation answers with the token that it made.",
+    reason: "The document describes a list of tokens; a creation responds with the new token.",
   },
 ];
 
 /** Documented attributes and relationships that we don't have. */
-export interface UnshownMembers {
+export interface AbsentMembers {
   readonly type: string;
   readonly attributes?: readonly string[];
   readonly relationships?: readonly string[];
   readonly reason: string;
 }
 
-const plans = "Organizations of a self-hosted service have no plan, no trial and no subscription.";
+const plans = "Organizations of a self-hosted service have no plan, trial or subscription.";
 const noScim = "There is no SCIM.";
-const noHyok = "There are no keys of customers beside the service's own.";
+const noHyok = "There are no customer-managed encryption keys.";
 const noStacks = "There are no stacks.";
-const hcp = "It is about the platform around HCP Terraform.";
-const byLink = "It has a route of its own, which is not linked from here.";
+const hcp = "It concerns the HCP platform.";
+const byLink = "It has its own route, which is not linked from here.";
 
-export const unshown: readonly UnshownMembers[] = [
+export const absentMembers: readonly AbsentMembers[] = [
   {
     type: "organizations",
     attributes: ["plan-expired", "plan-expires-at", "plan-is-trial", "plan-is-enterprise", "plan-identifier"],
@@ -104,15 +102,15 @@ export const unshown: readonly UnshownMembers[] = [
   {
     type: "organization-memberships",
     attributes: ["is-org-two-factor-required"],
-    reason: "The service has no second factor of its own.",
+    reason: "The service has no two-factor authentication of its own.",
   },
   { type: "organization-memberships", relationships: ["scim-identity"], reason: noScim },
   {
     type: "users",
     attributes: ["is-sso-login", "is-confirmed", "is-unified", "is-sudo", "enterprise-support", "has-linked-hcp"],
-    reason: "It is about accounts of HCP Terraform, and how people sign in there.",
+    reason: "It concerns HCP Terraform accounts.",
   },
-  { type: "users", attributes: ["password"], reason: "A password goes in and never comes out." },
+  { type: "users", attributes: ["password"], reason: "Passwords are write-only." },
   {
     type: "users",
     attributes: ["has-git-hub-app-token"],
@@ -129,7 +127,7 @@ export const unshown: readonly UnshownMembers[] = [
   {
     type: "teams",
     relationships: ["users", "organization-memberships"],
-    reason: "They are shown only where `include` asks for them: a team may have very many.",
+    reason: "They are shown only with `include`, because a team can have very many.",
   },
   { type: "teams", relationships: ["authentication-tokens"], reason: byLink },
   {
@@ -143,12 +141,12 @@ export const unshown: readonly UnshownMembers[] = [
   {
     type: "workspaces",
     attributes: ["assessments-enabled"],
-    reason: "By the specification the self-hosted edition, which is called here, does not have it.",
+    reason: "According to the specification the self-hosted edition, which is tested here, does not have it.",
   },
   {
     type: "workspaces",
     attributes: ["effective-state-version-retention-desc", "effective-run-data-retention-desc"],
-    reason: "The policy in force is at its own route, as a document.",
+    reason: "The effective policy has its own route.",
   },
   {
     type: "state-versions",
@@ -159,23 +157,27 @@ export const unshown: readonly UnshownMembers[] = [
   {
     type: "state-versions",
     relationships: ["rollback-state-version"],
-    reason: "It is only sent, to go back to a version.",
+    reason: "It is only accepted in requests, for a rollback.",
   },
-  { type: "state-versions", relationships: ["links"], reason: "The document put the links among the relationships." },
+  { type: "state-versions", relationships: ["links"], reason: "The document lists the links as a relationship." },
   { type: "vars", relationships: ["workspace"], reason: "The workspace is `configurable`." },
   { type: "varsets", attributes: ["stack-count"], reason: noStacks },
   { type: "agent-pools", relationships: ["agents", "authentication-tokens"], reason: byLink },
   {
     type: "oauth-clients",
     attributes: ["updated-at", "uuid", "affected-workspaces", "affected-workspaces-count"],
-    reason: "The service does not keep it.",
+    reason: "The service does not store it.",
   },
-  { type: "oauth-clients", attributes: ["secret"], reason: "A secret goes in and never comes out." },
-  { type: "oauth-clients", attributes: ["ado-entra-tenant-id"], reason: "There is no such kind of connection." },
+  { type: "oauth-clients", attributes: ["secret"], reason: "Secrets are write-only." },
+  {
+    type: "oauth-clients",
+    attributes: ["ado-entra-tenant-id"],
+    reason: "The service does not support this kind of connection.",
+  },
   {
     type: "oauth-clients",
     relationships: ["agent-pool"],
-    reason: "The service calls providers itself, and a connection has no pool.",
+    reason: "The service calls providers directly, and a connection has no pool.",
   },
   { type: "oauth-tokens", relationships: ["vcs-organizations"], reason: "The service does not list them." },
   {
@@ -186,19 +188,19 @@ export const unshown: readonly UnshownMembers[] = [
   {
     type: "runs",
     relationships: ["triggering-source", "triggering-run", "canceled-by", "run-trigger-snapshots"],
-    reason: "Its events tell this.",
+    reason: "The run's events show this.",
   },
   {
     type: "plans",
     attributes: ["structured-run-output-enabled"],
-    reason: "It is a setting of the workspace, and shown there.",
+    reason: "It is a setting of the workspace.",
   },
   { type: "plans", relationships: ["hyok-encrypted-data-key"], reason: noHyok },
   {
     type: "assessment-results",
     attributes: ["error-message"],
     relationships: ["workspace", "source"],
-    reason: "The Go client reads `error-msg`, and comes from the workspace.",
+    reason: "The Go client reads `error-msg`, and reaches the result through the workspace.",
   },
-  { type: "tag-bindings", attributes: ["created-at"], reason: "The service does not show when a binding was made." },
+  { type: "tag-bindings", attributes: ["created-at"], reason: "The service does not show when a binding was created." },
 ];

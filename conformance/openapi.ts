@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { Ajv } from "ajv";
 import { openSite } from "../fuzz/site.ts";
 import type { Answer, Api, Caller } from "../test/support/api.ts";
-import { staged } from "../test/support/scenes.ts";
-import { intact, makeTenant, type Route, routes, type Tenant } from "../test/support/tenant.ts";
-import { type DocumentException, documentExceptions, unshown } from "./openapi-exceptions.ts";
+import { prepareRequest } from "../test/support/scenes.ts";
+import { reuseTenant, makeTenant, type Route, routes, type Tenant } from "../test/support/tenant.ts";
+import { type DocumentException, documentExceptions, absentMembers } from "./openapi-exceptions.ts";
 import { say } from "./script.ts";
 import { fetchGeneratedClient, generatedClient } from "./v2.ts";
 
@@ -47,14 +47,14 @@ export async function checkResponses(engine: string): Promise<number> {
     let tenant: Tenant | undefined;
     // Deletions come last, because other operations need the resources.
     for (const route of shared.toSorted((one, other) => rankOf(one) - rankOf(other))) {
-      tenant = await intact(site.api, tenant);
+      tenant = await reuseTenant(site.api, tenant);
       let answer = await answerTo(route, site.api, tenant).catch(() => undefined);
       if (answer === undefined || answer.status >= 400) {
         // Other operations have used up what it needs.
         tenant = await makeTenant(site.api);
         answer = await answerTo(route, site.api, tenant);
       }
-      noteShown(shown, answer.body);
+      recordMembers(shown, answer.body);
       differences.push(...validate(keyOf(route.operation), answer).map((detail) => ({ operation: route.id, detail })));
     }
   } finally {
@@ -73,7 +73,7 @@ const keyOf = ({ method, path }: { readonly method: string; readonly path: strin
 
 /** Tries callers until one is allowed; otherwise returns the last error. */
 async function answerTo(route: Route, api: Api, tenant: Tenant): Promise<Answer> {
-  const { send, callers } = await staged(route, { api, tenant });
+  const { send, callers } = await prepareRequest(route, { api, tenant });
   const others: Caller[] = [tenant.owner, api.admin, tenant.callers["organization token"]];
   let answer: Answer | undefined;
   for (const caller of callers.length > 0 ? callers : others) {
@@ -140,9 +140,9 @@ function validatorOf({ operations, components }: OfficialDocument): (key: string
     JSON.parse(JSON.stringify(asJsonSchema(schema)).replaceAll('"$ref":"#/', '"$ref":"official#/'));
   return (key, { status, body }) => {
     const { schemas } = operations.get(key) as DocumentedOperation;
-    if (status >= 400) return [`is refused: ${status} ${JSON.stringify(body?.errors)}`];
+    if (status >= 400) return [`fails: ${status} ${JSON.stringify(body?.errors)}`];
     const schema = schemas.get(String(status));
-    if (schema === undefined) return [`answers ${status}, and the document knows ${[...schemas.keys()].join(", ")}`];
+    if (schema === undefined) return [`answers ${status}, but the document has ${[...schemas.keys()].join(", ")}`];
     if (schema === null) return body === undefined || typeof body === "string" ? [] : [`answers ${status} with a body`];
     const check = ajv.compile(inDocument(schema));
     if (check(body)) return [];
@@ -155,7 +155,7 @@ const faultOf = (path: string, message = "", params: Json = {}): string =>
   `${path.replaceAll(/\/\d+(?=\/|$)/g, "/*")} ${message}${params.allowedValues ? ` (${params.allowedValues.join(", ")})` : ""}`;
 
 /** The members of each type that responses contained. */
-function noteShown(shown: Map<string, Set<string>>, body: Json): void {
+function recordMembers(shown: Map<string, Set<string>>, body: Json): void {
   for (const resource of [body?.data, body?.included].flat()) {
     if (typeof resource?.type !== "string") continue;
     const members = shown.get(resource.type) ?? new Set();
@@ -181,8 +181,8 @@ function missing({ components }: OfficialDocument, shown: ReadonlyMap<string, Re
   });
 }
 
-const allUnshown = new Set(
-  unshown.flatMap(({ type, attributes = [], relationships = [] }) => [
+const knownAbsent = new Set(
+  absentMembers.flatMap(({ type, attributes = [], relationships = [] }) => [
     ...attributes.map((name) => `${type}: ${neverShows(`attributes/${name}`)}`),
     ...relationships.map((name) => `${type}: ${neverShows(`relationships/${name}`)}`),
   ]),
@@ -192,7 +192,7 @@ function report(differences: readonly Difference[], count: number): number {
   const used = new Set<DocumentException | string>();
   const isKnown = ({ operation, detail }: Difference): boolean => {
     const line = `${operation}: ${detail}`;
-    const exception = allUnshown.has(line)
+    const exception = knownAbsent.has(line)
       ? line
       : documentExceptions.find((each) => each.operations.includes(operation) && each.detail.test(detail));
     if (exception !== undefined) used.add(exception);
@@ -200,10 +200,10 @@ function report(differences: readonly Difference[], count: number): number {
   };
   const unknown = differences.filter((difference) => !isKnown(difference));
   for (const { operation, detail } of unknown) say(`✗ ${operation}: ${detail}`);
-  const idle = [...documentExceptions, ...allUnshown].filter((exception) => !used.has(exception));
-  for (const exception of idle)
+  const unused = [...documentExceptions, ...knownAbsent].filter((exception) => !used.has(exception));
+  for (const exception of unused)
     say(`✗ Nothing needs the exception ${typeof exception === "string" ? exception : exception.detail}`);
-  const wrong = unknown.length + idle.length;
+  const wrong = unknown.length + unused.length;
   say(`${count} operations, ${differences.length - unknown.length} differences with a reason, ${wrong} without`);
   return wrong;
 }

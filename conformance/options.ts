@@ -9,13 +9,13 @@ export interface Choice<Kind extends string> {
 
 type Choices<Kinds extends Record<string, string>> = { readonly [Name in keyof Kinds]: Choice<Kinds[Name]> };
 
-export interface Asked<Kinds extends Record<string, string>> {
+export interface SelectedOptions<Kinds extends Record<string, string>> {
   /** The selected combinations. */
   readonly combinations: readonly Kinds[];
   readonly quick: boolean;
   readonly only: RegExp | undefined;
   /** Whether to write the document: all tests ran, in all combinations or, with `--write`, in the selected ones. */
-  readonly whole: boolean;
+  readonly writesDocument: boolean;
   /** The value of a script's own option. */
   readonly value: (option: string) => string | undefined;
 }
@@ -24,7 +24,7 @@ export interface Asked<Kinds extends Record<string, string>> {
 export function readOptions<Kinds extends Record<string, string>>(
   choices: Choices<Kinds>,
   further: readonly string[] = [],
-): Asked<Kinds> {
+): SelectedOptions<Kinds> {
   const names = Object.keys(choices);
   const own = Object.fromEntries([...names, ...further].map((name) => [name, { type: "string" as const }]));
   const { values } = parseArgs({
@@ -51,7 +51,7 @@ export function readOptions<Kinds extends Record<string, string>>(
     combinations: combinations as Kinds[],
     quick: values.quick,
     only: values.only === undefined ? undefined : new RegExp(values.only),
-    whole:
+    writesDocument:
       !values.quick && values.only === undefined && (values.write || names.every((name) => value(name) === undefined)),
     value,
   };

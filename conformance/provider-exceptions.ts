@@ -12,28 +12,29 @@ export const providerExceptions: readonly Exception[] = [
   {
     test: "TestAccTFEProjectsDataSource_basic",
     reason:
-      "It looks for the default project first in a list without an order. In such a list of two the Go client's `TestProjectsList/when_including_effective_tags_relationship` looks for the other one first, so no order passes both.",
+      "It expects the default project to be first in an unsorted list. The Go client's `TestProjectsList/when_including_effective_tags_relationship` expects the other project to be first, so no order passes both.",
   },
   {
     test: "TestAccTFETeamAccess_updateToCustom",
     reason:
-      "It expects that a level changed to `custom` keeps the former level's permissions; by the specification it takes the defaults of `custom`.",
+      "It expects a level that is changed to `custom` to keep the former level's permissions; according to the specification it gets the defaults of `custom`.",
   },
   {
     test: "TestAccTFEWorkspace_permutation_test_suite/file_triggers_enabled_is_false/and_trigger_patterns_are_populated",
     reason:
-      "It expects that patterns are refused beside `file-triggers-enabled` false. By the specification every attribute can be sent, and with that one false any push counts, whatever the patterns are.",
+      "It expects patterns to be rejected if `file-triggers-enabled` is false. According to the specification every attribute can be sent, and the patterns have no effect then: every push starts a run.",
   },
   {
     test: "TestAccTFEWorkspaceSettings_basicOptions",
     edition: "self-hosted",
-    reason: "It sets `assessments-enabled`, which by the specification the self-hosted edition does not have.",
+    reason:
+      "It sets `assessments-enabled`, which according to the specification the self-hosted edition does not have.",
   },
   {
     test: "TestAccTFEWorkspace_alterRemoteStateConsumers",
     edition: "hosted",
     reason:
-      "It expects that a new workspace shares its state with all others. By the specification it does not; the self-hosted edition can be set to, and passes.",
+      "It expects a new workspace to share its state with all others. According to the specification it does not; the self-hosted edition can be configured to, and passes.",
   },
   ...[
     "TestAccTFEOrgMaxTokenTTLPolicy_basic",
@@ -43,38 +44,38 @@ export const providerExceptions: readonly Exception[] = [
   ].map((test) => ({
     test,
     reason:
-      "This version of the provider writes back another spelling of the lifetime than it was given (`1mo` for `30d`, `0.50h` for `0.5h`), whatever a service answers; Terraform itself calls that a bug of the provider.",
+      "This version of the provider returns a different spelling of the lifetime than the configured one (`1mo` for `30d`, `0.50h` for `0.5h`), whatever the service responds; Terraform reports this as a provider bug.",
   })),
   ...["basic", "emailUserIDs", "update"].map((name) => ({
     test: `TestAccTFEProjectNotificationConfiguration_${name}`,
     edition: "hosted" as const,
     reason:
-      "This version of the provider, whose resource is a preview, plans empty sets and reads an empty answer as none, whatever a service answers; Terraform itself calls that a bug of the provider.",
+      "In this version of the provider the resource is a preview: it plans empty sets but reads an empty response as null; Terraform reports this as a provider bug.",
   })),
   ...["basic", "disallowed"].map((name) => ({
     test: `TestAccTFEOrganizationAuditConfigurationDataSource_${name}`,
     reason:
-      "It reads `audit-configuration`, which says how HCP Terraform streams audit events; the service sends them to `audit-webhooks`, which have routes of their own.",
+      "It reads `audit-configuration`, the setting for streaming audit events of HCP Terraform; the service sends them to `audit-webhooks`, which have their own routes.",
   })),
   {
     test: "TestAccTFEGHAInstallationDataSource_findByName",
     reason:
-      "It looks for an installation of a GitHub App; the service keeps the id that a workspace has, and asks GitHub nothing.",
+      "It looks up the installation of a GitHub App; the service stores a workspace's installation id without calling GitHub.",
   },
   {
     test: "TestAccTFEVariable_rewrite",
-    reason: "It compares with an older version of the provider, which it fetches from the public registry.",
+    reason: "It downloads an older version of the provider from the public registry for comparison.",
   },
   {
     test: "TestConfigureEnvOnCloudUsingConfigFiles",
-    reason: "It asks app.terraform.io, and no other service.",
+    reason: "It calls app.terraform.io only.",
   },
-  ...olderTerraform("It needs ephemeral values, which Terraform has from 1.10 on.", [
+  ...olderTerraform("It needs ephemeral values, which Terraform has since 1.10.", [
     "TestAccOutputsEphemeralResource_basic",
     "TestAccOutputsEphemeralResource_readAllNonSensitiveValues",
     "TestAccOutputsEphemeralResource_emptyOutputs",
   ]),
-  ...olderTerraform("It needs write-only values, which Terraform has from 1.11 on.", [
+  ...olderTerraform("It needs write-only values, which Terraform has since 1.11.", [
     "TestAccTFESSHKey_keyWO",
     "TestAccTFENotificationConfiguration_WriteOnly",
     "TestAccTFENotificationConfiguration_tokenWriteOnlyValidation",
@@ -83,7 +84,7 @@ export const providerExceptions: readonly Exception[] = [
     "TestAccTFENotificationConfiguration_urlWriteOnlyManualVersion",
     "TestAccTFETeamNotificationConfiguration_tokenWO",
   ]),
-  ...olderTerraform("It needs the identity of resources, which Terraform has from 1.12 on.", [
+  ...olderTerraform("It needs resource identity, which Terraform has since 1.12.", [
     "TestAccTFEAgentPool_importByIdentity",
     "TestAccTFEOrganizationMembership_importByIdentity",
     "TestAccTFEProject_importByIdentity",

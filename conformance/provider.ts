@@ -1,7 +1,7 @@
 /**
  * Runs the official Terraform provider's own acceptance tests against this server, and reports which pass.
  *
- *   npm run conformance:provider                        both databases, both editions, two versions of Terraform; writes its part of
+ *   npm run conformance:provider                        both databases, both editions, two versions of Terraform; writes
  *                                                       docs/reference/conformance-provider.md
  *   npm run conformance:provider -- --quick             some tests, on SQLite in the self-hosted edition with the newer Terraform;
  *                                                       writes nothing
@@ -77,7 +77,7 @@ async function main(): Promise<number> {
       listener.stop();
     }
   }
-  if (asked.whole) writeResults("provider", providerDocument(suite, combinations));
+  if (asked.writesDocument) writeResults("provider", providerDocument(suite, combinations));
   return combinations.some(({ results }) => count(results, "failed") > 0) ? 1 : 0;
 }
 

@@ -37,10 +37,10 @@ export function outOfScope(test: string, area: Area): Result {
 export function resultOf(test: string, area: Area, { checks, rest }: TestOutput, leftOut: number): Result {
   // A test that panicked or hung has no result.
   const outcome = checks.find(({ name }) => name === test)?.outcome ?? "failed";
-  const told = checks
+  const failedChecks = checks
     .filter((check) => check.outcome === "failed" && essential(check.output) !== "")
     .map(({ name, output }) => `${name}\n${essential(output)}`);
-  const failure = outcome === "failed" ? [...told, rest].filter((text) => text !== "").join("\n") : "";
+  const failure = outcome === "failed" ? [...failedChecks, rest].filter((text) => text !== "").join("\n") : "";
   return { test, area, outcome, checks: leaves(checks), leftOut, failure };
 }
 

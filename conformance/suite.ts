@@ -18,14 +18,14 @@ export interface Suite {
 }
 
 /** A new server for one combination. */
-export interface Place {
+export interface SuiteTarget {
   readonly kinds: Kinds;
   readonly server: Server;
   /** Runs one test with its subtests, without those named. */
   run(test: string, skipped: readonly string[]): Promise<TestOutput>;
 }
 
-interface Chosen {
+interface SelectedTest {
   readonly test: string;
   readonly area: Area;
 }
@@ -42,7 +42,7 @@ const serverErrors = 5;
 const areaWidth = 46;
 
 /** Tests in the order of their areas, without those in no area. Throws if none is left. */
-export function choose({ areas, exceptions, tests }: Suite, only: RegExp | undefined): Chosen[] {
+export function choose({ areas, exceptions, tests }: Suite, only: RegExp | undefined): SelectedTest[] {
   const all = areas.flatMap((area) =>
     tests.filter((test) => areaOf(areas, test) === area).map((test) => ({ test, area })),
   );
@@ -61,14 +61,14 @@ const areaOf = (areas: readonly Area[], test: string) =>
 /** Results are in the order of the areas. */
 export async function runSuite(
   suite: Suite,
-  chosen: readonly Chosen[],
-  { kinds, server, run: runTest }: Place,
+  chosen: readonly SelectedTest[],
+  { kinds, server, run: runTest }: SuiteTarget,
 ): Promise<Combination> {
   say(`\n== ${nameOf(kinds)}\n`);
   const until = Date.now() + combinationMs;
   const exceptions = suite.exceptions.filter((exception) => applies(exception, kinds));
   const results = new Map<string, Result>();
-  const run = async ({ test, area }: Chosen) => {
+  const run = async ({ test, area }: SelectedTest) => {
     if (exceptions.some((exception) => exception.test === test)) {
       results.set(test, outOfScope(test, area));
       return;
@@ -79,15 +79,15 @@ export async function runSuite(
     results.set(test, result);
     say(`${marks[result.outcome]} ${test}: ${verdict(result)}`);
   };
-  const lonely = ({ test }: Chosen) => suite.alone.some((pattern) => pattern.test(test));
+  const runsAlone = ({ test }: SelectedTest) => suite.alone.some((pattern) => pattern.test(test));
   await inTurn(
     testsAtOnce,
-    chosen.filter((one) => !lonely(one)),
+    chosen.filter((one) => !runsAlone(one)),
     run,
   );
-  await inTurn(1, chosen.filter(lonely), run);
+  await inTurn(1, chosen.filter(runsAlone), run);
   const combination = { ...kinds, results: chosen.flatMap(({ test }) => results.get(test) ?? []) };
-  tell(suite.areas, exceptions, combination, server);
+  printResults(suite.areas, exceptions, combination, server);
   return combination;
 }
 
@@ -96,7 +96,7 @@ const marks = { passed: "✓", failed: "✗", skipped: "-", "out of scope": "-" 
 const applies = ({ edition, terraform }: Exception, kinds: Kinds) =>
   (edition ?? kinds.edition) === kinds.edition && (terraform ?? kinds.terraform) === kinds.terraform;
 
-function tell(
+function printResults(
   areas: readonly Area[],
   exceptions: readonly Exception[],
   combination: Combination,

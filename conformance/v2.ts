@@ -8,10 +8,10 @@ import { say } from "./script.ts";
 import type { Server } from "./server.ts";
 
 export const generatedClient = "github.com/hashicorp/go-tfe/v2";
-/** Whose go.mod names the version. */
+/** The directory whose go.mod has the version. */
 const home = fileURLToPath(new URL("./v2/", import.meta.url));
 
-/** Where the module's files are, as the module proxy has them. */
+/** The downloaded module: its directory and version. */
 export async function fetchGeneratedClient(): Promise<{ folder: string; version: string }> {
   await go(["mod", "download", generatedClient], home);
   const listed = await go(["list", "-m", "-f", "{{.Dir}}\n{{.Version}}", generatedClient], home);

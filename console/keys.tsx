@@ -22,9 +22,9 @@ const chordMs = 1_000;
 export function Keys() {
   const [opened, { open, close }] = useDisclosure();
   const organization = useParams({ from: "/inside/$organization", shouldThrow: false })?.organization;
-  const begun = useRef(0);
+  const chordStartedAt = useRef(0);
   const go = useGo();
-  const places: Record<string, (organization: string) => string> = {
+  const pagePaths: Record<string, (organization: string) => string> = {
     w: paths.workspaces,
     p: paths.projects,
     t: paths.teams,
@@ -34,11 +34,11 @@ export function Keys() {
     ["shift+?", open],
     ["?", open],
     ["/", () => document.querySelector<HTMLInputElement>("[data-search]")?.focus()],
-    ["g", () => void (begun.current = Date.now()), { preventDefault: false }],
-    ...Object.entries(places).map(([key, path]): [string, () => void, { preventDefault: boolean }] => [
+    ["g", () => void (chordStartedAt.current = Date.now()), { preventDefault: false }],
+    ...Object.entries(pagePaths).map(([key, path]): [string, () => void, { preventDefault: boolean }] => [
       key,
       () => {
-        if (organization && Date.now() - begun.current < chordMs) go(path(organization));
+        if (organization && Date.now() - chordStartedAt.current < chordMs) go(path(organization));
       },
       { preventDefault: false },
     ]),

@@ -24,10 +24,10 @@ const client = newQueryClient(() => {
   const { pathname, searchStr } = router.state.location;
   if (pathname.startsWith(paths.signIn())) return;
   // Identity providers redirect to this address after sign-out; it is also the home of an organization with that name.
-  const isWayOut = pathname.replace(/\/$/, "") === "/sign-in";
+  const isSignedOutAddress = pathname.replace(/\/$/, "") === "/sign-in";
   const ended = client.getQueryData(account().queryKey) === undefined ? undefined : "yes";
-  const href = isWayOut ? `${paths.signIn()}${searchStr}` : paths.signIn(`${pathname}${searchStr}`, ended);
-  void router.navigate({ href, replace: isWayOut });
+  const href = isSignedOutAddress ? `${paths.signIn()}${searchStr}` : paths.signIn(`${pathname}${searchStr}`, ended);
+  void router.navigate({ href, replace: isSignedOutAddress });
 });
 const router = newRouter(client);
 

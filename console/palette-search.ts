@@ -13,7 +13,7 @@ import { paths } from "./paths.ts";
 import { navigationOf } from "./navigation.ts";
 import { hasWords } from "./ui/text.tsx";
 
-const each = 6;
+const resultsPerGroup = 6;
 const actionsMax = 8;
 
 export interface PaletteItem {
@@ -81,8 +81,8 @@ export function useSearch(organization: string, text: string, scope: Workspace |
 }
 
 const distanceOf = (label: string, text: string): number => {
-  const [name, wanted] = [label.toLowerCase(), text.toLowerCase()];
-  return name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2;
+  const [name, searched] = [label.toLowerCase(), text.toLowerCase()];
+  return name === searched ? 0 : name.startsWith(searched) ? 1 : 2;
 };
 
 /** Enter after a person's name must not open a workspace that contains it. */
@@ -126,18 +126,18 @@ function useActions(organization: string, userId: string | undefined): ItemGroup
 }
 
 function useVerbSearch(organization: string, text: string, userId: string | undefined): PaletteSearch {
-  const meant = verbIn(text);
+  const verbSearch = verbIn(text);
   const query = useQuery({
     ...pagedQuery("GET /organizations/{organization_name}/workspaces", {
       path: { organization_name: organization },
-      query: { "search[name]": meant?.rest ?? "", include: "project", "page[size]": each },
+      query: { "search[name]": verbSearch?.rest ?? "", include: "project", "page[size]": resultsPerGroup },
     }),
-    enabled: meant !== undefined,
+    enabled: verbSearch !== undefined,
   });
-  if (meant === undefined) return { groups: [], isSearching: false };
+  if (verbSearch === undefined) return { groups: [], isSearching: false };
   const items = (query.data?.data ?? []).flatMap((workspace) =>
     workspaceActions(organization, workspace, userId)
-      .filter(({ label }) => isBegun(label, meant.verb))
+      .filter(({ label }) => startsWithVerb(label, verbSearch.verb))
       .map((action): PaletteItem => {
         const { name } = workspace.attributes;
         return { ...toItem(action), id: idOf(`do-${action.label}-${workspace.id}`), about: name, workspace };
@@ -150,7 +150,7 @@ function useVerbSearch(organization: string, text: string, userId: string | unde
 }
 
 /** "lock" matches "Lock" but not "Force-unlock". */
-const isBegun = (label: string, verb: string): boolean => {
+const startsWithVerb = (label: string, verb: string): boolean => {
   const words = label.toLowerCase().split(/[\s-]+/);
   return verb.split(/[\s-]+/).every((part) => words.some((word) => word.startsWith(part)));
 };
@@ -158,7 +158,7 @@ const isBegun = (label: string, verb: string): boolean => {
 function useNameSearch(organization: string, text: string): PaletteSearch {
   const enabled = text !== "";
   const path = { organization_name: organization };
-  const size = { "page[size]": each };
+  const size = { "page[size]": resultsPerGroup };
   const workspaces = useQuery({
     ...pagedQuery("GET /organizations/{organization_name}/workspaces", {
       path,

@@ -145,7 +145,7 @@ function Field({ list, scope, typed, chosen, onKeyDown, onType, onLeave }: Field
         variant="unstyled"
         flex={1}
         leftSection={scope ? undefined : <IconSearch size={16} />}
-        placeholder={scope ? "Search its actions…" : "Search or run an action…"}
+        placeholder={scope ? "Search actions…" : "Search or run an action…"}
         role="combobox"
         aria-label={scope ? `Actions for ${scope.attributes.name}` : "Find anything"}
         aria-expanded={chosen !== undefined}

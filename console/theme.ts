@@ -35,7 +35,7 @@ export const theme = createTheme({
         color: "var(--mantine-color-white)",
       };
     if ((input.variant === "subtle" || input.variant === "outline") && color === "red")
-      return { ...colours, color: "var(--sign-red)" };
+      return { ...colours, color: "var(--change-red)" };
     if (input.variant !== "light" || !isThemeColor) return colours;
     return {
       ...colours,

@@ -6,8 +6,8 @@ import { defineConfig, type Plugin } from "vite";
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Browsers render nothing until the head's stylesheets are loaded, so this one follows the shell. The root's theme variables follow it. */
-const stylesheetBehindFrame: Plugin = {
-  name: "stylesheet-behind-frame",
+const stylesheetAfterShell: Plugin = {
+  name: "stylesheet-after-shell",
   transformIndexHtml: {
     order: "post",
     handler: (html) => {
@@ -51,7 +51,7 @@ function chunkOf(id: string, graph: ModuleGraph): string {
 export default defineConfig({
   root: here("."),
   base: "/app/",
-  plugins: [react(), stylesheetBehindFrame],
+  plugins: [react(), stylesheetAfterShell],
   build: {
     outDir: here("../dist/console"),
     emptyOutDir: true,

@@ -1,9 +1,15 @@
 /** Fuzzes the sign-in flows: CLI login, and single sign-on with a local provider. */
 import { createHash } from "node:crypto";
 import type { Api, Caller } from "../test/support/api.ts";
-import { inBrowser } from "../test/support/browser.ts";
+import { signInWithToken } from "../test/support/browser.ts";
 import { data, makeOrganization, resource, unique } from "../test/support/builders.ts";
-import { begin, Browser, type Liar, makeProvider, startLiar } from "../test/support/identity-provider.ts";
+import {
+  beginSignIn,
+  Browser,
+  type FakeProvider,
+  makeProvider,
+  startFakeProvider,
+} from "../test/support/identity-provider.ts";
 import type { Answer } from "./sending.ts";
 
 const verifier = "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d.012345678";
@@ -18,15 +24,15 @@ const asked = {
 
 export type Login = (api: Api, owner: Caller) => Promise<Answer>;
 
-let liar: Promise<Liar> | undefined;
+let started: Promise<FakeProvider> | undefined;
 
 /** A provider that keeps no process alive. */
-function provider(): Promise<Liar> {
-  liar ??= startLiar().then((started) => {
-    started.http.unref();
-    return started;
+function provider(): Promise<FakeProvider> {
+  started ??= startFakeProvider().then((fake) => {
+    fake.http.unref();
+    return fake;
   });
-  return liar;
+  return started;
 }
 
 /** By operation. */
@@ -36,8 +42,8 @@ export const logins: Readonly<Record<string, Login>> = {
     const attributes = Object.fromEntries(
       Object.entries(asked).map(([name, value]) => [name.replaceAll("_", "-"), value]),
     );
-    const agreed = resource("authorizations", { ...attributes, approve: true });
-    const made = data(await (await inBrowser(api, owner)).post("/authorizations", agreed));
+    const approval = resource("authorizations", { ...attributes, approve: true });
+    const made = data(await (await signInWithToken(api, owner)).post("/authorizations", approval));
     const code = new URL(made.attributes["redirect-url"]).searchParams.get("code") ?? "";
     const { client_id, redirect_uri } = asked;
     const fields = { grant_type: "authorization_code", client_id, redirect_uri, code, code_verifier: verifier };
@@ -47,15 +53,15 @@ export const logins: Readonly<Record<string, Login>> = {
     const { id } = await makeProvider(api, (await provider()).url);
     return answerOf(await new Browser().open(`${api.url}/app/sign-in/sso/${id}`));
   },
-  finishSingleSignOn: (api) => thereAndBack(api),
-  finishOwnSingleSignOn: async (api) => thereAndBack(api, { organization: (await makeOrganization(api)).name }),
+  finishSingleSignOn: (api) => signInOnce(api),
+  finishOwnSingleSignOn: async (api) => signInOnce(api, { organization: (await makeOrganization(api)).name }),
 };
 
-/** By a provider of the site, or of an organization. */
-async function thereAndBack(api: Api, attributes: object = {}): Promise<Answer> {
+/** Signs in with a provider of the site, or of an organization. */
+async function signInOnce(api: Api, attributes: object = {}): Promise<Answer> {
   const { url, codeFor } = await provider();
   const { id } = await makeProvider(api, url, { "create-users": true, ...attributes });
-  const { browser, asked: sought } = await begin(api, id);
+  const { browser, asked: sought } = await beginSignIn(api, id);
   const claims = { sub: unique("somebody"), email: `${unique("grace")}@example.com`, email_verified: true };
   const query = new URLSearchParams({ code: await codeFor(sought, { claims }), state: sought.get("state") ?? "" });
   return answerOf(await browser.open(`${sought.get("redirect_uri")}?${query.toString()}`));

@@ -4,7 +4,7 @@ import { typeOfParam } from "../test/support/stress/world.ts";
 type Json = any;
 
 /** Limit per type; a new entry replaces a random one. */
-const most = 60;
+const entriesMax = 60;
 
 export interface Sender {
   readonly kind: string;
@@ -20,18 +20,18 @@ export class Pool {
   /** Signed URLs. */
   readonly #addresses: string[] = [];
   /** Resources that must not be deleted. */
-  readonly #spared: ReadonlySet<string>;
+  readonly #protected: ReadonlySet<string>;
 
-  constructor(chance: () => number, spared: readonly string[]) {
+  constructor(chance: () => number, protectedIds: readonly string[]) {
     this.#chance = chance;
-    this.#spared = new Set(spared);
+    this.#protected = new Set(protectedIds);
   }
 
   add(type: string, id: string): void {
-    if (id === "" || this.#spared.has(id)) return;
-    let things = this.#things.get(type);
-    if (things === undefined) this.#things.set(type, (things = []));
-    if (!things.includes(id)) this.#put(things, id);
+    if (id === "" || this.#protected.has(id)) return;
+    let ids = this.#things.get(type);
+    if (ids === undefined) this.#things.set(type, (ids = []));
+    if (!ids.includes(id)) this.#put(ids, id);
   }
 
   addSender(sender: Sender): void {
@@ -46,45 +46,45 @@ export class Pool {
 
   /** Forgets most entries, so that requests concentrate on few tenants. */
   forget(): void {
-    for (const things of this.#things.values()) things.splice(3);
+    for (const ids of this.#things.values()) ids.splice(3);
     this.senders.splice(0);
     this.#addresses.splice(6);
   }
 
   #put<T>(all: T[], one: T): void {
-    if (all.length < most) all.push(one);
-    else all[Math.floor(this.#chance() * most)] = one;
+    if (all.length < entriesMax) all.push(one);
+    else all[Math.floor(this.#chance() * entriesMax)] = one;
   }
 
-  thing(type: string, choice: number): string {
-    const things = this.#things.get(type);
-    return things === undefined || things.length === 0 ? "none" : things[choice % things.length]!;
+  idOf(type: string, choice: number): string {
+    const ids = this.#things.get(type);
+    return ids === undefined || ids.length === 0 ? "none" : ids[choice % ids.length]!;
   }
 
   param(name: string, choice: number): string {
     const type = typeOfParam(name);
     // One definition has two names for its ids.
     const known = this.#things.has(type) ? type : type === "outputs" ? "state-version-outputs" : type;
-    return this.thing(known, choice);
+    return this.idOf(known, choice);
   }
 
   /** A signed URL for the operation with this path pattern. */
-  address(pattern: RegExp, choice: number): string | undefined {
+  signedUrl(pattern: RegExp, choice: number): string | undefined {
     const found = this.#addresses.filter((address) => pattern.test(address));
     return found[choice % Math.max(1, found.length)];
   }
 
   /** Collects ids, URLs and tokens from a response. */
-  harvest(body: Json): void {
+  collect(body: Json): void {
     if (typeof body !== "object" || body === null) return;
     if (Array.isArray(body)) {
-      for (const each of body.slice(0, 30)) this.harvest(each);
+      for (const each of body.slice(0, 30)) this.collect(each);
       return;
     }
     if (typeof body.type === "string" && typeof body.id === "string") this.#note(body);
     for (const value of Object.values(body)) {
       if (typeof value === "string") this.#noteText(value);
-      else this.harvest(value);
+      else this.collect(value);
     }
   }
 

@@ -1,7 +1,7 @@
 /** Generates requests from the OpenAPI document: mostly valid ones, many that are slightly invalid, and some that are garbage. */
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { mutated, wildJson, wildScalar } from "../test/support/wild.ts";
+import { mutated, anyJson, anyScalar } from "../test/support/invalid-input.ts";
 import type { Description, Operation, Parameter } from "./document.ts";
 import type { Pool } from "./pool.ts";
 import { placeholders, Values } from "./values.ts";
@@ -110,9 +110,9 @@ export class Drafts {
 
   #query(parameters: readonly Parameter[]): fc.Arbitrary<(readonly [string, string])[]> {
     const pair = ({ name, schema, description = "" }: Parameter) => {
-      const told = description.match(/[a-z][a-z_.-]+/g) ?? ["none"];
-      const usual = name === "include" ? fc.constantFrom(...told) : this.#values.of(schema);
-      return often(usual, 5, fc.oneof(words, wildScalar)).map((value) => [name, String(value)] as const);
+      const names = description.match(/[a-z][a-z_.-]+/g) ?? ["none"];
+      const usual = name === "include" ? fc.constantFrom(...names) : this.#values.of(schema);
+      return often(usual, 5, fc.oneof(words, anyScalar)).map((value) => [name, String(value)] as const);
     };
     const unknown = fc.tuple(fc.oneof(words, fc.constantFrom("page", "page[size][]", "filter[]", "__proto__")), words);
     const asked = parameters.map((parameter) => often(fc.constant(undefined), 3, pair(parameter)));
@@ -126,13 +126,13 @@ export class Drafts {
       const text = (value: unknown): Body => ({ mediaType, bytes: JSON.stringify(value) ?? "" });
       if (mediaType === "*/*") return contents;
       if (mediaType === "application/x-www-form-urlencoded")
-        return often(this.#values.of(schema), 4, wildJson).map((value) => ({ mediaType, bytes: formOf(value) }));
+        return often(this.#values.of(schema), 4, anyJson).map((value) => ({ mediaType, bytes: formOf(value) }));
       const right = example === undefined ? this.#values.of(schema) : fc.constant(example);
       return fc.oneof(
         { weight: 6, arbitrary: right.map(text) },
         { weight: 6, arbitrary: this.#values.of(schema).map(text) },
-        { weight: 5, arbitrary: (example === undefined ? wildJson : mutated(example)).map(text) },
-        { weight: 1, arbitrary: wildJson.map(text) },
+        { weight: 5, arbitrary: (example === undefined ? anyJson : mutated(example)).map(text) },
+        { weight: 1, arbitrary: anyJson.map(text) },
         { weight: 1, arbitrary: broken.map((bytes) => ({ mediaType, bytes })) },
       );
     });
@@ -156,12 +156,12 @@ const broken: fc.Arbitrary<string | Uint8Array> = fc.oneof(
 );
 
 const state = fc.record({
-  version: often(fc.constant<unknown>(4), 5, wildScalar),
-  terraform_version: often(fc.constant<unknown>("1.9.5"), 5, wildScalar),
-  serial: often<unknown>(fc.nat(5), 5, wildScalar),
-  lineage: often<unknown>(fc.constant("871d1b4a-e579-fb7c-ffdd-f0c858a647a7"), 5, wildScalar),
-  outputs: often<unknown>(fc.constant({ a: { value: "x", type: "string" } }), 3, wildJson),
-  resources: often<unknown>(fc.constant([]), 3, wildJson),
+  version: often(fc.constant<unknown>(4), 5, anyScalar),
+  terraform_version: often(fc.constant<unknown>("1.9.5"), 5, anyScalar),
+  serial: often<unknown>(fc.nat(5), 5, anyScalar),
+  lineage: often<unknown>(fc.constant("871d1b4a-e579-fb7c-ffdd-f0c858a647a7"), 5, anyScalar),
+  outputs: often<unknown>(fc.constant({ a: { value: "x", type: "string" } }), 3, anyJson),
+  resources: often<unknown>(fc.constant([]), 3, anyJson),
 });
 
 const contents: fc.Arbitrary<Body> = fc
@@ -169,7 +169,7 @@ const contents: fc.Arbitrary<Body> = fc
     fc.uint8Array({ maxLength: 2_000 }),
     state.map((value) => JSON.stringify(value)),
     fc.uint8Array({ maxLength: 1_000 }).map((bytes) => new Uint8Array(gzipSync(bytes))),
-    wildJson.map((value) => JSON.stringify(value) ?? ""),
+    anyJson.map((value) => JSON.stringify(value) ?? ""),
   )
   .map((bytes) => ({ mediaType: "application/octet-stream", bytes }));
 
@@ -185,13 +185,13 @@ const textOf = (value: unknown): string =>
 const named = /\b([a-z]+)-1234567890abcdef\b/g;
 
 /** Replaces the placeholders of a draft. */
-export function decided(draft: Draft, pool: Pool, typeOfPrefix: (prefix: string) => string): Request {
+export function requestFrom(draft: Draft, pool: Pool, typeOfPrefix: (prefix: string) => string): Request {
   const { operation, choice } = draft;
   let turn = choice;
   const filled = (text: string) =>
     text
-      .replaceAll(placeholders, (_, type: string, which: string) => pool.thing(type, Number(which)))
-      .replaceAll(named, (_, prefix: string) => pool.thing(typeOfPrefix(prefix), (turn += 7)));
+      .replaceAll(placeholders, (_, type: string, which: string) => pool.idOf(type, Number(which)))
+      .replaceAll(named, (_, prefix: string) => pool.idOf(typeOfPrefix(prefix), (turn += 7)));
   const bytes = draft.body?.bytes;
   // In JSON text a placeholder is escaped.
   const body = typeof bytes === "string" ? filled(bytes.replaceAll("\\u0001", "\u0001")) : bytes;
@@ -202,9 +202,8 @@ export function decided(draft: Draft, pool: Pool, typeOfPrefix: (prefix: string)
 
 function targetOf({ operation, choice, path, query }: Draft, pool: Pool): string {
   const isSigned = operation.parameters.some(({ name }) => name === "signature");
-  const handedOut =
-    isSigned || operation.path.includes("{log_key}") ? signedAddress(operation, pool, choice) : undefined;
-  if (handedOut !== undefined && choice % 4 > 0) return handedOut;
+  const issued = isSigned || operation.path.includes("{log_key}") ? signedAddress(operation, pool, choice) : undefined;
+  if (issued !== undefined && choice % 4 > 0) return issued;
   const filled = operation.path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => {
     const word = path[name] ?? { word: "" };
     return "word" in word ? encoded(word.word) : encodeURIComponent(pool.param(name, word.choice));
@@ -215,7 +214,7 @@ function targetOf({ operation, choice, path, query }: Draft, pool: Pool): string
 
 function signedAddress(operation: Operation, pool: Pool, choice: number): string | undefined {
   const pattern = new RegExp(`${operation.path.replaceAll(/\{[a-z_]+\}/g, "[^/?]+")}(\\?|$)`);
-  const address = pool.address(pattern, choice);
+  const address = pool.signedUrl(pattern, choice);
   return address?.replace(/^http:\/\/[^/]+/, "");
 }
 

@@ -12,7 +12,7 @@ export interface Answer {
 const deadlineMs = 60_000;
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
-/** Raises where no answer comes: the connection is cut, or it takes too long. */
+/** Rejects if there is no response: the connection is closed, or it takes too long. */
 export function send(url: string, request: Request, senderHeaders: Readonly<Record<string, string>>): Promise<Answer> {
   const { hostname, port } = new URL(url);
   const { method, target: path, body } = request;
@@ -21,7 +21,7 @@ export function send(url: string, request: Request, senderHeaders: Readonly<Reco
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(deadlineMs);
     const sent = ask({ agent, hostname, port, method, path, headers, signal }, (response) => {
-      // What comes before the whole body was sent stands, whatever then becomes of the connection.
+      // A response before the end of the body is valid, even if the connection then breaks.
       sent.off("error", reject).on("error", () => {});
       let text = "";
       response.setEncoding("utf8");
@@ -29,7 +29,7 @@ export function send(url: string, request: Request, senderHeaders: Readonly<Reco
       const isStream = response.headers["content-type"] === "text/event-stream";
       response.on("data", (piece: string) => {
         text += piece;
-        // A stream need not end: one event of it is an answer.
+        // A stream may never end: its first event is enough.
         if (!isStream || !text.includes("\n\n")) return;
         settle();
         response.destroy();
@@ -44,35 +44,35 @@ export function send(url: string, request: Request, senderHeaders: Readonly<Reco
 
 export const closeConnections = (): void => agent.destroy();
 
-/** What nobody outside should read. */
-const inside = /\bat \S+ \(?(?:file:|\/)\S+:\d+|node_modules|SQLITE_|syntax error at or near|ECONNREFUSED/;
-/** What the document does not tell for each operation, because any request may get it. */
-const anywhere = new Set([304, 406, 431]);
+/** Internal details that a response must not contain. */
+const internals = /\bat \S+ \(?(?:file:|\/)\S+:\d+|node_modules|SQLITE_|syntax error at or near|ECONNREFUSED/;
+/** Statuses that any request can get, and that the document does not list per operation. */
+const statusesOfAny = new Set([304, 406, 431]);
 
-/** What is wrong with an answer, as the end of "The answer …"; none where it is as it should be. */
+/** What is wrong with a response, as the end of "The response …". */
 export function faultsOf({ operation }: Request, { status, headers, text }: Answer): string[] {
   const faults: string[] = [];
-  if (status >= 500 && !isPending(status, text)) faults.push("is an error of the server");
-  if (!operation.statuses.has(status) && !anywhere.has(status))
-    faults.push("has a status that the document does not know");
+  if (status >= 500 && !isPending(status, text)) faults.push("is a server error");
+  if (!operation.statuses.has(status) && !statusesOfAny.has(status)) faults.push("has an undocumented status");
   if (headers["x-request-id"] === undefined) faults.push("has no x-request-id");
-  if (inside.test(text)) faults.push("tells of the inside");
+  if (internals.test(text)) faults.push("contains internal details");
   if (status >= 400 && isApi(operation.path)) faults.push(...errorFaults(status, text));
   return faults;
 }
 
 const isApi = (path: string) => path.startsWith("/api/");
 
-/** What the specification answers while a state's content has not arrived; and this server reaches nobody. */
+/** Documented for a state whose content has not arrived; and the fuzzed server has no network access. */
 const isPending = (status: number, text: string) =>
   status === 503 && /still pending|can't be reached.* Try again shortly/.test(text);
 
 function errorFaults(status: number, text: string): string[] {
   const errors = errorsIn(text);
-  if (errors === undefined || errors.length === 0) return ["is no document of errors"];
+  if (errors === undefined || errors.length === 0) return ["is not an error document"];
   return errors.flatMap((error) => {
-    const isWhole = typeof error["title"] === "string" && typeof error["detail"] === "string" && error["detail"] !== "";
-    return isWhole && error["status"] === String(status) ? [] : ["has an error that says nothing"];
+    const isComplete =
+      typeof error["title"] === "string" && typeof error["detail"] === "string" && error["detail"] !== "";
+    return isComplete && error["status"] === String(status) ? [] : ["has an error without title or detail"];
   });
 }
 

@@ -78,9 +78,9 @@ async function start(address: string, log: string): Promise<{ child: ChildProces
       CADASTRE_LISTEN: "127.0.0.1:0",
       CADASTRE_CONSOLE: "off",
       CADASTRE_LOG_LEVEL: "warn",
-      // Little is kept, so that memory which grows is not that.
+      // A small response cache, so that growing memory is a leak and not the cache.
       CADASTRE_CACHE_MB: "8",
-      // Each request comes from an address of its own, or wrong tokens would soon have everybody refused.
+      // Each request has its own client address, otherwise wrong tokens would soon block all callers.
       CADASTRE_TRUSTED_PROXIES: "127.0.0.1",
       CADASTRE_WORKERS: "0",
       // For the webhook receiver in the fuzzing process.
@@ -98,7 +98,7 @@ async function start(address: string, log: string): Promise<{ child: ChildProces
     const url = /Address +(\S+)[\s\S]*Ctrl\+C/.exec(out)?.[1];
     if (url !== undefined) return { child, url };
     if (child.exitCode !== null || performance.now() > deadline)
-      throw new Error(`the server does not start: ${readFileSync(log, "utf8")}`);
+      throw new Error(`the server did not start: ${readFileSync(log, "utf8")}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -114,14 +114,14 @@ function errorsIn(log: string): string[] {
   );
 }
 
-interface Parts {
+interface SiteParts {
   readonly child: ChildProcess;
   readonly database: Database;
   readonly postgres: TestPostgres | undefined;
   readonly folder: string;
 }
 
-async function remove({ child, database, postgres, folder }: Parts): Promise<void> {
+async function remove({ child, database, postgres, folder }: SiteParts): Promise<void> {
   child.kill("SIGKILL");
   await database.close();
   await postgres?.stop();

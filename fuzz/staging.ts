@@ -1,13 +1,13 @@
 /** Requests that should succeed: prepares the preconditions of each operation like the contract tests, so that fuzzing goes beyond errors. */
 import type { Api, Answer as Received, Caller } from "../test/support/api.ts";
-import { staged } from "../test/support/scenes.ts";
-import { intact, type Route, routes, type Tenant } from "../test/support/tenant.ts";
+import { prepareRequest } from "../test/support/scenes.ts";
+import { reuseTenant, type Route, routes, type Tenant } from "../test/support/tenant.ts";
 import type { Operation } from "./document.ts";
 import { logins } from "./logins.ts";
 import type { Request } from "./requests.ts";
 import type { Answer } from "./sending.ts";
 
-export interface Staged {
+export interface StagedResponse {
   readonly request: Request;
   readonly by: string;
   readonly answer: Answer;
@@ -20,7 +20,7 @@ export class Staging {
   readonly #operations: ReadonlyMap<string, Operation>;
   readonly #chance: () => number;
   #tenant: Tenant | undefined;
-  #left: string[] = [];
+  #remaining: string[] = [];
 
   constructor(api: Api, operations: readonly Operation[], chance: () => number) {
     this.#api = api;
@@ -29,18 +29,18 @@ export class Staging {
   }
 
   /** Cycles through the operations, each with several callers until one is allowed. */
-  async next(): Promise<Staged[]> {
+  async next(): Promise<StagedResponse[]> {
     const operation = this.#operations.get(this.#drawn());
     if (operation === undefined) return [];
     const { id, method, path } = operation;
     const request = { operation, method, target: `${path} (staged)`, headers: {}, body: undefined };
-    this.#tenant = await intact(this.#api, this.#tenant);
+    this.#tenant = await reuseTenant(this.#api, this.#tenant);
     const login = logins[id];
     if (login !== undefined)
       return [{ request, by: "a command line", answer: await login(this.#api, this.#tenant.owner) }];
-    const { send, callers } = await staged(routesById.get(id)!, { api: this.#api, tenant: this.#tenant });
-    const all: Staged[] = [];
-    for (const [by, caller] of this.#askers(callers, this.#tenant)) {
+    const { send, callers } = await prepareRequest(routesById.get(id)!, { api: this.#api, tenant: this.#tenant });
+    const all: StagedResponse[] = [];
+    for (const [by, caller] of this.#callersOf(callers, this.#tenant)) {
       const answer = answerOf(await send(caller));
       all.push({ request, by, answer });
       if (isSuccess(answer.status)) break;
@@ -49,16 +49,16 @@ export class Staging {
   }
 
   #drawn(): string {
-    if (this.#left.length === 0)
-      this.#left = [...routesById.keys(), ...Object.keys(logins)]
+    if (this.#remaining.length === 0)
+      this.#remaining = [...routesById.keys(), ...Object.keys(logins)]
         .map((id) => ({ id, place: this.#chance() }))
         .toSorted((one, other) => one.place - other.place)
         .map(({ id }) => id);
-    return this.#left.pop()!;
+    return this.#remaining.pop()!;
   }
 
   /** The first caller that is allowed. */
-  #askers(own: readonly Caller[], { owner, callers }: Tenant): [string, Caller][] {
+  #callersOf(own: readonly Caller[], { owner, callers }: Tenant): [string, Caller][] {
     const others: [string, Caller][] = [
       ["an owner", owner],
       ["a site admin", this.#api.admin],

@@ -1,17 +1,17 @@
 /** Arbitraries for the values of a schema; ids are placeholders until the request is sent. */
 import fc from "fast-check";
-import { wildScalar } from "../test/support/wild.ts";
+import { anyScalar } from "../test/support/invalid-input.ts";
 import type { Description, Schema } from "./document.ts";
 
 /** A placeholder for the id of an existing resource of this type; the number selects which one. */
 export const placeholder = (type: string, choice: number): string => `\u0001${type}\u0001${choice}\u0001`;
-// oxlint-disable-next-line no-control-regex -- That is how placeholders are told from everything else.
+// oxlint-disable-next-line no-control-regex -- Placeholders must not occur in other text.
 export const placeholders = /\u0001([^\u0001]+)\u0001(\d+)\u0001/g;
 
-export const aThing = (type: string): fc.Arbitrary<string> =>
+export const anyId = (type: string): fc.Arbitrary<string> =>
   fc.nat(1_000_000).map((choice) => placeholder(type, choice));
 
-const deepest = 6;
+const depthMax = 6;
 
 export class Values {
   readonly #description: Description;
@@ -30,7 +30,7 @@ export class Values {
   }
 
   #made(schema: Schema, depth: number): fc.Arbitrary<unknown> {
-    if (depth > deepest) return fc.constant(null);
+    if (depth > depthMax) return fc.constant(null);
     if ("const" in schema) return fc.constant(schema.const);
     if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
     const choices = schema.anyOf ?? schema.oneOf;
@@ -58,7 +58,7 @@ export class Values {
       case "null":
         return fc.constant(null);
       default:
-        return wildScalar;
+        return anyScalar;
     }
   }
 
@@ -68,10 +68,10 @@ export class Values {
     const members = Object.fromEntries(
       properties.map(([name, member]) => [
         name,
-        name === "id" && typeof type === "string" ? aThing(type) : this.of(member, depth + 1),
+        name === "id" && typeof type === "string" ? anyId(type) : this.of(member, depth + 1),
       ]),
     );
-    if (properties.length === 0) return fc.dictionary(fc.string({ maxLength: 8 }), wildScalar, { maxKeys: 3 });
+    if (properties.length === 0) return fc.dictionary(fc.string({ maxLength: 8 }), anyScalar, { maxKeys: 3 });
     return fc.record(members, {
       requiredKeys: [...(schema.required ?? [])].filter((name) => name in members) as never[],
     });

@@ -1,14 +1,14 @@
-/** What providers of version control send, and what they would never send, signed as they sign: what gets past the signature is fuzzed too. */
+/** Generates signed webhooks of VCS providers, valid and mutated, so that fuzzing goes beyond the signature check. */
 import fc from "fast-check";
 import type { Api } from "../test/support/api.ts";
 import { makeOrganization, type Org } from "../test/support/builders.ts";
 import { makeConnection, type TestConnection } from "../test/support/vcs.ts";
 import { newSha, providers, type TestProvider } from "../test/support/vcs-payloads.ts";
-import { mutated, wildJson } from "../test/support/wild.ts";
+import { mutated, anyJson } from "../test/support/invalid-input.ts";
 import type { Operation } from "./document.ts";
 import type { Request } from "./requests.ts";
 
-interface Line {
+interface ProviderConnection {
   readonly provider: TestProvider;
   readonly connection: TestConnection;
 }
@@ -16,42 +16,42 @@ interface Line {
 const events = ["push", "tag", "pull-request", "star"] as const;
 
 export class Webhooks {
-  readonly #lines: readonly Line[];
+  readonly #connections: readonly ProviderConnection[];
   readonly #operation: Operation;
 
-  private constructor(operation: Operation, lines: readonly Line[]) {
+  private constructor(operation: Operation, connections: readonly ProviderConnection[]) {
     this.#operation = operation;
-    this.#lines = lines;
+    this.#connections = connections;
   }
 
-  /** In an organization of their own, which nobody else knows of. */
+  /** Creates a connection for each provider, in a separate organization that other requests do not change. */
   static async prepare(api: Api, operations: readonly Operation[]): Promise<Webhooks> {
     const operation = operations.find(({ path }) => path.startsWith("/webhooks/vcs/"));
-    if (operation === undefined) throw new Error("the OpenAPI document tells of no webhooks");
+    if (operation === undefined) throw new Error("the OpenAPI document has no webhooks");
     const org: Org = await makeOrganization(api);
-    const lines: Line[] = [];
+    const connections: ProviderConnection[] = [];
     for (const provider of Object.values(providers)) {
       const connection = await makeConnection(org, { "service-provider": provider.serviceProvider });
-      lines.push({ provider, connection });
+      connections.push({ provider, connection });
     }
-    return new Webhooks(operation, lines);
+    return new Webhooks(operation, connections);
   }
 
-  /** The same for the same seed, but for the ids. */
+  /** Deterministic for a seed, except for the ids. */
   next(seed: number): Request {
-    const [line] = fc.sample(fc.constantFrom(...this.#lines), { seed, numRuns: 1 }) as [Line];
-    const { provider, connection } = line;
+    const [chosen] = fc.sample(fc.constantFrom(...this.#connections), { seed, numRuns: 1 }) as [ProviderConnection];
+    const { provider, connection } = chosen;
     const [event] = fc.sample(fc.constantFrom(...events), { seed: seed + 1, numRuns: 1 }) as [(typeof events)[number]];
-    const right =
+    const valid =
       event === "tag"
         ? provider.tag("v1", newSha())
         : event === "pull-request"
           ? provider.pullRequest()
           : provider.push();
     const payload = fc.oneof(
-      { weight: 2, arbitrary: fc.constant<unknown>(right) },
-      { weight: 6, arbitrary: mutated(right) as fc.Arbitrary<unknown> },
-      { weight: 1, arbitrary: wildJson as fc.Arbitrary<unknown> },
+      { weight: 2, arbitrary: fc.constant<unknown>(valid) },
+      { weight: 6, arbitrary: mutated(valid) as fc.Arbitrary<unknown> },
+      { weight: 1, arbitrary: anyJson as fc.Arbitrary<unknown> },
     );
     const [body] = fc.sample(payload, { seed: seed + 2, numRuns: 1 });
     const text = JSON.stringify(body) ?? "";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createRequire } from "node:module";
 import { output } from "./checkout.ts";
-import { packageFolder, releaseFolder, root } from "./places.ts";
+import { packageFolder, releaseFolder, root } from "./paths.ts";
 
 export async function packForNpm(): Promise<string> {
   const name = await output("npm", "pack", packageFolder, "--pack-destination", releaseFolder, "--loglevel=error");
@@ -51,6 +51,6 @@ function pinnedNode(): string {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
   } catch {
-    throw new Error(`There is no package ${name}: a release is made on Linux, on x64 or arm64, after 'npm ci'.`);
+    throw new Error(`The package ${name} is not installed. Build releases on Linux (x64 or arm64), after 'npm ci'.`);
   }
 }

@@ -5,9 +5,9 @@
 import { chmod, cp, mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { bundleConsole, bundleProgram } from "./bundles.ts";
-import { type Contained, noticesOf, packagesOf } from "./contained.ts";
+import { type BundledPackage, noticesOf, packagesOf } from "./bundled-packages.ts";
 import { manifestOf, readManifest } from "./manifest.ts";
-import { packageFolder, root } from "./places.ts";
+import { packageFolder, root } from "./paths.ts";
 
 const copied = {
   "bin/cadastre.js": "bin/cadastre.js",
@@ -20,12 +20,12 @@ const copied = {
 const programs = [
   "src/cli/cadastre.ts",
   "src/agent/job-process.ts",
-  "src/database/engines/log-mover.ts",
+  "src/database/engines/checkpointer.ts",
   "src/resources/runs/plan-outputs/plan-worker.ts",
 ];
 
 /** Returns the bundled packages. */
-export async function build(version: string): Promise<Contained[]> {
+export async function build(version: string): Promise<BundledPackage[]> {
   await rm(packageFolder, { recursive: true, force: true });
   await mkdir(packageFolder, { recursive: true });
   const modules = new Set<string>();
@@ -46,7 +46,7 @@ if (import.meta.main) {
   const contained = await build(version);
   const { size } = await stat(join(packageFolder, "lib/cadastre.js"));
   console.log(
-    `Cadastre ${version} is in dist/package: one program of ${(size / 2 ** 20).toFixed(1)} MiB and its console,`,
+    `Cadastre ${version} is in dist/package: one program of ${(size / 2 ** 20).toFixed(1)} MiB and its console.`,
   );
   console.log(`Contains ${contained.length} third-party packages; see THIRD-PARTY.txt for their licences.`);
   console.log("Try it: node dist/package/bin/cadastre.js serve");

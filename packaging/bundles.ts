@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { rolldown } from "rolldown";
 import { build as buildConsole, type Plugin } from "vite";
 import { output } from "./checkout.ts";
-import { root } from "./places.ts";
+import { root } from "./paths.ts";
 
 /** Optional dependencies of drivers, which we don't use. */
 const external = ["pg-native"];
@@ -31,7 +31,8 @@ export async function bundleProgram(source: string, folder: string): Promise<str
     const missing = chunks
       .flatMap((chunk) => [...chunk.imports, ...chunk.dynamicImports])
       .filter((name) => !isBuiltin(name));
-    if (missing.length > 0) throw new Error(`${source} still wants ${missing.join(", ")}, which Node does not have.`);
+    if (missing.length > 0)
+      throw new Error(`${source} imports modules that are neither bundled nor part of Node: ${missing.join(", ")}.`);
     return chunks.flatMap((chunk) => chunk.moduleIds);
   } finally {
     await bundle.close();
@@ -40,8 +41,8 @@ export async function bundleProgram(source: string, folder: string): Promise<str
 
 export async function bundleConsole(folder: string): Promise<string[]> {
   const modules: string[] = [];
-  const listen: Plugin = {
-    name: "what-went-into-it",
+  const collectModules: Plugin = {
+    name: "collect-modules",
     generateBundle(_options, bundle) {
       for (const part of Object.values(bundle)) if (part.type === "chunk") modules.push(...part.moduleIds);
     },
@@ -51,7 +52,7 @@ export async function bundleConsole(folder: string): Promise<string[]> {
   await buildConsole({
     configFile: join(root, "console/vite.config.ts"),
     logLevel: "error",
-    plugins: [listen],
+    plugins: [collectModules],
     build: { outDir: folder },
   });
   return modules;

@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { readManifest } from "./manifest.ts";
-import { root } from "./places.ts";
-import type { Checkout, Told } from "./versions.ts";
+import { root } from "./paths.ts";
+import type { Checkout, VersionSources } from "./versions.ts";
 
 const run = promisify(execFile);
 
@@ -17,15 +17,15 @@ export async function output(program: string, ...words: string[]): Promise<strin
 
 const git = (...words: string[]) => output("git", ...words);
 
-export interface Lock {
+export interface PackageLock {
   readonly version: string;
   readonly packages: Readonly<Record<string, { readonly version?: string; readonly integrity?: string }>>;
 }
 
-export const readLock = async (): Promise<Lock> =>
-  JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as Lock;
+export const readLock = async (): Promise<PackageLock> =>
+  JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as PackageLock;
 
-export async function readTold(): Promise<Told> {
+export async function readVersionSources(): Promise<VersionSources> {
   const [{ version }, lock, changelog] = await Promise.all([
     readManifest(),
     readLock(),
@@ -34,13 +34,13 @@ export async function readTold(): Promise<Told> {
   return { version, locked: lock.version, changelog };
 }
 
-export interface Commit extends Checkout {
+export interface ReleasedCommit extends Checkout {
   readonly id: string;
   /** Seconds since 1970. Artifacts get the commit's time, so that builds are reproducible. */
   readonly seconds: number;
 }
 
-export async function readCommit(): Promise<Commit> {
+export async function readCommit(): Promise<ReleasedCommit> {
   const [id, seconds, tags, changes] = await Promise.all([
     git("rev-parse", "HEAD"),
     git("log", "-1", "--format=%ct"),

@@ -9,7 +9,7 @@ import { migrations } from "../src/database/migrate.ts";
 import { output } from "./checkout.ts";
 import { writeFixture } from "./fixture.ts";
 import { readManifest } from "./manifest.ts";
-import { root } from "./places.ts";
+import { root } from "./paths.ts";
 import { fixturesPath, formatReleases, isInDevelopment, parseReleases, releaseOf, releasesPath } from "./schema.ts";
 import { cutChangelog, newestReleased, tagOf } from "./versions.ts";
 
@@ -28,26 +28,26 @@ async function cut(): Promise<void> {
 /** Throws if this version was released with another schema. */
 async function listSchema(): Promise<void> {
   const releases = parseReleases(readFileSync(join(root, releasesPath), "utf8"));
-  const present = releaseOf(version, migrations);
+  const current = releaseOf(version, migrations);
   const listed = releases.find((release) => release.version === version);
   const fixture = join(fixturesPath, `${version}.backup`);
-  if (listed?.digest === present.digest && existsSync(join(root, fixture))) return;
+  if (listed?.digest === current.digest && existsSync(join(root, fixture))) return;
   if (listed !== undefined && (await output("git", "tag", "--list", tagOf(version))) !== "")
     throw new Error(
       `${version} was released with the schema of ${listed.newest}. Make another version with 'npm version'.`,
     );
-  rewrite(releasesPath, () => formatReleases([...releases.filter((release) => release !== listed), present]));
+  rewrite(releasesPath, () => formatReleases([...releases.filter((release) => release !== listed), current]));
   await writeFixture(join(root, fixture));
-  add(fixture);
+  stage(fixture);
 }
 
 function rewrite(name: string, change: (text: string) => string): void {
   const path = join(root, name);
   writeFileSync(path, change(readFileSync(path, "utf8")));
-  add(name);
+  stage(name);
 }
 
 /** Stages the file, so that npm commits it. */
-function add(name: string): void {
+function stage(name: string): void {
   execFileSync("git", ["add", name], { cwd: root });
 }

@@ -10,15 +10,15 @@ export async function sha256Of(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-export interface Digested {
+export interface FileDigest {
   readonly name: string;
   readonly sha256: string;
 }
 
-export const digested = async (path: string): Promise<Digested> => ({
+export const digestOf = async (path: string): Promise<FileDigest> => ({
   name: basename(path),
   sha256: await sha256Of(path),
 });
 
-export const checksumsOf = (files: readonly Digested[]): string =>
+export const checksumsOf = (files: readonly FileDigest[]): string =>
   files.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join("");

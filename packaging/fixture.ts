@@ -13,7 +13,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
-import { root } from "./places.ts";
+import { root } from "./paths.ts";
 
 /** The same for every fixture; it isn't secret. */
 export const fixtureKey = "c0ffee00".repeat(8);
@@ -31,11 +31,11 @@ interface Document {
   readonly data?: { readonly id: string; readonly attributes: Readonly<Record<string, unknown>> };
 }
 
-type Call = (method: string, path: string, body?: object) => Promise<Document | undefined>;
+type FixtureCall = (method: string, path: string, body?: object) => Promise<Document | undefined>;
 
 /** Undefined for a route that an older version doesn't have. Throws for any other error. */
 const callerOn =
-  (url: string): Call =>
+  (url: string): FixtureCall =>
   async (method, path, body) => {
     const response = await fetch(`${url}/api/v2${path}`, {
       method,
@@ -54,7 +54,7 @@ const resource = (type: string, attributes: object, relationships: object = {}) 
 
 const related = (type: string, id: string) => ({ data: { type, id } });
 
-async function fill(call: Call): Promise<void> {
+async function fill(call: FixtureCall): Promise<void> {
   const { organization: name } = fixtureContents;
   await call("POST", "/organizations", resource("organizations", { name, email: "ops@acme.example" }));
   const project = await call("POST", `/organizations/${name}/projects`, resource("projects", { name: "Platform" }));
@@ -101,7 +101,7 @@ async function fill(call: Call): Promise<void> {
   await addRun(call, name);
 }
 
-async function addVariables(call: Call, workspacePath: string, name: string): Promise<void> {
+async function addVariables(call: FixtureCall, workspacePath: string, name: string): Promise<void> {
   const { sensitive, plain } = fixtureContents;
   for (const { isSensitive, ...variable } of [
     { ...plain, isSensitive: false },
@@ -125,7 +125,7 @@ async function addVariables(call: Call, workspacePath: string, name: string): Pr
     );
 }
 
-async function addState(call: Call, workspacePath: string): Promise<void> {
+async function addState(call: FixtureCall, workspacePath: string): Promise<void> {
   const { name, value } = fixtureContents.output;
   const state = JSON.stringify({
     version: 4,
@@ -149,7 +149,7 @@ async function addState(call: Call, workspacePath: string): Promise<void> {
   await call("POST", `${workspacePath}/actions/unlock`);
 }
 
-async function addNotification(call: Call, workspacePath: string): Promise<void> {
+async function addNotification(call: FixtureCall, workspacePath: string): Promise<void> {
   const user = await call("GET", "/account/details");
   await call(
     "POST",
@@ -163,7 +163,7 @@ async function addNotification(call: Call, workspacePath: string): Promise<void>
 }
 
 /** A run that waits for an agent forever. */
-async function addRun(call: Call, organization: string): Promise<void> {
+async function addRun(call: FixtureCall, organization: string): Promise<void> {
   const workspace = await call(
     "POST",
     `/organizations/${organization}/workspaces`,
@@ -217,7 +217,7 @@ async function isReady(url: string): Promise<boolean> {
   );
 }
 
-async function stopped(child: ChildProcess): Promise<void> {
+async function stop(child: ChildProcess): Promise<void> {
   const ended = new Promise((done) => child.once("exit", done));
   if (child.exitCode !== null) return;
   child.kill("SIGTERM");
@@ -252,10 +252,10 @@ export async function writeFixture(file: string, checkout = root): Promise<void>
       await sleep(100);
     }
     await fill(callerOn(url));
-    await stopped(child);
+    await stop(child);
     execFileSync(process.execPath, [program, "backup", resolve(file)], { cwd: checkout, env, stdio: "inherit" });
   } finally {
-    await stopped(child);
+    await stop(child);
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -1,7 +1,7 @@
 /** The package.json of the package, whose only dependency is the pinned Node. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { root } from "./places.ts";
+import { root } from "./paths.ts";
 
 export interface Manifest {
   readonly name: string;

@@ -1,21 +1,21 @@
 /** The provenance of a release, as an in-toto statement with the SLSA predicate. */
 import { join } from "node:path";
-import { type Commit, type Lock, output } from "./checkout.ts";
-import type { Contained } from "./contained.ts";
-import { type Digested, sha256Of } from "./digests.ts";
-import { root } from "./places.ts";
+import { type ReleasedCommit, type PackageLock, output } from "./checkout.ts";
+import type { BundledPackage } from "./bundled-packages.ts";
+import { type FileDigest, sha256Of } from "./digests.ts";
+import { root } from "./paths.ts";
 
-export interface Making {
+export interface BuildRecord {
   readonly version: string;
-  readonly commit: Commit;
-  readonly lock: Lock;
-  readonly contained: readonly Contained[];
+  readonly commit: ReleasedCommit;
+  readonly lock: PackageLock;
+  readonly contained: readonly BundledPackage[];
   readonly startedAt: Date;
   readonly isSnapshot: boolean;
 }
 
-export async function provenanceOf(subjects: readonly Digested[], making: Making): Promise<object> {
-  const { version, commit, startedAt, isSnapshot } = making;
+export async function provenanceOf(subjects: readonly FileDigest[], record: BuildRecord): Promise<object> {
+  const { version, commit, startedAt, isSnapshot } = record;
   const command = `npm ci && npm run release${isSnapshot ? " -- --snapshot" : ""}`;
   return {
     _type: "https://in-toto.io/Statement/v1",
@@ -26,7 +26,7 @@ export async function provenanceOf(subjects: readonly Digested[], making: Making
         buildType: "urn:cadastre:build:npm-run-release:v1",
         externalParameters: { version, command },
         internalParameters: { isClean: commit.isClean, tags: commit.tags },
-        resolvedDependencies: await inputs(making),
+        resolvedDependencies: await buildInputsOf(record),
       },
       runDetails: {
         builder: {
@@ -39,12 +39,12 @@ export async function provenanceOf(subjects: readonly Digested[], making: Making
   };
 }
 
-interface Input {
+interface BuildInput {
   readonly uri: string;
   readonly digest: Readonly<Record<string, string>>;
 }
 
-async function inputs({ commit, lock, contained }: Making): Promise<Input[]> {
+async function buildInputsOf({ commit, lock, contained }: BuildRecord): Promise<BuildInput[]> {
   const files = await Promise.all(
     ["package.json", "package-lock.json"].map(async (name) => ({
       uri: `file:${name}`,
@@ -60,12 +60,12 @@ async function inputs({ commit, lock, contained }: Making): Promise<Input[]> {
 }
 
 /** From the lock file, which npm verifies on installation. */
-function inputOf({ name, version }: Contained, { packages }: Lock): Input {
+function inputOf({ name, version }: BundledPackage, { packages }: PackageLock): BuildInput {
   const found = Object.entries(packages).find(
     ([path, locked]) => path.endsWith(`node_modules/${name}`) && locked.version === version,
   );
   const [, base64] = /^sha512-(.+)$/.exec(found?.[1].integrity ?? "") ?? [];
-  if (base64 === undefined) throw new Error(`The lock file tells no hash of ${name} ${version}.`);
+  if (base64 === undefined) throw new Error(`The lock file has no SHA-512 hash of ${name} ${version}.`);
   const uri = `pkg:npm/${name.replace("@", "%40")}@${version}`;
   return { uri, digest: { sha512: Buffer.from(base64, "base64").toString("hex") } };
 }

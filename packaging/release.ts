@@ -12,22 +12,22 @@ import { parseArgs } from "node:util";
 import { migrations } from "../src/database/migrate.ts";
 import { packForNpm, packWithNode } from "./archives.ts";
 import { build } from "./build.ts";
-import { readCommit, readLock, readTold } from "./checkout.ts";
-import { checksumsOf, type Digested, digested } from "./digests.ts";
-import { releaseFolder, root } from "./places.ts";
+import { readCommit, readLock, readVersionSources } from "./checkout.ts";
+import { checksumsOf, type FileDigest, digestOf } from "./digests.ts";
+import { releaseFolder, root } from "./paths.ts";
 import { provenanceOf } from "./provenance.ts";
 import { sbomOf } from "./sbom.ts";
 import { parseReleases, releasesPath, schemaFaults } from "./schema.ts";
-import { disagreements, obstacles, snapshotVersion } from "./versions.ts";
+import { versionFaults, releaseFaults, snapshotVersion } from "./versions.ts";
 
 const { values } = parseArgs({ options: { snapshot: { type: "boolean", default: false } } });
 const startedAt = new Date();
-const [told, commit, lock] = await Promise.all([readTold(), readCommit(), readLock()]);
+const [sources, commit, lock] = await Promise.all([readVersionSources(), readCommit(), readLock()]);
 
 const releases = parseReleases(readFileSync(join(root, releasesPath), "utf8"));
 const faults = [
-  ...(values.snapshot ? disagreements(told) : obstacles(told, commit)),
-  ...schemaFaults(told.version, migrations, releases),
+  ...(values.snapshot ? versionFaults(sources) : releaseFaults(sources, commit)),
+  ...schemaFaults(sources.version, migrations, releases),
 ];
 if (faults.length > 0) {
   for (const fault of faults) console.error(fault);
@@ -35,30 +35,30 @@ if (faults.length > 0) {
   process.exit(1);
 }
 
-const version = values.snapshot ? snapshotVersion(told.version, commit.id) : told.version;
+const version = values.snapshot ? snapshotVersion(sources.version, commit.id) : sources.version;
 await rm(releaseFolder, { recursive: true, force: true });
 await mkdir(releaseFolder, { recursive: true });
 const contained = await build(version);
 const { seconds } = commit;
 const archives = [await packForNpm(), await packWithNode(version, seconds)];
-const bill = await written(
+const sbom = await writeDocument(
   `cadastre-${version}.cdx.json`,
   await sbomOf({ version, contained, seconds, node: { version: process.versions.node } }),
 );
-const subjects = [...(await Promise.all(archives.map(digested))), bill];
-const provenance = await written(
+const subjects = [...(await Promise.all(archives.map(digestOf))), sbom];
+const provenance = await writeDocument(
   `cadastre-${version}.provenance.json`,
   await provenanceOf(subjects, { version, commit, lock, contained, startedAt, isSnapshot: values.snapshot }),
 );
 await writeFile(join(releaseFolder, "SHA256SUMS"), checksumsOf([...subjects, provenance]));
 console.log(
-  `Cadastre ${version} of commit ${commit.id.slice(0, 12)}${commit.isClean ? "" : " and what is not committed"}:`,
+  `Cadastre ${version} of commit ${commit.id.slice(0, 12)}${commit.isClean ? "" : ", with uncommitted changes"}:`,
 );
 for (const { name } of [...subjects, provenance]) console.log(`  dist/release/${name}`);
 console.log("To verify: cd dist/release && sha256sum -c SHA256SUMS");
 
-async function written(name: string, document: object): Promise<Digested> {
+async function writeDocument(name: string, document: object): Promise<FileDigest> {
   const path = join(releaseFolder, name);
   await writeFile(path, `${JSON.stringify(document, null, 2)}\n`);
-  return digested(path);
+  return digestOf(path);
 }

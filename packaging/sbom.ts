@@ -1,7 +1,7 @@
 /** The software bill of materials (CycloneDX) of what is shipped, whether installed or bundled. */
 import { createHash } from "node:crypto";
 import { output } from "./checkout.ts";
-import type { Contained } from "./contained.ts";
+import type { BundledPackage } from "./bundled-packages.ts";
 
 const ownName = "cadastre";
 
@@ -14,55 +14,56 @@ interface Component {
   readonly properties?: readonly { readonly name: string }[];
 }
 
-interface Bill {
+interface BillOfMaterials {
   readonly metadata: { readonly component: Component; readonly [name: string]: unknown };
   readonly components: readonly Component[];
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
   readonly [name: string]: unknown;
 }
 
-export interface Shipped {
+export interface ReleaseContents {
   readonly version: string;
-  readonly contained: readonly Pick<Contained, "name" | "version">[];
+  readonly contained: readonly Pick<BundledPackage, "name" | "version">[];
   /** Seconds since 1970. */
   readonly seconds: number;
   /** The bundled Node, if any. */
   readonly node?: { readonly version: string };
 }
 
-export async function sbomOf(shipped: Shipped): Promise<object> {
+export async function sbomOf(shipped: ReleaseContents): Promise<object> {
   // Ignores NODE_ENV, which the console's build sets: npm would leave out the console's dependencies.
   const all = ["--include=dev", "--include=optional", "--include=peer"];
   const text = await output("npm", "sbom", "--sbom-format=cyclonedx", "--package-lock-only", ...all);
-  return onlyShipped(JSON.parse(text) as Bill, shipped);
+  return onlyShipped(JSON.parse(text) as BillOfMaterials, shipped);
 }
 
 /** Removes development tools, and replaces npm's random serial number and time with reproducible ones. */
-export function onlyShipped(bill: Bill, { version, contained, seconds, node }: Shipped): object {
+export function onlyShipped(bill: BillOfMaterials, { version, contained, seconds, node }: ReleaseContents): object {
   const { component } = bill.metadata;
   const keyOf = ({ name, version: of }: { name: string; version: string }) => `${name}@${of}`;
-  const wanted = new Set(contained.map(keyOf));
+  const shippedKeys = new Set(contained.map(keyOf));
   const fullName = ({ purl, name, version: of }: Component) =>
     purl === undefined ? keyOf({ name, version: of }) : decodeURIComponent(purl.replace(/^pkg:npm\//, ""));
   const components = bill.components
-    .filter((each) => wanted.has(fullName(each)))
+    .filter((each) => shippedKeys.has(fullName(each)))
     // A development dependency whose code is bundled is a required component.
-    .map(asShipped);
-  const missing = [...wanted].filter((key) => !bill.components.some((each) => fullName(each) === key));
-  if (missing.length > 0) throw new Error(`npm knows nothing of ${missing.join(", ")}, which are in the bundle.`);
+    .map(asRequiredComponent);
+  const missing = [...shippedKeys].filter((key) => !bill.components.some((each) => fullName(each) === key));
+  if (missing.length > 0)
+    throw new Error(`npm's bill of materials lacks packages of the bundle: ${missing.join(", ")}.`);
   const refs = new Set([...components.map((each) => each["bom-ref"]), component["bom-ref"]]);
   const dependencies = bill.dependencies
     .filter(({ ref }) => refs.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => refs.has(each)) }));
   // npm uses the directory's name.
-  const ours = { ...component, name: ownName, version, purl: `pkg:npm/${ownName}@${version}` };
-  const told = {
+  const ownComponent = { ...component, name: ownName, version, purl: `pkg:npm/${ownName}@${version}` };
+  const document = {
     ...bill,
-    metadata: { ...bill.metadata, timestamp: new Date(seconds * 1000).toISOString(), component: ours },
+    metadata: { ...bill.metadata, timestamp: new Date(seconds * 1000).toISOString(), component: ownComponent },
     components: [...components, ...(node === undefined ? [] : [componentOfNode(node)])],
     dependencies,
   };
-  const { serialNumber: _, ...unnumbered } = told as typeof told & { serialNumber?: string };
+  const { serialNumber: _, ...unnumbered } = document as typeof document & { serialNumber?: string };
   return { ...unnumbered, serialNumber: `urn:uuid:${uuidOf(JSON.stringify(unnumbered))}` };
 }
 
@@ -75,7 +76,7 @@ const componentOfNode = ({ version }: { readonly version: string }) => ({
   licenses: [{ license: { id: "MIT" } }],
 });
 
-function asShipped({ scope, properties = [], ...rest }: Component): Component {
+function asRequiredComponent({ scope, properties = [], ...rest }: Component): Component {
   const kept = properties.filter(({ name }) => name !== "cdx:npm:package:development");
   return {
     ...rest,

@@ -30,9 +30,9 @@ export const isInDevelopment = (version: string): boolean => version.endsWith("-
 /** Compares the numbers only. */
 export function isHigher(one: string, other: string): boolean {
   const parts = (version: string) => (/^\d+\.\d+\.\d+/.exec(version)?.[0] ?? "").split(".").map(Number);
-  const [of, than] = [parts(one), parts(other)];
-  const at = of.findIndex((part, index) => part !== than[index]);
-  return at !== -1 && (of[at] ?? 0) > (than[at] ?? 0);
+  const [a, b] = [parts(one), parts(other)];
+  const index = a.findIndex((part, at) => part !== b[at]);
+  return index !== -1 && (a[index] ?? 0) > (b[index] ?? 0);
 }
 
 /** The release of this version with these migrations. */
@@ -63,7 +63,7 @@ export function schemaFaults(
       );
   } else if (last?.version !== version)
     faults.push(
-      `${releasesPath} does not list ${version}. Run 'node packaging/cut.ts', or call it ${version}-dev until it is released.`,
+      `${releasesPath} does not list ${version}. Run 'node packaging/cut.ts', or use ${version}-dev until it is released.`,
     );
   else if (last.newest !== migrations.at(-1)?.name)
     faults.push(

@@ -2,5 +2,5 @@
 import { fillWithNode } from "./archives.ts";
 
 const [folder] = process.argv.slice(2);
-if (folder === undefined) throw new Error("Name the folder that is to be made.");
+if (folder === undefined) throw new Error("Usage: node packaging/with-node.ts FOLDER");
 await fillWithNode(folder);

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { resource } from "../test/support/builders.ts";
-import { announced, inRequest, managed, md5, stateOf } from "../test/support/states.ts";
+import { pendingStateAttributes, stateAttributes, managed, md5, stateOf } from "../test/support/states.ts";
 import type { Json } from "./client.ts";
 import type { Stage } from "./stage.ts";
 import type { Person, World } from "./world.ts";
@@ -23,7 +23,7 @@ export async function act(actor: Actor, pauseMs: number, isOver: () => boolean):
 const oneOf = <T>(values: readonly T[]): T => values[Math.floor(Math.random() * values.length)] as T;
 
 /** A resource that several actors share. It is replaced when too many outcomes are unknown, because each one doubles the checker's search. */
-export class Shared {
+export class SharedWorkspace {
   id: string;
   readonly #make: () => Promise<string>;
   #unknown = 0;
@@ -34,8 +34,8 @@ export class Shared {
     this.#make = make;
   }
 
-  static async of(make: () => Promise<string>): Promise<Shared> {
-    return new Shared(await make(), make);
+  static async of(make: () => Promise<string>): Promise<SharedWorkspace> {
+    return new SharedWorkspace(await make(), make);
   }
 
   noteUnknown(): void {
@@ -57,9 +57,9 @@ export class Shared {
   }
 }
 
-export function locker(stage: Stage, { name, token }: Person, shared: Shared): Actor {
+export function locker(stage: Stage, { name, token }: Person, shared: SharedWorkspace): Actor {
   let count = 0;
-  const lockWord = (document: Json) => (document.attributes.locked ? document.attributes["locked-reason"] : "");
+  const lockReason = (document: Json) => (document.attributes.locked ? document.attributes["locked-reason"] : "");
   const common = () => ({ proof: "locks", key: shared.id, by: name, token });
   const steps = [
     () => {
@@ -91,7 +91,7 @@ export function locker(stage: Stage, { name, token }: Person, shared: Shared): A
         ...common(),
         kind: "read",
         isWrite: false,
-        value: lockWord,
+        value: lockReason,
         method: "GET",
         path: `/workspaces/${shared.id}`,
         expected: { done: 200 },
@@ -131,10 +131,10 @@ export function leaseholder(stage: Stage, { name, token }: Person, workspaceId: 
 }
 
 /** Writes and reads a workspace's description. */
-export function scribe(stage: Stage, { name, token }: Person, shared: Shared): Actor {
+export function valueWriter(stage: Stage, { name, token }: Person, shared: SharedWorkspace): Actor {
   let count = 0;
   return {
-    name: `scribe ${name}`,
+    name: `value writer ${name}`,
     step: async () => {
       const isWrite = Math.random() < 0.5;
       count += 1;
@@ -158,10 +158,10 @@ export function scribe(stage: Stage, { name, token }: Person, shared: Shared): A
 }
 
 /** Adds a user to a team and removes them again; the team is their only access to a workspace. */
-export function gatekeeper(stage: Stage, world: World, reader: Person, team: { readonly id: string }): Actor {
+export function membershipSwitcher(stage: Stage, world: World, reader: Person, team: { readonly id: string }): Actor {
   let isIn = false;
   return {
-    name: "gatekeeper",
+    name: "membership switcher",
     step: async () => {
       const adds = !isIn;
       const { outcome } = await stage.ask({
@@ -183,9 +183,9 @@ export function gatekeeper(stage: Stage, world: World, reader: Person, team: { r
 }
 
 /** Tries to read the workspace. */
-export function visitor(stage: Stage, reader: Person, teamId: string, workspaceId: string): Actor {
+export function workspaceReader(stage: Stage, reader: Person, teamId: string, workspaceId: string): Actor {
   return {
-    name: "visitor",
+    name: "workspace reader",
     step: async () => {
       await stage.ask({
         proof: "access",
@@ -205,9 +205,9 @@ export function visitor(stage: Stage, reader: Person, teamId: string, workspaceI
 }
 
 /** Creates workspaces, which are never deleted. */
-export function settler(stage: Stage, world: World, { name, token }: Person): Actor {
+export function workspaceCreator(stage: Stage, world: World, { name, token }: Person): Actor {
   return {
-    name: `settler ${name}`,
+    name: `workspace creator ${name}`,
     step: async () => {
       const value = world.name("made");
       await stage.ask({
@@ -252,7 +252,7 @@ export async function stateWriter(stage: Stage, world: World, { name, token }: P
         value: `${serial} ${md5(state)}`,
         expected: { done: 201 },
         path: `/workspaces/${key}/state-versions`,
-        body: resource("state-versions", inRequest(state)),
+        body: resource("state-versions", stateAttributes(state)),
       });
     },
   };
@@ -269,7 +269,7 @@ export async function uploader(stage: Stage, world: World, { name, token }: Pers
     expected: { done: 200 },
     path: `/workspaces/${key}/actions/lock`,
   });
-  if (locked.outcome !== "done") throw new Error("a workspace can't be locked before a proof begins");
+  if (locked.outcome !== "done") throw new Error("locking a workspace failed before the proof");
   let serial = 0;
   return {
     name: `uploader ${name}`,
@@ -283,7 +283,7 @@ export async function uploader(stage: Stage, world: World, { name, token }: Pers
         method: "POST",
         expected: { done: 201 },
         path: `/workspaces/${key}/state-versions`,
-        body: resource("state-versions", announced(state)),
+        body: resource("state-versions", pendingStateAttributes(state)),
       });
       if (outcome !== "done") return;
       const { pathname, search } = new URL(document.data.attributes["hosted-state-upload-url"]);

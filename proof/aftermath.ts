@@ -14,13 +14,13 @@ export interface Aftermath {
 
 export async function aftermathOf(world: World, server: Target, history: History): Promise<Aftermath> {
   const { events } = history;
-  const trail = await trailOf(world);
+  const auditEvents = await auditEventsOf(world);
   return joined([
-    await madeFaults(world, events, trail, afterwards),
-    valueFaults(events, trail, afterwards),
-    leaseFaults(events, trail),
+    await createdFaults(world, events, auditEvents, afterwards),
+    valueFaults(events, auditEvents, afterwards),
+    leaseFaults(events, auditEvents),
     await stateFaults(world, server, events, afterwards),
-    await thingFaults(world, events, trail, afterwards),
+    await workloadFaults(world, events, auditEvents, afterwards),
     await runFaults(world, events),
   ]);
 }
@@ -33,16 +33,16 @@ export async function momentFaults(
   window: Window,
 ): Promise<Aftermath> {
   const { events } = history;
-  const trail = await trailOf(world);
+  const auditEvents = await auditEventsOf(world);
   return joined([
-    await madeFaults(world, events, trail, window),
-    valueFaults(events, trail, window),
+    await createdFaults(world, events, auditEvents, window),
+    valueFaults(events, auditEvents, window),
     await stateFaults(world, server, events, window),
-    await thingFaults(world, events, trail, window),
+    await workloadFaults(world, events, auditEvents, window),
   ]);
 }
 
-const trailOf = (world: World): Promise<Json[]> => world.all(`/organizations/${world.organization}/audit-events`);
+const auditEventsOf = (world: World): Promise<Json[]> => world.all(`/organizations/${world.organization}/audit-events`);
 
 const joined = (parts: readonly Aftermath[]): Aftermath => ({
   faults: parts.flatMap(({ faults }) => faults),
@@ -53,10 +53,10 @@ const mustCount = (events: readonly Event[], window: Window): number =>
   events.filter((event) => presenceOf(event, window) === "must").length;
 
 /** The resources of the workloads. */
-async function thingFaults(
+async function workloadFaults(
   world: World,
   events: readonly Event[],
-  trail: readonly Json[],
+  auditEvents: readonly Json[],
   window: Window,
 ): Promise<Aftermath> {
   const own = of(events, "kept");
@@ -65,8 +65,8 @@ async function thingFaults(
     const { list } = viewOfKey(key);
     if (!lists.has(list)) lists.set(list, await world.all(list));
   }
-  const told = new Set(trail.map(({ attributes }) => attributes["request-id"] as string));
-  const faults = finalStateFaults(own, (view) => seenAt(view, lists.get(view.list) ?? []), told, window);
+  const audited = new Set(auditEvents.map(({ attributes }) => attributes["request-id"] as string));
+  const faults = finalStateFaults(own, (view) => seenAt(view, lists.get(view.list) ?? []), audited, window);
   return { faults, found: mustCount(own, window) };
 }
 
@@ -74,59 +74,59 @@ const of = (events: readonly Event[], proof: string, kind?: string) =>
   events.filter((event) => event.proof === proof && (kind === undefined || event.kind === kind));
 
 /** Every acknowledged workspace exists with exactly one audit event; one with an unknown outcome has at most one. */
-async function madeFaults(
+async function createdFaults(
   world: World,
   events: readonly Event[],
-  trail: readonly Json[],
+  auditEvents: readonly Json[],
   window: Window,
 ): Promise<Aftermath> {
   const listed = await world.all(`/organizations/${world.organization}/workspaces`);
   const names = new Set(listed.map(({ attributes }) => attributes.name as string));
-  const told = new Map<string, number>();
-  for (const { attributes } of trail)
+  const audited = new Map<string, number>();
+  for (const { attributes } of auditEvents)
     if (attributes.action === "workspaces.create") {
       const name = attributes.after?.name ?? "";
-      told.set(name, (told.get(name) ?? 0) + 1);
+      audited.set(name, (audited.get(name) ?? 0) + 1);
     }
   const faults: string[] = [];
-  const made = of(events, "made");
-  for (const event of made) {
+  const created = of(events, "made");
+  for (const event of created) {
     const { value } = event;
-    const [presence, isThere, times] = [presenceOf(event, window), names.has(value), told.get(value) ?? 0];
-    if (presence === "must" && !isThere) faults.push(`an acknowledged workspace is lost: ${value}`);
-    if (presence === "not" && isThere) faults.push(`a workspace was refused, and is there: ${value}`);
-    if (times !== (isThere ? 1 : 0)) faults.push(`the audit log has ${times} events for ${value}`);
+    const [presence, exists, times] = [presenceOf(event, window), names.has(value), audited.get(value) ?? 0];
+    if (presence === "must" && !exists) faults.push(`an acknowledged workspace is lost: ${value}`);
+    if (presence === "not" && exists) faults.push(`a workspace was refused but exists: ${value}`);
+    if (times !== (exists ? 1 : 0)) faults.push(`the audit log has ${times} events for ${value}`);
   }
-  return { faults, found: mustCount(made, window) };
+  return { faults, found: mustCount(created, window) };
 }
 
 /** A change leaves one audit event, however often its transaction was retried. */
-function valueFaults(events: readonly Event[], trail: readonly Json[], window: Window): Aftermath {
+function valueFaults(events: readonly Event[], auditEvents: readonly Json[], window: Window): Aftermath {
   const written = of(events, "values", "write");
-  const told = new Map<string, number>();
-  for (const { attributes } of trail)
+  const audited = new Map<string, number>();
+  for (const { attributes } of auditEvents)
     if (attributes.action === "workspaces.update") {
       const value = attributes.after?.description ?? "";
-      told.set(value, (told.get(value) ?? 0) + 1);
+      audited.set(value, (audited.get(value) ?? 0) + 1);
     }
   const faults = written.flatMap((event) => {
     const { value } = event;
-    const [presence, times] = [presenceOf(event, window), told.get(value) ?? 0];
+    const [presence, times] = [presenceOf(event, window), audited.get(value) ?? 0];
     if (presence === "must" && times !== 1) return [`an acknowledged value left ${times} events: ${value}`];
-    if (presence === "not" && times > 0) return [`a value was refused, and was written: ${value}`];
+    if (presence === "not" && times > 0) return [`a value was refused but written: ${value}`];
     return times > 1 ? [`a value was written ${times} times: ${value}`] : [];
   });
   return { faults, found: mustCount(written, window) };
 }
 
 /** A lease is ended by a background job or by the next caller, but only once. */
-function leaseFaults(events: readonly Event[], trail: readonly Json[]): Aftermath {
+function leaseFaults(events: readonly Event[], auditEvents: readonly Json[]): Aftermath {
   const keys = new Set(of(events, "leases").map(({ key }) => key));
   const faults = [...keys].flatMap((key) => {
-    const own = trail.filter(({ relationships, attributes }) => subjectOf(relationships, attributes) === key);
+    const own = auditEvents.filter(({ relationships, attributes }) => subjectOf(relationships, attributes) === key);
     const count = (action: string) => own.filter(({ attributes }) => attributes.action === action).length;
-    const [given, ended] = [count("workspaces.lock"), count("workspaces.expire-lock")];
-    return ended > given || ended < given - 1 ? [`of ${given} leases on ${key} ${ended} ended`] : [];
+    const [taken, ended] = [count("workspaces.lock"), count("workspaces.expire-lock")];
+    return ended > taken || ended < taken - 1 ? [`${ended} of ${taken} leases on ${key} ended`] : [];
   });
   return { faults, found: 0 };
 }
@@ -142,16 +142,16 @@ async function stateFaults(world: World, server: Target, events: readonly Event[
     const listed = await world.all(`/workspaces/${key}/state-versions`);
     const versions = listed.filter(({ attributes }) => attributes.status === "finalized");
     const serials = versions.map(({ attributes }) => attributes.serial as number);
-    if (new Set(serials).size !== serials.length) faults.push(`a serial of ${key} is there twice: ${serials.join()}`);
+    if (new Set(serials).size !== serials.length) faults.push(`a serial of ${key} exists twice: ${serials.join()}`);
     for (const event of own) {
       const [serial, digest] = event.value.split(" ");
       const presence = presenceOf(event, window);
       const version = versions.find(({ attributes }) => attributes.serial === Number(serial));
-      if (presence === "not" && version !== undefined)
-        faults.push(`a state was refused, and is there: ${key} ${serial}`);
+      if (presence === "not" && version !== undefined) faults.push(`a state was refused but exists: ${key} ${serial}`);
       if (presence === "must" && version === undefined) faults.push(`an acknowledged state is lost: ${key} ${serial}`);
       if (presence === "not" || version === undefined) continue;
-      if ((await digestOf(world, server, version.id)) !== digest) faults.push(`a state is another: ${key} ${serial}`);
+      if ((await digestOf(world, server, version.id)) !== digest)
+        faults.push(`a state has different content: ${key} ${serial}`);
     }
   }
   return { faults, found: mustCount(written, window) };
@@ -164,7 +164,7 @@ async function digestOf(world: World, server: Target, id: string): Promise<strin
 }
 
 /** How long the server can take to end jobs whose claim was never received. */
-const runsPatienceMs = 90_000;
+const runEndTimeoutMs = 90_000;
 
 /** Every queued run ends, and a run whose finish was acknowledged has succeeded. */
 async function runFaults(world: World, events: readonly Event[]): Promise<Aftermath> {
@@ -174,7 +174,7 @@ async function runFaults(world: World, events: readonly Event[]): Promise<Afterm
       .filter(({ outcome }) => outcome === "done")
       .map(({ value }) => value.split(" ")[0]),
   );
-  const deadline = performance.now() + runsPatienceMs;
+  const deadline = performance.now() + runEndTimeoutMs;
   const faults: string[] = [];
   for (const { value: id } of queued) {
     let status = "";

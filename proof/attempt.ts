@@ -15,7 +15,7 @@ export interface ProofResult {
   readonly name: string;
   readonly engine: Engine;
   /** Summary for the table. */
-  readonly told: string;
+  readonly summary: string;
   readonly found: number;
   readonly faults: readonly string[];
 }

@@ -14,7 +14,7 @@ import { cadastre, type Engine, movedTo, newRegister, newService, type Register,
 import { inconsistencies } from "./soak-run.ts";
 import { faultsOf } from "./checker.ts";
 
-interface Kept {
+interface TakenBackup {
   readonly file: string;
   readonly window: Window;
 }
@@ -27,11 +27,11 @@ export async function proveBackups(engine: Engine, options: BackupOptions): Prom
   return inFolder(async (folder) => {
     const postgres = await startPostgres();
     try {
-      const places = new DatabaseFactory(folder, postgres);
-      const register = newRegister(await places.next(engine));
+      const databases = new DatabaseFactory(folder, postgres);
+      const register = newRegister(await databases.next(engine));
       const name = `backup-${engine}`;
       const found = await underLoad(name, { folder, register, slowness: options.slowness }, (all) =>
-        taken(all, engine, places, options),
+        takeAndVerify(all, engine, databases, options),
       );
       return { name: "backup", engine, ...found };
     } finally {
@@ -67,71 +67,71 @@ class DatabaseFactory {
   }
 }
 
-async function taken(
+async function takeAndVerify(
   all: LoadedService,
   engine: Engine,
-  places: DatabaseFactory,
+  databases: DatabaseFactory,
   { rounds, seconds, say }: BackupOptions,
-): Promise<Pick<ProofResult, "told" | "found" | "faults">> {
+): Promise<Pick<ProofResult, "summary" | "found" | "faults">> {
   const { service, history } = all;
   const { register } = service;
-  const kept: Kept[] = [];
+  const backups: TakenBackup[] = [];
   for (let round = 1; round <= rounds; round += 1) {
     await sleep(seconds * 1000);
-    const file = places.file(`during-${round}`);
+    const file = databases.file(`during-${round}`);
     const fromMs = performance.now();
     await cadastre(["backup", file], register);
-    kept.push({ file, window: { fromMs, toMs: performance.now() } });
+    backups.push({ file, window: { fromMs, toMs: performance.now() } });
     say(`  backup ${round} took ${((performance.now() - fromMs) / 1000).toFixed(1)} s`);
   }
   await sleep(seconds * 1000);
   await all.rest();
   await service.part.stop();
-  const last = { file: places.file("at-rest"), window: afterwards };
+  const last = { file: databases.file("at-rest"), window: afterwards };
   await cadastre(["backup", last.file], register);
   const faults = [...faultsOf(history)];
   let found = 0;
-  for (const one of [...kept, last]) {
-    const judged = await restored(all, one, movedTo(register, await places.next(engine)));
+  for (const one of [...backups, last]) {
+    const judged = await verifyRestored(all, one, movedTo(register, await databases.next(engine)));
     faults.push(...judged.faults);
     found += judged.found;
   }
   const final = await rowsIn(last.file);
-  for (const { file } of kept) faults.push(...lostSince(await rowsIn(file), final));
-  faults.push(...(await sameElsewhere(last.file, places, register)));
-  const told = `${rounds} backups during ${history.events.length} requests; one without load with ${countOf(final)} rows, unchanged after both databases`;
-  return { told, found, faults };
+  for (const { file } of backups) faults.push(...lostSince(await rowsIn(file), final));
+  faults.push(...(await differencesAfterMoves(last.file, databases, register)));
+  const summary = `${rounds} backups during ${history.events.length} requests; one without load with ${countOf(final)} rows, unchanged after both databases`;
+  return { summary, found, faults };
 }
 
 /** Verifies and restores a backup, serves it, and compares it with the history. */
-async function restored(
+async function verifyRestored(
   { world, history }: LoadedService,
-  { file, window }: Kept,
+  { file, window }: TakenBackup,
   register: Register,
 ): Promise<{ found: number; faults: readonly string[] }> {
   await cadastre(["backup", "verify", file], register);
   await cadastre(["restore", file], register);
   const database = register.environment["CADASTRE_DATABASE"] ?? "";
-  const whole = await inconsistencies(database);
+  const inconsistent = await inconsistencies(database);
   const service = await newService(join(file, ".."), register, "restored");
   service.part.start();
   try {
     await untilServing(service);
     const { found, faults } = await momentFaults(world.at(service.target), service.target, history, window);
-    return { found, faults: [...whole, ...faults] };
+    return { found, faults: [...inconsistent, ...faults] };
   } finally {
     await service.part.stop();
   }
 }
 
 /** Restores and backs up on both databases in turn; every row must stay the same. */
-async function sameElsewhere(file: string, places: DatabaseFactory, register: Register): Promise<string[]> {
+async function differencesAfterMoves(file: string, databases: DatabaseFactory, register: Register): Promise<string[]> {
   const faults: string[] = [];
   let from = file;
   for (const engine of ["postgres", "sqlite"] as const) {
-    const there = movedTo(register, await places.next(engine));
+    const there = movedTo(register, await databases.next(engine));
     await cadastre(["restore", from], there);
-    const next = places.file(`from-${engine}`);
+    const next = databases.file(`from-${engine}`);
     await cadastre(["backup", next], there);
     faults.push(...differencesOf(await rowsIn(from), await rowsIn(next)));
     from = next;

@@ -27,21 +27,21 @@ export function figuresOf({ events }: Pick<History, "events">): Figures {
 }
 
 function longestPause(events: readonly Event[]): number {
-  const made = events
+  const doneAt = events
     .filter(({ isWrite, outcome }) => isWrite && outcome === "done")
     .map(({ answeredMs }) => answeredMs)
     .sort((one, other) => one - other);
-  return made.reduce((longest, at, index) => Math.max(longest, at - (made[index - 1] ?? at)), 0);
+  return doneAt.reduce((longest, at, index) => Math.max(longest, at - (doneAt[index - 1] ?? at)), 0);
 }
 
 /** Returns one sentence per fault. An operation without a response takes effect within `settledMs`, or at any later time if that is left out. */
 export function faultsOf({ events }: Pick<History, "events">, settledMs = Number.POSITIVE_INFINITY): string[] {
   const judged = { events, settledMs };
   return [
-    ...wrongAnswers(events),
-    ...notLinear(judged, "locks", lockOp, lock),
-    ...notLinear(judged, "values", registerOp, register("")),
-    ...notLinear(judged, "access", registerOp, register("no")),
+    ...wrongResponses(events),
+    ...linearityFaults(judged, "locks", lockOp, lock),
+    ...linearityFaults(judged, "values", registerOp, register("")),
+    ...linearityFaults(judged, "access", registerOp, register("no")),
     ...leaseFaults(events.filter(({ proof }) => proof === "leases")),
     ...jobFaults(events.filter(({ proof }) => proof === "jobs")),
   ];
@@ -49,17 +49,17 @@ export function faultsOf({ events }: Pick<History, "events">, settledMs = Number
 
 const timeText = (atMs: number) => `${(atMs / 1000).toFixed(1)} s`;
 
-function wrongAnswers(events: readonly Event[]): string[] {
+function wrongResponses(events: readonly Event[]): string[] {
   return events
     .filter(({ outcome }) => outcome === "wrong")
     .map(
       ({ server, kind, key, note, answeredMs }) =>
-        `${server} answered ${kind} of ${key} at ${timeText(answeredMs)}: ${note}`,
+        `${server} responded to ${kind} of ${key} at ${timeText(answeredMs)}: ${note}`,
     );
 }
 
 /** Checks each resource separately. Refused operations are left out: if one took effect anyway, reads of its value break linearizability. */
-function notLinear<State extends string, Op>(
+function linearityFaults<State extends string, Op>(
   { events, settledMs }: { readonly events: readonly Event[]; readonly settledMs: number },
   proof: string,
   toOp: (event: Event) => Op,
@@ -78,8 +78,10 @@ function notLinear<State extends string, Op>(
     });
     const judged = judgeLinearity(calls, model);
     if (judged.kind === "linear") return [];
-    if (judged.kind === "undecided") return [`${proof} ${key}: too much is unknown of it to be judged`];
-    return [`${proof} ${key}: what was answered at ${timeText(judged.at)}, after ${judged.explained} calls, can't be`];
+    if (judged.kind === "undecided") return [`${proof} ${key}: too many unknown outcomes to check`];
+    return [
+      `${proof} ${key}: the response at ${timeText(judged.at)}, after ${judged.explained} calls, is not linearizable`,
+    ];
   });
 }
 
@@ -103,14 +105,14 @@ export function leaseFaults(events: readonly Event[]): string[] {
   const leaseMs = leaseSeconds * 1000;
   return [...Map.groupBy(events, ({ key }) => key)].flatMap(([key, all]) => {
     const held = all.filter(({ outcome }) => outcome === "done");
-    const perhaps = all.filter(({ outcome }) => outcome === "unknown");
+    const maybeHeld = all.filter(({ outcome }) => outcome === "unknown");
     const early = held.flatMap((one) =>
       held
         .filter((other) => other !== one && other.answeredMs > one.answeredMs)
         .filter((other) => other.answeredMs < one.calledMs + leaseMs - leaseSlackMs)
         .map(
           (other) =>
-            `leases ${key}: ${other.by} had the lock by ${other.server} at ${timeText(other.answeredMs)}, while ${one.by} had it since ${timeText(one.answeredMs)}`,
+            `leases ${key}: ${other.by} got the lock from ${other.server} at ${timeText(other.answeredMs)}, while ${one.by} held it since ${timeText(one.answeredMs)}`,
         ),
     );
     const late = all
@@ -120,11 +122,11 @@ export function leaseFaults(events: readonly Event[]): string[] {
           other.calledMs < answeredMs && other.answeredMs + leaseMs + leaseSlackMs > calledMs;
         // An operation with an unknown outcome can take effect some time later.
         const mayBeHeldBy = (other: Event) => other.calledMs < answeredMs && other.answeredMs + 2 * leaseMs > calledMs;
-        return !held.some(isHeldBy) && !perhaps.some(mayBeHeldBy);
+        return !held.some(isHeldBy) && !maybeHeld.some(mayBeHeldBy);
       })
       .map(
         ({ by, server, calledMs }) =>
-          `leases ${key}: ${by} was kept from it by ${server} at ${timeText(calledMs)}, though nobody had it`,
+          `leases ${key}: ${server} refused it to ${by} at ${timeText(calledMs)}, although nobody held it`,
       );
     return [...early, ...late];
   });
@@ -141,7 +143,7 @@ export function jobFaults(events: readonly Event[]): string[] {
     ]
       .filter(([, all]) => all.length > 1)
       .map(([key, all]) => `${what} ${all.length} times: ${key}, by ${all.map(({ by }) => by).join(", ")}`);
-  return [...twice("claim", "a job was given away"), ...twice("finish", "the end of a job was taken")];
+  return [...twice("claim", "a job was claimed"), ...twice("finish", "the end of a job was accepted")];
 }
 
 const keyOf = ({ kind, key, value }: Event) => (kind === "claim" ? value : key);

@@ -67,9 +67,10 @@ export function judge(reply: Reply, { done, declined = [] }: Expected): Judged {
   if (declined.includes(reply.status)) return { outcome: "declined" };
   if (reply.status !== 503) return { outcome: "wrong", note: `${reply.status} ${reply.text.slice(0, 300)}` };
   const detail = detailOf(reply.text);
-  const isHonest =
+  const isComplete =
     detail !== undefined && Number(reply.headers["retry-after"]) > 0 && reply.headers["content-type"] === mediaType;
-  if (!isHonest) return { outcome: "wrong", note: `a 503 that tells nothing: ${reply.text.slice(0, 300)}` };
+  if (!isComplete)
+    return { outcome: "wrong", note: `a 503 without a detail or Retry-After: ${reply.text.slice(0, 300)}` };
   return { outcome: /unknown/.test(detail) ? "unknown" : "refused", note: detail };
 }
 

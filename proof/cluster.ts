@@ -52,7 +52,7 @@ async function prove(cluster: Cluster, scenario: Scenario, number: number): Prom
   await history.close();
   const faults = [...failure, ...recovery, ...faultsOf(history), ...aftermath.faults];
   const line = lineOf(scenario, figuresOf(history), faults, aftermath.found);
-  say(`  ${line.told}`);
+  say(`  ${line.summary}`);
   for (const fault of faults.slice(0, 20)) say(`  FAULT ${fault}`);
   if (faults.length > 0) say(`  ${faults.length} faults; the history is ${history.file}`);
   return line;
@@ -69,7 +69,7 @@ async function recovered(cluster: Cluster): Promise<string[]> {
   }
 }
 
-async function keepUp(): Promise<void> {
+async function runUntilStopped(): Promise<void> {
   const cluster = await Cluster.start({ servicePort: 8080, say });
   say(`\n  Address   http://127.0.0.1:${cluster.servicePort}`);
   for (const { name, url } of cluster.servers) say(`  ${name}   ${url}`);
@@ -127,7 +127,7 @@ if (unknown.length > 0) {
 } else if (words.includes("--list")) {
   for (const { name, title } of scenarios) say(`${name.padEnd(18)} ${title}`);
 } else if (words.includes("--up")) {
-  await keepUp();
+  await runUntilStopped();
 } else {
   const code = hasSmallDisks() ? undefined : await startedWithSmallDisks();
   if (code === undefined) await proveAll(chosen.length > 0 ? chosen : scenarios, chosen.length === 0);

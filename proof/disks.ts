@@ -52,10 +52,10 @@ async function startedOn(name: FullDisk, folder: string, small: string): Promise
 class Restarter {
   starts = 0;
   #isOver = false;
-  readonly #keeping: Promise<void>;
+  readonly #restarting: Promise<void>;
 
   constructor({ part }: Postgres) {
-    this.#keeping = (async () => {
+    this.#restarting = (async () => {
       while (!this.#isOver) {
         if (part.hasFailed) {
           this.starts += 1;
@@ -68,7 +68,7 @@ class Restarter {
 
   async end(): Promise<void> {
     this.#isOver = true;
-    await this.#keeping;
+    await this.#restarting;
   }
 }
 
@@ -77,7 +77,7 @@ async function filled(
   small: string,
   { seconds }: ProofOptions,
   restarter: Restarter | undefined,
-): Promise<Pick<ProofResult, "told" | "found" | "faults">> {
+): Promise<Pick<ProofResult, "summary" | "found" | "faults">> {
   const { service, world, history, rest } = all;
   await sleep(seconds * 1000);
   const fullUntil = performance.now() + 4 * seconds * 1000;
@@ -109,11 +109,15 @@ async function filled(
   const { asked, refused, unknown } = figuresOf(history);
   if (refused === 0) faults.push("no request was refused while the disk was full");
   await service.part.stop();
-  const whole = await inconsistencies(service.register.environment["CADASTRE_DATABASE"] ?? "");
+  const inconsistent = await inconsistencies(service.register.environment["CADASTRE_DATABASE"] ?? "");
   const restarts =
     restarter === undefined || restarter.starts === 0 ? "" : `; PostgreSQL was restarted ${restarter.starts} times`;
-  const told = `full for ${4 * seconds} s: ${asked} requests, ${refused} refused, ${unknown} of unknown outcome${restarts}; writes succeeded again ${back} s after space was freed`;
-  return { told, found: aftermath.found, faults: [...faults, ...whole, ...faultsOf(history), ...aftermath.faults] };
+  const summary = `full for ${4 * seconds} s: ${asked} requests, ${refused} refused, ${unknown} of unknown outcome${restarts}; writes succeeded again ${back} s after space was freed`;
+  return {
+    summary,
+    found: aftermath.found,
+    faults: [...faults, ...inconsistent, ...faultsOf(history), ...aftermath.faults],
+  };
 }
 
 const hasWrittenSince = ({ history }: LoadedService, sinceMs: number): boolean =>

@@ -86,7 +86,7 @@ async function proveAll(chosen: readonly FaultProof[]): Promise<void> {
       lines.push({ title, engine, proven });
       if (typeof proven === "string") say(`  not run: ${proven}`);
       else {
-        say(`  ${proven.told}; ${proven.found} acknowledged writes checked; ${proven.faults.length} faults`);
+        say(`  ${proven.summary}; ${proven.found} acknowledged writes checked; ${proven.faults.length} faults`);
         for (const fault of proven.faults.slice(0, 20)) say(`  FAULT ${fault}`);
       }
     }

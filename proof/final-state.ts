@@ -21,17 +21,17 @@ export const textOf = (item: unknown, shows: readonly string[]): string =>
   shows.map((path) => JSON.stringify(at(item, path) ?? null)).join(" ");
 
 export function seenAt({ by, names, shows }: ResourceView, list: readonly unknown[]): string {
-  return together(
+  return joinValues(
     names.map((name) => {
       const found = list.filter((item) => at(item, by) === name);
-      return found.length === 0 ? gone : found.map((item) => textOf(item, shows)).join(" and ");
+      return found.length === 0 ? absent : found.map((item) => textOf(item, shows)).join(" and ");
     }),
   );
 }
 
 /** Stands for a resource that is not in its list. */
-export const gone = "(gone)";
-export const together = (words: readonly string[]): string => words.join(" + ");
+export const absent = "(gone)";
+export const joinValues = (words: readonly string[]): string => words.join(" + ");
 
 export const keyOfView = ({ list, by, names, shows }: ResourceView): string => JSON.stringify([list, by, names, shows]);
 
@@ -63,7 +63,7 @@ export function presenceOf(
 /** The values that a resource can have, given its writes in order. It didn't exist before the first. */
 export function allowedValues(writes: readonly Event[], window: Window): Set<string> {
   const [first] = writes;
-  const nothing = together(first === undefined ? [] : viewOfKey(first.key).names.map(() => gone));
+  const nothing = joinValues(first === undefined ? [] : viewOfKey(first.key).names.map(() => absent));
   let allowed = new Set([nothing]);
   for (const write of writes) {
     const presence = presenceOf(write, window);
@@ -74,10 +74,10 @@ export function allowedValues(writes: readonly Event[], window: Window): Set<str
 }
 
 /** The value according to the audit log: the last write with an event. Undefined if an outcome is unknown, because its request id is too. */
-export function auditedValue(writes: readonly Event[], trail: ReadonlySet<string>): string | undefined {
+export function auditedValue(writes: readonly Event[], auditLog: ReadonlySet<string>): string | undefined {
   if (writes.some(({ outcome }) => outcome === "unknown" || outcome === "wrong")) return undefined;
-  const last = writes.findLast(({ outcome, requestId }) => outcome === "done" && trail.has(requestId ?? ""));
-  return last?.value ?? together(viewOfKey(writes[0]?.key ?? "").names.map(() => gone));
+  const last = writes.findLast(({ outcome, requestId }) => outcome === "done" && auditLog.has(requestId ?? ""));
+  return last?.value ?? joinValues(viewOfKey(writes[0]?.key ?? "").names.map(() => absent));
 }
 
 /** Reads the current value. */
@@ -85,11 +85,11 @@ export type ViewReader = (view: ResourceView) => string;
 /** Kind of incoming webhooks, which are stored without an audit event. */
 export const received = "receive";
 
-/** `trail` contains the request ids in the audit log of the snapshot. */
+/** `auditLog` contains the request ids of the snapshot's audit events. */
 export function finalStateFaults(
   events: readonly Event[],
   read: ViewReader,
-  trail: ReadonlySet<string>,
+  auditLog: ReadonlySet<string>,
   window: Window = afterwards,
 ): string[] {
   const own = events.filter(({ proof }) => proof === "kept");
@@ -97,13 +97,14 @@ export function finalStateFaults(
   for (const [key, writes] of Map.groupBy(own, (event) => event.key)) {
     const seen = read(viewOfKey(key));
     const allowed = allowedValues(writes, window);
-    const told = writes[0]?.kind === received ? undefined : auditedValue(writes, trail);
+    const audited = writes[0]?.kind === received ? undefined : auditedValue(writes, auditLog);
     const what = `${writes[0]?.by} ${key}`;
     if (!allowed.has(seen)) faults.push(`${what} shows ${seen} instead of ${[...allowed].join(" or ")}`);
-    else if (told !== undefined && told !== seen) faults.push(`${what} shows ${seen}, but its trail tells of ${told}`);
+    else if (audited !== undefined && audited !== seen)
+      faults.push(`${what} shows ${seen}, but the audit log has ${audited}`);
   }
   for (const { requestId, by, kind, key, ...event } of own)
-    if (kind !== received && presenceOf(event, window) === "must" && !trail.has(requestId ?? ""))
-      faults.push(`the trail does not tell of an acknowledged ${kind} by ${by}: ${key}`);
+    if (kind !== received && presenceOf(event, window) === "must" && !auditLog.has(requestId ?? ""))
+      faults.push(`the audit log has no event for an acknowledged ${kind} by ${by}: ${key}`);
   return faults;
 }

@@ -3,15 +3,15 @@ import { resource, onWorkspace } from "../test/support/builders.ts";
 import {
   act,
   type Actor,
-  gatekeeper,
+  membershipSwitcher,
   leaseholder,
   locker,
-  scribe,
-  settler,
-  Shared,
+  valueWriter,
+  workspaceCreator,
+  SharedWorkspace,
   stateWriter,
   uploader,
-  visitor,
+  workspaceReader,
 } from "./actors.ts";
 import { WorkloadClient } from "./workload-client.ts";
 import { workloads } from "./workloads.ts";
@@ -20,15 +20,15 @@ import type { Stage } from "./stage.ts";
 import type { Person, World } from "./world.ts";
 
 /** An actor, and its pause between two steps. */
-type Rhythm = readonly [Actor, number];
+type PacedActor = readonly [Actor, number];
 
 export class Load {
-  readonly #rhythms: readonly Rhythm[];
+  readonly #rhythms: readonly PacedActor[];
   readonly #lasting: readonly Actor[];
   #isOver = false;
   #underway: Promise<unknown>[] = [];
 
-  private constructor(rhythms: readonly Rhythm[], lasting: readonly Actor[]) {
+  private constructor(rhythms: readonly PacedActor[], lasting: readonly Actor[]) {
     this.#rhythms = rhythms;
     this.#lasting = lasting;
   }
@@ -38,21 +38,21 @@ export class Load {
     const owners = await world.ownersTeam();
     const people: Person[] = [];
     for (let count = 0; count < 3; count += 1) people.push(await world.person([owners]));
-    const rhythms: Rhythm[] = [
+    const rhythms: PacedActor[] = [
       ...(await contenders(stage, world, people)),
       ...(await readers(stage, world)),
-      ...people.slice(0, 2).map((person): Rhythm => [settler(stage, world, person), 500]),
+      ...people.slice(0, 2).map((person): PacedActor => [workspaceCreator(stage, world, person), 500]),
       [await stateWriter(stage, world, people[0] as Person), 700],
       [await uploader(stage, world, people[1] as Person), 1_200],
-      ...(await makers(stage, world, slowness)),
+      ...(await workloadActors(stage, world, slowness)),
       [await planner(stage, world), 1_500],
     ];
     const agents = await world.agentsToken();
     const executors = ["agent-1", "agent-2"].map(
       (name) => new Executor(stage, agents, `${name}-${world.organization}`),
     );
-    const slowed = rhythms.map(([actor, pauseMs]): Rhythm => [actor, pauseMs * slowness]);
-    return new Load([...slowed, ...executors.map((actor): Rhythm => [actor, 300 * slowness])], executors);
+    const slowed = rhythms.map(([actor, pauseMs]): PacedActor => [actor, pauseMs * slowness]);
+    return new Load([...slowed, ...executors.map((actor): PacedActor => [actor, 300 * slowness])], executors);
   }
 
   begin(): void {
@@ -80,27 +80,30 @@ export class Load {
 }
 
 /** Three actors contend for a lock, three for a value, two for a lease. */
-async function contenders(stage: Stage, world: World, people: readonly Person[]): Promise<Rhythm[]> {
-  const [locked, valued] = [await Shared.of(() => world.workspace()), await Shared.of(() => world.workspace())];
+async function contenders(stage: Stage, world: World, people: readonly Person[]): Promise<PacedActor[]> {
+  const [locked, valued] = [
+    await SharedWorkspace.of(() => world.workspace()),
+    await SharedWorkspace.of(() => world.workspace()),
+  ];
   const leased = await world.workspace();
   return [
-    ...people.map((person): Rhythm => [locker(stage, person, locked), 250]),
-    ...people.map((person): Rhythm => [scribe(stage, person, valued), 250]),
-    ...people.slice(0, 2).map((person): Rhythm => [leaseholder(stage, person, leased), 900]),
+    ...people.map((person): PacedActor => [locker(stage, person, locked), 250]),
+    ...people.map((person): PacedActor => [valueWriter(stage, person, valued), 250]),
+    ...people.slice(0, 2).map((person): PacedActor => [leaseholder(stage, person, leased), 900]),
   ];
 }
 
 /** One client per workload. They pause between two changes, not between two passes. */
-async function makers(stage: Stage, world: World, slowness: number): Promise<Rhythm[]> {
-  const place = await world.place();
-  return Object.entries(workloads).map(([trade, workload]): Rhythm => {
-    const client = new WorkloadClient(stage, world, place, trade, 900 * slowness);
-    return [{ name: trade, step: () => client.live(workload) }, 0];
+async function workloadActors(stage: Stage, world: World, slowness: number): Promise<PacedActor[]> {
+  const fixtures = await world.makeFixtures();
+  return Object.entries(workloads).map(([trade, workload]): PacedActor => {
+    const client = new WorkloadClient(stage, world, fixtures, trade, 900 * slowness);
+    return [{ name: trade, step: () => client.runPass(workload) }, 0];
   });
 }
 
 /** A user whose only access to a workspace is a team, and an admin who changes the team's members. */
-async function readers(stage: Stage, world: World): Promise<Rhythm[]> {
+async function readers(stage: Stage, world: World): Promise<PacedActor[]> {
   const [teamId, workspaceId] = [await world.team("readers"), await world.workspace()];
   await world.post(
     "/team-workspaces",
@@ -108,8 +111,8 @@ async function readers(stage: Stage, world: World): Promise<Rhythm[]> {
   );
   const reader = await world.person([]);
   return [
-    [gatekeeper(stage, world, reader, { id: teamId }), 600],
-    [visitor(stage, reader, teamId, workspaceId), 250],
-    [visitor(stage, reader, teamId, workspaceId), 250],
+    [membershipSwitcher(stage, world, reader, { id: teamId }), 600],
+    [workspaceReader(stage, reader, teamId, workspaceId), 250],
+    [workspaceReader(stage, reader, teamId, workspaceId), 250],
   ];
 }

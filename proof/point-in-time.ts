@@ -20,7 +20,7 @@ import { faultsOf } from "./checker.ts";
 
 const document = fileURLToPath(new URL("../docs/operations.md", import.meta.url));
 /** The archive directory and the time in the document's blocks. */
-const [documentFolder, documentMoment] = ["/archive", "2030-01-31 11:59:00+00"];
+const [documentFolder, documentTime] = ["/archive", "2030-01-31 11:59:00+00"];
 
 function blocksOfDocument(): [settings: string, copy: string, recovery: string] {
   const [, part = ""] = readFileSync(document, "utf8").split("### Point-in-time recovery\n");
@@ -29,12 +29,11 @@ function blocksOfDocument(): [settings: string, copy: string, recovery: string] 
     throw new Error(
       "docs/operations.md no longer has the three blocks of point-in-time recovery: settings, copy, recovery",
     );
-  if (!recovery.includes(documentMoment))
-    throw new Error(`docs/operations.md names another moment than ${documentMoment}`);
+  if (!recovery.includes(documentTime)) throw new Error(`docs/operations.md no longer has the time ${documentTime}`);
   return [settings, copy, recovery];
 }
 
-type Outcome = Pick<ProofResult, "told" | "found" | "faults">;
+type Outcome = Pick<ProofResult, "summary" | "found" | "faults">;
 
 export async function provePostgresMoment(options: ProofOptions): Promise<ProofResult> {
   return inFolder(async (folder) => {
@@ -52,15 +51,15 @@ export async function provePostgresMoment(options: ProofOptions): Promise<ProofR
         { folder, register, slowness: options.slowness },
         async (all) => {
           await sleep(options.seconds * 1000);
-          await carryOut(here(copy), postgres);
+          await runShell(here(copy), postgres);
           await sleep(options.seconds * 1000);
-          const { window, moment } = await momentOf(postgres);
+          const { window, moment } = await databaseTime(postgres);
           await sleep(options.seconds * 1000);
           await all.rest();
           await all.service.part.stop();
           // Stopping PostgreSQL archives the last segment.
           await postgres.stop();
-          const old = await goneBack(folder, archive, here(recovery).replace(documentMoment, moment), postgres);
+          const old = await recoverTo(folder, archive, here(recovery).replace(documentTime, moment), postgres);
           try {
             return await judged(all, movedTo(register, old.url), window, `to ${moment}`);
           } finally {
@@ -76,25 +75,25 @@ export async function provePostgresMoment(options: ProofOptions): Promise<ProofR
 }
 
 /** Runs a shell line as PostgreSQL's user, under load. */
-async function carryOut(line: string, { owner, port }: Postgres): Promise<void> {
+async function runShell(line: string, { owner, port }: Postgres): Promise<void> {
   const env = { PATH: `${postgresPrograms()}:${process.env["PATH"]}`, PGHOST: "127.0.0.1", PGPORT: String(port) };
   const words = { ...owner, cwd: "/", env: { ...env, PGUSER: "postgres" } };
   await promisify(execFile)("sh", ["-ec", line], words);
 }
 
 /** The database's time, and the interval of our clock in which it was read. */
-async function momentOf(postgres: Postgres): Promise<{ window: Window; moment: string }> {
+async function databaseTime(postgres: Postgres): Promise<{ window: Window; moment: string }> {
   const fromMs = performance.now();
   const [row] = await postgres.ask("select clock_timestamp()::text as moment");
   return { window: { fromMs, toMs: performance.now() }, moment: String(row?.["moment"]) };
 }
 
 /** Restores the base backup and replays the archive up to the time. */
-async function goneBack(folder: string, archive: string, recovery: string, { owner }: Postgres): Promise<Postgres> {
+async function recoverTo(folder: string, archive: string, recovery: string, { owner }: Postgres): Promise<Postgres> {
   const old = await Postgres.at({ folder, dataFolder: join(folder, "gone-back") });
   folderFor(owner, old.dataFolder);
   const copy = readdirSync(archive).find((name) => name.startsWith("base-"));
-  if (copy === undefined) throw new Error(`there is no copy in ${archive}`);
+  if (copy === undefined) throw new Error(`there is no base backup in ${archive}`);
   execFileSync("tar", ["-xzf", join(archive, copy, "base.tar.gz"), "-C", old.dataFolder], { ...owner, cwd: "/" });
   appendFileSync(join(old.dataFolder, "postgresql.conf"), recovery);
   writeFor(owner, join(old.dataFolder, "recovery.signal"), "");
@@ -102,9 +101,9 @@ async function goneBack(folder: string, archive: string, recovery: string, { own
   return old;
 }
 
-async function judged(all: LoadedService, register: Register, window: Window, told: string): Promise<Outcome> {
+async function judged(all: LoadedService, register: Register, window: Window, summary: string): Promise<Outcome> {
   const { world, history } = all;
-  const whole = await inconsistencies(register.environment["CADASTRE_DATABASE"] ?? "");
+  const inconsistent = await inconsistencies(register.environment["CADASTRE_DATABASE"] ?? "");
   const service = await newService(join(all.service.part.logFile, ".."), register, "gone-back");
   service.part.start();
   try {
@@ -114,13 +113,13 @@ async function judged(all: LoadedService, register: Register, window: Window, to
       ({ isWrite, outcome, calledMs }) => isWrite && outcome === "done" && calledMs > window.toMs,
     );
     return {
-      told: `recovered ${told}; ${after.length} later writes are absent, as expected`,
+      summary: `recovered ${summary}; ${after.length} later writes are absent, as expected`,
       found,
       faults: [
-        ...whole,
+        ...inconsistent,
         ...faults,
         ...faultsOf(history),
-        ...(after.length === 0 ? ["nothing was written after the moment"] : []),
+        ...(after.length === 0 ? ["nothing was written after the recovery time"] : []),
       ],
     };
   } finally {
@@ -144,7 +143,7 @@ export async function proveSqliteMoments(options: ProofOptions): Promise<ProofRe
       const byBackup = await judged(all, restored, scheduled.window, "from a scheduled backup");
       const bySnapshot = await judged(all, movedTo(register, snapshot.database), snapshot.window, "from a snapshot");
       return {
-        told: `${byBackup.told}; ${bySnapshot.told}`,
+        summary: `${byBackup.summary}; ${bySnapshot.summary}`,
         found: byBackup.found + bySnapshot.found,
         faults: [...scheduled.faults, ...byBackup.faults, ...bySnapshot.faults],
       };
@@ -165,16 +164,16 @@ async function scheduledBackup(
   await cadastre(["job", "run", "backup"], register);
   const window = { fromMs, toMs: performance.now() };
   const [name] = readdirSync(backups);
-  if (name === undefined) throw new Error("the job of the schedule has made no backup");
+  if (name === undefined) throw new Error("the backup job created no backup");
   const file = join(backups, name);
-  const claimedMs = (await momentIn(file)) - performance.timeOrigin;
+  const claimedMs = (await creationTimeOf(file)) - performance.timeOrigin;
   const isWithin = window.fromMs - clockSlackMs <= claimedMs && claimedMs <= window.toMs + clockSlackMs;
-  return { file, window, faults: isWithin ? [] : [`${name} claims another moment than that at which it was made`] };
+  return { file, window, faults: isWithin ? [] : [`the header of ${name} has a wrong creation time`] };
 }
 
 const clockSlackMs = 5;
 
-async function momentIn(file: string): Promise<number> {
+async function creationTimeOf(file: string): Promise<number> {
   for await (const part of readBackup(file)) if (part.kind === "header") return Date.parse(part.header.createdAt);
   throw new Error(`${file} has no header`);
 }

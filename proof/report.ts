@@ -1,28 +1,28 @@
-/** What a proof comes to: a line of the tables in docs/reference/reliability-results.md. */
+/** Formats the results of proofs for the tables in docs/reference/reliability-results.md. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Scenario } from "./scenarios.ts";
-import type { ProofResult as Attempted } from "./attempt.ts";
+import type { ProofResult } from "./attempt.ts";
 import { type Sample, quartersOf } from "./samples.ts";
 import type { SoakResult } from "./soak-run.ts";
 import type { Figures } from "./checker.ts";
 
-interface ProofResult {
+interface ScenarioResult {
   readonly scenario: Scenario;
   readonly figures: Figures;
   readonly faults: readonly string[];
   readonly found: number;
-  readonly told: string;
+  readonly summary: string;
 }
 
-export type Line = { readonly scenario: Scenario; readonly obstacle: string } | ProofResult;
+export type Line = { readonly scenario: Scenario; readonly obstacle: string } | ScenarioResult;
 
 const inSeconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
-export function lineOf(scenario: Scenario, figures: Figures, faults: readonly string[], found: number): ProofResult {
+export function lineOf(scenario: Scenario, figures: Figures, faults: readonly string[], found: number): ScenarioResult {
   const { asked, refused, unknown, unavailableMs, slowestMs } = figures;
-  const told = `${asked} requests, ${refused} refused, ${unknown} with unknown outcome; no write for ${inSeconds(unavailableMs)} at most; slowest response ${inSeconds(slowestMs)}; ${found} acknowledged writes checked; ${faults.length} violations`;
-  return { scenario, figures, faults, found, told };
+  const summary = `${asked} requests, ${refused} refused, ${unknown} with unknown outcome; no write for ${inSeconds(unavailableMs)} at most; slowest response ${inSeconds(slowestMs)}; ${found} acknowledged writes checked; ${faults.length} violations`;
+  return { scenario, figures, faults, found, summary };
 }
 
 const document = fileURLToPath(new URL("../docs/reference/reliability-results.md", import.meta.url));
@@ -49,14 +49,14 @@ function rowOf(line: Line): string {
   return `| **${name}**: ${title} | ${cells.join(" | ")} |`;
 }
 
-/** Replaces the text between the marks of that name. */
+/** Replaces the text between the markers of this name. */
 export function writeBetween(mark: string, lines: readonly string[]): void {
   const text = readFileSync(document, "utf8");
   const [begin, end] = [`<!-- ${mark}: begin -->`, `<!-- ${mark}: end -->`];
   const [before, rest] = text.split(begin);
   const after = rest?.split(end)[1];
   if (before === undefined || after === undefined)
-    throw new Error(`docs/reference/reliability-results.md has no place for ${mark}`);
+    throw new Error(`docs/reference/reliability-results.md has no markers for ${mark}`);
   writeFileSync(document, `${before}${begin}\n\n${lines.join("\n")}\n\n${end}${after}`);
 }
 
@@ -71,17 +71,17 @@ export function soakLines(result: SoakResult, isKilled: boolean): string[] {
   const { engine, minutes, asked, missed, kills, found, faults } = result;
   const day = new Date().toISOString().slice(0, 10);
   const killed = isKilled ? `; killed ${kills} times` : "";
-  const told = `${nameOf[engine]}, ${minutes} minutes on ${day}${killed}: ${asked} requests, ${missed} refused or unanswered, ${found} acknowledged writes checked, **${faults.length} violations**.`;
-  // A process that has just been started says nothing of its memory or of how soon it answers.
-  return isKilled ? [told] : [told, "", ...stretchLines(result)];
+  const summary = `${nameOf[engine]}, ${minutes} minutes on ${day}${killed}: ${asked} requests, ${missed} refused or unanswered, ${found} acknowledged writes checked, **${faults.length} violations**.`;
+  // Memory and latency of a process that was just started are not meaningful.
+  return isKilled ? [summary] : [summary, "", ...sampleLines(result)];
 }
 
-const stretchHead = [
+const sampleHead = [
   "| Minutes | Requests | Memory | Median latency | 99th percentile | Bare server's median |",
   "| --- | --- | --- | --- | --- | --- |",
 ];
 
-function stretchLines({ samples, minutes }: SoakResult): string[] {
+function sampleLines({ samples, minutes }: SoakResult): string[] {
   const length = minutes / samples.length;
   const until = (index: number) => Number(((index + 1) * length).toFixed(1));
   const row = ({ requests, memoryMb, medianMs, highMs, bareMs }: Sample, when: string) =>
@@ -94,13 +94,13 @@ function stretchLines({ samples, minutes }: SoakResult): string[] {
   const arrow = ([early, late]: readonly [number, number], digits: number) =>
     `${early.toFixed(digits)} → ${late.toFixed(digits)}`;
   return [
-    ...stretchHead,
-    ...samples.map((look, index) => row(look, `up to ${until(index)}`)),
+    ...sampleHead,
+    ...samples.map((sample, index) => row(sample, `up to ${until(index)}`)),
     `| second quarter → last | | ${arrow(memory, 0)} MB | ${arrow(latency, 1)} ms | | ${arrow(bare, 1)} ms |`,
   ];
 }
 
-const machineHead = [
+const faultHead = [
   "| Scenario | Database | Result | Acknowledged writes checked | Violations |",
   "| --- | --- | --- | --- | --- |",
 ];
@@ -109,7 +109,7 @@ export interface FaultLine {
   readonly title: string;
   readonly engine: SoakResult["engine"];
   /** The result, or why it was not run. */
-  readonly proven: Attempted | string;
+  readonly proven: ProofResult | string;
 }
 
 export function faultLines(lines: readonly FaultLine[]): string[] {
@@ -117,6 +117,6 @@ export function faultLines(lines: readonly FaultLine[]): string[] {
   const row = ({ title, engine, proven }: FaultLine) =>
     typeof proven === "string"
       ? `| ${title} | ${nameOf[engine]} | not run: ${proven} | | |`
-      : `| ${title} | ${nameOf[engine]} | ${proven.told} | ${proven.found} | ${proven.faults.length} |`;
-  return [`Last complete run: ${day}.`, "", ...machineHead, ...lines.map(row)];
+      : `| ${title} | ${nameOf[engine]} | ${proven.summary} | ${proven.found} | ${proven.faults.length} |`;
+  return [`Last complete run: ${day}.`, "", ...faultHead, ...lines.map(row)];
 }

@@ -23,18 +23,18 @@ export function differencesOf(one: Rows, other: Rows): string[] {
     const [lost, added] = [left.difference(right), right.difference(left)];
     if (lost.size + added.size === 0) return [];
     const [example = ""] = [...lost, ...added];
-    return [`${table}: ${lost.size} rows are missing, ${added.size} were not there: ${example.slice(0, 300)}`];
+    return [`${table}: ${lost.size} rows are missing, ${added.size} are new: ${example.slice(0, 300)}`];
   });
 }
 
 /** Append-only tables: earlier rows must not change. */
-const appendedTo = ["audit_events", "content_chunks"];
+const appendOnlyTables = ["audit_events", "content_chunks"];
 
-export function lostSince(earlier: Rows, later: Rows, tables: readonly string[] = appendedTo): string[] {
+export function lostSince(earlier: Rows, later: Rows, tables: readonly string[] = appendOnlyTables): string[] {
   return tables.flatMap((table) => {
     if (!earlier.has(table)) return [`there is no table ${table}`];
     const lost = earlier.get(table)!.difference(later.get(table) ?? new Set());
     const [example = ""] = lost;
-    return lost.size === 0 ? [] : [`${table}: ${lost.size} rows are not as they were: ${example.slice(0, 300)}`];
+    return lost.size === 0 ? [] : [`${table}: ${lost.size} rows changed: ${example.slice(0, 300)}`];
   });
 }

@@ -207,7 +207,7 @@ const diskFull: Scenario = {
 const clocksMoved: Scenario = {
   name: "clocks-moved",
   title: "for 45 s one server's clock is an hour ahead, another's an hour behind",
-  obstacle: (cluster) => (cluster.canMoveClocks ? undefined : "it takes libfaketime: apt-get install libfaketime"),
+  obstacle: (cluster) => (cluster.canMoveClocks ? undefined : "it needs libfaketime: apt-get install libfaketime"),
   run: async (cluster, { history }) => {
     const [ahead, back] = cluster.servers as [Server, Server];
     history.mark("clocks jump");

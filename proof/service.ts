@@ -70,9 +70,9 @@ export async function cadastre(words: readonly string[], { environment }: Regist
     env: { PATH: process.env["PATH"] ?? "", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let said = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (piece: Buffer) => (said += String(piece)));
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (piece: Buffer) => (output += String(piece)));
   const [code] = (await once(child, "close")) as [number | null];
-  if (code !== 0) throw new Error(`'cadastre ${words.join(" ")}' ended with ${code}: ${said}`);
-  return said;
+  if (code !== 0) throw new Error(`'cadastre ${words.join(" ")}' ended with ${code}: ${output}`);
+  return output;
 }

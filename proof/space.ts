@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Owner } from "../deploy/cluster/parts.ts";
 
 const variable = "CADASTRE_CLUSTER_SMALL_DISKS";
-const usualMegabytes = 384;
+const defaultMegabytes = 384;
 
 export const hasSmallDisks = (): boolean => process.env[variable] === "yes";
 
@@ -25,9 +25,9 @@ export async function startedWithSmallDisks(): Promise<number | undefined> {
   return code ?? 1;
 }
 
-export function mountSmallDisk(folder: string, owner: Owner | undefined, megabytes = usualMegabytes): void {
-  const whose = owner === undefined ? "" : `,uid=${owner.uid},gid=${owner.gid}`;
-  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0700${whose}`, "cadastre", folder]);
+export function mountSmallDisk(folder: string, owner: Owner | undefined, megabytes = defaultMegabytes): void {
+  const ownerOptions = owner === undefined ? "" : `,uid=${owner.uid},gid=${owner.gid}`;
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0700${ownerOptions}`, "cadastre", folder]);
 }
 
 export function unmount(folder: string): void {

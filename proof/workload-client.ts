@@ -1,7 +1,7 @@
 /** The client of a workload: only it changes its resources, so their final state is known. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Json } from "./client.ts";
-import { keyOfView, type ResourceView, together } from "./final-state.ts";
+import { keyOfView, type ResourceView, joinValues } from "./final-state.ts";
 import type { ProofRequest, Stage } from "./stage.ts";
 import type { WorkloadFixtures, World } from "./world.ts";
 
@@ -22,18 +22,18 @@ class Abandoned extends Error {}
 export class WorkloadClient {
   readonly #world: World;
   /** Resources that exist during the whole proof. */
-  readonly place: WorkloadFixtures;
+  readonly fixtures: WorkloadFixtures;
   readonly organization: string;
   readonly #stage: Stage;
-  readonly #trade: string;
+  readonly #workload: string;
   readonly #pauseMs: number;
 
-  constructor(stage: Stage, world: World, place: WorkloadFixtures, trade: string, pauseMs: number) {
+  constructor(stage: Stage, world: World, place: WorkloadFixtures, workload: string, pauseMs: number) {
     this.#stage = stage;
     this.#world = world;
-    this.place = place;
+    this.fixtures = place;
     this.organization = `/organizations/${world.organization}`;
-    this.#trade = trade;
+    this.#workload = workload;
     this.#pauseMs = pauseMs;
   }
 
@@ -52,14 +52,14 @@ export class WorkloadClient {
       proof: "kept",
       key: keyOfView(view),
       kind,
-      by: this.#trade,
+      by: this.#workload,
       token: this.#world.adminToken,
       isWrite: true,
-      value: together(words),
+      value: joinValues(words),
       expected: { done, declined },
     });
     await sleep(this.#pauseMs * (0.5 + Math.random()));
-    if (outcome !== "done") throw new Abandoned(this.#trade);
+    if (outcome !== "done") throw new Abandoned(this.#workload);
     return document?.data;
   }
 
@@ -80,7 +80,7 @@ export class WorkloadClient {
     return this.write(view, words, { kind: "delete", method: "DELETE", path, done: 204 });
   }
 
-  async live(workload: Workload): Promise<void> {
+  async runPass(workload: Workload): Promise<void> {
     try {
       await workload(this);
     } catch (error) {

@@ -2,7 +2,7 @@
 import { onWorkspace, resource } from "../test/support/builders.ts";
 import { newSha, providers } from "../test/support/vcs-payloads.ts";
 import type { WorkloadClient, Workload } from "./workload-client.ts";
-import { gone, received, type ResourceView, textOf } from "./final-state.ts";
+import { absent, received, type ResourceView, textOf } from "./final-state.ts";
 
 /** Most resources are deleted again, so that the database doesn't only grow. */
 const isDeleted = (): boolean => Math.random() < 0.8;
@@ -29,7 +29,7 @@ export const workspaceWorkload: Workload = async (client) => {
     [name],
     ["attributes.description", "attributes.tag-names", "attributes.locked", "relationships.project.data.id"],
   );
-  const [first, second] = client.place.projects;
+  const [first, second] = client.fixtures.projects;
   const tag = (tagName: string) => ({ type: "tags", attributes: { name: tagName } });
   const { id } = await client.make(
     view,
@@ -57,16 +57,16 @@ export const workspaceWorkload: Workload = async (client) => {
   const moved = resource("workspaces", {}, { project: toOne("projects", second) });
   await client.change(view, [word("second", ["amber"], false, second)], path, moved);
   if (!isDeleted()) return;
-  if (Math.random() < 0.5) await client.remove(view, [gone], path);
-  else await client.write(view, [gone], act("safe-delete", 204));
+  if (Math.random() < 0.5) await client.remove(view, [absent], path);
+  else await client.write(view, [absent], act("safe-delete", 204));
 };
 
 /** Moves several workspaces in one request: all of them, or none. */
 export const movingWorkload: Workload = async (client) => {
   const names = ["one", "two", "three"].map((each) => client.name(each));
   const view = inWorkspaces(client, names, ["relationships.project.data.id"]);
-  const [first, second] = client.place.projects;
-  const words = names.map(() => gone);
+  const [first, second] = client.fixtures.projects;
+  const words = names.map(() => absent);
   const ids: string[] = [];
   for (const [index, name] of names.entries()) {
     words[index] = word(first);
@@ -79,7 +79,7 @@ export const movingWorkload: Workload = async (client) => {
     await client.make(view, moved, path, identifiers("workspaces", ids), 204);
   }
   for (const [index, id] of ids.entries()) {
-    words[index] = gone;
+    words[index] = absent;
     await client.remove(view, words, `/workspaces/${id}`);
   }
 };
@@ -100,12 +100,12 @@ export const teamWorkload: Workload = async (client) => {
     shows: ["attributes.description"],
   };
   const made = await client.make(token, [word(name)], tokens, resource("authentication-tokens", { description: name }));
-  await client.remove(token, [gone], `/authentication-tokens/${made.id}`);
-  if (isDeleted()) await client.remove(view, [gone], `/teams/${id}`);
+  await client.remove(token, [absent], `/authentication-tokens/${made.id}`);
+  if (isDeleted()) await client.remove(view, [absent], `/teams/${id}`);
 };
 
 async function onWorkspaceWorkload(client: WorkloadClient, teamId: string): Promise<void> {
-  const workspaceId = client.place.settled;
+  const workspaceId = client.fixtures.settled;
   const view: ResourceView = {
     list: `/team-workspaces?filter[workspace][id]=${workspaceId}`,
     by: "relationships.team.data.id",
@@ -116,7 +116,7 @@ async function onWorkspaceWorkload(client: WorkloadClient, teamId: string): Prom
   const { id } = await client.make(view, [word("read")], "/team-workspaces", body, 200);
   const raised = resource("team-workspaces", { access: "write" });
   await client.change(view, [word("write")], `/team-workspaces/${id}`, raised);
-  await client.remove(view, [gone], `/team-workspaces/${id}`);
+  await client.remove(view, [absent], `/team-workspaces/${id}`);
 }
 
 export const memberWorkload: Workload = async (client) => {
@@ -129,17 +129,17 @@ export const memberWorkload: Workload = async (client) => {
     list,
     resource("organization-memberships", { email }, { teams: { data: [] } }),
   );
-  if (isDeleted()) await client.remove(view, [gone], `/organization-memberships/${id}`);
+  if (isDeleted()) await client.remove(view, [absent], `/organization-memberships/${id}`);
 };
 
 export const variableWorkload: Workload = async (client) => {
-  const list = `/workspaces/${client.place.settled}/vars`;
+  const list = `/workspaces/${client.fixtures.settled}/vars`;
   const key = client.name("key").replaceAll("-", "_");
   const view: ResourceView = { list, by: "attributes.key", names: [key], shows: ["attributes.value"] };
   const body = resource("vars", { key, value: "first", category: "terraform" });
   const { id } = await client.make(view, [word("first")], list, body);
   await client.change(view, [word("second")], `${list}/${id}`, resource("vars", { value: "second" }));
-  if (isDeleted()) await client.remove(view, [gone], `${list}/${id}`);
+  if (isDeleted()) await client.remove(view, [absent], `${list}/${id}`);
 };
 
 export const varsetWorkload: Workload = async (client) => {
@@ -155,11 +155,11 @@ export const varsetWorkload: Workload = async (client) => {
   const { id } = await client.make(view, [word("first", 0, 0)], list, body);
   const variable = resource("vars", { key: "region", value: "eu", category: "terraform" });
   await client.make(view, [word("first", 1, 0)], `/varsets/${id}/relationships/vars`, variable);
-  const applied = identifiers("workspaces", [client.place.settled]);
+  const applied = identifiers("workspaces", [client.fixtures.settled]);
   await client.make(view, [word("first", 1, 1)], `/varsets/${id}/relationships/workspaces`, applied, 204);
   const described = resource("varsets", { description: "second" });
   await client.change(view, [word("second", 1, 1)], `/varsets/${id}`, described);
-  if (isDeleted()) await client.remove(view, [gone], `/varsets/${id}`);
+  if (isDeleted()) await client.remove(view, [absent], `/varsets/${id}`);
 };
 
 /** A project with its tag bindings. */
@@ -169,7 +169,7 @@ export const projectWorkload: Workload = async (client) => {
   const view: ResourceView = { list, by: "attributes.name", names: [name], shows: ["attributes.description"] };
   const { id } = await client.make(view, [word("first")], list, resource("projects", { name, description: "first" }));
   await client.change(view, [word("second")], `/projects/${id}`, resource("projects", { description: "second" }));
-  if (isDeleted()) return void (await client.remove(view, [gone], `/projects/${id}`));
+  if (isDeleted()) return void (await client.remove(view, [absent], `/projects/${id}`));
   const bindings = `/projects/${id}/tag-bindings`;
   const names = ["cost", "owner"];
   const bound: ResourceView = { list: bindings, by: "attributes.key", names, shows: ["attributes.value"] };
@@ -185,7 +185,7 @@ export const projectWorkload: Workload = async (client) => {
 };
 
 export const notificationWorkload: Workload = async (client) => {
-  const list = `/workspaces/${client.place.settled}/notification-configurations`;
+  const list = `/workspaces/${client.fixtures.settled}/notification-configurations`;
   const name = client.name("told");
   const view: ResourceView = { list, by: "attributes.name", names: [name], shows: ["attributes.triggers"] };
   const attributes = { name, "destination-type": "generic", enabled: false, url: "https://hooks.invalid/x" };
@@ -194,7 +194,7 @@ export const notificationWorkload: Workload = async (client) => {
   const path = `/notification-configurations/${id}`;
   const changed = resource("notification-configurations", { triggers: ["run:created"] });
   await client.change(view, [word(["run:created"])], path, changed);
-  if (isDeleted()) await client.remove(view, [gone], path);
+  if (isDeleted()) await client.remove(view, [absent], path);
 };
 
 /** A resource of an organization with a name and one attribute that changes. */
@@ -213,12 +213,12 @@ const plain =
     const body = resource(type, { [by]: name, [shows]: first, ...more });
     const { id } = await client.makeOneOfFew(view, [word(first)], list, body);
     await client.change(view, [word(second)], `/${type}/${id}`, resource(type, { [shows]: second }));
-    if (isDeleted()) await client.remove(view, [gone], `/${type}/${id}`);
+    if (isDeleted()) await client.remove(view, [absent], `/${type}/${id}`);
   };
 
 /** A signed push webhook: once acknowledged, it must be stored exactly once. */
 export const pushWorkload: Workload = async (client) => {
-  const { id, secret } = client.place.connection;
+  const { id, secret } = client.fixtures.connection;
   const provider = providers["github"]!;
   const sha = newSha();
   const view: ResourceView = {

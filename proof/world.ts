@@ -84,11 +84,11 @@ export class World {
     const { pathname, search } = new URL(version.attributes["upload-url"]);
     const files = archive([{ name: "main.tf", content: 'resource "null_resource" "one" {}\n' }]);
     const sent = await exchange(`${this.#server.url}${pathname}${search}`, "PUT", {}, files);
-    if (sent.status !== 200) throw new Error(`a configuration was answered ${sent.status}: ${sent.text}`);
+    if (sent.status !== 200) throw new Error(`a configuration got ${sent.status}: ${sent.text}`);
     return { workspaceId, configurationId: version.id };
   }
 
-  async place(): Promise<WorkloadFixtures> {
+  async makeFixtures(): Promise<WorkloadFixtures> {
     const project = async () =>
       (await this.post(`/organizations/${this.organization}/projects`, resource("projects", { name: this.name("p") })))
         .id as string;
@@ -118,11 +118,11 @@ export class World {
   }
 
   async get(path: string): Promise<Json> {
-    return this.#made("GET", path);
+    return this.#send("GET", path);
   }
 
   async post(path: string, body?: object): Promise<Json> {
-    return this.#made("POST", path, body);
+    return this.#send("POST", path, body);
   }
 
   /** All pages; empty on 404. */
@@ -131,7 +131,7 @@ export class World {
     for (let next: string | null = `${path}${path.includes("?") ? "&" : "?"}page[size]=100`; next !== null;) {
       const reply = await send(this.#server, this.adminToken, "GET", next);
       if (reply.status === 404) return [];
-      if (reply.status !== 200) throw new Error(`${next} was answered ${reply.status}: ${reply.text}`);
+      if (reply.status !== 200) throw new Error(`${next} got ${reply.status}: ${reply.text}`);
       const { data, links }: Json = JSON.parse(reply.text);
       found.push(...data);
       next = links?.next ? new URL(links.next, this.#server.url).href.replace(/^.*?\/api\/v2/, "") : null;
@@ -139,9 +139,9 @@ export class World {
     return found;
   }
 
-  async #made(method: string, path: string, body?: object): Promise<Json> {
+  async #send(method: string, path: string, body?: object): Promise<Json> {
     const reply = await send(this.#server, this.adminToken, method, path, body);
-    if (reply.status >= 300) throw new Error(`${method} ${path} was answered ${reply.status}: ${reply.text}`);
+    if (reply.status >= 300) throw new Error(`${method} ${path} got ${reply.status}: ${reply.text}`);
     return reply.text === "" ? undefined : JSON.parse(reply.text).data;
   }
 }

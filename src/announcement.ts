@@ -1,4 +1,4 @@
-/** Reports a start: to a terminal as text with the next command, or to the log without secrets. */
+/** Announces that the service has started: on a terminal with the next command, or in the log without secrets. */
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Logger } from "pino";
@@ -20,15 +20,16 @@ export function announcement(started: StartedService): string {
   const address = settings.publicUrl ?? url;
   const lines = ["", `  Cadastre ${version}`, "", `  Address   ${address}`, `  Data      ${dataOf(settings)}`];
   if (settings.console === "on") lines.push(`  Console   ${address}${consolePath}/`);
-  if (isUnnamed(settings)) lines.push(`  Warning   ${howNamed(address)}`);
+  if (lacksPublicUrl(settings)) lines.push(`  Warning   ${publicUrlHint(address)}`);
   lines.push(...signIn(started), "", ...nextCommands(started, address), "", "  Stop it with Ctrl+C.", "");
   return lines.join("\n");
 }
 
 /** Other machines can connect, but there is no URL to give them. */
-const isUnnamed = ({ listen: { host }, publicUrl }: Settings) => publicUrl === undefined && loopbackOf(host) !== host;
+const lacksPublicUrl = ({ listen: { host }, publicUrl }: Settings) =>
+  publicUrl === undefined && loopbackOf(host) !== host;
 
-const howNamed = (address: string) =>
+const publicUrlHint = (address: string) =>
   `Set CADASTRE_PUBLIC_URL to the address by which others reach it: absolute URLs start with ${address}`;
 
 const dataOf = (settings: Settings) => sqlitePath(settings) ?? "PostgreSQL";
@@ -66,7 +67,7 @@ function nextCommands({ settings, admin }: StartedService, address: string): str
 export function logStart(logger: Logger, { settings, url, admin }: StartedService): void {
   const { publicUrl, adminToken, firstTokenFile } = settings;
   logger.info({ version, address: publicUrl ?? url, data: dataOf(settings) }, "serving");
-  if (isUnnamed(settings)) logger.warn({ hint: howNamed(url) }, "public URL not set");
+  if (lacksPublicUrl(settings)) logger.warn({ hint: publicUrlHint(url) }, "public URL not set");
   if (admin === undefined) return;
   const adminTokenHint =
     adminToken !== undefined
@@ -93,8 +94,8 @@ function ownCommand(): string {
   const program = process.argv[1] ?? "";
   if (!program.endsWith(".js")) return "npm run cadastre --";
   const folder = join(dirname(dirname(program)), "bin");
-  const whole = join(folder, "cadastre");
-  return existsSync(whole) ? shellWord(whole) : `node ${shellWord(join(folder, "cadastre.js"))}`;
+  const executable = join(folder, "cadastre");
+  return existsSync(executable) ? shellWord(executable) : `node ${shellWord(join(folder, "cadastre.js"))}`;
 }
 
 const shellWord = (text: string) => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

@@ -12,7 +12,7 @@ const sources = join(root, "console");
 const built = join(root, "dist/console");
 const builder = join(root, "node_modules/vite/bin/vite.js");
 const stampName = ".built-from";
-const others = ["test/goldens/openapi.json", "test/goldens/audit-events.txt", "package-lock.json"];
+const otherSources = ["test/goldens/openapi.json", "test/goldens/audit-events.txt", "package-lock.json"];
 
 export class ConsoleFiles {
   readonly #logger: Logger;
@@ -79,37 +79,37 @@ async function build(stamp: string, logger: Logger, signal: AbortSignal): Promis
       "The console is not built, and its build tools are not installed. Run `npm ci` with development packages, or use a release.",
     );
   logger.info("building console");
-  const begun = Date.now();
+  const startedAt = Date.now();
   // Several servers may build concurrently: each uses its own folder, and the last one wins.
   await mkdir(dirname(built), { recursive: true });
-  const beside = await mkdtemp(`${built}.`);
-  const before = `${beside}.before`;
+  const temporary = await mkdtemp(`${built}.`);
+  const previous = `${temporary}.previous`;
   try {
     await run(signal, join(sources, "api/generate.ts"));
     const config = join(sources, "vite.config.ts");
-    await run(signal, builder, "build", "--config", config, "--outDir", beside, "--logLevel", "error");
-    await writeFile(join(beside, stampName), stamp);
+    await run(signal, builder, "build", "--config", config, "--outDir", temporary, "--logLevel", "error");
+    await writeFile(join(temporary, stampName), stamp);
     // Deleting in place could mix files of two builds.
-    await rename(built, before).catch((error: NodeJS.ErrnoException) => {
+    await rename(built, previous).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });
-    await rename(beside, built).catch((error: NodeJS.ErrnoException) => {
+    await rename(temporary, built).catch((error: NodeJS.ErrnoException) => {
       // Another server with the same sources was faster.
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
   } finally {
-    for (const folder of [beside, before]) await rm(folder, { recursive: true, force: true });
+    for (const folder of [temporary, previous]) await rm(folder, { recursive: true, force: true });
   }
-  logger.info({ seconds: (Date.now() - begun) / 1000 }, "console built");
+  logger.info({ seconds: (Date.now() - startedAt) / 1000 }, "console built");
 }
 
 async function stampOfSources(): Promise<string> {
-  const inside = (await readdir(sources, { recursive: true, withFileTypes: true }))
+  const consoleSources = (await readdir(sources, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && !entry.name.endsWith(".gen.ts"))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
   const hash = createHash("sha256");
-  for (const file of [...inside, ...others.map((name) => join(root, name))]) {
+  for (const file of [...consoleSources, ...otherSources.map((name) => join(root, name))]) {
     hash.update(file.slice(root.length)).update("\0");
     hash.update(await readFile(file).catch(() => "")).update("\0");
   }
@@ -121,11 +121,11 @@ function run(signal: AbortSignal, ...words: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, NODE_ENV: "production" };
     const child = spawn(process.execPath, words, { cwd: root, env, signal, stdio: ["ignore", "pipe", "pipe"] });
-    let said = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => (said += part));
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => (output += part));
     child.on("error", reject);
     child.on("close", (code) =>
-      code === 0 ? resolve() : reject(new Error(`The console could not be built: ${said.trim().slice(-2_000)}`)),
+      code === 0 ? resolve() : reject(new Error(`The console could not be built: ${output.trim().slice(-2_000)}`)),
     );
   });
 }

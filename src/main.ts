@@ -1,4 +1,4 @@
-/** The composition root: settings → database → server and jobs. No other file wires modules together. */
+/** The composition root: starts server, jobs and workers on one database. `resources/index.ts` connects the resources. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Server as SecureServer } from "node:tls";
 import type { FastifyInstance } from "fastify";
@@ -8,13 +8,13 @@ import { ConsoleFiles } from "./console.ts";
 import { type ClockWatch, watchClock } from "./database/clock.ts";
 import type { Database } from "./database/database.ts";
 import type { Fence } from "./database/fence.ts";
-import { type MigrationReport, recordServedMigration } from "./database/migrate.ts";
+import { type MigrationReport, recordReadyMigration } from "./database/migrate.ts";
 import type { Migration } from "./database/migrations/migration.ts";
 import { batchedDestination, readableDestination } from "./http/log-output.ts";
 import { newLogger } from "./http/log.ts";
 import { createServer, urlOf } from "./http/server.ts";
 import { backupJobs, jobs } from "./jobs/index.ts";
-import { JobRunner } from "./jobs/runner.ts";
+import { BackgroundJobRunner } from "./jobs/runner.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
 import { describeGitSandbox } from "./resources/vcs/fetching/git-sandbox.ts";
 import { ensureFirstAdmin, openUnprepared } from "./service.ts";
@@ -22,7 +22,7 @@ import { type DeprecatedSetting, SettingError } from "./kernel/settings.ts";
 import { type Settings } from "./settings.ts";
 import { readPair, type TlsPair, TlsWatch } from "./tls.ts";
 import { version } from "./version.ts";
-import { refuseWithoutEngine, Workers, type WorkersOptions } from "./workers.ts";
+import { requireEngine, Workers, type WorkersOptions } from "./workers.ts";
 
 export interface RunningService {
   readonly url: string;
@@ -43,7 +43,7 @@ export interface ServeOptions {
 export async function serve(settings: Settings, options: ServeOptions = {}): Promise<RunningService> {
   const { say = console.log, isTerminal = false, migrations, deprecated = [] } = options;
   const tls = readTls(settings);
-  await refuseWithoutEngine(settings);
+  await requireEngine(settings);
   const { database, vault, prepare } = openUnprepared(settings, migrations);
   const logger = loggerFor(settings, { isTerminal, deprecated });
   const consoleFiles = settings.console === "on" ? new ConsoleFiles(logger) : undefined;
@@ -67,7 +67,8 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
   });
   const urlNow = () => urlOf(server, { tls });
   const allJobs = [...jobs, ...backupJobs(settings, version)];
-  const runner = new JobRunner({ database, vault, options: optionsOf(settings, urlNow), jobs: allJobs, logger });
+  const jobOptions = optionsOf(settings, urlNow);
+  const runner = new BackgroundJobRunner({ database, vault, logger, jobs: allJobs, options: jobOptions });
   let clock: ClockWatch | undefined;
   let workers: Workers | undefined;
   try {
@@ -80,11 +81,11 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     workers = await startWorkers({ database, settings, url, logger });
     const admin = await ensureFirstAdmin(database, settings);
     phase = "serving";
-    await recordServedMigration(database, migrations);
+    await recordReadyMigration(database, migrations);
     announce({ settings, url, admin }, { say, logger });
     const watch = watchTls(server, settings, tls);
     runner.start();
-    void logFetching(settings, logger);
+    void logGitSandbox(settings, logger);
     return {
       url,
       reload: () => reload(watch, logger),
@@ -103,7 +104,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
   }
 }
 
-async function logFetching({ sandbox }: Settings, logger: Logger): Promise<void> {
+async function logGitSandbox({ sandbox }: Settings, logger: Logger): Promise<void> {
   logger.info({ description: await describeGitSandbox(sandbox) }, "code fetching configured");
 }
 
@@ -187,7 +188,7 @@ const sweepMs = 50;
 
 interface ServiceParts {
   readonly server: FastifyInstance;
-  readonly runner: JobRunner;
+  readonly runner: BackgroundJobRunner;
   readonly database: Database;
   readonly clock: ClockWatch | undefined;
 }
@@ -207,7 +208,7 @@ async function stop({ server, runner, database, clock }: ServiceParts, graceSeco
   // A keep-alive connection becomes idle only after its request; nothing else closes it then.
   const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs);
   let grace: NodeJS.Timeout | undefined;
-  const cut = new Promise<void>((resolve) => {
+  const timedOut = new Promise<void>((resolve) => {
     grace = setTimeout(() => {
       server.log.warn({ graceSeconds }, "grace period exceeded: closing connections");
       server.server.closeAllConnections();
@@ -219,7 +220,7 @@ async function stop({ server, runner, database, clock }: ServiceParts, graceSeco
     clock?.stop();
     return database.close();
   });
-  await Promise.race([closed, cut]);
+  await Promise.race([closed, timedOut]);
   clearInterval(sweep);
   clearTimeout(grace);
   server.log.info("stopped");

@@ -45,7 +45,7 @@ export function openUnprepared(settings: Settings, known: readonly Migration[] =
   const vault = createVault(...encryptionKeys(settings));
   const database = open(settings);
   const prepare = (report?: MigrationReport) =>
-    preparing(settings, database, async () => {
+    closingOnFailure(settings, database, async () => {
       const migrated = await migrate(database, known, report);
       await checkVault(database, vault);
       return migrated;
@@ -68,7 +68,7 @@ export async function openExisting(settings: Settings): Promise<ExistingRegister
   const path = sqlitePath(settings);
   if (path !== undefined && !holdsData(path)) throw noRegister(settings);
   const vault = createVault(...encryptionKeys(settings));
-  return opening(settings, async (database) => {
+  return withDatabase(settings, async (database) => {
     const applied = await appliedMigrations(database);
     if (applied === undefined) throw noRegister(settings);
     database.fence.setMigrations(applied);
@@ -82,7 +82,7 @@ export async function inspectRegister(
   settings: Settings,
   keys?: EncryptionKeys,
 ): Promise<readonly string[] | undefined> {
-  return opening(settings, async (database) => {
+  return withDatabase(settings, async (database) => {
     const applied = await appliedMigrations(database);
     if (applied !== undefined && keys !== undefined && (await hasCheck(database.reader)))
       await checkVault(database, createVault(...keys));
@@ -92,25 +92,26 @@ export async function inspectRegister(
 }
 
 export async function writeRegister(settings: Settings, load: (database: Database) => Promise<void>): Promise<void> {
-  await opening(settings, async (database) => {
+  await withDatabase(settings, async (database) => {
     await load(database);
     await database.close();
   });
 }
 
-async function opening<T>(settings: Settings, work: (database: Database) => Promise<T>): Promise<T> {
+async function withDatabase<T>(settings: Settings, work: (database: Database) => Promise<T>): Promise<T> {
   const database = open(settings);
-  return preparing(settings, database, () => work(database));
+  return closingOnFailure(settings, database, () => work(database));
 }
 
-async function preparing<T>(settings: Settings, database: Database, work: () => Promise<T>): Promise<T> {
+async function closingOnFailure<T>(settings: Settings, database: Database, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     await database.close();
-    if (isDamage(error)) throw damaged(settings.database, error);
-    if (error instanceof AppError && isDamage(error.internal)) throw damaged(settings.database, error.internal);
-    if (error instanceof AppError && error.code === "unavailable") throw unreachable(settings, error.internal);
+    if (isCorruption(error)) throw damagedDatabase(settings.database, error);
+    if (error instanceof AppError && isCorruption(error.internal))
+      throw damagedDatabase(settings.database, error.internal);
+    if (error instanceof AppError && error.code === "unavailable") throw unreachableDatabase(settings, error.internal);
     throw error;
   }
 }
@@ -163,7 +164,7 @@ function open({ database: address, ...settings }: Settings): Database {
     });
   } catch (error) {
     if (error instanceof AppError) throw error;
-    if (isDamage(error)) throw damaged(address, error);
+    if (isCorruption(error)) throw damagedDatabase(address, error);
     throw new SettingError(
       `The database ${withoutPassword(address)} can't be opened (${(error as Error).message}). Check CADASTRE_DATABASE and the folder's permissions.`,
     );
@@ -171,10 +172,10 @@ function open({ database: address, ...settings }: Settings): Database {
 }
 
 /** SQLite's codes for a corrupt file and for another kind of file. */
-const isDamage = (error: unknown) =>
+const isCorruption = (error: unknown) =>
   [11, 26].includes(((error as { errcode?: number } | undefined)?.errcode ?? 0) & 0xff);
 
-const damaged = (address: string, error: unknown) =>
+const damagedDatabase = (address: string, error: unknown) =>
   new SettingError(
     `The database ${withoutPassword(address)} is damaged, or is not a Cadastre database (${(error as Error).message}). Nothing was changed. Restore a backup beside it, or check CADASTRE_DATABASE.`,
   );
@@ -189,7 +190,7 @@ export function encryptionKeys(settings: Settings): EncryptionKeys {
     throw new SettingError(
       "CADASTRE_ENCRYPTION_KEY is required with PostgreSQL: every server needs the same. Create one with 'openssl rand -hex 32' and keep it safe.",
     );
-  refuseLostKey(path);
+  requireKeyFile(path);
   try {
     return readKeyFile(path) as [Uint8Array];
   } catch (error) {
@@ -214,7 +215,7 @@ export function existingKeys(settings: Settings): EncryptionKeys | undefined {
   return isMissing ? undefined : encryptionKeys(settings);
 }
 
-function refuseLostKey(path: string): void {
+function requireKeyFile(path: string): void {
   const keyPath = keyFilePath(path);
   if (holdsData(path) && !existsSync(keyPath))
     throw new SettingError(
@@ -222,7 +223,7 @@ function refuseLostKey(path: string): void {
     );
 }
 
-function unreachable(settings: Settings, cause: unknown): SettingError {
+function unreachableDatabase(settings: Settings, cause: unknown): SettingError {
   const reason = cause instanceof Error ? ` (${cause.message || (cause as NodeJS.ErrnoException).code})` : "";
   return new SettingError(
     `The database ${withoutPassword(settings.database)} can't be reached${reason}. Check CADASTRE_DATABASE, and that the database is running.`,
@@ -258,7 +259,7 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
   if (await hasUsers(database.reader)) return undefined;
   const token = settings.adminToken ?? newToken();
   const password = settings.adminPassword ?? newPassword();
-  refuseWeakPassword(password);
+  requireStrongPassword(password);
   const { hash } = await hashNewPassword(password);
   const file = settings.adminToken === undefined ? settings.firstTokenFile : undefined;
   return withTokenFile(file, token, () =>
@@ -284,9 +285,9 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
 async function withTokenFile<T>(
   path: string | undefined,
   token: string,
-  make: () => Promise<T | undefined>,
+  createAdmin: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  if (path === undefined) return make();
+  if (path === undefined) return createAdmin();
   try {
     writeFileSync(path, `${token}\n`, { mode: 0o600, flag: "wx" });
   } catch (error) {
@@ -300,7 +301,7 @@ async function withTokenFile<T>(
   }
   let made: T | undefined;
   try {
-    made = await make();
+    made = await createAdmin();
     return made;
   } finally {
     if (made === undefined) rmSync(path, { force: true });
@@ -309,7 +310,7 @@ async function withTokenFile<T>(
 
 const firstAdmin = { username: "admin", email: "admin@localhost" };
 
-function refuseWeakPassword(password: string): void {
+function requireStrongPassword(password: string): void {
   const [fault] = passwordFaults(password, firstAdmin);
   if (fault !== undefined) throw new SettingError(`CADASTRE_ADMIN_PASSWORD can't be used: ${fault.detail}.`);
 }

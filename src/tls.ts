@@ -20,7 +20,7 @@ export function readPair({ tlsCert, tlsKey }: TlsFiles): TlsPair {
     const pair = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) };
     // Fails for files that are not PEM, and for some pairs that don't match.
     createSecureContext(pair);
-    refuseForeignKey(pair);
+    requireMatchingKey(pair);
     return pair;
   } catch (error) {
     throw new SettingError(
@@ -30,7 +30,7 @@ export function readPair({ tlsCert, tlsKey }: TlsFiles): TlsPair {
 }
 
 /** A secure context accepts a certificate and a key of different kinds, with which every handshake fails. */
-function refuseForeignKey({ cert, key }: TlsPair): void {
+function requireMatchingKey({ cert, key }: TlsPair): void {
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
     throw new Error("the key is not that of the first certificate in the file");
 }
@@ -44,7 +44,7 @@ interface TlsLogger {
   error(fields: object, message: string): void;
 }
 
-const lookEveryMs = 5_000;
+const pollMs = 5_000;
 
 /** Polls, because replaced symbolic links and mounted secrets cause no file events. */
 export class TlsWatch {
@@ -53,19 +53,19 @@ export class TlsWatch {
   readonly #logger: TlsLogger;
   readonly #timer: NodeJS.Timeout;
   #inUse: TlsPair;
-  #seen: string;
+  #lastFingerprint: string;
 
   constructor(
     files: TlsFiles,
     pair: TlsPair,
     { server, logger }: { server: ContextReceiver; logger: TlsLogger },
-    everyMs = lookEveryMs,
+    everyMs = pollMs,
   ) {
     this.#files = files;
     this.#server = server;
     this.#logger = logger;
     this.#inUse = pair;
-    this.#seen = this.#look();
+    this.#lastFingerprint = this.#fingerprint();
     this.#timer = setInterval(() => this.#reloadIfChanged(), everyMs).unref();
   }
 
@@ -74,7 +74,7 @@ export class TlsWatch {
   }
 
   reload(): void {
-    this.#seen = this.#look();
+    this.#lastFingerprint = this.#fingerprint();
     try {
       const pair = readPair(this.#files);
       if (pair.cert.equals(this.#inUse.cert) && pair.key.equals(this.#inUse.key))
@@ -92,10 +92,10 @@ export class TlsWatch {
 
   /** While the files don't match, the second is about to change too. */
   #reloadIfChanged(): void {
-    if (this.#look() !== this.#seen) this.reload();
+    if (this.#fingerprint() !== this.#lastFingerprint) this.reload();
   }
 
-  #look(): string {
+  #fingerprint(): string {
     return [this.#files.tlsCert, this.#files.tlsKey].map(fingerprintOf).join();
   }
 }
@@ -103,6 +103,6 @@ export class TlsWatch {
 const validUntil = ({ cert }: TlsPair): string => new X509Certificate(cert).validToDate.toISOString();
 
 function fingerprintOf(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found === undefined ? "none" : `${found.ino} ${found.size} ${found.mtimeMs}`;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? "none" : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
 }

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
-import { agentOpened } from "./agent/agent.ts";
+import { agentReady } from "./agent/agent.ts";
 import { countEngines, findEngines } from "./agent/engines.ts";
 import { agentSettingTable } from "./agent/settings.ts";
 import type { Database } from "./database/database.ts";
@@ -22,8 +22,8 @@ import { type Settings, settingTable } from "./settings.ts";
 const poolName = "server-workers";
 const command = fileURLToPath(siblingProgramUrl(import.meta.url, "cli/cadastre.ts"));
 const agentVariables = new Set<string>(Object.values(agentSettingTable).map(({ variable }) => variable));
-const saidLengthMax = 4096;
-const restartMs = { first: 1_000, most: 30_000 };
+const outputLengthMax = 4096;
+const restartMs = { first: 1_000, longest: 30_000 };
 
 export interface WorkersOptions {
   readonly database: Database;
@@ -33,7 +33,7 @@ export interface WorkersOptions {
 }
 
 /** Without an engine, every run would wait. Raises SettingError. */
-export async function refuseWithoutEngine({ workers, engines }: Settings): Promise<void> {
+export async function requireEngine({ workers, engines }: Settings): Promise<void> {
   if (workers === 0 || countEngines(await findEngines(engines)) > 0) return;
   throw new SettingError(
     `CADASTRE_WORKERS is ${workers}, but there is no engine in ${engines}. Put one at ${engines}/terraform/VERSION/terraform or ${engines}/tofu/VERSION/tofu, set another directory with CADASTRE_ENGINES, or set CADASTRE_WORKERS to 0.`,
@@ -45,7 +45,7 @@ export class Workers {
   readonly #description: string;
   #child: ChildProcess | undefined;
   #token = "";
-  #isOpen = false;
+  #isReady = false;
   #isStopping = false;
   #restart: NodeJS.Timeout | undefined;
   #waitMs = restartMs.first;
@@ -58,9 +58,9 @@ export class Workers {
 
   static async start(options: WorkersOptions): Promise<Workers> {
     const workers = new Workers(options);
-    await workers.#takeToken();
+    await workers.#issueToken();
     try {
-      await workers.#opened(workers.#spawn());
+      await workers.#waitUntilReady(workers.#spawn());
       return workers;
     } catch (error) {
       await workers.stop(0);
@@ -69,22 +69,22 @@ export class Workers {
   }
 
   /** Raises SettingError with the child's output. The child never gets another directory: without bubblewrap the path is part of a plan. */
-  async #opened(child: ChildProcess): Promise<void> {
-    let said = "";
-    child.stderr?.on("data", (chunk: Buffer) => (said = (said + String(chunk)).slice(-saidLengthMax)));
+  async #waitUntilReady(child: ChildProcess): Promise<void> {
+    let output = "";
+    child.stderr?.on("data", (chunk: Buffer) => (output = (output + String(chunk)).slice(-outputLengthMax)));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    child.on("message", (message) => message === agentOpened && resolve());
+    child.on("message", (message) => message === agentReady && resolve());
     child.once("error", reject);
     child.once("close", () => {
       const { workers } = this.#options.settings;
-      reject(new SettingError(`CADASTRE_WORKERS is ${workers}, but the workers can't start: ${said.trim()}`));
+      reject(new SettingError(`CADASTRE_WORKERS is ${workers}, but the workers can't start: ${output.trim()}`));
     });
     await promise;
-    this.#isOpen = true;
+    this.#isReady = true;
   }
 
   /** Revokes the token that a killed process of this server left behind. */
-  async #takeToken(): Promise<void> {
+  async #issueToken(): Promise<void> {
     const { database } = this.#options;
     const context = this.#context();
     // Several servers may start concurrently.
@@ -119,22 +119,22 @@ export class Workers {
     child.once("error", (error) => logger.error({ err: error }, "workers failed to start"));
     child.once("close", (code, signal) => {
       this.#child = undefined;
-      if (this.#isStopping || !this.#isOpen) return;
-      if (performance.now() - startedAt > restartMs.most) this.#waitMs = restartMs.first;
+      if (this.#isStopping || !this.#isReady) return;
+      if (performance.now() - startedAt > restartMs.longest) this.#waitMs = restartMs.first;
       logger.error({ code, signal, restartInSeconds: this.#waitMs / 1000 }, "workers exited");
       this.#restart = setTimeout(() => this.#spawn(), this.#waitMs).unref();
-      this.#waitMs = Math.min(2 * this.#waitMs, restartMs.most);
+      this.#waitMs = Math.min(2 * this.#waitMs, restartMs.longest);
     });
     return child;
   }
 
   #environment(): NodeJS.ProcessEnv {
     const { settings, url } = this.#options;
-    const kept = Object.entries(process.env).filter(
+    const inherited = Object.entries(process.env).filter(
       ([name]) => (!name.startsWith("CADASTRE_") || agentVariables.has(name)) && !name.startsWith("PG"),
     );
     return {
-      ...Object.fromEntries(kept),
+      ...Object.fromEntries(inherited),
       CADASTRE_AGENT_SERVER: url,
       CADASTRE_AGENT_TOKEN: this.#token,
       CADASTRE_AGENT_NAME: process.env["CADASTRE_AGENT_NAME"] ?? `${hostname() || "server"}-workers`,
@@ -148,7 +148,7 @@ export class Workers {
     this.#isStopping = true;
     clearTimeout(this.#restart);
     const child = this.#child;
-    if (child !== undefined) await ended(child, graceSeconds * 1000);
+    if (child !== undefined) await terminate(child, graceSeconds * 1000);
     const { database } = this.#options;
     const context = this.#context();
     await database.write(async (tx) => {
@@ -157,7 +157,7 @@ export class Workers {
   }
 }
 
-/** The server's may come from a flag or its settings file, which the child doesn't read. */
+/** The server's values may come from a flag or its settings file, which the child doesn't read. */
 function sharedVariables(settings: Settings): NodeJS.ProcessEnv {
   const shared = Object.entries(settingTable).filter(([, { variable }]) => agentVariables.has(variable));
   return Object.fromEntries(
@@ -165,13 +165,13 @@ function sharedVariables(settings: Settings): NodeJS.ProcessEnv {
   );
 }
 
-async function ended(child: ChildProcess, graceMs: number): Promise<void> {
+async function terminate(child: ChildProcess, graceMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   child.once("close", () => resolve());
   child.kill("SIGTERM");
-  const again = setTimeout(() => child.kill("SIGTERM"), graceMs * 0.6);
-  const last = setTimeout(() => child.kill("SIGKILL"), graceMs);
+  const secondSignal = setTimeout(() => child.kill("SIGTERM"), graceMs * 0.6);
+  const kill = setTimeout(() => child.kill("SIGKILL"), graceMs);
   await promise;
-  clearTimeout(again);
-  clearTimeout(last);
+  clearTimeout(secondSignal);
+  clearTimeout(kill);
 }

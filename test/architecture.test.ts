@@ -4,9 +4,9 @@ import { dirname, join, normalize, sep } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const base = ["kernel", "statefile", "access", "jsonapi", "database"];
-const register = ["shared", "identity", "site", "register"].map((module) => `resources/${module}`);
+const lowLevel = ["shared", "identity", "site", "register"].map((module) => `resources/${module}`);
 
-const beside = ["sharing", "variables", "connections", "state"].map((module) => `resources/${module}`);
+const midLevel = ["sharing", "variables", "connections", "state"].map((module) => `resources/${module}`);
 
 /** Each module and the modules below it, which are all that it may import. Files of one module may import each other. */
 const below: Record<string, readonly string[]> = {
@@ -21,15 +21,15 @@ const below: Record<string, readonly string[]> = {
   database: ["kernel"],
   backup: ["kernel", "database"],
   "resources/shared": [...base, "outgoing"],
-  "resources/identity": [...base, "outgoing", ...register.slice(0, 1)],
-  "resources/site": [...base, ...register.slice(0, 2)],
-  "resources/register": [...base, ...register.slice(0, 3)],
-  "resources/sharing": [...base, ...register],
-  "resources/variables": [...base, ...register],
-  "resources/connections": [...base, "outgoing", ...register],
-  "resources/state": [...base, ...register],
-  "resources/runs": [...base, "archive", ...register, ...beside],
-  "resources/vcs": [...base, "archive", "outgoing", "sandbox", ...register, ...beside, "resources/runs"],
+  "resources/identity": [...base, "outgoing", ...lowLevel.slice(0, 1)],
+  "resources/site": [...base, ...lowLevel.slice(0, 2)],
+  "resources/register": [...base, ...lowLevel.slice(0, 3)],
+  "resources/sharing": [...base, ...lowLevel],
+  "resources/variables": [...base, ...lowLevel],
+  "resources/connections": [...base, "outgoing", ...lowLevel],
+  "resources/state": [...base, ...lowLevel],
+  "resources/runs": [...base, "archive", ...lowLevel, ...midLevel],
+  "resources/vcs": [...base, "archive", "outgoing", "sandbox", ...lowLevel, ...midLevel, "resources/runs"],
   "resources/index.ts": [...base, "resources/*"],
   jobs: [...base, "backup", "resources/*"],
   http: [...base, "backup", "resources/*", "version.ts"],
@@ -112,16 +112,16 @@ const folders: Record<string, readonly string[]> = {
   vcs: ["triggers", "providers", "fetching", "vcs-events", "commit-statuses", "repositories", "webhooks"],
 };
 
-/** The exceptions. Nothing imports an `operations.ts`, so its imports close no cycle. */
+/** The exceptions. Nothing imports an `operations.ts`, so its imports cause no cycle. */
 const upwardImports: Record<string, string> = {
   "identity/admin-organizations/operations.ts → organizations": "site admins change and delete rows of organizations",
   "identity/authentication-tokens/operations.ts → users": "access to a user's tokens follows from access to the user",
   "identity/invitations/operations.ts → organization-memberships": "an accepted invitation becomes a membership",
-  "identity/teams/operations.ts → invitations": "invited people who join a team lose the links of others",
-  "identity/teams/operations.ts → organization-memberships": "memberships show the teams of their people",
+  "identity/teams/operations.ts → invitations": "adding invited people to a team revokes invitations by other users",
+  "identity/teams/operations.ts → organization-memberships": "memberships show the teams of their users",
   "identity/users/operations.ts → organization-memberships":
     "memberships follow a user's address, and end with the user",
-  "identity/users/writes.ts → organization-memberships": "a new user takes up the invitations to the same address",
+  "identity/users/writes.ts → organization-memberships": "a new user accepts the invitations to the same address",
   "register/tag-bindings/operations.ts → projects": "access to a project's tags follows from access to the project",
   "register/tag-bindings/operations.ts → workspaces":
     "access to a workspace's tags follows from access to the workspace",
@@ -129,9 +129,9 @@ const upwardImports: Record<string, string> = {
   "connections/oauth-clients/operations.ts → oauth-tokens": "a client is created with its token",
   "state/state-version-outputs/operations.ts → state-versions":
     "access to outputs follows from access to their state version",
-  "runs/configuration-versions/upload.ts → runs": "an upload queues the run that it asked for, in its transaction",
-  "runs/run-events/operations.ts → runs": "a comment is added to a run by its life cycle",
-  "runs/runs/lifecycle.ts → run-triggers": "an apply leaves a note for the job that starts what follows it",
+  "runs/configuration-versions/upload.ts → runs": "an upload queues its run in the same transaction",
+  "runs/run-events/operations.ts → runs": "adding a comment is part of a run's life cycle",
+  "runs/runs/lifecycle.ts → run-triggers": "an apply records the run triggers that a job then starts",
   "vcs/vcs-events/starting.ts → commit-statuses": "a started run reports to its commit",
 };
 
@@ -214,7 +214,9 @@ describe("the architecture", () => {
   });
 
   it("allows only the life cycle and the import of history to write runs and phases", () => {
-    const writers = inside.filter(({ to }) => to === "resources/runs/runs/transaction.ts").map(({ from }) => from);
+    const writers = inside
+      .filter(({ to }) => to === "resources/runs/runs/transition-recorder.ts")
+      .map(({ from }) => from);
     expect(writers.toSorted()).toEqual([
       "resources/runs/run-events/operations.ts",
       "resources/runs/run-triggers/firing.ts",

@@ -1,10 +1,10 @@
-/** How the console words an event of the audit log. */
+/** The sentences that the console shows for events of the audit log. */
 import { describe, expect, it } from "vitest";
 import { plainOf, sentenceOf } from "../console/pages/audit/sentences.ts";
 import { changesOf, type Event, timeOf } from "../console/pages/audit/words.ts";
 
 type Facts = Record<string, unknown>;
-interface Told {
+interface EventFacts {
   readonly id?: string;
   readonly name?: string | null;
   readonly related?: [type: string, id: string, name: string, deleted?: "deleted"][];
@@ -12,7 +12,7 @@ interface Told {
   readonly after?: Facts;
 }
 
-function eventOf(action: string, { id = "it", name = null, related = [], before, after }: Told): Event {
+function eventOf(action: string, { id = "it", name = null, related = [], before, after }: EventFacts): Event {
   return {
     id: "ae-1",
     attributes: {
@@ -20,10 +20,10 @@ function eventOf(action: string, { id = "it", name = null, related = [], before,
       "subject-type": action.slice(0, action.indexOf(".")),
       "subject-id": id,
       "subject-name": name,
-      related: related.map(([type, each, called, deleted]) => ({
+      related: related.map(([type, each, label, deleted]) => ({
         type,
         id: each,
-        name: called,
+        name: label,
         deleted: deleted !== undefined,
       })),
       before: before ?? null,
@@ -31,34 +31,34 @@ function eventOf(action: string, { id = "it", name = null, related = [], before,
     } as unknown as Event["attributes"],
   };
 }
-const partsOf = (action: string, told: Told) => sentenceOf("acme", eventOf(action, told));
-const textOf = (action: string, told: Told) => plainOf(partsOf(action, told));
+const partsOf = (action: string, event: EventFacts) => sentenceOf("acme", eventOf(action, event));
+const textOf = (action: string, event: EventFacts) => plainOf(partsOf(action, event));
 
 const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
 const grant = { team: "team-1", project: "prj-1", access: "custom", "expires-at": null, reason: null };
-const names: Told["related"] = [
+const names: EventFacts["related"] = [
   ["teams", "team-1", "on-call"],
   ["projects", "prj-1", "Payments"],
 ];
 
 describe("an event of the audit log", () => {
-  it("is in what its subject belongs to, whatever else it mentions", () => {
-    const inSet: Told["related"] = [
+  it("names the parent of its subject, and nothing else that it mentions", () => {
+    const inSet: EventFacts["related"] = [
       ["vars", "it", "region"],
       ["varsets", "varset-1", "credentials", "deleted"],
       ["workspaces", "ws-1", "sandbox"],
     ];
     expect(textOf("vars.create", { name: "region", related: inSet })).toBe("created variable region in credentials");
-    const set: Told = { name: "credentials", related: [["workspaces", "ws-1", "sandbox"]] };
+    const set: EventFacts = { name: "credentials", related: [["workspaces", "ws-1", "sandbox"]] };
     expect(textOf("varsets.delete", set)).toBe("deleted variable set credentials");
-    const team: Told = { name: "deployments", related: [["teams", "team-1", "on-call"]] };
+    const team: EventFacts = { name: "deployments", related: [["teams", "team-1", "on-call"]] };
     expect(textOf("identity-trusts.create", team)).toBe("created identity trust deployments for on-call");
     expect(textOf("notification-configurations.create", team)).toBe("created notification deployments for on-call");
   });
 
-  it("has no link to what was deleted", () => {
-    const linksIn = (told: Told) =>
-      partsOf("teams.update", told).flatMap((part) => (typeof part === "string" || !part.to ? [] : [part.name]));
+  it("does not link to deleted resources", () => {
+    const linksIn = (event: EventFacts) =>
+      partsOf("teams.update", event).flatMap((part) => (typeof part === "string" || !part.to ? [] : [part.name]));
     expect(linksIn({ name: "on-call", related: [["teams", "it", "on-call"]] })).toEqual(["on-call"]);
     expect(linksIn({ name: "on-call", related: [["teams", "it", "on-call", "deleted"]] })).toEqual([]);
   });
@@ -69,11 +69,11 @@ describe("an event of the audit log", () => {
     [{ env: "prod", tier: "1" }, { tier: "1" }, "removed env=prod from ledger"],
     [{ env: "prod", tier: "1" }, { tier: "2" }, "set tier=2 on ledger and removed env=prod"],
   ])("names tags that were set and removed: %j to %j", (before, after, text) => {
-    const told = { name: "ledger", before: { "tag-bindings": before }, after: { "tag-bindings": after } };
-    expect(textOf("workspaces.bind-tags", told)).toBe(text);
+    const event = { name: "ledger", before: { "tag-bindings": before }, after: { "tag-bindings": after } };
+    expect(textOf("workspaces.bind-tags", event)).toBe(text);
   });
 
-  it("has one end for all members, or an end for each", () => {
+  it("shows one expiry for all members, or one for each", () => {
     const [soon, later] = [inHours(2), inHours(50)];
     const joined = (ends: (string | null)[]) =>
       textOf("teams.add-members", {
@@ -105,16 +105,16 @@ describe("an event of the audit log", () => {
       "changed the reason for the access of on-call: custom on Payments: “incident 8”",
     );
     const onWorkspace = { access: "custom", team: "team-1", workspace: "ws-1", runs: "plan", "run-tasks": false };
-    const related: Told["related"] = [...names, ["workspaces", "ws-1", "ledger"]];
+    const related: EventFacts["related"] = [...names, ["workspaces", "ws-1", "ledger"]];
     expect(textOf("team-workspaces.create", { related, after: onWorkspace })).toBe(
       "granted on-call custom (runs: plan) on ledger",
     );
   });
 
-  it("says what else changed with a move, but not when", () => {
+  it("names other changes in a move, but not the time of the update", () => {
     const before = { name: "w1", "auto-apply": false, project: "prj-0", "updated-at": "a" };
     const after = { name: "w2", "auto-apply": true, project: "prj-1", "updated-at": "b" };
-    const related: Told["related"] = [...names, ["projects", "prj-0", "Default Project"]];
+    const related: EventFacts["related"] = [...names, ["projects", "prj-0", "Default Project"]];
     expect(textOf("workspaces.update", { name: "w2", related, before, after })).toBe(
       "moved w2 from Default Project to Payments: name, auto-apply",
     );
@@ -123,7 +123,7 @@ describe("an event of the audit log", () => {
     );
   });
 
-  it("says which access ended with a team or a project", () => {
+  it("names the access that was deleted with a team or a project", () => {
     const members = ["bo", "mia"].map((username) => ({ membership: "ou", username }));
     const before = { name: "on-call", grants: [{ project: "prj-1", access: "write" }], members };
     const deleted = (facts: Facts) => textOf("teams.delete", { name: "on-call", related: names, before: facts });
@@ -136,9 +136,9 @@ describe("an event of the audit log", () => {
     );
   });
 
-  it("says whose data was deleted", () => {
-    const workspace: Told["related"] = [["workspaces", "ws-1", "ledger"]];
-    const run: Told["related"] = [["runs", "run-1", "Open the peering\n\nAs agreed."], ...workspace];
+  it("names the resource whose data was deleted", () => {
+    const workspace: EventFacts["related"] = [["workspaces", "ws-1", "ledger"]];
+    const run: EventFacts["related"] = [["runs", "run-1", "Open the peering\n\nAs agreed."], ...workspace];
     const verb = "soft-delete-backing-data";
     expect(textOf(`plans.${verb}`, { related: run })).toBe(
       "deleted the data of the plan of run Open the peering in ledger",
@@ -149,7 +149,7 @@ describe("an event of the audit log", () => {
     expect(textOf(`state-versions.${verb}`, { related: workspace, after: { serial: 4 } })).toBe(
       "deleted the data of state version 4 in ledger",
     );
-    const connection: Told["related"] = [["oauth-clients", "oc-1", "GitHub"]];
+    const connection: EventFacts["related"] = [["oauth-clients", "oc-1", "GitHub"]];
     expect(textOf("oauth-tokens.delete", { related: connection })).toBe("deleted the token of connection GitHub");
     const lifetime = { "token-type": "team", "max-ttl-ms": 90 * 86_400_000 };
     expect(textOf("organization-token-ttl-policies.update", { after: lifetime })).toBe(

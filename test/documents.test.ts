@@ -1,4 +1,4 @@
-/** What the documents say of the code is so. */
+/** The documents agree with the code, and their links resolve. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ const { components } = describeApi("0.0.0") as {
   components: { schemas: Record<string, { properties: { attributes: { properties: Record<string, Schema> } } }> };
 };
 
-/** With the rules of what may be sent, where null may be sent too. */
+/** The attribute's schema, with the rules of its first alternative if it is nullable. */
 function schemaOf(attribute: string): Schema {
   const [type = "", name = ""] = attribute.split(".");
   const found = components.schemas[type]?.properties.attributes.properties[name] ?? {};
@@ -30,8 +30,8 @@ const rows = readFileSync("docs/api.md", "utf8")
   .split("\n")
   .map((line) => line.split("|").map((cell) => cell.trim()))
   .filter(([, , attribute = ""]) => /^`[a-z-]+\.[a-z-]+`$/.test(attribute))
-  .map(([, thing = "", attribute = "", characters = "", length = "", unique = ""]) => ({
-    thing,
+  .map(([, kind = "", attribute = "", characters = "", length = "", unique = ""]) => ({
+    kind,
     attribute: attribute.replaceAll("`", ""),
     characters,
     length,
@@ -40,8 +40,8 @@ const rows = readFileSync("docs/api.md", "utf8")
 
 const printable = Array.from({ length: 0x7f - 0x20 }, (_, index) => String.fromCharCode(0x20 + index));
 
-/** "letters, numbers, `-`; …" → the characters that it means. */
-function meant(characters: string): string[] {
+/** "letters, numbers, `-`; …" → the characters that it allows. */
+function allowedCharacters(characters: string): string[] {
   const words = (characters.split(";")[0] ?? "").split(", ");
   if (words.includes("any")) return printable;
   return printable.filter((letter) =>
@@ -58,30 +58,30 @@ function meant(characters: string): string[] {
 }
 
 describe("the names in docs/api.md", () => {
-  it("are all that can be given", () => {
-    const given = Object.entries(components.schemas).flatMap(([type, { properties }]) =>
+  it("cover every name attribute that can be written", () => {
+    const writable = Object.entries(components.schemas).flatMap(([type, { properties }]) =>
       Object.entries(properties.attributes?.properties ?? {})
         .filter(([name, { readOnly }]) => /^(name|username)$/.test(name) && readOnly !== true)
         .map(([name]) => `${type}.${name}`),
     );
-    expect(given.length).toBeGreaterThan(8);
+    expect(writable.length).toBeGreaterThan(8);
     const known = rows.map(({ attribute }) => attribute);
-    const missing = given.filter((attribute) => !known.includes(attribute));
+    const missing = writable.filter((attribute) => !known.includes(attribute));
     expect(missing, "add a row for each to the table of names in docs/api.md").toEqual([]);
   });
 
-  it.each(rows)("$attribute is as long as it says", ({ attribute, length }) => {
+  it.each(rows)("$attribute has the documented length", ({ attribute, length }) => {
     const { minLength = 0, maxLength } = schemaOf(attribute);
     expect(length.split(",")[0]).toBe(`${minLength} to ${maxLength}`);
   });
 
-  it.each(rows)("$attribute may hold the characters that it says", ({ attribute, characters }) => {
+  it.each(rows)("$attribute allows the documented characters", ({ attribute, characters }) => {
     const pattern = new RegExp(schemaOf(attribute).pattern ?? "", "s");
-    expect(printable.filter((letter) => pattern.test(`aaa${letter}aaa`))).toEqual(meant(characters));
+    expect(printable.filter((letter) => pattern.test(`aaa${letter}aaa`))).toEqual(allowedCharacters(characters));
   });
 
   it.each(rows.filter(({ unique }) => unique !== "no"))(
-    "$attribute is as unique as it says",
+    "$attribute is documented as unique in the same scope",
     ({ attribute, unique }) => {
       expect(schemaOf(attribute).description?.toLowerCase()).toContain(`unique ${unique}`);
     },
@@ -114,13 +114,13 @@ const files = [
   ),
 ];
 
-/** `src/{a,b}.ts` → both of them. */
-function spelledOut(path: string): string[] {
+/** `src/{a,b}.ts` → `src/a.ts` and `src/b.ts` */
+function expandBraces(path: string): string[] {
   const [, before, choices, after] = /^(.*)\{(.+)\}(.*)$/.exec(path) ?? [];
   return choices === undefined ? [path] : choices.split(",").map((choice) => `${before}${choice}${after}`);
 }
 
-/** Each has a README: what it is responsible for, its files and its rules. */
+/** Modules must have a README with their responsibility, files and rules. */
 const modules = ["src", "src/resources"]
   .flatMap((parent) => readdirSync(parent, { withFileTypes: true }))
   .filter((entry) => entry.isDirectory() && entry.name !== "resources")
@@ -136,10 +136,10 @@ describe.each([
   "CONTRIBUTING.md",
   ...modules.map((folder) => `${folder}/README.md`),
 ])("%s", (document) => {
-  it("names files and folders that are there", () => {
+  it("names only files and folders that exist", () => {
     const named = [...readFileSync(document, "utf8").matchAll(/`([\w./{},-]+(?:\.(?:tsx?|js|md|txt|json)|\/))`/g)]
-      .flatMap(([, path = ""]) => spelledOut(path))
-      // What the reader is going to make.
+      .flatMap(([, path = ""]) => expandBraces(path))
+      // Files that the reader creates.
       .filter((path) => !path.includes("widgets"));
     expect(named.length).toBeGreaterThan(5);
     expect(named.filter((path) => !files.some((file) => file.endsWith(`/${path}`)))).toEqual([]);
@@ -177,7 +177,7 @@ const documents = files
   .map((file) => file.slice(1))
   .filter((file) => /^((docs|src|console|deploy)\/.*|[^/]+)\.md$/.test(file));
 
-/** As GitHub makes them of headings. */
+/** The anchors that GitHub generates from headings. */
 function anchorsIn(document: string): Set<string> {
   const text = readFileSync(document, "utf8").replaceAll(/^ *```.*?^ *```/gms, "");
   const anchors = new Set<string>();
@@ -194,7 +194,7 @@ function anchorsIn(document: string): Set<string> {
 }
 
 describe("headings", () => {
-  it.each(documents)("%s links to those that are there", (document) => {
+  it.each(documents)("%s links only to existing headings", (document) => {
     const links = [...readFileSync(document, "utf8").matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)]
       .map(([, path = "", anchor = ""]) => ({ file: path === "" ? document : join(dirname(document), path), anchor }))
       .filter(({ file }) => file.endsWith(".md") && existsSync(file));
@@ -203,7 +203,7 @@ describe("headings", () => {
 });
 
 describe("the documents", () => {
-  it.each(documents)("%s links to what is there", (document) => {
+  it.each(documents)("%s links only to existing files", (document) => {
     const text = readFileSync(document, "utf8");
     const links = [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g), ...text.matchAll(/ (?:src|srcset)="([^":]+)"/g)];
     const targets = links.map(([, target = ""]) => join(dirname(document), target));
@@ -220,7 +220,7 @@ describe("the decisions", () => {
     return file === undefined ? [] : [{ file, title: `# ${number}. ${subject}` }];
   });
 
-  /** First and last of each run of numbers that were used up to 0186. Later numbers have a file. */
+  /** Ranges of the numbers that were used up to 0186. Every later number has a file. */
   const usedNumbers = (
     [
       [1, 57],
@@ -252,7 +252,7 @@ describe("the decisions", () => {
     [...text.matchAll(/decisions\/(\d{4}-[\w-]+\.md)/g)].map(([, decision = ""]) => ({ file, decision })),
   );
 
-  it("are all in the index, each once", () => {
+  it("are each in the index once", () => {
     expect(decisions.length).toBeGreaterThan(30);
     expect(listed.map(({ file }) => file).toSorted()).toEqual(decisions.toSorted());
   });
@@ -261,7 +261,7 @@ describe("the decisions", () => {
     expect(readFileSync(`${folder}/${file}`, "utf8").split("\n")[0]).toBe(title);
   });
 
-  it("are in the index under every number that was ever used", () => {
+  it("are in the index by every number that was ever used", () => {
     expect(usedNumbers).toHaveLength(158);
     const named = new Set(index.match(/\b\d{4}\b/g));
     expect(usedNumbers.filter((number) => !named.has(number))).toEqual([]);
@@ -272,7 +272,7 @@ describe("the decisions", () => {
     expect(decisions.filter((decision) => !linked.has(decision))).toEqual([]);
   });
 
-  it("are there where a file links to one or names its number", () => {
+  it("exist wherever a file links to one or names its number", () => {
     expect(links.filter(({ decision }) => !decisions.includes(decision))).toEqual([]);
     const numbers = new Set(decisions.map((decision) => decision.slice(0, 4)));
     const named = texts.flatMap(({ file, text }) =>

@@ -1,13 +1,13 @@
-/** Plans as the console draws them, from the redacted JSON that engines draw them from too. */
+/** How the console renders a plan from its redacted JSON. */
 import { describe, expect, test } from "vitest";
 import {
   byModule,
   configurationOf,
   planActionOf,
   differencesOf,
-  drawnOf,
+  displayedChangesOf,
   triggerOf,
-} from "../console/pages/runs/drawn-plan.ts";
+} from "../console/pages/runs/plan-view.ts";
 
 const resource = (address: string, actions: string[], more: object = {}, change: object = {}) => ({
   address,
@@ -15,7 +15,7 @@ const resource = (address: string, actions: string[], more: object = {}, change:
   ...more,
 });
 
-describe("what happens to a resource", () => {
+describe("the action on a resource", () => {
   test.each([
     [["create"], "create"],
     [["update"], "update"],
@@ -25,25 +25,25 @@ describe("what happens to a resource", () => {
     [["read"], "read"],
     [["forget"], "forget"],
     [["no-op"], undefined],
-  ])("%j is %s", (actions, deed) => {
-    expect(planActionOf(resource("a.b", actions))).toBe(deed);
+  ])("%j is %s", (actions, action) => {
+    expect(planActionOf(resource("a.b", actions))).toBe(action);
   });
 
-  test("what is only imported or moved is drawn, what stays is not", () => {
-    const drawn = drawnOf([
+  test("a resource that is only imported or moved is shown, an unchanged one is not", () => {
+    const drawn = displayedChangesOf([
       resource("a.one", ["no-op"], {}, { importing: { id: "i-1" } }),
       resource("a.two", ["no-op"], { previous_address: "a.old" }),
       resource("a.three", ["no-op"]),
     ]);
-    expect(drawn.map(({ address, deed }) => [address, deed])).toEqual([
+    expect(drawn.map(({ address, planAction }) => [address, planAction])).toEqual([
       ["a.one", "import"],
       ["a.two", "move"],
     ]);
   });
 
-  test("modules stand in their order, the root first, and count what is in them", () => {
+  test("modules are sorted, the root first, and count their changes", () => {
     const modules = byModule(
-      drawnOf([
+      displayedChangesOf([
         resource("module.b.a.one", ["create"], { module_address: "module.b" }),
         resource("a.two", ["delete"]),
         resource("module.b.a.three", ["create"], { module_address: "module.b" }),
@@ -59,12 +59,12 @@ describe("what happens to a resource", () => {
 });
 
 describe("differencesOf", () => {
-  const told = (change: object) =>
+  const rowsOf = (change: object) =>
     differencesOf(change).map(({ path, kind, before, after }) => [path, kind, before, after] as const);
 
-  test("values are found wherever they stand; nothing and null are the same", () => {
+  test("nested values are compared; a missing value equals null", () => {
     expect(
-      told({
+      rowsOf({
         before: { name: "a", size: 1, tags: { env: "dev", gone: "x" }, list: ["a"], none: null },
         after: { name: "a", size: 2, tags: { env: "prod" }, list: ["a", "b"] },
       }),
@@ -78,17 +78,19 @@ describe("differencesOf", () => {
     ]);
   });
 
-  test("what is known only later says so, also where all of it is new", () => {
-    expect(told({ before: null, after: { name: "a" }, after_unknown: { id: true, network: [{ ip: true }] } })).toEqual([
+  test("values known only after apply are marked, also in a new resource", () => {
+    expect(
+      rowsOf({ before: null, after: { name: "a" }, after_unknown: { id: true, network: [{ ip: true }] } }),
+    ).toEqual([
       ["id", "added", undefined, { word: "unknown" }],
       ["name", "added", undefined, { value: "a" }],
       ["network[0].ip", "added", undefined, { word: "unknown" }],
     ]);
   });
 
-  test("a secret is never told, only whether it changes", () => {
+  test("a sensitive value is never shown, only whether it changes", () => {
     const secret = { before_sensitive: { password: true, key: true }, after_sensitive: { key: true } };
-    const sides = told({ before: { password: "one", key: "k" }, after: { password: "two", key: "k" }, ...secret });
+    const sides = rowsOf({ before: { password: "one", key: "k" }, after: { password: "two", key: "k" }, ...secret });
     expect(sides).toEqual([
       ["key", "same", { word: "sensitive" }, { word: "sensitive" }],
       ["password", "changed", { word: "sensitive" }, { word: "sensitive" }],
@@ -96,22 +98,22 @@ describe("differencesOf", () => {
     expect(JSON.stringify(sides)).not.toMatch(/one|two/);
   });
 
-  test("JSON in a text is compared by what it says", () => {
+  test("JSON in a string is compared by its values", () => {
     const policy = (action: string) => JSON.stringify({ Statement: [{ Effect: "Allow", Action: action }] });
-    expect(told({ before: { policy: policy("get") }, after: { policy: policy("put") } })).toEqual([
+    expect(rowsOf({ before: { policy: policy("get") }, after: { policy: policy("put") } })).toEqual([
       ["policy.Statement[0].Action", "changed", { value: "get" }, { value: "put" }],
       ["policy.Statement[0].Effect", "same", { value: "Allow" }, { value: "Allow" }],
     ]);
   });
 
-  test("a value that becomes another shape, or empty, is told whole", () => {
-    expect(told({ before: { a: "x", b: { c: 1 } }, after: { a: [1], b: {} } })).toEqual([
+  test("a value whose type changes, or that becomes empty, is shown completely", () => {
+    expect(rowsOf({ before: { a: "x", b: { c: 1 } }, after: { a: [1], b: {} } })).toEqual([
       ["a", "changed", { value: "x" }, { value: [1] }],
       ["b.c", "removed", { value: 1 }, undefined],
     ]);
   });
 
-  test("what forces a replacement is marked, with what is below it", () => {
+  test("attributes that force a replacement are marked, with their nested values", () => {
     const found = differencesOf({
       before: { disk: [{ size: 1 }], name: "a" },
       after: { disk: [{ size: 2 }], name: "b" },
@@ -123,15 +125,15 @@ describe("differencesOf", () => {
     ]);
   });
 
-  test("names that every object has are names like others", () => {
-    expect(told({ before: {}, after: JSON.parse('{"__proto__": "x", "constructor": "y"}') })).toEqual([
+  test("names of built-in object members are treated like other names", () => {
+    expect(rowsOf({ before: {}, after: JSON.parse('{"__proto__": "x", "constructor": "y"}') })).toEqual([
       ["__proto__", "added", undefined, { value: "x" }],
       ["constructor", "added", undefined, { value: "y" }],
     ]);
   });
 });
 
-describe("an action that is invoked", () => {
+describe("an action invocation", () => {
   const action = {
     address: "action.aws_lambda_invoke.warm",
     config_values: { name: "warm", token: "(sensitive value 1)" },
@@ -140,12 +142,12 @@ describe("an action that is invoked", () => {
     lifecycle_action_trigger: { triggering_resource_address: "aws_lambda.web", action_trigger_event: "AfterCreate" },
   };
 
-  test("says what invokes it", () => {
+  test("names its trigger", () => {
     expect(triggerOf(action)).toBe("after create of aws_lambda.web");
     expect(triggerOf({ address: "action.a.b" })).toBe("");
   });
 
-  test("has its configuration without secrets", () => {
+  test("shows its configuration without sensitive values", () => {
     const drawn = differencesOf(configurationOf(action));
     expect(drawn.map(({ path, after }) => [path, after])).toEqual([
       ["id", { word: "unknown" }],

@@ -1,11 +1,11 @@
-/** How the console words an end, and which ends it sends. */
+/** How the console shows an expiry, and the expiries that it sends. */
 import { describe, expect, it } from "vitest";
 import { dayText, endText, expiryFault, expiryText, expiryInstant } from "../console/ui/expiry.ts";
 
 const now = new Date(2026, 10, 17, 14, 0).getTime();
 const minutes = (count: number) => new Date(now + count * 60_000).toISOString();
 
-describe("an end", () => {
+describe("an expiry", () => {
   it.each([
     [0.2, "in less than a minute, today 14:00"],
     [34, "in 34 minutes, today 14:34"],
@@ -19,13 +19,13 @@ describe("an end", () => {
     expect(endText(minutes(count), now)).toBe(text);
   });
 
-  it("has its verb in a sentence, and its hour on any day", () => {
+  it("has a verb in a sentence, and a time on every day", () => {
     expect(expiryText(minutes(300), now)).toBe("expires in 5 hours, today 19:00");
     expect(expiryText(minutes(-300), now)).toBe("expired 5 hours ago");
     expect(dayText(minutes(30 * 24 * 60), now)).toBe("17 Dec 2026, 14:00");
   });
 
-  it("is counted from the moment it is sent, and refused once it has passed", () => {
+  it("is relative to the time of sending, and invalid once it has passed", () => {
     expect(expiryInstant({ seconds: 3600 }, now)).toBe(minutes(60));
     expect(expiryInstant({ at: minutes(5) }, now)).toBe(minutes(5));
     expect(expiryInstant(null, now)).toBeNull();

@@ -1,9 +1,9 @@
-/** A value is exported because another file of `src/` imports it, and each file exports only what is its own. */
+/** Every exported value is imported by another file of `src/`, and no file re-exports values of another. */
 import { dirname, join, normalize } from "node:path";
 import { expect, it } from "vitest";
 import { type Node, readSource, sourcePaths } from "./support/code.ts";
 
-/** Exported for tests alone: what is worth testing without everything around it. */
+/** Exported only for tests, which test them in isolation. */
 const forTests = new Set([
   "agent/engines.ts compareVersions",
   "agent/engines.ts isAtLeast",
@@ -22,7 +22,7 @@ const forTests = new Set([
   "http/log-output.ts readable",
   "http/server.ts describeApi",
   "jobs/index.ts backupJob",
-  "jobs/index.ts couriers",
+  "jobs/index.ts notificationSenders",
   "jsonapi/openapi.ts callersOf",
   "moving/exporting/hcl.ts valueText",
   "resources/connections/notification-configurations/triggers.ts runTriggerNames",
@@ -79,24 +79,24 @@ const exported = sourcePaths.flatMap((path) =>
     .map((name) => ({ path, name })),
 );
 
-it("another file of src imports what is exported", () => {
-  const idle = exported.filter(({ path, name }) => !imported.has(`${path} ${name}`) && !imported.has(`${path} *`));
-  expect(idle.map(({ path, name }) => `${path} ${name}`).filter((each) => !forTests.has(each))).toEqual([]);
+it("every export is imported by another file of src, or is listed as exported for tests", () => {
+  const unused = exported.filter(({ path, name }) => !imported.has(`${path} ${name}`) && !imported.has(`${path} *`));
+  expect(unused.map(({ path, name }) => `${path} ${name}`).filter((each) => !forTests.has(each))).toEqual([]);
   expect(
     [...forTests].filter((each) => imported.has(each)),
-    "no longer for tests alone",
+    "not only for tests any more",
   ).toEqual([]);
 });
 
-/** What a statement exports of other files, by their paths. */
-function passedOn(path: string, statement: Node, imports: ReadonlyMap<string, string>): string[] {
+/** The files whose values a statement re-exports. */
+function reexportedFiles(path: string, statement: Node, imports: ReadonlyMap<string, string>): string[] {
   if (statement.type !== "ExportAllDeclaration" && statement.type !== "ExportNamedDeclaration") return [];
   const source = sourceOf(path, statement);
   if (source !== undefined) return [source];
   return partsOf(statement).flatMap((part) => imports.get(text(part["local"])) ?? []);
 }
 
-it("no file exports what is another's, but for a resource's own store, which others must not import", () => {
+it("no file re-exports another's values, except those of its own resource's private store", () => {
   const found = sourcePaths.flatMap((path) => {
     const statements = statementsOf(path);
     const imports = new Map(
@@ -104,12 +104,14 @@ it("no file exports what is another's, but for a resource's own store, which oth
         .filter(({ type }) => type === "ImportDeclaration")
         .flatMap((each) => partsOf(each).map((part) => [text(part["local"]), sourceOf(path, each) ?? ""] as const)),
     );
-    const passed = statements.map((statement) => passedOn(path, statement, imports));
-    const isOnlyThat = statements.every(({ type }, at) => type === "ImportDeclaration" || passed[at]!.length > 0);
+    const reexports = statements.map((statement) => reexportedFiles(path, statement, imports));
+    const hasOnlyReexports = statements.every(
+      ({ type }, at) => type === "ImportDeclaration" || reexports[at]!.length > 0,
+    );
     const store = join(dirname(path), "store.ts");
-    return passed
+    return reexports
       .flat()
-      .filter((source) => isOnlyThat || source !== store)
+      .filter((source) => hasOnlyReexports || source !== store)
       .map((source) => ({ path, source }));
   });
   expect(found.map(({ path, source }) => `${path} ← ${source}`)).toEqual([]);

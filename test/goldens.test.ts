@@ -1,8 +1,8 @@
-/** Texts that are reviewed like code. After a change that is meant, `npx vitest run --project pure -u` writes them anew. */
+/** Generated texts that are reviewed like code. After an intended change, `npx vitest run --project pure -u` updates them. */
 import { describe, expect, it } from "vitest";
 import { projectLevelMask, projectLevelNames, workspaceLevelMask, workspaceLevelNames } from "../src/access/levels.ts";
 import {
-  everywhereOf,
+  organizationWideMaskOf,
   organizationBit,
   organizationPermissionNames,
   ownersAccess,
@@ -14,8 +14,8 @@ import { describeApi } from "../src/http/server.ts";
 import {
   type Abilities,
   byOrganizationPermission,
-  byProjectRecord,
-  byWorkspaceRecord,
+  byProjectGrant,
+  byWorkspaceGrant,
   endpoints,
   organizationTokenAbilities,
   outsider,
@@ -26,32 +26,32 @@ import { callersOf } from "../src/jsonapi/openapi.ts";
 import { documentExceptions } from "../conformance/openapi-exceptions.ts";
 import { exceptions } from "../conformance/exceptions.ts";
 import { providerExceptions } from "../conformance/provider-exceptions.ts";
-import { readReasons } from "./support/lists.ts";
+import { readReasons } from "./support/exception-lists.ts";
 import { routes } from "./support/tenant.ts";
 
 describe("goldens", () => {
-  it("routes.txt: every route, its operation and who may call it", async () => {
+  it("routes.txt: every route, its operation and its permitted callers", async () => {
     const lines = routes.map(
       ({ id, operation }) => `${operation.method.padEnd(6)} ${operation.path}\n       ${id}: ${callersOf(operation)}`,
     );
     await expect(`${lines.toSorted().join("\n")}\n`).toMatchFileSnapshot("goldens/routes.txt");
   });
 
-  it("openapi.json: the whole interface", async () => {
+  it("openapi.json: the OpenAPI document", async () => {
     await expect(`${JSON.stringify(describeApi("0.0.0"), null, 2)}\n`).toMatchFileSnapshot("goldens/openapi.json");
   });
 
-  it("permissions.txt: what each level and organization-level permission gives", async () => {
+  it("permissions.txt: the permissions of each level and organization-level permission", async () => {
     await expect(permissionTables()).toMatchFileSnapshot("goldens/permissions.txt");
   });
 });
 
 /** A shorter list fails too: write its new length here, so that it can't grow again. */
-describe("a list of exceptions has the length that is written here, and only shrinks", () => {
+describe("a list of exceptions has the expected length, which may only shrink", () => {
   it.each<[list: string, length: number, entries: { readonly size: number } | { readonly length: number }]>([
-    ["operations that are refused to nobody", 1, readReasons("test/goldens/without-refusal.txt")],
-    ["writes that leave no event", 7, readReasons("test/goldens/without-event.txt")],
-    ["settings that an export leaves out of HCL", 18, readReasons("test/goldens/without-hcl.txt")],
+    ["operations that every caller may call", 1, readReasons("test/goldens/without-refusal.txt")],
+    ["writes without an audit event", 7, readReasons("test/goldens/without-event.txt")],
+    ["settings that the HCL export omits", 18, readReasons("test/goldens/without-hcl.txt")],
     ["tests of the Go client", 10, exceptions],
     ["findings in the OpenAPI document", 7, documentExceptions],
     ["tests of the Terraform provider", 38, providerExceptions],
@@ -68,7 +68,7 @@ function permissionTables(): string {
   const onWorkspace = workspaceLevelNames.map((level): [string, Mask] => [named(level), workspaceLevelMask(level)]);
   const organization = organizationPermissionNames.map((name): [string, Mask] => [
     name,
-    everywhereOf(organizationBit(name)),
+    organizationWideMaskOf(organizationBit(name)),
   ]);
   const onTheProject = (mask: Mask) => ({ ...projectPermissions({ mask }), ...projectRightsOf({ mask }) });
   const onTheWorkspace = (mask: Mask) => ({
@@ -77,30 +77,30 @@ function permissionTables(): string {
   });
   return (
     [
-      "What a team-project record gives on a project and its workspaces, by level",
+      "Permissions of a team-project grant on a project and its workspaces, by level",
       table(onProject),
-      "What a team-workspace record gives on a workspace, by level",
+      "Permissions of a team-workspace grant on a workspace, by level",
       table(onWorkspace),
-      "What an organization-level permission gives on every project and workspace",
-      table([["owners", everywhereOf(ownersAccess)], ...organization]),
-      "What a caller with this level may do to the project (✔ may, · may not)",
-      turned(canTable(onProject, onTheProject)),
-      "What a caller with this level on the project may do to its workspaces (✔ may, · may not)",
-      turned(canTable(onProject, onTheWorkspace)),
-      "What a caller with this level on the workspace may do to it (✔ may, · may not)",
-      turned(canTable(onWorkspace, onTheWorkspace)),
-      "What each endpoint answers to a caller with this level on the project (a number is the HTTP status;\n200, 201 and 204: done; 409: may, but the thing's state does not allow it; 403: may not; 404: may not, and is not told why;\n422: the project that the body names is none for this caller)",
-      outcomes(byProjectRecord.map(([name, , abilities]) => [name, abilities])),
-      "The same, with this level on the workspace alone",
-      outcomes(byWorkspaceRecord.map(([name, , abilities]) => [name, abilities])),
-      "The same, with this organization-level permission alone",
+      "Permissions of an organization-level permission on every project and workspace",
+      table([["owners", organizationWideMaskOf(ownersAccess)], ...organization]),
+      "What a caller with this level on the project can do to it (✔ allowed, · refused)",
+      transposed(canTable(onProject, onTheProject)),
+      "What a caller with this level on the project can do to its workspaces (✔ allowed, · refused)",
+      transposed(canTable(onProject, onTheWorkspace)),
+      "What a caller with this level on the workspace can do to it (✔ allowed, · refused)",
+      transposed(canTable(onWorkspace, onTheWorkspace)),
+      "The HTTP status of each endpoint for a caller with this level on the project (200, 201 and 204: done;\n409: permitted, but the resource's state does not allow it; 403: refused; 404: refused, without revealing that the resource exists;\n422: the caller can't see the project in the body)",
+      outcomes(byProjectGrant.map(([name, , abilities]) => [name, abilities])),
+      "The same, with this level on the workspace only",
+      outcomes(byWorkspaceGrant.map(([name, , abilities]) => [name, abilities])),
+      "The same, with this organization-level permission only",
       outcomes(byOrganizationPermission),
-      "The same, by who calls",
+      "The same, by kind of caller",
       outcomes([
         ["owner, site admin, owners team's token", ownerAbilities],
         ["organization's token", organizationTokenAbilities],
         ["member without a grant", plainMember],
-        ["stranger", outsider],
+        ["user outside the organization", outsider],
       ]),
     ].join("\n\n") + "\n"
   );
@@ -124,11 +124,11 @@ function canTable(columns: [string, Mask][], flagsOf: (mask: Mask) => Record<str
 }
 
 /** Rows become columns: for tables that would be too wide. */
-function turned(rows: string[][]): string {
+function transposed(rows: string[][]): string {
   return aligned((rows[0] ?? []).map((_, column) => rows.map((row) => row[column] ?? "")));
 }
 
-/** What test/resources/access-explanations/matrix.test.ts asks of the running service. Columns are numbered where many. */
+/** The statuses that test/resources/access-explanations/matrix.test.ts expects of a running server. Columns are numbered. */
 function outcomes(columns: readonly (readonly [string, Abilities])[]): string {
   const numbers = columns.map((_, index) => String(index + 1));
   const legend = columns.map(([name], index) => `${String(index + 1).padStart(4)}  ${name}`).join("\n");

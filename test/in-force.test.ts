@@ -1,13 +1,21 @@
 /**
- * Access that was given until a moment gives nothing afterwards: whatever reads places in teams or records of team access asks
- * whether they are still in force (`inForce`), by the name under which its statement knows them.
+ * Expired access grants nothing: every statement that reads team memberships or team access filters out expired rows with `inForce`,
+ * by the alias of their table.
  */
 import { describe, expect, it } from "vitest";
-import { functionsOf, type Node, parsed, readSource, type SourceFile, sourcePaths, within } from "./support/code.ts";
+import {
+  functionsOf,
+  type Node,
+  parseSource,
+  readSource,
+  type SourceFile,
+  sourcePaths,
+  nodesWithin,
+} from "./support/code.ts";
 
-/** What reads them whether or not they have ended, and why that is right. */
+/** Functions that read expired rows too, by reason. */
 const reasons: Readonly<Record<string, readonly string[]>> = {
-  "it is about what ends, or has ended": [
+  "it handles expiry itself": [
     "resources/identity/teams/writes.ts removeEndedTeamMembers",
     "resources/shared/grants/in-force.ts expiredCountInTeam",
     "resources/shared/grants/in-force.ts expiredCountOfMembership",
@@ -16,27 +24,27 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "resources/shared/grants/expiry.ts lockFirstExpired",
     "resources/sharing/team-access/writes.ts removeExpiredRecords",
   ],
-  "rows that go, or are counted until they do, with something else": [
-    "resources/identity/organization-memberships/writes.ts raiseMembershipsInTeam",
+  "rows are deleted with another row, or counted until they are deleted": [
+    "resources/identity/organization-memberships/writes.ts incrementMembershipVersionsInTeam",
     "resources/identity/teams/store.ts teamIdsOfGroups",
     "resources/identity/teams/writes.ts decrementCounts",
     "resources/identity/teams/writes.ts lockTeamsOfProvider",
-    "resources/register/projects/writes.ts uncountTeam",
+    "resources/register/projects/writes.ts decrementTeamCounters",
   ],
-  "it asks for what has no end at all": [
+  "it reads only rows without an expiry": [
     "resources/identity/teams/reads.ts refuseLastOwner",
     "resources/identity/teams/store.ts lockTeamsOfGroups",
   ],
 };
-const excused: readonly string[] = Object.values(reasons).flat();
+const listed: readonly string[] = Object.values(reasons).flat();
 
 const tables = "team_?(?:members|projects|workspaces)";
 const inSql = new RegExp(`(?<!delete )\\b(?:from|join)\\s+(${tables})\\b(?:\\s+as\\s+(\\w+))?`, "gi");
 const inBuilder = new RegExp(`^(${tables})(?: as (\\w+))?$`, "i");
-const chosen = / as (\w+)$/;
+const computedAlias = / as (\w+)$/;
 const readers = new Set(["selectFrom", "innerJoin", "leftJoin", "crossJoin", "from"]);
-/** The folders in which the running program chooses one of the tables. */
-const choosing = /^resources\/(sharing\/team-access|shared\/grants)\//;
+/** The folders whose statements compute the name of the table. */
+const computesTable = /^resources\/(sharing\/team-access|shared\/grants)\//;
 
 const rawOf = (node: Node): string | undefined => {
   if (node.type === "Literal" && typeof node["value"] === "string") return node["value"];
@@ -47,9 +55,9 @@ const rawOf = (node: Node): string | undefined => {
 const nameOf = (callee: Node): string =>
   String(callee.type === "MemberExpression" ? (callee["property"] as Node)["name"] : callee["name"]);
 
-/** The names under which a part of the code reads them. */
+/** The aliases under which a node reads these tables. */
 function readIn(node: Node, path: string): string[] {
-  return within(node).flatMap((part) => {
+  return nodesWithin(node).flatMap((part) => {
     if (part.type === "TemplateLiteral")
       return [...(rawOf(part) ?? "").matchAll(inSql)].map(([, table = "", alias]) => alias ?? table);
     if (part.type !== "CallExpression" || !readers.has(nameOf(part["callee"] as Node))) return [];
@@ -58,8 +66,8 @@ function readIn(node: Node, path: string): string[] {
     if (first === undefined) return [];
     const raw = rawOf(first);
     if (raw === undefined || raw.startsWith("\u0000 as "))
-      return choosing.test(path) && !namesTargets(first)
-        ? [chosen.exec(raw ?? "")?.[1] ?? "a table of its choice"]
+      return computesTable.test(path) && !namesTargets(first)
+        ? [computedAlias.exec(raw ?? "")?.[1] ?? "a computed table"]
         : [];
     const [, table, alias] = inBuilder.exec(raw) ?? [];
     return table === undefined ? [] : [alias ?? table];
@@ -68,34 +76,34 @@ function readIn(node: Node, path: string): string[] {
 
 /** `${targets as "projects"} as x` chooses between projects and workspaces. */
 const namesTargets = (node: Node): boolean =>
-  within(node).some((part) => part.type === "Identifier" && part["name"] === "targets");
+  nodesWithin(node).some((part) => part.type === "Identifier" && part["name"] === "targets");
 
-const askedIn = (node: Node): string[] =>
-  within(node).flatMap((part) => {
+const filteredIn = (node: Node): string[] =>
+  nodesWithin(node).flatMap((part) => {
     if (part.type !== "CallExpression" || nameOf(part["callee"] as Node) !== "inForce") return [];
     const [first] = part["arguments"] as readonly Node[];
     return first === undefined ? [] : [rawOf(first) ?? ""];
   });
 
-/** The functions of a file that read them without asking, with the name that they read them under. */
-const unasked = (file: SourceFile): string[] =>
+/** The functions of a file that read these tables without the filter. */
+const unfiltered = (file: SourceFile): string[] =>
   functionsOf(file).flatMap(({ name, node }) => {
-    const asked = askedIn(node);
-    return readIn(node, file.path).flatMap((alias) => (asked.includes(alias) ? [] : [`${file.path} ${name}`]));
+    const filtered = filteredIn(node);
+    return readIn(node, file.path).flatMap((alias) => (filtered.includes(alias) ? [] : [`${file.path} ${name}`]));
   });
 
 const found = sourcePaths
   .filter((path) => !path.startsWith("database/migrations/"))
-  .flatMap((path) => unasked(readSource(path)));
+  .flatMap((path) => unfiltered(readSource(path)));
 
-describe("what reads access that may have ended", () => {
-  it("asks whether it is in force, or is known not to need to", () => {
-    expect([...new Set(found)].filter((name) => !excused.includes(name))).toEqual([]);
+describe("a function that reads access that can expire", () => {
+  it("filters by inForce, or is listed with a reason", () => {
+    expect([...new Set(found)].filter((name) => !listed.includes(name))).toEqual([]);
   });
 
-  it("is excused only where it does not ask, by a list that only shrinks", () => {
-    expect(excused.filter((name) => !found.includes(name))).toEqual([]);
-    expect(excused).toHaveLength(14);
+  it("is listed only if it does not filter; the list may only shrink", () => {
+    expect(listed.filter((name) => !found.includes(name))).toEqual([]);
+    expect(listed).toHaveLength(14);
   });
 
   it.each([
@@ -107,7 +115,7 @@ describe("what reads access that may have ended", () => {
     ['const f = db.selectFrom("teamWorkspaces").select("id")', 1],
     ['const f = db.leftJoin("teamProjects as tp", (join) => join.on(inForce("tp")))', 0],
     ['const f = db.selectFrom("teams").select("id")', 0],
-  ])("is found in %s", (code, count) => {
-    expect(unasked(parsed("a.ts", code))).toHaveLength(count);
+  ])("is recognized in %s", (code, count) => {
+    expect(unfiltered(parseSource("a.ts", code))).toHaveLength(count);
   });
 });

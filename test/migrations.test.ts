@@ -1,6 +1,6 @@
 /**
- * Migrations are of two kinds, so that a version can be rolled out while the one before still serves: they add, and a version later they
- * remove. What was released is never changed.
+ * Migrations either add or, one version later, remove, so that a version can be rolled out while servers of the previous one still run.
+ * A released migration never changes.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -9,46 +9,47 @@ import { fixturesPath, isHigher, parseReleases, releasesPath, schemaFaults } fro
 import { migrations } from "../src/database/migrate.ts";
 import type { Migration } from "../src/database/migrations/migration.ts";
 
-/** Those of the first version with a fence, and before: whoever comes from a version that lacks one of them stops its servers. */
-const isOlderThanTheRule = ({ name }: Migration) => name < "0031";
+/** Migrations up to the first version with a fence: upgrading from before them requires stopping all servers. */
+const isBeforeRule = ({ name }: Migration) => name < "0031";
 
 const releases = parseReleases(readFileSync(releasesPath, "utf8"));
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
 
-/** What may be said by both kinds: nothing of it is noticed by whoever reads. */
-const unnoticed = [
+/** Statements that both kinds may contain, because they do not affect readers. */
+const harmless = [
   /^CREATE (UNIQUE )?INDEX /,
   /^DROP (INDEX|TRIGGER|FUNCTION) /,
   /^CREATE (CONSTRAINT )?TRIGGER /,
   /^CREATE (OR REPLACE )?FUNCTION /,
   /^(INSERT INTO|UPDATE|DELETE FROM) /,
 ];
-const saidBy: Readonly<Record<string, readonly RegExp[]>> = {
-  adds: [...unnoticed, /^CREATE (VIRTUAL )?TABLE /, /^ALTER TABLE \w+ ADD COLUMN /],
-  removes: [...unnoticed, /^DROP TABLE /, /^ALTER TABLE \w+ DROP COLUMN \w+$/],
+const allowedStatements: Readonly<Record<string, readonly RegExp[]>> = {
+  adds: [...harmless, /^CREATE (VIRTUAL )?TABLE /, /^ALTER TABLE \w+ ADD COLUMN /],
+  removes: [...harmless, /^DROP TABLE /, /^ALTER TABLE \w+ DROP COLUMN \w+$/],
 };
 
-/** What keeps servers of the version before from going on, in sentences. */
+/** Why servers of the previous version could not keep running, as sentences. */
 function faultsOf({ name, kind, unusedSince, statements, only }: Migration): string[] {
   if (kind === undefined) return [`${name} does not say whether it adds or removes`];
   const faults: string[] = [];
   if (kind === "removes" && (unusedSince === undefined || isHigher(unusedSince, releases.at(-1)?.version ?? "")))
-    faults.push(`${name} does not name the released version since which nobody reads what it removes`);
-  if (kind === "adds" && unusedSince !== undefined) faults.push(`${name} adds, so there is nothing unused in it`);
+    faults.push(`${name} does not name the released version since which the removed data is unused`);
+  if (kind === "adds" && unusedSince !== undefined) faults.push(`${name} adds, so unusedSince must not be set`);
   for (const statement of [...statements, ...Object.values(only ?? {}).flat()]) {
     const text = statement.replaceAll(/\s+/g, " ").trim();
-    if (!saidBy[kind]?.some((pattern) => pattern.test(text))) faults.push(`${name} ${kind}, but says: ${text}`);
+    if (!allowedStatements[kind]?.some((pattern) => pattern.test(text)))
+      faults.push(`${name} ${kind}, but contains: ${text}`);
     if (/ ADD COLUMN /.test(text) && / NOT NULL/.test(text) && !/ DEFAULT /.test(text))
       faults.push(`${name} adds a column without a default, which older servers can't fill: ${text}`);
   }
   return faults;
 }
 
-/** The table that a statement makes, or that it changes. */
+/** The table that a statement with this verb creates or changes. */
 const tableOf = (text: string, verb: RegExp): string | undefined =>
   new RegExp(`^${verb.source} (?:IF NOT EXISTS )?(\\w+)`).exec(text)?.[1];
 
-/** What keeps servers of the version that `writersKnow` ends from going on writing, in sentences, as far as SQL shows it. */
+/** Why servers of the version that `writersKnow` names could not keep writing, as sentences, as far as the SQL shows it. */
 function incompatibilitiesOf({ name, writersKnow, unusedSince, statements, only, appendOnly }: Migration): string[] {
   if (writersKnow === undefined) return [];
   const release = releases.find(({ newest }) => newest === writersKnow);
@@ -58,46 +59,46 @@ function incompatibilitiesOf({ name, writersKnow, unusedSince, statements, only,
     faults.push(`${name} removes what servers of ${release.version} still use`);
   const all = [statements, ...Object.values(only ?? {})];
   for (const texts of all.map((list) => list.map((statement) => statement.replaceAll(/\s+/g, " ").trim()))) {
-    const made = texts.map((text) => tableOf(text, /CREATE (?:VIRTUAL )?TABLE/));
-    const isKeptByTriggers = (table: string | undefined) =>
+    const created = texts.map((text) => tableOf(text, /CREATE (?:VIRTUAL )?TABLE/));
+    const isMaintainedByTriggers = (table: string | undefined) =>
       texts.some((text) => /^CREATE (FUNCTION|TRIGGER)/.test(text) && text.includes(`INSERT INTO ${table} `));
     for (const text of texts) {
-      const filled = tableOf(text, /(?:INSERT INTO|UPDATE|DELETE FROM)/);
-      if (filled !== undefined && !(made.includes(filled) && isKeptByTriggers(filled)))
-        faults.push(`${name} fills ${filled}, which servers that don't know it would not go on filling: ${text}`);
+      const written = tableOf(text, /(?:INSERT INTO|UPDATE|DELETE FROM)/);
+      if (written !== undefined && !(created.includes(written) && isMaintainedByTriggers(written)))
+        faults.push(`${name} fills ${written}, which older servers would not maintain: ${text}`);
       const unique = /^CREATE UNIQUE INDEX \w+ ON (\w+)/.exec(text)?.[1];
-      if (unique !== undefined && !made.includes(unique))
-        faults.push(`${name} refuses what older servers may write: ${text}`);
+      if (unique !== undefined && !created.includes(unique))
+        faults.push(`${name} rejects rows that older servers may write: ${text}`);
     }
   }
   for (const table of appendOnly ?? [])
     if (!statements.some((text) => tableOf(text.trim(), /CREATE TABLE/) === table))
-      faults.push(`${name} refuses what older servers may change in ${table}`);
+      faults.push(`${name} rejects changes that older servers may make in ${table}`);
   return faults;
 }
 
 describe("migrations", () => {
-  it("have a number each, and are listed in its order", () => {
+  it("have unique numbers and are listed in their order", () => {
     const names = migrations.map(({ name }) => name);
     expect(names).toEqual(names.toSorted());
     expect(names.filter((name) => !/^\d{4}-[a-z-]+$/.test(name))).toEqual([]);
     expect(new Set(names.map((name) => name.slice(0, 4))).size).toBe(names.length);
   });
 
-  it("add first, and remove a version later, so that servers of the version before go on reading", () => {
-    expect(migrations.filter((migration) => !isOlderThanTheRule(migration)).flatMap(faultsOf)).toEqual([]);
+  it("add first and remove a version later, so that servers of the previous version can keep reading", () => {
+    expect(migrations.filter((migration) => !isBeforeRule(migration)).flatMap(faultsOf)).toEqual([]);
   });
 
-  it("name older servers that go on writing only where nothing that they write would be missing or refused", () => {
+  it("let older servers keep writing only if nothing that they write would be missing or rejected", () => {
     expect(migrations.flatMap(incompatibilitiesOf)).toEqual([]);
   });
 
-  it("belong to one version: a schema that differs from a released one needs another version", () => {
+  it("belong to one version: a schema that differs from a released one needs a new version", () => {
     expect(schemaFaults(version, migrations, releases)).toEqual([]);
     expect(readdirSync(fixturesPath).toSorted()).toEqual(releases.map((release) => `${release.version}.backup`));
   });
 
-  it("are never changed once they are released: migrations.txt has a digest of each", async () => {
+  it("never change after their release: migrations.txt has a digest of each", async () => {
     const digest = (migration: Migration) =>
       createHash("sha256").update(JSON.stringify(migration)).digest("hex").slice(0, 16);
     const lines = migrations.map((migration) => `${digest(migration)} ${migration.name}`);
@@ -105,7 +106,7 @@ describe("migrations", () => {
   });
 });
 
-describe("the rule of the two kinds", () => {
+describe("the check of the two kinds", () => {
   const adds = (...statements: string[]): Migration => ({ name: "0028-a", kind: "adds", statements });
   const removes = (unusedSince: string, ...statements: string[]): Migration => ({
     name: "0028-a",
@@ -118,32 +119,32 @@ describe("the rule of the two kinds", () => {
     ["a table", adds("CREATE TABLE one (\n id TEXT PRIMARY KEY\n)")],
     ["a column that may be null", adds("ALTER TABLE one ADD COLUMN two TEXT")],
     ["a column with a default", adds("ALTER TABLE one ADD COLUMN two TEXT NOT NULL DEFAULT ''")],
-    ["an index in another's place", adds("DROP INDEX one_two", "CREATE INDEX one_two ON one (two, three)")],
-    ["what new columns hold", adds("UPDATE one SET two = three")],
-    ["the end of a table", removes("0.0.1", "DROP TABLE one")],
-    ["the end of a column", removes("0.0.1", "ALTER TABLE one DROP COLUMN two")],
-  ])("lets %s pass", (_, migration) => {
+    ["a replaced index", adds("DROP INDEX one_two", "CREATE INDEX one_two ON one (two, three)")],
+    ["values of new columns", adds("UPDATE one SET two = three")],
+    ["the removal of a table", removes("0.0.1", "DROP TABLE one")],
+    ["the removal of a column", removes("0.0.1", "ALTER TABLE one DROP COLUMN two")],
+  ])("accepts %s", (_, migration) => {
     expect(faultsOf(migration)).toEqual([]);
   });
 
   it.each<[string, Migration]>([
-    ["no kind", { name: "0028-a", statements: [] }],
-    ["a column that must be filled", adds("ALTER TABLE one ADD COLUMN two TEXT NOT NULL")],
-    ["another name", adds("ALTER TABLE one RENAME TO two")],
-    ["another name of a column", adds("ALTER TABLE one RENAME COLUMN two TO three")],
-    ["another type", adds("ALTER TABLE one ALTER COLUMN two TYPE text")],
-    ["something that goes, said to add", adds("DROP TABLE one")],
-    ["something that only one engine is told", { ...adds(), only: { sqlite: [], postgres: ["DROP TABLE one"] } }],
-    ["something that goes too early", removes("999.0.0", "DROP TABLE one")],
-    ["something new, said to remove", removes("0.0.1", "CREATE TABLE one (id TEXT)")],
+    ["a migration without a kind", { name: "0028-a", statements: [] }],
+    ["a required column without a default", adds("ALTER TABLE one ADD COLUMN two TEXT NOT NULL")],
+    ["a renamed table", adds("ALTER TABLE one RENAME TO two")],
+    ["a renamed column", adds("ALTER TABLE one RENAME COLUMN two TO three")],
+    ["a changed type", adds("ALTER TABLE one ALTER COLUMN two TYPE text")],
+    ["a removal declared as an addition", adds("DROP TABLE one")],
+    ["a removal on one engine only", { ...adds(), only: { sqlite: [], postgres: ["DROP TABLE one"] } }],
+    ["a removal that is too early", removes("999.0.0", "DROP TABLE one")],
+    ["an addition declared as a removal", removes("0.0.1", "CREATE TABLE one (id TEXT)")],
   ])("refuses %s", (_, migration) => {
     expect(faultsOf(migration)).toHaveLength(1);
   });
 });
 
-describe("the rule for servers that go on writing", () => {
+describe("the check for servers that keep writing", () => {
   const { newest = "" } = releases.at(-1) ?? {};
-  // The first with this schema.
+  // The first release with this schema.
   const { version: released = "" } = releases.find((release) => release.newest === newest) ?? {};
   const adds = (...statements: string[]): Migration => ({
     name: "9999-a",
@@ -157,26 +158,35 @@ describe("the rule for servers that go on writing", () => {
     ["a column", adds("ALTER TABLE one ADD COLUMN two TEXT")],
     ["an index", adds("CREATE INDEX one_two ON one (two)")],
     [
-      "a table that triggers keep",
+      "a table that triggers maintain",
       adds(
         "CREATE TABLE one (id TEXT)",
         "INSERT INTO one SELECT id FROM two",
         "CREATE TRIGGER two_one AFTER INSERT ON two BEGIN INSERT INTO one VALUES (NEW.id); END",
       ),
     ],
-    ["what is unused since that version", { ...adds("DROP TABLE one"), kind: "removes", unusedSince: released }],
-    ["anything of one that stops them", { name: "9999-a", kind: "adds", statements: ["UPDATE one SET two = 3"] }],
-  ])("lets %s pass", (_, migration) => {
+    [
+      "the removal of data unused since that version",
+      { ...adds("DROP TABLE one"), kind: "removes", unusedSince: released },
+    ],
+    [
+      "anything in a migration that stops older servers",
+      { name: "9999-a", kind: "adds", statements: ["UPDATE one SET two = 3"] },
+    ],
+  ])("accepts %s", (_, migration) => {
     expect(incompatibilitiesOf(migration)).toEqual([]);
   });
 
   it.each<[string, Migration]>([
     ["a version that was not released", { ...adds(), writersKnow: "9998-b" }],
-    ["a column that is filled", adds("ALTER TABLE one ADD COLUMN two TEXT", "UPDATE one SET two = three")],
-    ["a table that nothing keeps", adds("CREATE TABLE one (id TEXT)", "INSERT INTO one SELECT id FROM two")],
-    ["a rule for what is there", adds("CREATE UNIQUE INDEX one_two ON one (two)")],
-    ["a table that may no longer be changed", { ...adds(), appendOnly: ["one"] }],
-    ["what that version uses", { ...adds("DROP TABLE one"), kind: "removes", unusedSince: "999.0.0" }],
+    ["a column that is filled once", adds("ALTER TABLE one ADD COLUMN two TEXT", "UPDATE one SET two = three")],
+    ["a table that nothing maintains", adds("CREATE TABLE one (id TEXT)", "INSERT INTO one SELECT id FROM two")],
+    ["a unique index on an existing table", adds("CREATE UNIQUE INDEX one_two ON one (two)")],
+    ["an existing table that becomes append-only", { ...adds(), appendOnly: ["one"] }],
+    [
+      "the removal of data that the version uses",
+      { ...adds("DROP TABLE one"), kind: "removes", unusedSince: "999.0.0" },
+    ],
   ])("refuses %s", (_, migration) => {
     expect(incompatibilitiesOf(migration)).toHaveLength(1);
   });

@@ -1,14 +1,14 @@
-/** Each table has one owner: the folder whose files may change it. Others have it changed by the owner's `writes.ts`. */
+/** Each table has one owner: the folder whose files may change it. Other folders call the owner's `writes.ts`. */
 import { describe, expect, it } from "vitest";
 import { triggerMaintainedTables, tablesAfter } from "../src/backup/format.ts";
 import { migrations } from "../src/database/migrate.ts";
 import { camel } from "../src/kernel/names.ts";
-import { parsed, readSource, sourcePaths, writesIn } from "./support/code.ts";
+import { parseSource, readSource, sourcePaths, writesIn } from "./support/code.ts";
 
 const owners: Readonly<Record<string, readonly string[]>> = {
   "database/migrate.ts": ["migrations"],
   "database/meta.ts": ["meta"],
-  // The triggers that raise it.
+  // Raised by triggers.
   "database/dialect.ts": ["accessVersions"],
   jobs: ["jobs"],
   "resources/shared/audit-events": ["auditEvents"],
@@ -59,7 +59,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/connections/notification-configurations": [
     "notificationConfigurations",
     "notificationConfigurationMembers",
-    // Nobody's any more; a later version removes it.
+    // Unused; a later version removes it.
     "notificationConfigurationUsers",
   ],
   "resources/connections/audit-webhooks": ["auditWebhooks", "auditNotices"],
@@ -67,64 +67,64 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   moving: ["importLinks"],
 };
 
-/** Files in which the running program chooses the table, and why that is right. */
-const choosing: Readonly<Record<string, string>> = {
-  "backup/restore.ts": "a backup holds every table",
-  "database/counts.ts": "its own counters and their differences, which no other file knows",
-  "database/resealing.ts": "sealed values of any table come under another key, and stay what they are",
-  "database/prepared.ts": "whoever calls insertRow names the table, and is found by that",
-  "resources/shared/versions.ts": "whoever calls updateRow names the table, and is found by that",
-  "resources/sharing/team-access/store.ts": "one of the two tables of records, both the folder's own",
-  "resources/sharing/team-access/writes.ts": "one of the two tables of records, both the folder's own",
-  "resources/variables/varsets/store.ts": "one of the two tables of links, both the folder's own",
+/** Files that compute the name of the table, with the reason. */
+const computing: Readonly<Record<string, string>> = {
+  "backup/restore.ts": "a backup contains every table",
+  "database/counts.ts": "its own counters and their differences, which no other file uses",
+  "database/resealing.ts": "re-encrypts values of any table without changing them",
+  "database/prepared.ts": "callers of insertRow name the table and are checked",
+  "resources/shared/versions.ts": "callers of updateRow name the table and are checked",
+  "resources/sharing/team-access/store.ts": "one of the folder's own two tables of grants",
+  "resources/sharing/team-access/writes.ts": "one of the folder's own two tables of grants",
+  "resources/variables/varsets/store.ts": "one of the folder's own two tables of links",
 };
 
-/** Who writes another's table today. This list only shrinks. */
-const strangersToday: readonly string[] = [];
+/** Files that write a table of another owner. This list may only shrink. */
+const knownViolations: readonly string[] = [];
 
-/** The one file that holds a statement that changes a table, though its name does not tell. */
-const elsewhere = ["resources/shared/versions.ts"];
+/** Files other than store.ts and writes.ts that contain statements that change a table. */
+const otherFiles = ["resources/shared/versions.ts"];
 
-const owned = (table: string, path: string) =>
+const isOwned = (table: string, path: string) =>
   Object.entries(owners).some(
     ([owner, tables]) => tables.includes(table) && (path === owner || path.startsWith(`${owner}/`)),
   );
 
 const found = sourcePaths
-  // A migration changes whatever it is about; released ones are never touched again.
+  // Migrations may change any table.
   .filter((path) => !path.startsWith("database/migrations/"))
   .flatMap((path) => writesIn(readSource(path).program).map(({ table }) => ({ table, path })));
 
-const told = (lines: readonly string[]) => [...new Set(lines)].toSorted();
+const uniqueSorted = (lines: readonly string[]) => [...new Set(lines)].toSorted();
 
 describe("the owners of tables", () => {
-  it("are known for every table, one for each", () => {
+  it("are listed for every table, one each", () => {
     const stored = tablesAfter(migrations.map(({ name }) => name));
     const tables = [...stored, ...triggerMaintainedTables].map((name) => camel(name));
     const message = "add a new table to `owners` at the top of this file, under the folder whose store.ts writes it";
     expect(Object.values(owners).flat().toSorted(), message).toEqual(tables.toSorted());
   });
 
-  it("are the only ones who change them", () => {
-    const strangers = found.flatMap(({ table, path }) =>
-      table === undefined || owned(table, path) ? [] : [`${table} ← ${path}`],
+  it("are the only folders that change them", () => {
+    const violations = found.flatMap(({ table, path }) =>
+      table === undefined || isOwned(table, path) ? [] : [`${table} ← ${path}`],
     );
-    expect(told(strangers)).toEqual(strangersToday);
+    expect(uniqueSorted(violations)).toEqual(knownViolations);
   });
 
-  it("are told by the statement, but where a file is known to choose the table", () => {
+  it("follow from the statement, except in listed files that compute the table", () => {
     const files = found.filter(({ table }) => table === undefined).map(({ path }) => path);
-    expect(told(files)).toEqual(Object.keys(choosing).toSorted());
+    expect(uniqueSorted(files)).toEqual(Object.keys(computing).toSorted());
   });
 
-  it("keep the statements in files whose name says so", () => {
+  it("keep their statements in store.ts and writes.ts", () => {
     const files = found
       .map(({ path }) => path)
       .filter((path) => path.startsWith("resources/") && !/\/(store|writes)\.ts$/.test(path));
-    expect(told(files)).toEqual(elsewhere);
+    expect(uniqueSorted(files)).toEqual(otherFiles);
   });
 
-  it("leave the check of the audit events alone, but for what changes no meaning", () => {
+  it("do not bypass the audit event check, except for re-encryption", () => {
     const naming = sourcePaths.filter(
       (path) => /\bcommitCheck\b/.test(readSource(path).text) && !/^database\/(database\.ts|engines\/)/.test(path),
     );
@@ -146,7 +146,7 @@ describe("the owners of tables", () => {
     ["sql`select id from tags for update of tags`", []],
     ["sql`insert into tags (id) values (1) on conflict do update set id = 2`", ["tags"]],
     ['tx.db.selectFrom("workspaces")', []],
-  ])("are found in %s", (code, tables) => {
-    expect(writesIn(parsed("a.ts", code).program).map(({ table }) => table)).toEqual(tables);
+  ])("are recognized in %s", (code, tables) => {
+    expect(writesIn(parseSource("a.ts", code).program).map(({ table }) => table)).toEqual(tables);
   });
 });

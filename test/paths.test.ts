@@ -1,4 +1,4 @@
-/** Every address, as it is written: a change here breaks links that people have kept. */
+/** Every path of the console: a change breaks links and bookmarks. */
 import { expect, test } from "vitest";
 import { paths } from "../console/paths.ts";
 
@@ -10,6 +10,6 @@ test("the addresses of the console", () => {
   expect(Object.fromEntries(all)).toMatchSnapshot();
 });
 
-test("a name with signs of its own stays one part of the address", () => {
+test("special characters in a name are encoded", () => {
   expect(paths.workspace("acme", "a/b?c")).toBe("/acme/workspaces/a%2Fb%3Fc");
 });

@@ -1,30 +1,30 @@
 /**
- * Whatever changes a table asks for the proof that its caller may: a parameter of type `Granted<…, …>` that names the
- * permissions which let it write. `string` names none, and a permission to read lets nobody write.
+ * Every function that changes a table requires proof of permission: a parameter of type `Granted<…, …>` that names the permissions
+ * to write, or a `Capability`. `string` names no permission, and a permission to read is not enough.
  */
 import { describe, expect, it } from "vitest";
 import {
   functionsOf,
   type Node,
-  parsed,
+  parseSource,
   readSource,
   type SourceFile,
   type SourceFunction,
   sourcePaths,
-  within,
+  nodesWithin,
   writesIn,
 } from "./support/code.ts";
 
-/** Why a function needs none, and those that do not for this reason. */
+/** Functions that need no proof, by reason. */
 const reasons: Readonly<Record<string, readonly string[]>> = {
-  "counters and versions that follow from a change which was granted, in its transaction": [
+  "updates counters and versions in the transaction of a permitted change": [
     "resources/identity/organization-memberships/writes.ts incrementMembershipVersions",
     "resources/identity/organizations/writes.ts markOperationsAvailable",
     "resources/register/projects/writes.ts adjustTeamCount",
     "resources/register/tags/store.ts incrementTagCounts",
     "resources/register/tags/store.ts recountTags",
   ],
-  "what else goes, or changes, with a thing whose removal or change was granted, in its transaction": [
+  "changes dependent rows in the transaction of a permitted change": [
     "resources/connections/notification-configurations/writes.ts mergeInvitedRecipients",
     "resources/identity/organization-memberships/writes.ts activateInvitations",
     "resources/identity/organization-memberships/writes.ts moveMembershipsToAddress",
@@ -33,49 +33,49 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "resources/identity/teams/writes.ts transferTeamMemberships",
     "resources/register/workspaces/writes.ts rewriteTagNames",
   ],
-  "a state's content, which comes by a signed URL of a version whose creation was granted": [
+  "stores the content of a version whose creation was permitted, uploaded by a signed URL": [
     "resources/shared/contents/store.ts appendChunk",
     "resources/shared/contents/store.ts beginContent",
     "resources/shared/contents/store.ts completeContent",
     "resources/shared/contents/store.ts insertContents",
     "resources/shared/contents/store.ts orphanContent",
   ],
-  "what an agent reports of a phase that it holds, whose run was granted": [
+  "stores an agent's report on a phase that it has claimed": [
     "resources/runs/phases/store.ts insertChunks",
     "resources/runs/phases/store.ts insertLogChunks",
   ],
-  "the keys of the service itself, in which no caller has a part": [
+  "manages the server's own keys": [
     "resources/runs/identity-keys/store.ts deleteKeys",
     "resources/runs/identity-keys/store.ts insertKey",
   ],
-  "what is remembered of somebody who is nobody yet, so that it can't be used again": [
+  "records a callback before sign-in, so that it can't be replayed": [
     "resources/identity/sso-providers/store.ts recordCallback",
   ],
-  "background work, which nobody asked for": [
+  "background work without a caller": [
     "resources/identity/authentication-tokens/writes.ts recordTokenUses",
     "resources/connections/agent-tokens/writes.ts recordAgentTokenUses",
     "resources/shared/contents/store.ts abandonContents",
   ],
-  "what somebody is told of a change which was granted, in its transaction": [
+  "enqueues notifications in the transaction of a permitted change": [
     "resources/shared/outbox/store.ts insertForSubscribers",
     "resources/shared/outbox/store.ts insertNotifications",
   ],
-  "the helper by which others write, who are looked at themselves": [
+  "a helper whose callers are checked": [
     "resources/shared/versions.ts updateRow",
     "resources/shared/versions.ts updateRows",
   ],
-  "the trail of every change": ["resources/shared/audit-events/writes.ts recordEvents"],
+  "the audit log itself": ["resources/shared/audit-events/writes.ts recordEvents"],
 };
-const excused: readonly string[] = Object.values(reasons).flat();
+const listed: readonly string[] = Object.values(reasons).flat();
 
-/** Functions that should ask for one and do not yet. This list only shrinks. */
-const withoutToday: readonly string[] = [];
+/** Functions that should require proof but do not yet. This list may only shrink. */
+const knownViolations: readonly string[] = [];
 
 type Types = ReadonlyMap<string, Node>;
 
-/** The types that a file declares, by their names; what they stand for is looked into. */
+/** The types that a file declares, by name. */
 function typesOf({ program }: SourceFile): [string, Node][] {
-  return within(program)
+  return nodesWithin(program)
     .filter(({ type }) => type === "TSTypeAliasDeclaration" || type === "TSInterfaceDeclaration")
     .map((node) => [String((node["id"] as Node)["name"]), node]);
 }
@@ -85,21 +85,21 @@ const nameOf = (node: Node): string | undefined =>
 
 const isCallable = ({ type }: Node) => type === "TSFunctionType" || type === "TSMethodSignature";
 
-/** What is written as a type, with the types that it names, each looked into once. What a function would take or give is none. */
-function* reaching(node: Node, types: Types, seen: Set<string> = new Set()): Generator<Node> {
-  for (const part of within(node, isCallable)) {
+/** The nodes of a type, and of the types that it names, each once. Parameters and results of functions are skipped. */
+function* nodesOfType(node: Node, types: Types, seen: Set<string> = new Set()): Generator<Node> {
+  for (const part of nodesWithin(node, isCallable)) {
     yield part;
     const name = nameOf(part);
     const declared = name === undefined || seen.has(name) ? undefined : types.get(name);
     if (name === undefined || declared === undefined) continue;
     seen.add(name);
-    yield* reaching(declared, types, seen);
+    yield* nodesOfType(declared, types, seen);
   }
 }
 
-/** The permissions that a `Granted<Row, Permission>` names; none for `string`, or for whatever the caller likes. */
+/** The permissions that a `Granted<Row, Permission>` names; none for `string` or a type parameter. */
 function permissionsOf(permission: Node, types: Types): string[] {
-  return [...reaching(permission, types)].flatMap((part) => {
+  return [...nodesOfType(permission, types)].flatMap((part) => {
     const literal = part.type === "TSLiteralType" ? (part["literal"] as Node)["value"] : undefined;
     return typeof literal === "string" ? [literal] : [];
   });
@@ -115,7 +115,7 @@ function isNamedProof(node: Node, types: Types): boolean {
   return names.length > 0 && !names.some((name) => name.startsWith("can-read"));
 }
 
-/** Whether nothing fits this type but a proof, or what holds one: of a union each member, of an object one of its members. */
+/** Whether every value of this type is or contains a proof: each member of a union, or one property of an object. */
 function isProof(node: Node | undefined, types: Types, seen: readonly string[] = []): boolean {
   const all = (parts: unknown) => (parts as readonly Node[]).map((part) => isProof(part, types, seen));
   switch (node?.type) {
@@ -149,16 +149,16 @@ function isProof(node: Node | undefined, types: Types, seen: readonly string[] =
   }
 }
 
-const asks = ({ parameters }: SourceFunction, types: Types): boolean =>
+const requiresProof = ({ parameters }: SourceFunction, types: Types): boolean =>
   parameters.some((parameter) => isProof(parameter, types));
 
-/** The exported functions of a file that change a table, by themselves or by others of the file that are not exported. */
+/** The exported functions of a file that change a table, directly or through unexported functions of the file. */
 function writersOf(file: SourceFile): SourceFunction[] {
   const functions = functionsOf(file);
   const hidden = new Map(functions.filter(({ isExported }) => !isExported).map((each) => [each.name, each]));
   const writes = (node: Node, seen: readonly string[] = []): boolean =>
     writesIn(node).length > 0 ||
-    within(node).some((part) => {
+    nodesWithin(node).some((part) => {
       const name = part.type === "Identifier" ? String(part["name"]) : "";
       const called = seen.includes(name) ? undefined : hidden.get(name);
       return called !== undefined && writes(called.node, [...seen, name]);
@@ -168,34 +168,35 @@ function writersOf(file: SourceFile): SourceFunction[] {
 
 const types: Types = new Map(sourcePaths.flatMap((path) => typesOf(readSource(path))));
 
-/** The types that a file can name: its own before another's of the same name. */
+/** The types that a file can name. Its own take precedence. */
 const typesIn = (file: SourceFile): Types => new Map([...types, ...typesOf(file)]);
 
-/** Nothing but strings that are spelled out. */
-function isWord(node: Node, known: Types): boolean {
+/** Whether a type consists of string literals only. */
+function isStringLiteral(node: Node, known: Types): boolean {
   if (node.type === "TSLiteralType") return typeof (node["literal"] as Node)["value"] === "string";
-  if (node.type === "TSUnionType") return (node["types"] as readonly Node[]).every((part) => isWord(part, known));
+  if (node.type === "TSUnionType")
+    return (node["types"] as readonly Node[]).every((part) => isStringLiteral(part, known));
   const alias = known.get(nameOf(node) ?? "");
-  return alias?.type === "TSTypeAliasDeclaration" && isWord(alias["typeAnnotation"] as Node, known);
+  return alias?.type === "TSTypeAliasDeclaration" && isStringLiteral(alias["typeAnnotation"] as Node, known);
 }
 
-/** What could stand in a proof's place: a word beside it in a union, or one that is only passed to say who does it. */
-function wordsForProofs(file: SourceFile, known: Types): string[] {
-  const nodes = within(file.program);
+/** String literals that could replace a proof: in a union with one, or as the type of an unused parameter. */
+function literalsForProofs(file: SourceFile, known: Types): string[] {
+  const nodes = nodesWithin(file.program);
   const unions = nodes.filter(({ type, types: members }) => {
     const all = type === "TSUnionType" ? (members as readonly Node[]) : [];
-    return all.some((member) => isWord(member, known)) && all.some((member) => isProof(member, known));
+    return all.some((member) => isStringLiteral(member, known)) && all.some((member) => isProof(member, known));
   });
   const unused = nodes
     .filter(({ type, name }) => type === "Identifier" && String(name).startsWith("_"))
     .map((node) => (node["typeAnnotation"] as Node | null | undefined)?.["typeAnnotation"] as Node | undefined)
-    .filter((type) => type !== undefined && isWord(type, known)) as Node[];
+    .filter((type) => type !== undefined && isStringLiteral(type, known)) as Node[];
   return [...unions, ...unused].map(({ start, end }) => `${file.path} ${file.text.slice(start, end)}`);
 }
 
-/** Where a type is asserted that is a proof, or holds one. */
+/** Type assertions to a proof. */
 const castsIn = (file: SourceFile, known: Types): string[] =>
-  within(file.program)
+  nodesWithin(file.program)
     .filter(({ type }) => type === "TSAsExpression" || type === "TSTypeAssertion")
     .map((node) => node["typeAnnotation"] as Node)
     .filter((node) =>
@@ -203,7 +204,7 @@ const castsIn = (file: SourceFile, known: Types): string[] =>
     )
     .map(({ start, end }) => `${file.path} as ${file.text.slice(start, end)}`);
 
-/** Not what an asserted type merely mentions: an alias of a proof is one, a view with a member that is one is not. */
+/** Whether a type is a proof or an alias of one. A type that only contains a proof does not count. */
 function isCast(node: Node, known: Types): boolean {
   const name = nameOf(node);
   const alias = name === undefined ? undefined : known.get(name);
@@ -213,7 +214,7 @@ function isCast(node: Node, known: Types): boolean {
 
 function withoutProof(file: SourceFile, known: Types): string[] {
   return writersOf(file)
-    .filter((writer) => !asks(writer, known))
+    .filter((writer) => !requiresProof(writer, known))
     .map(({ name }) => `${file.path} ${name}`);
 }
 
@@ -224,23 +225,23 @@ describe("the functions that change a table", () => {
     .flatMap((file) => withoutProof(file, typesIn(file)))
     .toSorted();
 
-  it("ask for a proof that names its permissions, or need none for a reason", () => {
-    expect(found.filter((name) => !excused.includes(name))).toEqual(withoutToday);
+  it("require a proof that names permissions, or are listed with a reason", () => {
+    expect(found.filter((name) => !listed.includes(name))).toEqual(knownViolations);
   });
 
-  it("ask for one, but for at most 30", () => {
-    expect(excused).toHaveLength(30);
+  it("have 30 listed exceptions", () => {
+    expect(listed).toHaveLength(30);
   });
 
-  it("need none for a reason only where they ask for none", () => {
-    expect(excused.filter((name) => !found.includes(name))).toEqual([]);
+  it("are listed only if they require no proof", () => {
+    expect(listed.filter((name) => !found.includes(name))).toEqual([]);
   });
 
-  it("and all others take no word in a proof's place", () => {
-    expect(sourcePaths.map(readSource).flatMap((file) => wordsForProofs(file, typesIn(file)))).toEqual([]);
+  it("accept no string literal instead of a proof, like all others", () => {
+    expect(sourcePaths.map(readSource).flatMap((file) => literalsForProofs(file, typesIn(file)))).toEqual([]);
   });
 
-  it("get proofs that were checked: nobody else asserts that a row is granted", () => {
+  it("get checked proofs: only the access module casts to one", () => {
     const casts = sourcePaths.map(readSource).flatMap((file) => castsIn(file, typesIn(file)));
     expect(casts).toEqual([
       "access/capability.ts as Granted<Row, Name>",
@@ -249,7 +250,7 @@ describe("the functions that change a table", () => {
     ]);
   });
 
-  it("get capabilities from their issuers alone", () => {
+  it("get capabilities only from their issuers", () => {
     const issuers = sourcePaths.flatMap((path) =>
       [...readSource(path).text.matchAll(/Capability\s*\.\s*issuer\(([^)]*)\)/g)].map(([, name]) => `${path} ${name}`),
     );
@@ -258,12 +259,12 @@ describe("the functions that change a table", () => {
       'moving/importing/importer.ts "import"',
       'resources/identity/organizations/operations.ts "new-organization"',
       'resources/runs/phases/claims.ts "claim"',
-      'resources/runs/runs/transaction.ts "run-transition"',
+      'resources/runs/runs/transition-recorder.ts "run-transition"',
       'resources/vcs/vcs-events/receipt.ts "webhook"',
     ]);
   });
 
-  it("demand the decision until when it may work, where they store a credential", () => {
+  it("require a CredentialTerm if they store a credential", () => {
     const tables = "tokens|agentTokens|identityTrusts|invitations";
     const storing = new RegExp(`(?:insertInto\\(|(?:insertRow|updateRow)\\(\\w+, )"(?:${tables})"`);
     const isTerm = (node: Node) => nameOf(node) === "CredentialTerm";
@@ -271,9 +272,12 @@ describe("the functions that change a table", () => {
       const file = readSource(path);
       return functionsOf(file)
         .filter(({ node }) => storing.test(file.text.slice(node.start, node.end)))
-        .map(({ name, parameters }) => ({ name, asks: parameters.some((each) => within(each).some(isTerm)) }));
+        .map(({ name, parameters }) => ({
+          name,
+          takesTerm: parameters.some((each) => nodesWithin(each).some(isTerm)),
+        }));
     });
-    expect(storers.filter(({ asks: isAsked }) => !isAsked)).toEqual([]);
+    expect(storers.filter(({ takesTerm }) => !takesTerm)).toEqual([]);
     expect(storers.map(({ name }) => name).toSorted()).toEqual([
       "insertAgentToken",
       "insertIdentityTrust",
@@ -284,24 +288,28 @@ describe("the functions that change a table", () => {
   });
 
   it.each([
-    ["a proof or a word", 'function f(by: Granted<View, "can-a"> | "a job") {}', ['Granted<View, "can-a"> | "a job"']],
     [
-      "a word under another name",
+      "a proof or a string literal",
+      'function f(by: Granted<View, "can-a"> | "a job") {}',
+      ['Granted<View, "can-a"> | "a job"'],
+    ],
+    [
+      "an aliased string literal",
       'type By = Capability<"job"> | Word; type Word = "a" | "b";',
       ['Capability<"job"> | Word'],
     ],
-    ["a word for a proof", 'export function f(_by: "a job") {}', ['"a job"']],
+    ["a string literal instead of a proof", 'export function f(_by: "a job") {}', ['"a job"']],
     ["a proof", 'function f(by: Granted<View, "can-a" | "can-b"> | Capability<"job">) {}', []],
-    ["a word for something else", 'export function f(by: Capability<"job">, kind: "a" | "b") {}', []],
-  ])("are judged right: what takes %s", (_, code, found) => {
-    const file = parsed("a.ts", code);
-    expect(wordsForProofs(file, new Map(typesOf(file)))).toEqual(found.map((text) => `a.ts ${text}`));
+    ["a string literal for another purpose", 'export function f(by: Capability<"job">, kind: "a" | "b") {}', []],
+  ])("are classified correctly: a parameter with %s", (_, code, found) => {
+    const file = parseSource("a.ts", code);
+    expect(literalsForProofs(file, new Map(typesOf(file)))).toEqual(found.map((text) => `a.ts ${text}`));
   });
 
-  it("are judged right: a row that is said to be granted", () => {
+  it("are classified correctly: a cast to a proof", () => {
     const code =
       'type Mine = Granted<View, "a">; export const f = [row as Mine, row as View, row as Mine | undefined];';
-    const file = parsed("a.ts", code);
+    const file = parseSource("a.ts", code);
     expect(castsIn(file, new Map(typesOf(file)))).toEqual(["a.ts as Mine", "a.ts as Mine | undefined"]);
   });
 
@@ -309,13 +317,13 @@ describe("the functions that change a table", () => {
   it.each([
     ["no proof", `export async function f(tx: Tx, id: string): ${writing}`, false],
     [
-      "a proof or a word",
+      "a proof or a string literal",
       `export async function f(tx: Tx, w: Granted<View, "can-update"> | "a job"): ${writing}`,
       false,
     ],
-    ["a word", `export async function f(tx: Tx, by: "a job"): ${writing}`, false],
+    ["a string literal", `export async function f(tx: Tx, by: "a job"): ${writing}`, false],
     [
-      "a proof or a word, under another name",
+      "an alias of a proof or a string literal",
       `type By = Granted<View, "can-update"> | Job; type Job = "a job"; export async function f(tx: Tx, by: By): ${writing}`,
       false,
     ],
@@ -324,11 +332,7 @@ describe("the functions that change a table", () => {
       `export async function f(tx: Tx, w: Granted<View, "can-update"> | undefined): ${writing}`,
       false,
     ],
-    [
-      "a proof that may be left out",
-      `export async function f(tx: Tx, w?: Granted<View, "can-update">): ${writing}`,
-      false,
-    ],
+    ["an optional proof", `export async function f(tx: Tx, w?: Granted<View, "can-update">): ${writing}`, false],
     ["any capability", `export async function f(tx: Tx, by: Capability<CapabilityName>): ${writing}`, false],
     [
       "a proof or a capability",
@@ -337,7 +341,7 @@ describe("the functions that change a table", () => {
     ],
     ["any proof", `export async function f(tx: Tx, w: Granted<View, string>): ${writing}`, false],
     [
-      "whatever proof the caller has",
+      "a proof with a type parameter",
       `export async function f<Name extends string>(tx: Tx, w: Granted<View, Name>): ${writing}`,
       false,
     ],
@@ -346,7 +350,7 @@ describe("the functions that change a table", () => {
     ["a proof of one of two", `export async function f(tx: Tx, w: Granted<View, "can-a" | "can-b">): ${writing}`, true],
     ["proofs", `export async function f(tx: Tx, all: readonly Granted<View, "can-update">[]): ${writing}`, true],
     [
-      "a proof under another name",
+      "an alias of a proof",
       `type Name = "can-update"; type Mine = { thing: Granted<View, Name> }; export async function f(tx: Tx, { thing }: Mine): ${writing}`,
       true,
     ],
@@ -356,14 +360,14 @@ describe("the functions that change a table", () => {
       false,
     ],
     [
-      "a function that gives one",
+      "a function that returns one",
       `export async function f(tx: Tx, by: () => Granted<View, "can-update">): ${writing}`,
       false,
     ],
-    ["nothing, and changes nothing", 'export const f = (tx: Tx) => tx.db.selectFrom("workspaces")', true],
-    ["nothing, and is nobody else's", `async function f(tx: Tx): ${writing}`, true],
-  ])("are judged right: one that asks for %s", (_, code, isRight) => {
-    const file = parsed("a.ts", code);
-    expect(withoutProof(file, new Map(typesOf(file)))).toEqual(isRight ? [] : ["a.ts f"]);
+    ["nothing, and changes no table", 'export const f = (tx: Tx) => tx.db.selectFrom("workspaces")', true],
+    ["nothing, and is not exported", `async function f(tx: Tx): ${writing}`, true],
+  ])("are classified correctly: one that requires %s", (_, code, isAccepted) => {
+    const file = parseSource("a.ts", code);
+    expect(withoutProof(file, new Map(typesOf(file)))).toEqual(isAccepted ? [] : ["a.ts f"]);
   });
 });

@@ -27,11 +27,11 @@ const word = /^must be one of /;
 interface Forms {
   readonly valid: readonly (readonly [text: string, value: unknown])[];
   readonly invalid: readonly string[];
-  /** How the sentence goes on after the variable's name. */
+  /** The error message after the variable's name. */
   readonly sentence: RegExp;
 }
 
-/** The type demands a line for each setting. What comes in pairs has tests of its own. */
+/** The type requires an entry for each setting. Settings that come in pairs have their own tests. */
 const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey" | "smtpUrl" | "smtpFrom">]: Forms } = {
   listen: {
     valid: [
@@ -168,11 +168,11 @@ function wholeNumbers(min: number, max: number): Forms {
 }
 
 describe.each(Object.entries(forms))("%s", (name, { valid, invalid, sentence }) => {
-  test.each(valid)("takes '%s'", (text, value) => {
+  test.each(valid)("accepts '%s'", (text, value) => {
     expect(readSettings({ flags: { [name]: text } })[name as Name]).toEqual(value);
   });
 
-  test.each(invalid)("refuses '%s' with a sentence that names the setting", (text) => {
+  test.each(invalid)("rejects '%s' with a message that names the setting", (text) => {
     const { variable } = settingTable[name as Name];
     const error = refusal({ flags: { [name]: text } });
     expect(error.startsWith(`${variable} `)).toBe(true);
@@ -187,10 +187,10 @@ function refusal(sources: Parameters<typeof readSettings>[0]): string {
     expect(error).toBeInstanceOf(SettingError);
     return (error as SettingError).message;
   }
-  throw new Error("the settings were taken");
+  throw new Error("the settings were accepted");
 }
 
-test("without any source, the service is the embedded one on the loopback address", () => {
+test("without any source, the server listens on the loopback address with an embedded database", () => {
   expect(readSettings({})).toEqual({
     listen: { host: "127.0.0.1", port: 8080 },
     database: "sqlite:data/cadastre.db",
@@ -234,7 +234,7 @@ test("without any source, the service is the embedded one on the loopback addres
   });
 });
 
-test("the mail server and who mail is from go together", () => {
+test("the mail server and the sender address must be set together", () => {
   const read = (smtpUrl: string | undefined, smtpFrom: string | undefined) =>
     readSettings({ environment: { CADASTRE_SMTP_URL: smtpUrl, CADASTRE_SMTP_FROM: smtpFrom } });
   const [url, from] = ["smtp://ada:secret@mail.example:587", "Cadastre <cadastre@mail.example>"];
@@ -253,7 +253,7 @@ test("the mail server and who mail is from go together", () => {
     expect(() => read(url, wrong)).toThrow("CADASTRE_SMTP_FROM must be a mail address");
 });
 
-test("TLS files go together", () => {
+test("the TLS files must be set together", () => {
   const both = { CADASTRE_TLS_CERT: "cert.pem", CADASTRE_TLS_KEY: "key.pem" };
   expect(readSettings({ environment: both })).toMatchObject({ tlsCert: "cert.pem", tlsKey: "key.pem" });
   for (const variable of Object.keys(both)) {
@@ -263,7 +263,7 @@ test("TLS files go together", () => {
   }
 });
 
-/** A table of settings, made from the code. */
+/** A table of settings, generated from the code. */
 function referenceTable(title: string, table: Readonly<Record<string, Setting<unknown>>>): string {
   const rows = Object.entries(table).map(([name, { variable, initially, doc, isSecret }]) => {
     const file = isSecret === true ? ` \`${variable}_FILE\` names a file with the value.` : "";
@@ -325,7 +325,7 @@ describe("a renamed setting", () => {
     }
   });
 
-  test("takes the value of the new name where both are set, whatever their sources", () => {
+  test("uses the value of the new name if both are set, whatever their sources", () => {
     for (const sources of [
       { environment: { ...former, ...current } },
       { environment: former, file: fileOf("CADASTRE_CACHE_MB=16") },
@@ -336,7 +336,7 @@ describe("a renamed setting", () => {
     }
   });
 
-  test("is reported, refused and suggested by the right name", () => {
+  test("is reported, rejected and suggested by the correct name", () => {
     const unset = { CADASTRE_KEPT_MEGABYTES: "" };
     for (const environment of [current, unset]) expect(deprecatedSettings(settingTable, { environment })).toEqual([]);
     expect(refusal({ environment: { CADASTRE_KEPT_MEGABYTES: "x" } })).toMatch(/^CADASTRE_KEPT_MEGABYTES must be/);
@@ -360,7 +360,7 @@ test("an empty variable is an absent one", () => {
 });
 
 describe("the settings file", () => {
-  test("has comments, empty lines, spaces, quotes and either line end", () => {
+  test("can have comments, empty lines, spaces, quotes and both kinds of line ends", () => {
     const text = `# Ours\r\n\r\n  # indented\n CADASTRE_RATE_LIMIT = 5 \r\nCADASTRE_EDITION="hosted"\nCADASTRE_LOG_LEVEL='warn'\nCADASTRE_PUBLIC_URL=https://a.example/x=y`;
     expect(readSettings({ file: fileOf(text) })).toMatchObject({
       rateLimit: 5,
@@ -371,7 +371,7 @@ describe("the settings file", () => {
   });
 
   test.each(["CADASTRE_RATE_LIMIT", "CADASTRE_TYPO=1", "rate-limit=1", "=1", "export CADASTRE_RATE_LIMIT=1"])(
-    "refuses the line '%s' by its number",
+    "rejects the line '%s' with its number",
     (line) => {
       expect(refusal({ file: fileOf(`# one\n${line}\n`) })).toMatch(
         /^Line 2 of .* is not a setting\. Write NAME=VALUE/,
@@ -379,7 +379,7 @@ describe("the settings file", () => {
     },
   );
 
-  test("names the nearest setting for one that is misspelled, and every line that is wrong", () => {
+  test("suggests the nearest setting for a misspelled one, and reports every invalid line", () => {
     const message = refusal({
       file: fileOf("CADASTRE_RATELIMIT=1\nCADASTRE_EDITION=hosted\nCADASTRE_AGENT_SLOTS=1\n"),
     });
@@ -389,11 +389,11 @@ describe("the settings file", () => {
     ]);
   });
 
-  test("must be there", () => {
+  test("must exist", () => {
     expect(refusal({ file: join(folder, "none") })).toMatch(/^The settings file .*none can't be read\./);
   });
 
-  test("has its values checked like any other", () => {
+  test("has its values checked like other sources", () => {
     expect(refusal({ file: fileOf("CADASTRE_RATE_LIMIT=x") })).toMatch(/^CADASTRE_RATE_LIMIT must be a whole number/);
   });
 });

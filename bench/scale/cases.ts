@@ -11,7 +11,7 @@ export interface Case {
   readonly aim: number;
 }
 
-interface Question {
+interface CaseTemplate {
   readonly name: string;
   readonly path: (filled: Filled, last: (size: number) => number) => string;
   readonly aim?: number;
@@ -22,15 +22,15 @@ interface Question {
 const organization = `/organizations/${largeOrganization}`;
 const workspaces = `${organization}/workspaces`;
 const encode = encodeURIComponent;
-const ask = (name: string, query: string, more: Partial<Question> = {}): Question => ({
+const ask = (name: string, query: string, more: Partial<CaseTemplate> = {}): CaseTemplate => ({
   name: `workspaces: ${name}`,
   path: () => `${workspaces}?${query}`,
   ...more,
 });
-const search = (name: string, query: string, more: Partial<Question> = {}) =>
+const search = (name: string, query: string, more: Partial<CaseTemplate> = {}) =>
   ask(name, query, { ownerAim: 10, ...more });
 
-const workspaceLists: readonly Question[] = [
+const workspaceLists: readonly CaseTemplate[] = [
   { name: "workspace by id", path: ({ workspaceId }) => `/workspaces/${workspaceId}` },
   { name: "workspace by name", path: ({ workspaceName }) => `${workspaces}/${workspaceName}` },
   ask("first 20", "page[size]=20"),
@@ -92,7 +92,7 @@ const workspaceLists: readonly Question[] = [
   },
 ];
 
-const otherLists: readonly Question[] = [
+const otherLists: readonly CaseTemplate[] = [
   { name: "projects: first 20", path: () => `${organization}/projects` },
   { name: "projects: first 100", path: () => `${organization}/projects?page[size]=100` },
   {

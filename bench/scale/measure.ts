@@ -8,7 +8,7 @@ import { repeat, request } from "../client.ts";
 import type { Case } from "./cases.ts";
 import { type Filled, tokens } from "./fill.ts";
 import type { Scan } from "./plans.ts";
-import type { Question, Usage } from "./service.ts";
+import type { ServiceCommand, Usage } from "./service.ts";
 
 export interface Cost {
   readonly serviceMs: number;
@@ -34,10 +34,10 @@ export async function startService(address: string, filled: Filled): Promise<Ser
   });
   ended.catch(() => {});
   const [port] = (await Promise.race([once(child, "message"), ended])) as [number];
-  const tell = async <T>(question: Question): Promise<T> => {
+  const tell = async <T>(question: ServiceCommand): Promise<T> => {
     child.send(question);
-    const [told] = (await Promise.race([once(child, "message"), ended])) as [T];
-    return told;
+    const [reply] = (await Promise.race([once(child, "message"), ended])) as [T];
+    return reply;
   };
   const postgres = address.startsWith("postgres:") ? await watchPostgres(address) : undefined;
   let residentMax = 0;
@@ -50,7 +50,7 @@ export async function startService(address: string, filled: Filled): Promise<Ser
       return { serviceMs: cpuMicroseconds / 1000, databaseMs: (await postgres?.cpuMs()) ?? 0 };
     },
     scansOf: async (one) => {
-      await tell("remember");
+      await tell("record");
       await askOnce(port, one);
       return tell<Scan[]>("plans");
     },

@@ -8,18 +8,18 @@ import { benchServer } from "../server.ts";
 import { plansOf, type Statement } from "./plans.ts";
 
 /** Messages from the parent. */
-export type Question = "usage" | "remember" | "plans";
+export type ServiceCommand = "usage" | "record" | "plans";
 
 export interface Usage {
   readonly cpuMicroseconds: number;
   readonly residentBytes: number;
 }
 
-const remembered = new Map<string, Statement>();
-let remembers = false;
+const recorded = new Map<string, Statement>();
+let isRecording = false;
 
-function remember(text: string, parameters: readonly unknown[]): void {
-  if (remembers && /^\s*(\/\*.*?\*\/\s*)?(with|select)\b/i.test(text)) remembered.set(text, { text, parameters });
+function record(text: string, parameters: readonly unknown[]): void {
+  if (isRecording && /^\s*(\/\*.*?\*\/\s*)?(with|select)\b/i.test(text)) recorded.set(text, { text, parameters });
 }
 
 const texts = new WeakMap<StatementSync, string>();
@@ -32,7 +32,7 @@ DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...given: Paramet
 for (const method of ["all", "get"] as const) {
   const original = StatementSync.prototype[method] as (...parameters: never[]) => never;
   StatementSync.prototype[method] = function (this: StatementSync, ...parameters: never[]) {
-    remember(texts.get(this) ?? "", parameters);
+    record(texts.get(this) ?? "", parameters);
     return original.apply(this, parameters);
   };
 }
@@ -43,7 +43,7 @@ pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
     typeof first === "string"
       ? { text: first, values: Array.isArray(second) ? (second as unknown[]) : [] }
       : (first as { text?: string; values?: unknown[] });
-  remember(text, values);
+  record(text, values);
   return query.apply(this, given);
 } as typeof pg.Client.prototype.query;
 
@@ -51,23 +51,23 @@ const address = process.argv[2] ?? "";
 const database = openDatabase(address);
 const server = benchServer(database, { logger: pino({ level: "silent" }), cacheBytes: 0 });
 
-async function answer(question: Question): Promise<unknown> {
-  if (question === "remember") {
-    remembered.clear();
-    remembers = true;
+async function answer(question: ServiceCommand): Promise<unknown> {
+  if (question === "record") {
+    recorded.clear();
+    isRecording = true;
     return true;
   }
   if (question === "plans") {
-    remembers = false;
-    return plansOf(address, [...remembered.values()]);
+    isRecording = false;
+    return plansOf(address, [...recorded.values()]);
   }
   const { user, system } = process.cpuUsage();
   return { cpuMicroseconds: user + system, residentBytes: process.memoryUsage.rss() } satisfies Usage;
 }
 
 await server.listen({ host: "127.0.0.1", port: 0 });
-process.on("message", (question: Question) => {
-  void answer(question).then((told) => process.send?.(told));
+process.on("message", (question: ServiceCommand) => {
+  void answer(question).then((reply) => process.send?.(reply));
 });
 process.on("SIGTERM", () => process.exit(0));
 process.on("disconnect", () => process.exit(0));

@@ -1,5 +1,5 @@
-// Command v2 tries the basic calls of go-tfe v2, the client that is generated from the official OpenAPI document, against a service:
-// TFE_ADDRESS and TFE_TOKEN name it. The exit code is 1 for the first call that does not answer as it should.
+// Command v2 tests the basic calls of go-tfe v2, the client that is generated from the official OpenAPI document, against the server
+// in TFE_ADDRESS, with the token in TFE_TOKEN. It exits with 1 at the first call that fails.
 package main
 
 import (

@@ -190,7 +190,7 @@ export const choicesOn: Readonly<Record<AccessTargetKind, readonly PermissionCho
 
 export type CustomPermissions = Readonly<Record<string, string | boolean>>;
 
-export const lowest = (kind: AccessTargetKind): CustomPermissions =>
+export const defaultPermissions = (kind: AccessTargetKind): CustomPermissions =>
   Object.fromEntries(choicesOn[kind].map(({ attribute, options }) => [attribute, options?.[0] ?? false]));
 
 /** `workspace-access.runs: "plan"` → `{ "workspace-access": { runs: "plan" } }`. */

@@ -26,23 +26,23 @@ import { sourcesText, type AccessTarget } from "./words.ts";
 
 export interface MatrixProps {
   readonly organization: string;
-  readonly thing: AccessTarget;
+  readonly target: AccessTarget;
 }
 
-export function Matrix({ organization, thing }: MatrixProps) {
+export function Matrix({ organization, target }: MatrixProps) {
   const { search, set } = useAddress();
-  const columns = columnsOn(thing.kind);
+  const columns = columnsOn(target.kind);
   const isPeople = search["who"] === "people";
   const permission = columns.find(({ key }) => key === search["permission"]);
   const onlyDifferences = search["differences"] === "only";
-  const asked = { organization, thing, page: Number(search["page"] ?? 1), permission };
-  const teams = useTeamRows({ ...asked, enabled: !isPeople });
-  const people = usePeopleRows({ ...asked, enabled: isPeople });
-  const { canManage } = useOwnAccess(thing);
+  const rowsQuery = { organization, target, page: Number(search["page"] ?? 1), permission };
+  const teams = useTeamRows({ ...rowsQuery, enabled: !isPeople });
+  const people = usePeopleRows({ ...rowsQuery, enabled: isPeople });
+  const { canManage } = useOwnAccess(target);
   const shown = isPeople ? people : teams;
   const rows = shown.rows
     .filter(({ values }) => permission === undefined || permission.value(values) !== false)
-    .filter((row) => !onlyDifferences || isGrantedDirectly(row, thing));
+    .filter((row) => !onlyDifferences || isGrantedDirectly(row, target));
   return (
     <Stack gap="sm">
       <Group gap="sm">
@@ -70,7 +70,7 @@ export function Matrix({ organization, thing }: MatrixProps) {
         />
         <Checkbox
           size="xs"
-          label={`Only differences from the ${thing.kind === "workspace" ? "project" : "organization"}`}
+          label={`Only differences from the ${target.kind === "workspace" ? "project" : "organization"}`}
           checked={onlyDifferences}
           onChange={(event) => set({ differences: event.currentTarget.checked ? "only" : undefined })}
         />
@@ -81,7 +81,7 @@ export function Matrix({ organization, thing }: MatrixProps) {
       <QueryContent query={shown.query}>
         {() => (
           <MatrixTable
-            {...{ organization, thing, columns, rows, shown, canManage, isPeople }}
+            {...{ organization, target, columns, rows, shown, canManage, isPeople }}
             open={search["why"]}
             onOpen={(why) => set({ why })}
           />
@@ -115,7 +115,7 @@ interface MatrixTableProps extends MatrixProps {
 
 function MatrixTable({
   organization,
-  thing,
+  target,
   columns,
   rows,
   shown,
@@ -134,8 +134,8 @@ function MatrixTable({
     <>
       {shown.isOnlyOneself && (
         <Text c="dimmed" fz="sm">
-          This is your own access. To see other people's, you need permission to manage access here, or the
-          organization's members.
+          This is your own access. To see the access of others, you need permission to manage access here or to manage
+          the organization's members.
         </Text>
       )}
       <ScrollArea type="auto" viewportProps={{ tabIndex: 0, "aria-label": "Who has access, scrolls sideways" }}>
@@ -157,7 +157,7 @@ function MatrixTable({
             {rows.map((row) => (
               <MatrixRow
                 key={row.subject.id}
-                {...{ organization, thing, columns, row, canManage, isPeople, onOpen }}
+                {...{ organization, target, columns, row, canManage, isPeople, onOpen }}
                 open={open?.startsWith(`${row.subject.id}:`) ? open.slice(row.subject.id.length + 1) : undefined}
               />
             ))}
@@ -170,10 +170,10 @@ function MatrixTable({
 
 type MatrixRowProps = Omit<MatrixTableProps, "rows" | "shown"> & { readonly row: AccessMatrixRow };
 
-function MatrixRow({ organization, thing, columns, row, canManage, isPeople, open, onOpen }: MatrixRowProps) {
+function MatrixRow({ organization, target, columns, row, canManage, isPeople, open, onOpen }: MatrixRowProps) {
   const { subject, values, sources, hiddenSources, explanation } = row;
   const now = useNow();
-  const asked = columns.find(({ key }) => key === open);
+  const openColumn = columns.find(({ key }) => key === open);
   const to = isPeople ? paths.person(organization, subject.id) : paths.team(organization, subject.id);
   return (
     <Fragment>
@@ -203,13 +203,13 @@ function MatrixRow({ organization, thing, columns, row, canManage, isPeople, ope
           {sourcesText({ sources, hidden: hiddenSources, hasTeams: isPeople, now })}
         </Table.Td>
       </Table.Tr>
-      {asked && (
+      {openColumn && (
         <Table.Tr>
           <Table.Td colSpan={columns.length + 2} className={classes["why"]} p="sm">
-            <div className={classes["whyInner"]} role="region" aria-label={`Why ${subject.name}, ${asked.label}`}>
+            <div className={classes["whyInner"]} role="region" aria-label={`Why ${subject.name}, ${openColumn.label}`}>
               <PermissionExplanation
-                {...{ organization, thing, subject, values, sources, canManage }}
-                column={asked}
+                {...{ organization, target, subject, values, sources, canManage }}
+                column={openColumn}
                 {...(explanation && { explanation })}
               />
             </div>

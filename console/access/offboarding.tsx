@@ -54,31 +54,31 @@ function removalChoicesOf(
   teams: readonly Team[],
   membership: string | undefined,
 ) {
-  const outOf = ({ id, name }: Team): RemovalChoice => ({
+  const fromTeam = ({ id, name }: Team): RemovalChoice => ({
     key: id,
     verb: `Remove from ${name}`,
     done: `Removed ${user.name} from ${name}.`,
     changes: [leaveTeamChange(id, user.name)],
   });
-  const outOfAll: RemovalChoice = {
+  const fromAllTeams: RemovalChoice = {
     key: "all teams",
     verb: "Remove from all teams",
     done: `Removed ${user.name} from all teams.`,
     changes: teams.map(({ id }) => leaveTeamChange(id, user.name)),
   };
-  const outOfHere: RemovalChoice = {
+  const fromOrganization: RemovalChoice = {
     key: organizationKey,
     verb: `Remove from ${organization}`,
     done: `Removed ${user.name} from ${organization}.`,
     changes: [leaveOrganizationChange(membership ?? "")],
   };
-  return { outOf, outOfAll, outOfHere };
+  return { fromTeam, fromAllTeams, fromOrganization };
 }
 
 function Memberships(props: OffboardingProps) {
   const { organization, user } = props;
   const { query, membership, teams } = useMembership(props);
-  const { outOf, outOfAll, outOfHere } = removalChoicesOf(props, teams, membership?.id);
+  const { fromTeam, fromAllTeams, fromOrganization } = removalChoicesOf(props, teams, membership?.id);
   const [leaving, setLeaving] = useState<RemovalChoice>();
   const go = useGo();
   const close = () => setLeaving(undefined);
@@ -90,11 +90,11 @@ function Memberships(props: OffboardingProps) {
         membership && (
           <>
             {teams.length > 1 && (
-              <Button variant="default" onClick={() => setLeaving(outOfAll)}>
+              <Button variant="default" onClick={() => setLeaving(fromAllTeams)}>
                 Remove from all teams…
               </Button>
             )}
-            <Button variant="default" onClick={() => setLeaving(outOfHere)}>
+            <Button variant="default" onClick={() => setLeaving(fromOrganization)}>
               Remove from organization…
             </Button>
           </>
@@ -110,7 +110,7 @@ function Memberships(props: OffboardingProps) {
                 : `${user.name} is not a member of ${organization}, or you can't see the membership.`}
             </Empty>
           ) : (
-            <Teams organization={organization} teams={teams} onLeave={(team) => setLeaving(outOf(team))} />
+            <Teams organization={organization} teams={teams} onLeave={(team) => setLeaving(fromTeam(team))} />
           )
         }
       </QueryContent>

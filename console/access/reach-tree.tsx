@@ -41,10 +41,10 @@ export function ReachTree({
   readonly rows: readonly ReachItem[];
 }) {
   const branches = branchesOf(rows);
-  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set());
-  const isOpen = (id: string) => turned.has(id) !== rows.length <= openAtFirst;
-  const turn = (id: string) =>
-    setTurned(new Set(turned.has(id) ? [...turned].filter((one) => one !== id) : [...turned, id]));
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const isOpen = (id: string) => toggled.has(id) !== rows.length <= openAtFirst;
+  const toggle = (id: string) =>
+    setToggled(new Set(toggled.has(id) ? [...toggled].filter((one) => one !== id) : [...toggled, id]));
   return (
     <Table aria-label="Reach" layout="fixed">
       <Table.Thead>
@@ -67,7 +67,7 @@ export function ReachTree({
               organization={organization}
               branch={branch}
               isOpen={isOpen(branch.id)}
-              onTurn={() => turn(branch.id)}
+              onToggle={() => toggle(branch.id)}
             />
             {isOpen(branch.id) &&
               branch.workspaces.map((item) => <WorkspaceRow key={item.id} {...{ organization, item }} />)}
@@ -82,10 +82,10 @@ interface ProjectRowProps {
   readonly organization: string;
   readonly branch: Branch;
   readonly isOpen: boolean;
-  readonly onTurn: () => void;
+  readonly onToggle: () => void;
 }
 
-function ProjectRow({ organization, branch: { id, name, project, workspaces }, isOpen, onTurn }: ProjectRowProps) {
+function ProjectRow({ organization, branch: { id, name, project, workspaces }, isOpen, onToggle }: ProjectRowProps) {
   return (
     <Table.Tr bg="var(--mantine-color-default-hover)">
       <Table.Th scope="row" fw={600}>
@@ -97,7 +97,7 @@ function ProjectRow({ organization, branch: { id, name, project, workspaces }, i
             aria-expanded={isOpen}
             aria-label={`Workspaces of ${name}`}
             disabled={workspaces.length === 0}
-            onClick={onTurn}
+            onClick={onToggle}
           >
             {isOpen ? <IconChevronDown size={14} /> : <IconChevronRight size={14} />}
           </ActionIcon>

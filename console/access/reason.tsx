@@ -10,10 +10,10 @@ interface ReasonProps {
   readonly organization: string;
   readonly source: Source;
   readonly subject: AccessSubject;
-  readonly thing: AccessTarget;
+  readonly target: AccessTarget;
 }
 
-export function Reason({ organization, source, subject, thing }: ReasonProps) {
+export function Reason({ organization, source, subject, target }: ReasonProps) {
   const { team, level, permission } = source;
   const isItself = team !== undefined && team.id === subject.id;
   const who = team && (
@@ -37,9 +37,9 @@ export function Reason({ organization, source, subject, thing }: ReasonProps) {
       return (
         <>
           {who} has <b>{level}</b> on{" "}
-          {thing.project ? (
+          {target.project ? (
             <>
-              the project <Link to={paths.projectAccess(organization, thing.project.id)}>{thing.project.name}</Link>
+              the project <Link to={paths.projectAccess(organization, target.project.id)}>{target.project.name}</Link>
             </>
           ) : (
             "this project"

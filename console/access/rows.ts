@@ -44,30 +44,30 @@ function rowOf(explanation: Resource<"access-explanations">, type: AccessSubject
 
 interface AccessRowsQuery {
   readonly organization: string;
-  readonly thing: AccessTarget;
+  readonly target: AccessTarget;
   readonly page: number;
   readonly permission: MatrixColumn | undefined;
   readonly enabled: boolean;
 }
 
-export function useTeamRows({ thing, page, enabled }: AccessRowsQuery): AccessRows {
-  const asked = useQuery({ ...teamAccess(thing, page), enabled });
+export function useTeamRows({ target, page, enabled }: AccessRowsQuery): AccessRows {
+  const query = useQuery({ ...teamAccess(target, page), enabled });
   return {
-    query: asked,
-    rows: asked.data?.data.map((explanation) => rowOf(explanation, "teams")) ?? [],
-    pagination: asked.data?.meta?.pagination,
+    query,
+    rows: query.data?.data.map((explanation) => rowOf(explanation, "teams")) ?? [],
+    pagination: query.data?.meta?.pagination,
   };
 }
 
-export function usePeopleRows({ organization, thing, page, permission, enabled }: AccessRowsQuery): AccessRows {
-  const mine = useOwnAccess(thing);
+export function usePeopleRows({ organization, target, page, permission, enabled }: AccessRowsQuery): AccessRows {
+  const mine = useOwnAccess(target);
   const rights = useRights(organization);
   const canAsk = mine.canManage || rights?.["can-manage-memberships"] === true || rights?.["can-create-team"] === true;
   const holders = useQuery({
     ...pagedQuery("GET /organizations/{organization_name}/access-holders", {
       path: { organization_name: organization },
       query: {
-        [thing.kind === "workspace" ? "filter[workspace][id]" : "filter[project][id]"]: thing.id,
+        [target.kind === "workspace" ? "filter[workspace][id]" : "filter[project][id]"]: target.id,
         "filter[kind]": "user",
         "filter[permission]": permission?.can,
         "page[size]": size,
@@ -97,8 +97,8 @@ export function usePeopleRows({ organization, thing, page, permission, enabled }
   };
 }
 
-export function useOwnAccess(thing: AccessTarget | undefined) {
-  const query = useQuery({ ...ownAccess(thing ?? { kind: "project", id: "" }), enabled: thing !== undefined });
+export function useOwnAccess(target: AccessTarget | undefined) {
+  const query = useQuery({ ...ownAccess(target ?? { kind: "project", id: "" }), enabled: target !== undefined });
   const explanation = query.data?.data;
   return { query, explanation, canManage: explanation?.attributes.can["can-manage-team-access"] === true };
 }

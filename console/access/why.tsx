@@ -16,7 +16,7 @@ import { ownAccess } from "../api/detail-queries.ts";
 
 export interface PermissionExplanationProps {
   readonly organization: string;
-  readonly thing: AccessTarget;
+  readonly target: AccessTarget;
   readonly subject: AccessSubject;
   readonly column: MatrixColumn;
   readonly values: PermissionValues;
@@ -26,15 +26,15 @@ export interface PermissionExplanationProps {
 }
 
 /** The caller may see the records and still not be allowed to read the explanation. */
-function useExplanation({ thing, subject, explanation }: PermissionExplanationProps) {
+function useExplanation({ target, subject, explanation }: PermissionExplanationProps) {
   const query = { [subject.type === "teams" ? "filter[team][id]" : "filter[user][id]"]: subject.id };
   const enabled = explanation === undefined;
-  const asked = useQuery({ ...ownAccess(thing, query), enabled });
-  return { isLoading: enabled && asked.isLoading, found: explanation ?? asked.data?.data };
+  const access = useQuery({ ...ownAccess(target, query), enabled });
+  return { isLoading: enabled && access.isLoading, found: explanation ?? access.data?.data };
 }
 
 export function PermissionExplanation(props: PermissionExplanationProps) {
-  const { organization, thing, subject, column, values, sources, canManage } = props;
+  const { organization, target, subject, column, values, sources, canManage } = props;
   const { isLoading, found } = useExplanation(props);
   if (isLoading) return <LoadingRows rows={2} />;
   const value = column.value(values);
@@ -52,7 +52,7 @@ export function PermissionExplanation(props: PermissionExplanationProps) {
         {canManage && subject.type === "teams" && (
           <>
             {" "}
-            <Link to={paths.grant(organization, { team: subject.id, [thing.kind]: thing.id })}>
+            <Link to={paths.grant(organization, { team: subject.id, [target.kind]: target.id })}>
               Grant access to {subject.name}
             </Link>
           </>
@@ -114,7 +114,7 @@ function removalsOf(source: Source, subject: AccessSubject): Removal[] {
 
 function GrantReason({
   organization,
-  thing,
+  target,
   subject,
   canManage,
   source,
@@ -126,7 +126,7 @@ function GrantReason({
   return (
     <Stack gap={6}>
       <span>
-        <Reason source={source} subject={subject} thing={thing} organization={organization} />
+        <Reason source={source} subject={subject} target={target} organization={organization} />
         {isRecord && source.id !== undefined && <Granted organization={organization} record={source.id} />}
         {source.until && (
           <>
@@ -149,7 +149,7 @@ function GrantReason({
             </Button>
           ))}
           {isRecord && source.team && (
-            <Link to={paths.grant(organization, grantTargetOf(source, thing))} fz="xs">
+            <Link to={paths.grant(organization, grantTargetOf(source, target))} fz="xs">
               Change grant
             </Link>
           )}
@@ -173,10 +173,10 @@ function GrantReason({
 
 const grantTargetOf = (
   { kind, team }: Source,
-  thing: AccessTarget,
+  target: AccessTarget,
 ): { team?: string; project?: string; workspace?: string } => ({
   ...(team && { team: team.id }),
   ...(kind === "team-project"
-    ? { project: thing.kind === "project" ? thing.id : (thing.project?.id ?? "") }
-    : { workspace: thing.id }),
+    ? { project: target.kind === "project" ? target.id : (target.project?.id ?? "") }
+    : { workspace: target.id }),
 });

@@ -7,8 +7,8 @@ import { addNotice, isUnreachable } from "./connection.ts";
 import type { ApiError } from "./errors.ts";
 
 export interface ActionOptions<O extends ApiOperation> {
-  readonly done: string | ((answer: OperationResponse<O>, input: OperationInput<O>) => string);
-  readonly after?: (answer: OperationResponse<O>, input: OperationInput<O>) => void | Promise<void>;
+  readonly done: string | ((response: OperationResponse<O>, input: OperationInput<O>) => string);
+  readonly after?: (response: OperationResponse<O>, input: OperationInput<O>) => void | Promise<void>;
   readonly refusal?: "message" | "form";
 }
 
@@ -22,9 +22,9 @@ export function useAction<O extends ApiOperation>(
   const router = useRouter();
   return useMutation<OperationResponse<O>, ApiError, OperationInput<O>>({
     mutationFn: (input) => call(operation, input),
-    onSuccess: async (answer, input) => {
-      showMessage(typeof done === "string" ? done : done(answer, input));
-      await after?.(answer, input);
+    onSuccess: async (response, input) => {
+      showMessage(typeof done === "string" ? done : done(response, input));
+      await after?.(response, input);
       await navigated(router);
       await client.invalidateQueries();
     },

@@ -38,8 +38,8 @@ export function addressOf<O extends ApiOperation>(operation: O, input: Operation
   const { path = {}, query = {} } = input as Loose;
   const template = operation.slice(operation.indexOf(" ") + 1);
   const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
-  const asked = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
-  const search = new URLSearchParams(asked.map(([name, value]) => [name, String(value)])).toString();
+  const parameters = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const search = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)])).toString();
   const from = template.startsWith("/oauth/") ? "" : basePath;
   return `${from}${filled}${search === "" ? "" : `?${search}`}`;
 }
@@ -77,15 +77,15 @@ export async function call<O extends ApiOperation>(
   return { ...(text === "" ? {} : JSON.parse(text)), etag, isHosted };
 }
 
-const ofAccount = "GET /account/details";
-const forEverybody = /^GET \/(sign-in-options|invitations\/|oauth\/)/;
-let looking: Promise<boolean> | undefined;
+const accountOperation = "GET /account/details";
+const publicOperations = /^GET \/(sign-in-options|invitations\/|oauth\/)/;
+let sessionCheck: Promise<boolean> | undefined;
 
 /** Avoids requests that need a session and would be refused: browsers log every refusal. */
 function isKnownSignedOut(operation: ApiOperation): boolean {
   const page = document.documentElement.dataset;
   if (methodOf(operation) !== "GET") page["session"] = "maybe";
-  return page["session"] === "none" && !forEverybody.test(operation);
+  return page["session"] === "none" && !publicOperations.test(operation);
 }
 
 // The user may have signed in in another tab.
@@ -94,19 +94,20 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden && page["session"] === "none") page["session"] = "maybe";
 });
 
-/** Organizations and sign-in also answer 401, so a 401 alone doesn't mean an ended session. Concurrent callers share one check. */
+/** Organizations and sign-in also respond with 401, so a 401 alone doesn't mean an ended session. Concurrent callers share one check. */
 export async function isAboutSession(operation?: ApiOperation): Promise<boolean> {
   if (operation === "POST /sessions") return false;
-  if (operation === ofAccount) return true;
-  looking ??= isRefused().finally(() => (looking = undefined));
-  return looking;
+  if (operation === accountOperation) return true;
+  sessionCheck ??= isSignedOut().finally(() => (sessionCheck = undefined));
+  return sessionCheck;
 }
 
-async function isRefused(): Promise<boolean> {
-  const answer = await fetch(addressOf(ofAccount, {}), { headers: { accept: mediaType } }).catch(() => undefined);
+async function isSignedOut(): Promise<boolean> {
+  const headers = { accept: mediaType };
+  const response = await fetch(addressOf(accountOperation, {}), { headers }).catch(() => undefined);
   // Until the body is read, the browser keeps the connection open.
-  await answer?.text().catch(() => undefined);
-  return answer?.status === 401;
+  await response?.text().catch(() => undefined);
+  return response?.status === 401;
 }
 
 export async function bytesAt(address: string, signal?: AbortSignal): Promise<Uint8Array> {

@@ -48,9 +48,9 @@ export const isUnreachable = (error: unknown): boolean =>
 export const noteResponse = (error?: unknown): void => set(isUnreachable(error));
 
 export async function isServerReady(): Promise<boolean> {
-  const answer = await fetch("/readyz", { cache: "no-store" }).catch(() => undefined);
+  const readiness = await fetch("/readyz", { cache: "no-store" }).catch(() => undefined);
   // Until the body is read, the browser keeps the connection open.
-  await answer?.text().catch(() => undefined);
-  set(answer?.ok !== true);
-  return answer?.ok === true;
+  await readiness?.text().catch(() => undefined);
+  set(readiness?.ok !== true);
+  return readiness?.ok === true;
 }

@@ -126,8 +126,10 @@ export function teamAccess({ kind, id }: AccessTargetId, page: number): TeamAcce
 }
 
 /** The list of people is not among them: it depends on what the caller can see. */
-const accessTo = (thing: AccessTargetId, search: SearchParameters) =>
-  search["who"] === "people" ? [ownAccess(thing)] : [ownAccess(thing), teamAccess(thing, Number(search["page"] ?? 1))];
+const accessTo = (target: AccessTargetId, search: SearchParameters) =>
+  search["who"] === "people"
+    ? [ownAccess(target)]
+    : [ownAccess(target), teamAccess(target, Number(search["page"] ?? 1))];
 export const accessToWorkspace = (id: string, search: SearchParameters) => accessTo({ kind: "workspace", id }, search);
 export const accessToProject = (id: string, search: SearchParameters) => accessTo({ kind: "project", id }, search);
 

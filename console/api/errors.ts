@@ -67,7 +67,7 @@ export function problemsIn(response: Response, text: string): Problem[] {
     return [
       {
         title: response.statusText,
-        detail: `The server responded with status ${response.status} and no reason. Try again in a moment.`,
+        detail: `The server responded with status ${response.status} and gave no reason. Try again in a moment.`,
         pointer: undefined,
       },
     ];

@@ -69,16 +69,16 @@ function parametersOf(operation: OpenApiSchema, location: string): string {
 }
 
 function operationOf(operation: OpenApiSchema): string {
-  const answers = Object.entries<OpenApiSchema>(operation["responses"]).filter(([status]) => status.startsWith("2"));
-  const answer = [
+  const successes = Object.entries<OpenApiSchema>(operation["responses"]).filter(([status]) => status.startsWith("2"));
+  const responseTypes = [
     ...new Set(
-      answers.map(([, response]) => contentOf(response)).map((schema) => (schema ? typeOf(schema) : "undefined")),
+      successes.map(([, response]) => contentOf(response)).map((schema) => (schema ? typeOf(schema) : "undefined")),
     ),
   ];
   const body = contentOf(operation["requestBody"]);
   return `{ path: ${parametersOf(operation, "path")}; query: ${parametersOf(operation, "query")}; body: ${
     body ? typeOf(body) : "undefined"
-  }; answer: ${answer.join(" | ") || "undefined"} }`;
+  }; answer: ${responseTypes.join(" | ") || "undefined"} }`;
 }
 
 const golden = (name: string) => readFileSync(new URL(`../../test/goldens/${name}`, import.meta.url), "utf8");

@@ -24,7 +24,7 @@ export interface ListProps<A extends ListResponse> {
   readonly many?: string;
   readonly label: string;
   readonly query: UseQueryResult<A, unknown>;
-  readonly columns: (answer: A) => readonly TableColumn<RowOf<A>>[];
+  readonly columns: (response: A) => readonly TableColumn<RowOf<A>>[];
   readonly keyOf: (row: RowOf<A>) => string;
   readonly isSearched?: boolean;
   readonly filters?: ReactNode;
@@ -54,8 +54,8 @@ export function List<A extends ListResponse>(props: ListProps<A>) {
         </Group>
       )}
       <QueryContent query={query}>
-        {(answer) =>
-          answer.data.length === 0 ? (
+        {(response) =>
+          response.data.length === 0 ? (
             search["q"] ? (
               <NoMatches many={many} search={search["q"]} />
             ) : (
@@ -65,14 +65,14 @@ export function List<A extends ListResponse>(props: ListProps<A>) {
             <>
               <Table
                 label={label}
-                columns={columns(answer)}
-                rows={answer.data}
+                columns={columns(response)}
+                rows={response.data}
                 keyOf={keyOf}
                 sort={sort}
                 onSort={(sort) => set({ sort, page: undefined })}
               />
               <Pager
-                pagination={answer.meta?.pagination}
+                pagination={response.meta?.pagination}
                 one={one}
                 many={many}
                 onPage={(page) => set({ page: page === 1 ? undefined : String(page) })}

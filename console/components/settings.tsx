@@ -20,7 +20,7 @@ interface SettingsFormProps<Values extends object, O extends ApiOperation> {
   readonly readOnly?: string;
   readonly verb?: string;
   readonly done: string;
-  readonly after?: (answer: OperationResponse<O>) => void;
+  readonly after?: (response: OperationResponse<O>) => void;
   readonly input: (version: string | undefined) => OperationInput<O>;
   readonly children: ReactNode;
 }
@@ -31,9 +31,9 @@ export function SettingsForm<Values extends object, O extends ApiOperation>(prop
   const save = useAction(operation, {
     done: props.done,
     refusal: "form",
-    after: (answer) => {
+    after: (response) => {
       draft.resetDirty();
-      props.after?.(answer);
+      props.after?.(response);
     },
   });
   return (

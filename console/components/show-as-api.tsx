@@ -6,8 +6,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import { CodeToCopy } from "../ui/text.tsx";
 import { addressOf, type OperationInput, type ApiOperation } from "../api/client.ts";
 
-/** Every page makes these. */
-const around = ["GET /account/details", "GET /sessions", "GET /organizations"];
+/** The shell makes these requests on every page. */
+const shellOperations = ["GET /account/details", "GET /sessions", "GET /organizations"];
 
 const isOperation = (key: readonly unknown[]): key is [ApiOperation, OperationInput<ApiOperation>] =>
   typeof key[0] === "string" && key[0].startsWith("GET /");
@@ -24,7 +24,7 @@ export function ShowAsApi() {
         .findAll({ type: "active" })
         .map(({ queryKey }) => queryKey)
         .filter(isOperation)
-        .filter(([operation]) => !around.includes(operation))
+        .filter(([operation]) => !shellOperations.includes(operation))
         .map(([operation, input]) => addressOf(operation, input))
     : [];
   return (

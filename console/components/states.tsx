@@ -120,7 +120,7 @@ export function QueryContent<T>({
 }: {
   readonly query: UseQueryResult<T, unknown>;
   readonly loading?: ReactNode;
-  readonly children: (answer: T) => ReactNode;
+  readonly children: (response: T) => ReactNode;
 }) {
   if (isDeleted(query)) return <Deleted onRetry={() => void query.refetch()} />;
   if (query.data !== undefined) return children(query.data);
@@ -132,7 +132,7 @@ export function QueryContent<T>({
 /** Of the final size, so that nothing shifts; delayed, so that nothing flashes. */
 export function LoadingRows({ rows = 8, height = 33 }: { readonly rows?: number; readonly height?: number }) {
   return (
-    <Stack gap={1} role="group" aria-busy="true" aria-label="Loading" className="after-a-moment">
+    <Stack gap={1} role="group" aria-busy="true" aria-label="Loading" className="delayed">
       {Array.from({ length: rows }, (_, index) => (
         <Skeleton key={index} height={height - 1} radius={2} />
       ))}

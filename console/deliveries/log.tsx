@@ -6,7 +6,7 @@ import type { Resource } from "../api/client.ts";
 import { pagedQuery } from "../api/queries.ts";
 import { useAddress } from "../ui/address.ts";
 import { FormDialog } from "../ui/dialog.tsx";
-import { Facts } from "../ui/page.tsx";
+import { DescriptionList } from "../ui/page.tsx";
 import { QueryContent, Empty } from "../components/states.tsx";
 import { Pager, Table } from "../ui/table.tsx";
 import { Dimmed, figure, Identifier, When, Value } from "../ui/text.tsx";
@@ -149,8 +149,8 @@ function Details({ delivery: { id, attributes } }: { readonly delivery: Delivery
   const { attempts, response, "next-attempt-at": next, "finished-at": finished } = attributes;
   return (
     <Stack gap="xs" component="section" aria-label="Details">
-      <Facts
-        facts={{
+      <DescriptionList
+        items={{
           Delivery: <Identifier value={id} />,
           Attempts: figure(attempts),
           "Next attempt": next && <When time={next} />,

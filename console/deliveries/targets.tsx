@@ -96,7 +96,7 @@ export function DeliveryTargetActions({
         isBusy={end.isPending}
         onConfirm={() => end.mutate({ path })}
       >
-        Deliveries that are still waiting are dropped.
+        Waiting deliveries are dropped.
       </DangerButton>
     </Group>
   );

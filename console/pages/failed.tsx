@@ -36,16 +36,17 @@ const UnreachablePage = ({ error }: { readonly error: unknown }) => (
 
 function WithoutCode() {
   const isLost = useIsLost();
-  const [isHopeless, setHopeless] = useState(false);
+  const [hasReloadFailed, setReloadFailed] = useState(false);
   useEffect(() => {
-    if (!isLost) void isServerReady().then((answers) => answers && setHopeless(!reloadOnce()));
+    if (!isLost) void isServerReady().then((isReady) => isReady && setReloadFailed(!reloadOnce()));
   }, [isLost]);
   if (isLost) return <UnreachablePage error={unreachable()} />;
-  if (!isHopeless) return null;
+  if (!hasReloadFailed) return null;
   return (
     <Page title={failedTitle}>
-      <Empty title="The server doesn't have this page's code" action={<Reload />}>
-        It may be starting or updating. Reload the page in a moment; if that doesn't help, ask your administrator.
+      <Empty title="Couldn't load this page's code" action={<Reload />}>
+        The server may be starting or updating. Reload the page in a moment; if that doesn't help, ask your
+        administrator.
       </Empty>
     </Page>
   );

@@ -44,12 +44,12 @@ export function useOpened(name: string | undefined) {
   return [isOpen || isInAddress, { open, close: closeBoth }] as const;
 }
 
-/** Otherwise the dialog would open unexpectedly later. */
-export function useForgotten(name: string, isForgotten: boolean): void {
+/** Removes an unavailable dialog from the address. Otherwise it would open unexpectedly later. */
+export function useClearedDialog(name: string, isUnavailable: boolean): void {
   const { search, set } = useAddress();
-  const isStale = isForgotten && search["open"] === name;
-  const forget = useEffectEvent(() => set({ open: undefined }));
+  const isStale = isUnavailable && search["open"] === name;
+  const clear = useEffectEvent(() => set({ open: undefined }));
   useEffect(() => {
-    if (isStale) forget();
+    if (isStale) clear();
   }, [isStale]);
 }

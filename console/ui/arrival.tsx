@@ -42,9 +42,9 @@ function useFocusRestore(): void {
     const here = () => router.state.resolvedLocation?.pathname;
     let held: PendingFocus | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const isAdrift = () => document.activeElement === document.body && held?.path[0]?.isConnected === false;
+    const hasLostFocus = () => document.activeElement === document.body && held?.path[0]?.isConnected === false;
     const settle = () => {
-      if (held === undefined || !isAdrift()) return;
+      if (held === undefined || !hasLostFocus()) return;
       const content = document.getElementById(contentId);
       const next = held.page === here() ? successorOf(held) : undefined;
       held = undefined;
@@ -56,7 +56,7 @@ function useFocusRestore(): void {
       else if (!(target instanceof Element) || target.closest("[data-portal]") === null) held = undefined;
     };
     const observer = new MutationObserver(() => {
-      if (!isAdrift()) return;
+      if (!hasLostFocus()) return;
       clearTimeout(timer);
       timer = setTimeout(settle, soonMs);
     });
@@ -77,11 +77,11 @@ function useAnnouncedTitle(): string {
   useEffect(() => {
     if (first.current === pathname) return;
     first.current = "";
-    const tell = () => setAnnounced(document.title);
-    let timer = setTimeout(tell, 2 * soonMs);
+    const announce = () => setAnnounced(document.title);
+    let timer = setTimeout(announce, 2 * soonMs);
     const observer = new MutationObserver(() => {
       clearTimeout(timer);
-      timer = setTimeout(tell, 2 * soonMs);
+      timer = setTimeout(announce, 2 * soonMs);
     });
     const title = document.querySelector("title");
     if (title) observer.observe(title, { childList: true, characterData: true, subtree: true });
@@ -96,7 +96,7 @@ function useAnnouncedTitle(): string {
 export function Arrival() {
   useFocusRestore();
   return (
-    <VisuallyHidden role="status" aria-live="polite" data-page-told>
+    <VisuallyHidden role="status" aria-live="polite" data-page-announcement>
       {useAnnouncedTitle()}
     </VisuallyHidden>
   );
@@ -105,10 +105,10 @@ export function Arrival() {
 const afterMs = 300;
 
 export function Progress() {
-  const isTurning = useRouterState({ select: ({ isLoading }) => isLoading });
+  const isNavigating = useRouterState({ select: ({ isLoading }) => isLoading });
   // Refetched data is already on the page.
   const isNew = useIsFetching({ predicate: ({ state }) => state.data === undefined }) > 0;
-  const isShown = useDelayedTrue(isTurning || isNew);
+  const isShown = useDelayedTrue(isNavigating || isNew);
   return <div className="progress">{isShown && <div role="progressbar" aria-label="Loading" />}</div>;
 }
 

@@ -6,7 +6,7 @@ import classes from "./link.module.css";
 
 export const prefix = "/app";
 
-type Goes = { readonly to: string; readonly children?: ReactNode };
+type LinkTarget = { readonly to: string; readonly children?: ReactNode };
 
 export function useGo(): (to: string, options?: { replace?: boolean }) => void {
   const router = useRouter();
@@ -33,15 +33,15 @@ function useLink(to: string) {
   };
 }
 
-export function Link({ to, ...rest }: Goes & AnchorProps & { title?: string; "aria-label"?: string }) {
+export function Link({ to, ...rest }: LinkTarget & AnchorProps & { title?: string; "aria-label"?: string }) {
   return <Anchor inherit {...useLink(to)} {...rest} />;
 }
 
-export function LinkButton({ to, ...rest }: Goes & ButtonProps) {
+export function LinkButton({ to, ...rest }: LinkTarget & ButtonProps) {
   return <Button component="a" {...useLink(to)} {...rest} />;
 }
 
-export function NavigationLink({ to, ...rest }: Omit<Goes, "children"> & NavLinkProps) {
+export function NavigationLink({ to, ...rest }: Omit<LinkTarget, "children"> & NavLinkProps) {
   return <NavLink {...useLink(to)} {...rest} />;
 }
 

@@ -82,9 +82,9 @@ const Cells = memo(function Cells({
 });
 
 function Head({ column, sort, onSort }: HeadCellProps) {
-  const look = `${classes["cell"]} ${column.isFigure ? "figure" : ""}`;
+  const cellClass = `${classes["cell"]} ${column.isFigure ? "figure" : ""}`;
   return (
-    <Box role="columnheader" aria-sort={orderOf(column, sort)} className={look} fz="xs" c="dimmed" fw={500}>
+    <Box role="columnheader" aria-sort={orderOf(column, sort)} className={cellClass} fz="xs" c="dimmed" fw={500}>
       <ColumnTitle {...{ column, sort, onSort }} />
     </Box>
   );

@@ -4,7 +4,7 @@ import { useDocumentTitle } from "@mantine/hooks";
 import { type ReactNode, Fragment } from "react";
 import { Link, PageTabs, useCurrentTabLabel, type Tab } from "./link.tsx";
 import { Name } from "./text.tsx";
-import classes from "./facts.module.css";
+import classes from "./description-list.module.css";
 
 export interface Crumb {
   readonly label: string;
@@ -85,18 +85,18 @@ export function Section({
   );
 }
 
-/** An object omits empty facts. */
-export type FactList = Readonly<Record<string, ReactNode>> | readonly (readonly [string, ReactNode])[];
+/** Empty values of an object are omitted. */
+export type DescriptionItems = Readonly<Record<string, ReactNode>> | readonly (readonly [string, ReactNode])[];
 
 const isShown = (value: ReactNode) => value !== undefined && value !== null && value !== false && value !== "";
 
-const listed = (facts: FactList): readonly (readonly [string, ReactNode])[] =>
-  Array.isArray(facts) ? facts : Object.entries(facts).filter(([, value]) => isShown(value));
+const listed = (items: DescriptionItems): readonly (readonly [string, ReactNode])[] =>
+  Array.isArray(items) ? items : Object.entries(items).filter(([, value]) => isShown(value));
 
-export function Facts({ facts, label }: { readonly facts: FactList; readonly label?: string }) {
+export function DescriptionList({ items, label }: { readonly items: DescriptionItems; readonly label?: string }) {
   return (
-    <Box component="dl" className={classes["facts"]} aria-label={label}>
-      {listed(facts).map(([name, value]) => (
+    <Box component="dl" className={classes["list"]} aria-label={label}>
+      {listed(items).map(([name, value]) => (
         <Fragment key={name}>
           <Text component="dt" c="dimmed" fz="sm">
             {name}

@@ -30,7 +30,12 @@ export type Actor =
       readonly credentialsUntil?: CredentialLimit;
     }
   /** Reads one organization's audit log and nothing else. */
-  | { readonly kind: "audit-trails"; readonly auditedId: string; readonly name: string; readonly tokenId: string }
+  | {
+      readonly kind: "audit-trails";
+      readonly auditedOrganizationId: string;
+      readonly name: string;
+      readonly tokenId: string;
+    }
   /** Only the agent protocol accepts it. */
   | {
       readonly kind: "agent";

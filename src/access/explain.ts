@@ -2,13 +2,13 @@
 import { type Actor, isSiteAdmin } from "./actor.ts";
 import { type Access, effectiveAccess, type Grant } from "./effective.ts";
 import {
-  everywhereOf,
+  organizationWideMaskOf,
   noRestrictions,
   organizationBit,
   type OrganizationPermission,
   organizationPermissionNames,
   type OrganizationStanding,
-  standingOf,
+  requireStanding,
 } from "./organization.ts";
 import {
   hasPermission,
@@ -55,10 +55,10 @@ export interface TeamAccessRow {
   readonly teamName: string;
   readonly isOwners: number;
   readonly organizationAccess: Mask;
-  /** Null if the subject is the team itself. */
-  readonly placeUntil?: string | null;
-  readonly placeReason?: string | null;
-  readonly placeGroup?: string | null;
+  /** Of the subject's membership in the team; null or absent if the subject is the team itself. */
+  readonly membershipUntil?: string | null;
+  readonly membershipReason?: string | null;
+  readonly membershipGroup?: string | null;
   readonly projectRecordId: string | null;
   readonly projectLevel: string | null;
   readonly projectPermissions: Mask | null;
@@ -73,7 +73,7 @@ export interface TeamAccessRow {
 
 export const organizationBitsGivingAccess: Mask = organizationPermissionNames
   .map(organizationBit)
-  .reduce((mask, bit) => (everywhereOf(bit) === 0 ? mask : mask | bit), 0);
+  .reduce((mask, bit) => (organizationWideMaskOf(bit) === 0 ? mask : mask | bit), 0);
 
 function earliestExpiry(...parts: readonly GrantDuration[]): GrantDuration {
   const ends = parts.flatMap(({ until }) => until ?? []).toSorted();
@@ -81,33 +81,33 @@ function earliestExpiry(...parts: readonly GrantDuration[]): GrantDuration {
   return first ?? { until: null, reason: parts.findLast(({ reason }) => reason !== null)?.reason ?? null };
 }
 
-const membershipOf = ({ placeUntil = null, placeReason = null }: TeamAccessRow): GrantDuration => ({
-  until: placeUntil,
-  reason: placeReason,
+const membershipDuration = ({ membershipUntil = null, membershipReason = null }: TeamAccessRow): GrantDuration => ({
+  until: membershipUntil,
+  reason: membershipReason,
 });
 
-const membershipBy = ({ placeGroup }: TeamAccessRow): { membership?: string } =>
-  placeGroup == null ? {} : { membership: placeGroup };
+const membershipSource = ({ membershipGroup }: TeamAccessRow): { membership?: string } =>
+  membershipGroup == null ? {} : { membership: membershipGroup };
 
-function organizationGrants(holding: TeamAccessRow, name: TeamReference): SourcedGrant[] {
-  const access = holding.organizationAccess;
-  const team = { team: name, ...membershipOf(holding), ...membershipBy(holding) };
-  if (holding.isOwners === 1) return [{ mask: everywhereOf(access), source: { kind: "ownership", ...team } }];
+function organizationGrants(row: TeamAccessRow, team: TeamReference): SourcedGrant[] {
+  const access = row.organizationAccess;
+  const source = { team, ...membershipDuration(row), ...membershipSource(row) };
+  if (row.isOwners === 1) return [{ mask: organizationWideMaskOf(access), source: { kind: "ownership", ...source } }];
   return organizationPermissionNames
     .filter((permission) => (access & organizationBit(permission)) !== 0)
     .map((permission) => ({
-      mask: everywhereOf(organizationBit(permission)),
-      source: { kind: "organization-permission", ...team, permission },
+      mask: organizationWideMaskOf(organizationBit(permission)),
+      source: { kind: "organization-permission", ...source, permission },
     }));
 }
 
-function recordGrants(holding: TeamAccessRow, team: TeamReference): SourcedGrant[] {
+function recordGrants(row: TeamAccessRow, team: TeamReference): SourcedGrant[] {
   const record = (
     kind: "team-project" | "team-workspace",
     recordId: string | null,
     level: string | null,
     mask: Mask | null,
-    lasting: GrantDuration,
+    duration: GrantDuration,
   ): SourcedGrant[] =>
     recordId === null || level === null || mask === null
       ? []
@@ -119,19 +119,19 @@ function recordGrants(holding: TeamAccessRow, team: TeamReference): SourcedGrant
               team,
               recordId,
               level,
-              ...earliestExpiry(membershipOf(holding), lasting),
-              ...membershipBy(holding),
+              ...earliestExpiry(membershipDuration(row), duration),
+              ...membershipSource(row),
             },
           },
         ];
   return [
-    ...record("team-project", holding.projectRecordId, holding.projectLevel, holding.projectPermissions, {
-      until: holding.projectUntil,
-      reason: holding.projectReason,
+    ...record("team-project", row.projectRecordId, row.projectLevel, row.projectPermissions, {
+      until: row.projectUntil,
+      reason: row.projectReason,
     }),
-    ...record("team-workspace", holding.workspaceRecordId, holding.workspaceLevel, holding.workspacePermissions, {
-      until: holding.workspaceUntil,
-      reason: holding.workspaceReason,
+    ...record("team-workspace", row.workspaceRecordId, row.workspaceLevel, row.workspacePermissions, {
+      until: row.workspaceUntil,
+      reason: row.workspaceReason,
     }),
   ];
 }
@@ -139,17 +139,17 @@ function recordGrants(holding: TeamAccessRow, team: TeamReference): SourcedGrant
 export function sourcedGrantsOf(
   subject: Actor,
   standing: OrganizationStanding,
-  holdings: readonly TeamAccessRow[],
+  rows: readonly TeamAccessRow[],
 ): SourcedGrant[] {
   const direct: SourcedGrant[] = [];
-  if (isSiteAdmin(subject)) direct.push({ mask: standing.everywhere, source: { kind: "site-admin" } });
+  if (isSiteAdmin(subject)) direct.push({ mask: standing.organizationWideMask, source: { kind: "site-admin" } });
   if (subject.kind === "organization")
-    direct.push({ mask: standing.everywhere, source: { kind: "organization-token" } });
-  const names = holdings.map((holding) => ({ holding, team: { id: holding.teamId, name: holding.teamName } }));
+    direct.push({ mask: standing.organizationWideMask, source: { kind: "organization-token" } });
+  const named = rows.map((row) => ({ row, team: { id: row.teamId, name: row.teamName } }));
   return [
     ...direct,
-    ...names.flatMap(({ holding, team }) => organizationGrants(holding, team)),
-    ...names.flatMap(({ holding, team }) => recordGrants(holding, team)),
+    ...named.flatMap(({ row, team }) => organizationGrants(row, team)),
+    ...named.flatMap(({ row, team }) => recordGrants(row, team)),
   ];
 }
 
@@ -157,11 +157,10 @@ export function standingFromTeams(
   subject: Actor,
   organizationId: string,
   isMember: number,
-  holdings: readonly TeamAccessRow[],
+  rows: readonly TeamAccessRow[],
 ): OrganizationStanding {
-  const teamAccess =
-    holdings.length === 0 ? null : holdings.reduce((mask, holding) => mask | holding.organizationAccess, 0);
-  return standingOf(subject, { organizationId, teamAccess, isMember, ...noRestrictions });
+  const teamAccess = rows.length === 0 ? null : rows.reduce((mask, row) => mask | row.organizationAccess, 0);
+  return requireStanding(subject, { organizationId, teamAccess, isMember, ...noRestrictions });
 }
 
 export interface ExplainedPermission {
@@ -176,7 +175,7 @@ export interface AccessExplanation {
   readonly permissions: Readonly<Record<Permission, ExplainedPermission>>;
 }
 
-function latest(sources: readonly GrantSource[]): string | null {
+function latestExpiry(sources: readonly GrantSource[]): string | null {
   const ends = sources.map((source) => ("until" in source ? source.until : null));
   return ends.includes(null) ? null : (ends.toSorted().at(-1) ?? null);
 }
@@ -190,7 +189,7 @@ export function explainGrants(grants: readonly SourcedGrant[]): AccessExplanatio
         ? []
         : grants.filter(({ mask }) => hasPermission(mask, permission, value));
     const sources = givenBy.map(({ source }) => source);
-    return [permission, { value, until: latest(sources), givenBy: sources }];
+    return [permission, { value, until: latestExpiry(sources), givenBy: sources }];
   });
   return { access, permissions: Object.fromEntries(entries) as AccessExplanation["permissions"] };
 }

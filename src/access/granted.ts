@@ -20,21 +20,21 @@ export interface PermissionCheck<Permission extends CheckedPermission> {
   readonly allowed: boolean;
   readonly needs: string;
   /** `hide` where the specification lists 404 and no 403 for the endpoint. */
-  readonly otherwise?: "forbid" | "hide";
+  readonly whenDenied?: "forbid" | "hide";
 }
 
 export class PermissionDenied extends AppError {}
 
 /** Raises `not-found` or `forbidden`. */
-export function grant<Row extends object, Permission extends CheckedPermission>(
+export function authorize<Row extends object, Permission extends CheckedPermission>(
   row: Row,
   check: PermissionCheck<Permission>,
 ): Granted<Row, Permission> {
   if (!check.visible) throw notFound(check.thing);
   if (!check.allowed) {
-    const { thing, needs, permission, otherwise } = check;
+    const { thing, needs, permission } = check;
     throw new PermissionDenied(
-      otherwise === "hide" ? "not-found" : "forbidden",
+      check.whenDenied === "hide" ? "not-found" : "forbidden",
       `You can see this ${thing}, but this action needs ${needs} (${permission}).`,
     );
   }

@@ -1,4 +1,4 @@
-/** Derives an actor's standing in an organization, and the access everywhere that follows from it. */
+/** Derives an actor's standing in an organization, and the access to all of its projects and workspaces that follows from it. */
 import { AppError } from "../kernel/errors.ts";
 import { type Actor, isSiteAdmin } from "./actor.ts";
 import { projectLevelMask } from "./levels.ts";
@@ -67,7 +67,7 @@ const adminWorkspaces = maskOf({
   policyOverrides: true,
 });
 
-const everywhere: Partial<Record<OrganizationPermission, Mask>> = {
+const accessByOrganizationPermission: Partial<Record<OrganizationPermission, Mask>> = {
   "manage-projects": allPermissions,
   "manage-workspaces": adminWorkspaces,
   "read-projects": projectLevelMask("read"),
@@ -80,15 +80,18 @@ const organizationTokenMask =
   maskOf({ runs: "read", stateVersions: "read" });
 
 export interface OrganizationStanding {
+  /** Can know that the organization exists. */
   readonly member: boolean;
   readonly owner: boolean;
-  /** Nobody else can change the owners team. */
+  /** Only for its members and site admins; an organization token is an owner, but can't change the owners team. */
   readonly managesOwnersTeam: boolean;
   readonly seesSecretTeams: boolean;
+  /** The organization permissions. */
   readonly organization: Mask;
-  readonly everywhere: Mask;
-  /** An organization token can grant what it can't use itself. */
-  readonly grantable: Mask;
+  /** The access to every project and workspace. */
+  readonly organizationWideMask: Mask;
+  /** What it can give to others: an organization token can grant what it can't use itself. */
+  readonly grantableMask: Mask;
 }
 
 export interface StandingRow {
@@ -110,11 +113,11 @@ export const noRestrictions: Pick<StandingRow, "organizationDisabled" | "userTok
  * Raises `not-found` for a disabled organization (except to site admins), and `unauthorized` for a user token, also a site admin's,
  * that the organization refuses. Non-members get neither: to them it does not exist.
  */
-export function standingOf(actor: Actor, row: StandingRow): OrganizationStanding {
+export function requireStanding(actor: Actor, row: StandingRow): OrganizationStanding {
   const standing = standingFromGrants(actor, row);
   const isInsider =
     standing.member ||
-    (actor.kind === "audit-trails" && actor.auditedId === row.organizationId) ||
+    (actor.kind === "audit-trails" && actor.auditedOrganizationId === row.organizationId) ||
     (actor.kind === "run" && actor.organizationId === row.organizationId);
   if (isInsider) refuseIfRestricted(actor, row);
   return standing;
@@ -138,23 +141,23 @@ function standingFromGrants(actor: Actor, row: StandingRow): OrganizationStandin
     return actor.organizationId === row.organizationId ? organizationTokenStanding : nonMember;
   const access = row.teamAccess ?? 0;
   if ((access & ownersBit) !== 0) return ownerStanding(true);
-  const held = everywhereOf(access);
+  const mask = organizationWideMaskOf(access);
   return {
     member: row.isMember !== 0 || row.teamAccess !== null,
     owner: false,
     managesOwnersTeam: false,
     seesSecretTeams: (access & organizationBit("access-secret-teams")) !== 0,
     organization: access,
-    everywhere: held,
-    grantable: held,
+    organizationWideMask: mask,
+    grantableMask: mask,
   };
 }
 
-export function everywhereOf(access: Mask): Mask {
+export function organizationWideMaskOf(access: Mask): Mask {
   if ((access & ownersBit) !== 0) return allPermissions;
   let mask = 0;
   for (const name of organizationPermissionNames) {
-    if ((access & organizationBit(name)) !== 0) mask |= everywhere[name] ?? 0;
+    if ((access & organizationBit(name)) !== 0) mask |= accessByOrganizationPermission[name] ?? 0;
   }
   return mask;
 }
@@ -171,25 +174,28 @@ export function missingOrganizationPermissions(
   return organizationPermissionNames.filter((name) => (missing & organizationBit(name)) !== 0);
 }
 
-function ownerStanding(inPerson: boolean): OrganizationStanding {
+function ownerStanding(managesOwnersTeam: boolean): OrganizationStanding {
   return {
     member: true,
     owner: true,
-    managesOwnersTeam: inPerson,
+    managesOwnersTeam,
     seesSecretTeams: true,
     organization: allOrganizationBits,
-    everywhere: allPermissions,
-    grantable: allPermissions,
+    organizationWideMask: allPermissions,
+    grantableMask: allPermissions,
   };
 }
 
-const organizationTokenStanding: OrganizationStanding = { ...ownerStanding(false), everywhere: organizationTokenMask };
+const organizationTokenStanding: OrganizationStanding = {
+  ...ownerStanding(false),
+  organizationWideMask: organizationTokenMask,
+};
 const nonMember: OrganizationStanding = {
   member: false,
   owner: false,
   managesOwnersTeam: false,
   seesSecretTeams: false,
   organization: 0,
-  everywhere: 0,
-  grantable: 0,
+  organizationWideMask: 0,
+  grantableMask: 0,
 };

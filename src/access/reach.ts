@@ -8,21 +8,21 @@ import {
   workspaceLevelNames,
 } from "./levels.ts";
 import {
-  everywhereOf,
+  organizationWideMaskOf,
   organizationBit,
   organizationPermissionNames,
   ownersAccess,
   type OrganizationStanding,
 } from "./organization.ts";
 import { allPermissions, permissionLadders, type Mask, maskOf, permissionNames } from "./permission-set.ts";
-import { organizationPermissions, type TeamFacts, teamPermissions } from "./permissions/organization.ts";
+import { organizationPermissions, type TeamPermissionInput, teamPermissions } from "./permissions/organization.ts";
 import { projectPermissionNames, projectPermissions } from "./permissions/project.ts";
 import { workspacePermissionNames, workspacePermissions } from "./permissions/workspace.ts";
 
 export type TargetKind = "project" | "workspace";
 export const targetKinds: readonly TargetKind[] = ["project", "workspace"];
 
-export interface OwnershipFacts {
+export interface OwnershipInput {
   readonly owner: boolean;
   readonly allowForceDeleteWorkspaces: number;
 }
@@ -30,9 +30,9 @@ export interface OwnershipFacts {
 export function permissionsOn(
   kind: TargetKind,
   access: Access,
-  owning: OwnershipFacts,
+  ownership: OwnershipInput,
 ): Readonly<Record<string, boolean>> {
-  return kind === "project" ? projectPermissions(access) : workspacePermissions({ access, ...owning });
+  return kind === "project" ? projectPermissions(access) : workspacePermissions({ access, ...ownership });
 }
 
 const namesOn: Readonly<Record<TargetKind, readonly string[]>> = {
@@ -44,27 +44,31 @@ export const reachPermissionNames: readonly string[] = [
   ...new Set([...workspacePermissionNames, ...projectPermissionNames]),
 ];
 
-const seeing: Readonly<Record<TargetKind, string>> = { project: "can-read", workspace: "can-read-settings" };
+const visibilityPermissions: Readonly<Record<TargetKind, string>> = {
+  project: "can-read",
+  workspace: "can-read-settings",
+};
 
 const singleBits: readonly Mask[] = Array.from({ length: 31 }, (_, position) => 1 << position).filter(
   (bit) => (allPermissions & bit) !== 0,
 );
 
 /** Any one of these bits gives the permission. `test/access/reach.test.ts` compares it with the deciding function for every sum. */
-export function bitsGiving(kind: TargetKind, permission: string, owning: OwnershipFacts): Mask {
+export function bitsGiving(kind: TargetKind, permission: string, ownership: OwnershipInput): Mask {
   if (!namesOn[kind].includes(permission)) return 0;
-  const gives = (mask: Mask) => permissionsOn(kind, { mask }, owning)[permission] === true;
+  const gives = (mask: Mask) => permissionsOn(kind, { mask }, ownership)[permission] === true;
   if (gives(0)) return allPermissions;
   return singleBits.filter(gives).reduce((mask, bit) => mask | bit, 0);
 }
 
-const nonOwner: OwnershipFacts = { owner: false, allowForceDeleteWorkspaces: 0 };
+const nonOwner: OwnershipInput = { owner: false, allowForceDeleteWorkspaces: 0 };
 
 export const visibilityBits: Readonly<Record<TargetKind, Mask>> = {
-  project: bitsGiving("project", seeing.project, nonOwner),
-  workspace: bitsGiving("workspace", seeing.workspace, nonOwner),
+  project: bitsGiving("project", visibilityPermissions.project, nonOwner),
+  workspace: bitsGiving("workspace", visibilityPermissions.workspace, nonOwner),
 };
 
+/** A mask must have one of the bits `sees`, and one of the bits `any`. */
 export interface MaskRequirement {
   readonly sees: Mask;
   readonly any: Mask;
@@ -73,10 +77,10 @@ export interface MaskRequirement {
 export function maskRequirementFor(
   kind: TargetKind,
   permission: string | undefined,
-  owning: OwnershipFacts,
+  ownership: OwnershipInput,
 ): MaskRequirement {
   const sees = visibilityBits[kind];
-  return { sees, any: permission === undefined ? sees : bitsGiving(kind, permission, owning) };
+  return { sees, any: permission === undefined ? sees : bitsGiving(kind, permission, ownership) };
 }
 
 export function meetsRequirement(mask: Mask, { sees, any }: MaskRequirement): boolean {
@@ -91,15 +95,15 @@ const workspaceLevelBits = maskOf(
   ),
 );
 
-const named = <Level extends string>(names: readonly Level[], maskOfLevel: (level: Level) => Mask) =>
+const levelMasks = <Level extends string>(names: readonly Level[], maskOfLevel: (level: Level) => Mask) =>
   names.filter((name) => name !== "custom").map((name): readonly [Level, Mask] => [name, maskOfLevel(name)]);
 
 /** Other sums of the bits `counts` are `custom`. */
 export const levelsOn: Readonly<
   Record<TargetKind, { readonly counts: Mask; readonly levels: readonly (readonly [string, Mask])[] }>
 > = {
-  project: { counts: allPermissions, levels: named(projectLevelNames, projectLevelMask) },
-  workspace: { counts: workspaceLevelBits, levels: named(workspaceLevelNames, workspaceLevelMask) },
+  project: { counts: allPermissions, levels: levelMasks(projectLevelNames, projectLevelMask) },
+  workspace: { counts: workspaceLevelBits, levels: levelMasks(workspaceLevelNames, workspaceLevelMask) },
 };
 
 export function levelNames(kind: TargetKind): string[] {
@@ -114,22 +118,22 @@ export function levelOf(kind: TargetKind, mask: Mask): string {
 export const ownersBit: Mask =
   ownersAccess & ~organizationPermissionNames.map(organizationBit).reduce((mask, bit) => mask | bit, 0);
 
-export const everywhereByBit: readonly { readonly bit: Mask; readonly gives: Mask }[] = [
+export const organizationWideMaskByBit: readonly { readonly bit: Mask; readonly gives: Mask }[] = [
   ...organizationPermissionNames.map(organizationBit),
   ownersBit,
 ]
-  .map((bit) => ({ bit, gives: everywhereOf(bit) }))
+  .map((bit) => ({ bit, gives: organizationWideMaskOf(bit) }))
   .filter(({ gives }) => gives !== 0);
 
 export function canListAccessHolders(standing: OrganizationStanding): boolean {
-  const held = organizationPermissions(standing);
-  return held["can-manage-memberships"] || held["can-create-team"];
+  const permissions = organizationPermissions(standing);
+  return permissions["can-manage-memberships"] || permissions["can-create-team"];
 }
 
-export function canReadTeamReach(standing: OrganizationStanding, team: TeamFacts): boolean {
-  const held = teamPermissions(standing, team);
-  const manages = held["can-update"] || organizationPermissions(standing)["can-manage-memberships"];
-  return held["can-read"] && (team.includesActor === 1 || manages);
+export function canReadTeamReach(standing: OrganizationStanding, team: TeamPermissionInput): boolean {
+  const permissions = teamPermissions(standing, team);
+  const manages = permissions["can-update"] || organizationPermissions(standing)["can-manage-memberships"];
+  return permissions["can-read"] && (team.includesActor === 1 || manages);
 }
 
 export function canReadPersonReach(standing: OrganizationStanding, isSelf: boolean): boolean {

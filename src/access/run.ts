@@ -5,14 +5,14 @@ import type { Actor } from "./actor.ts";
 import { hasPermission, type Mask, maskOf, sharedStateBit } from "./permission-set.ts";
 
 export const ownWorkspaceMask: Mask = maskOf({ runs: "read", stateVersions: "read" });
-const writingState: Mask = maskOf({ stateVersions: "write" });
+const writeStateMask: Mask = maskOf({ stateVersions: "write" });
 
 /** A plan's author decides what it executes and may lack the permission to apply, so only an apply, which was approved, writes state. */
 const isApplying = (actor: Actor): boolean => actor.kind === "run" && isIdOf("applies", actor.phaseId);
 
 export function withPhaseGrants(actor: Actor, granted: Mask | null): Mask | null {
   return granted !== null && isApplying(actor) && hasPermission(granted, "runs", "read")
-    ? granted | writingState
+    ? granted | writeStateMask
     : granted;
 }
 
@@ -30,8 +30,13 @@ export function canReadEntitlements(
 /** `agents`: agents and nobody else. */
 export type MachineCallers = "agents" | "runs" | undefined;
 
+function isAllowedCaller({ kind }: Actor, callers: MachineCallers): boolean {
+  if (kind === "run") return callers === "runs";
+  if (kind === "agent") return callers === "agents";
+  return callers !== "agents";
+}
+
 /** Raises `not-found`. */
 export function refuseCaller(actor: Actor, callers: MachineCallers): void {
-  const isOpen = actor.kind === "run" ? callers === "runs" : (actor.kind === "agent") === (callers === "agents");
-  if (!isOpen) throw notFound("thing");
+  if (!isAllowedCaller(actor, callers)) throw notFound("resource");
 }

@@ -15,39 +15,39 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SettingError } from "../kernel/settings.ts";
 
-const passable = 0o001;
+const traversableByAll = 0o001;
 
 export function isAccessible(path: string): boolean {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
-    if ((statSync(folder).mode & passable) === 0) return false;
+    if ((statSync(folder).mode & traversableByAll) === 0) return false;
     if (folder === dirname(folder)) return true;
   }
 }
 
 /** Always the same directory for one agent. Throws SettingError. */
-export function createAccessibleDirectory(home: string): string {
-  const name = createHash("sha256").update(home).digest("hex").slice(0, 16);
-  const shelter = join(realpathSync(tmpdir()), `cadastre-agent-${name}`);
-  mkdirSync(shelter, { recursive: true, mode: 0o711 });
-  const facts = lstatSync(shelter);
-  if (!isAccessible(shelter) || !facts.isDirectory() || facts.uid !== process.getuid?.())
+export function createAccessibleDirectory(agentDirectory: string): string {
+  const name = createHash("sha256").update(agentDirectory).digest("hex").slice(0, 16);
+  const accessibleDirectory = join(realpathSync(tmpdir()), `cadastre-agent-${name}`);
+  mkdirSync(accessibleDirectory, { recursive: true, mode: 0o711 });
+  const stats = lstatSync(accessibleDirectory);
+  if (!isAccessible(accessibleDirectory) || !stats.isDirectory() || stats.uid !== process.getuid?.())
     throw new SettingError(
-      `Jobs run as separate users, which can't access ${home}, because they can't traverse one of its parent directories. Set CADASTRE_AGENT_DIRECTORY to another directory.`,
+      `Jobs run as separate users, which can't access ${agentDirectory}, because they can't traverse one of its parent directories. Set CADASTRE_AGENT_DIRECTORY to another directory.`,
     );
-  chmodSync(shelter, 0o711);
-  return shelter;
+  chmodSync(accessibleDirectory, 0o711);
+  return accessibleDirectory;
 }
 
 /** Returns the path if it is accessible, otherwise that of a copy, which is renewed when the file changes. */
-export function accessiblePath(path: string, shelter: string): string {
+export function accessiblePath(path: string, accessibleDirectory: string): string {
   // The program that needs the file reports that it is missing.
   if (!existsSync(path)) return path;
   const real = realpathSync(path);
-  const facts = statSync(real);
-  const isPlain = facts.isDirectory() ? (facts.mode & 0o005) === 0o005 : (facts.mode & 0o004) !== 0;
-  if (isPlain && isAccessible(real)) return path;
-  const mark = createHash("sha256").update(`${real} ${facts.mtimeMs} ${facts.size}`).digest("hex").slice(0, 16);
-  const copy = join(shelter, "brought", mark, real.slice(dirname(real).length + 1));
+  const stats = statSync(real);
+  const isReadable = stats.isDirectory() ? (stats.mode & 0o005) === 0o005 : (stats.mode & 0o004) !== 0;
+  if (isReadable && isAccessible(real)) return path;
+  const version = createHash("sha256").update(`${real} ${stats.mtimeMs} ${stats.size}`).digest("hex").slice(0, 16);
+  const copy = join(accessibleDirectory, "brought", version, real.slice(dirname(real).length + 1));
   if (existsSync(copy)) return copy;
   mkdirSync(dirname(copy), { recursive: true, mode: 0o755 });
   // Renamed when complete: the agent can be killed meanwhile.

@@ -14,9 +14,9 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { SettingError } from "../kernel/settings.ts";
-import { foldersOf } from "./job-directory.ts";
+import { directoriesOf } from "./job-directory.ts";
 import { removeTree } from "./files.ts";
-import type { ClaimedJobDocument } from "./job.ts";
+import type { JobDocument } from "./job.ts";
 import { logLine } from "./log-line.ts";
 import { isRoot } from "../sandbox/choose.ts";
 import { killAllProcesses, runMark } from "../sandbox/process.ts";
@@ -29,7 +29,7 @@ export interface ClaimedDirectory {
 }
 
 /** A killed agent can take a moment to exit after its successor has started. */
-const othersEnd = { tries: 50, pauseMs: 100 };
+const exitWait = { tries: 50, pauseMs: 100 };
 
 /** Throws SettingError if another agent uses the directory. */
 export async function claimDirectory(directory: string): Promise<ClaimedDirectory> {
@@ -46,23 +46,23 @@ export async function claimDirectory(directory: string): Promise<ClaimedDirector
   for (let tries = 1; ; tries += 1) {
     const other = otherOwner(file);
     // Older versions only check the file. Of two agents that start at the same time, only one gets the name.
-    const hold = other === undefined ? await claimName(`cadastre-agent-home-${dev}-${ino}`) : undefined;
-    if (hold !== undefined) {
+    const claim = other === undefined ? await claimName(`cadastre-agent-home-${dev}-${ino}`) : undefined;
+    if (claim !== undefined) {
       writeFileSync(file, identity(process.pid), { mode: 0o600 });
-      return { path, release: () => hold.close() };
+      return { path, release: () => claim.close() };
     }
-    if (tries >= othersEnd.tries)
+    if (tries >= exitWait.tries)
       throw new SettingError(
         `Another agent${other === undefined ? "" : ` (process ${other})`} uses ${path}. Give each agent its own CADASTRE_AGENT_DIRECTORY.`,
       );
-    await pause(othersEnd.pauseMs);
+    await pause(exitWait.pauseMs);
   }
 }
 
 function otherOwner(file: string): number | undefined {
-  const written = existsSync(file) ? readFileSync(file, "utf8") : "";
-  const pid = Number.parseInt(written, 10);
-  return written !== "" && pid !== process.pid && written === identity(pid) ? pid : undefined;
+  const content = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const pid = Number.parseInt(content, 10);
+  return content !== "" && pid !== process.pid && content === identity(pid) ? pid : undefined;
 }
 
 /** The users of jobs can traverse these directories, but not list or read them. */
@@ -87,30 +87,36 @@ function identity(pid: number): string {
   }
 }
 
-export async function cleanDirectory(home: string, lost: string, say: (line: string) => void): Promise<void> {
-  for (const name of await readdir(join(home, "jobs"))) {
+export async function cleanDirectory(
+  agentDirectory: string,
+  lostStatesDirectory: string,
+  say: (line: string) => void,
+): Promise<void> {
+  for (const name of await readdir(join(agentDirectory, "jobs"))) {
     const reason = "an earlier agent was killed";
-    await cleanUpJob({ home, lost, job: { runId: name, phase: "apply", id: "" }, reason }, say);
+    const job = { runId: name, phase: "apply", id: "" } as const;
+    await cleanUpJob({ agentDirectory, lostStatesDirectory, job, reason }, say);
   }
-  for (const name of await readdir(join(home, "spool"))) await removeTree(join(home, "spool", name));
+  const spool = join(agentDirectory, "spool");
+  for (const name of await readdir(spool)) await removeTree(join(spool, name));
 }
 
 export interface AbandonedJob {
-  readonly home: string;
-  readonly lost: string;
-  readonly job: Pick<ClaimedJobDocument, "runId" | "phase" | "id">;
+  readonly agentDirectory: string;
+  readonly lostStatesDirectory: string;
+  readonly job: Pick<JobDocument, "runId" | "phase" | "id">;
   readonly reason: string;
 }
 
 export async function cleanUpJob(
-  { home, lost, job, reason }: AbandonedJob,
+  { agentDirectory, lostStatesDirectory, job, reason }: AbandonedJob,
   say: (line: string) => void,
 ): Promise<void> {
-  const { root, spool } = foldersOf(home, job);
+  const { root, spool } = directoriesOf(agentDirectory, job);
   killAllProcesses({ uid: undefined, mark: runMark(job.runId) });
   for (const file of statesIn(join(root, "configuration"))) {
-    const kept = await saveLostState(lost, job, root, file).catch(() => undefined);
-    if (kept !== undefined) say(logLine("state saved", { run: job.runId, file: kept, reason }));
+    const saved = await saveLostState(lostStatesDirectory, job, root, file).catch(() => undefined);
+    if (saved !== undefined) say(logLine("state saved", { run: job.runId, file: saved, reason }));
   }
   await removeTree(root);
   if (job.id !== "") await removeTree(spool);
@@ -119,11 +125,11 @@ export async function cleanUpJob(
 const depthMax = 8;
 
 /** It must not follow links. */
-function statesIn(folder: string, depth = 0): string[] {
+function statesIn(directory: string, depth = 0): string[] {
   if (depth > depthMax) return [];
   try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-      const path = join(folder, entry.name);
+    return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+      const path = join(directory, entry.name);
       if (entry.isDirectory()) return entry.name === ".terraform" ? [] : statesIn(path, depth + 1);
       return entry.name === "terraform.tfstate" && entry.isFile() ? [path] : [];
     });
@@ -140,11 +146,11 @@ export function trustCertificates(ca: string): void {
 }
 
 /** One file with the system's and the configured certificates, for engines and git. Throws SettingError. */
-export function writeCertificates(home: string, extra: string): string {
-  const own = readCertificates(extra);
+export function writeCertificates(agentDirectory: string, ca: string): string {
+  const own = readCertificates(ca);
   const bundle = systemBundles.find((path) => existsSync(path));
-  mkdirSync(join(home, "etc"), { recursive: true, mode: 0o755 });
-  const path = join(home, "etc", "ca.pem");
+  mkdirSync(join(agentDirectory, "etc"), { recursive: true, mode: 0o755 });
+  const path = join(agentDirectory, "etc", "ca.pem");
   writeFileSync(path, `${bundle === undefined ? "" : readFileSync(bundle, "utf8")}\n${own}`, { mode: 0o644 });
   return path;
 }

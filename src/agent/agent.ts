@@ -17,14 +17,14 @@ import { JobSupervisor } from "./job-supervisor.ts";
 import { logLine } from "./log-line.ts";
 import { type CgroupTree, openCgroups } from "../sandbox/cgroup.ts";
 import { chooseSandbox, isRoot } from "../sandbox/choose.ts";
-import type { Mounts, Sandbox } from "../sandbox/launch.ts";
+import type { MountPaths, Sandbox } from "../sandbox/launch.ts";
 import { killAllProcesses } from "../sandbox/process.ts";
 import { claimUids, type ClaimedUids } from "../sandbox/uids.ts";
 import { ServerRejection, ServerConnection } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
 import { isAccessible, createAccessibleDirectory, accessiblePath } from "./accessible-paths.ts";
 
-export const agentOpened = "the agent is open";
+export const agentReady = "agent ready";
 
 const claimSeconds = 25;
 const pingMs = 10_000;
@@ -32,22 +32,22 @@ const lastPingMs = 3000;
 const stateUploadMs = 10_000;
 
 interface AgentResources {
-  readonly home: ClaimedDirectory;
+  readonly directory: ClaimedDirectory;
   readonly sandbox: Sandbox;
   readonly cgroups: CgroupTree;
-  readonly mounts: Omit<Mounts, "job" | "engine">;
+  readonly mounts: Omit<MountPaths, "job" | "engine">;
   readonly uids: ClaimedUids;
-  readonly lost: string;
+  readonly lostStatesDirectory: string;
 }
 
 const noUids: ClaimedUids = { list: [], release: () => undefined };
 
 /** The users of jobs must be able to reach it. Throws SettingError. */
-function directoryForJobs(home: string): string {
-  if (isAccessible(join(home, "jobs"))) return home;
-  const shelter = createAccessibleDirectory(home);
-  createDirectories(shelter);
-  return shelter;
+function directoryForJobs(agentDirectory: string): string {
+  if (isAccessible(join(agentDirectory, "jobs"))) return agentDirectory;
+  const directory = createAccessibleDirectory(agentDirectory);
+  createDirectories(directory);
+  return directory;
 }
 
 function mountsOf({ agentDirectory, providerMirror, ca, knownHosts }: AgentSettings, hasJobUsers: boolean) {
@@ -72,7 +72,7 @@ export class Agent {
   readonly #say: (line: string) => void;
   readonly #server: ServerConnection;
   readonly #client: AgentClient;
-  readonly #opened: AgentResources;
+  readonly #resources: AgentResources;
   readonly #draining = new AbortController();
   readonly #running = new Set<JobSupervisor>();
   #id = "";
@@ -81,39 +81,39 @@ export class Agent {
   #wasReached = true;
   #pinging: Promise<void> = Promise.resolve();
 
-  private constructor(settings: AgentSettings, say: (line: string) => void, opened: AgentResources) {
+  private constructor(settings: AgentSettings, say: (line: string) => void, resources: AgentResources) {
     this.#settings = settings;
     this.#say = say;
     this.#server = new ServerConnection(settings.agentServer);
     this.#client = new AgentClient(this.#server, settings.agentToken);
-    this.#opened = opened;
+    this.#resources = resources;
   }
 
   /** Throws SettingError for every problem that is detectable before the first job. */
   static async open(configured: AgentSettings, say: (line: string) => void): Promise<Agent> {
-    const home = await claimDirectory(configured.agentDirectory);
+    const directory = await claimDirectory(configured.agentDirectory);
     let uids = noUids;
     try {
       if (configured.ca !== undefined) trustCertificates(configured.ca);
       if (isRoot() && configured.sandbox !== "none")
         uids = await claimUids(configured.sandboxUid, configured.agentSlots);
-      const { path } = home;
-      const lost = join(path, "lost");
+      const { path } = directory;
+      const lostStatesDirectory = join(path, "lost");
       const settings = { ...configured, agentDirectory: uids.list.length === 0 ? path : directoryForJobs(path) };
       const mounts = mountsOf(settings, uids.list.length > 0);
       // A killed agent can leave processes running.
       for (const uid of uids.list) killAllProcesses({ uid, mark: "" });
-      await cleanDirectory(settings.agentDirectory, lost, say);
+      await cleanDirectory(settings.agentDirectory, lostStatesDirectory, say);
       const sandbox = await chooseSandbox(settings, mounts, uids.list);
       say(logLine("sandbox selected", { sandbox: sandbox.kind, detail: sandbox.description }));
       const { jobMemoryMegabytes, jobProcesses: processes } = settings;
       const cgroups = openCgroups({ memoryBytes: jobMemoryMegabytes * 2 ** 20, processes });
       say(logLine("job limits", { detail: cgroups.description }));
       say(await enginesLine(settings.engines));
-      return new Agent(settings, say, { home, sandbox, cgroups, mounts, uids, lost });
+      return new Agent(settings, say, { directory, sandbox, cgroups, mounts, uids, lostStatesDirectory });
     } catch (error) {
       uids.release();
-      home.release();
+      directory.release();
       throw error;
     }
   }
@@ -123,11 +123,11 @@ export class Agent {
     await this.#register();
     const pings = setInterval(() => void this.#ping(this.#status), pingMs);
     try {
-      await Promise.all(Array.from({ length: this.#settings.agentSlots }, (_, slot) => this.#serve(slot)));
+      await Promise.all(Array.from({ length: this.#settings.agentSlots }, (_, slot) => this.#runSlot(slot)));
     } finally {
       clearInterval(pings);
-      this.#opened.uids.release();
-      this.#opened.home.release();
+      this.#resources.uids.release();
+      this.#resources.directory.release();
       if (this.#id !== "") await this.#ping(this.#fault === undefined ? "exited" : "errored", lastPingMs);
     }
     if (this.#fault !== undefined) throw this.#fault;
@@ -153,14 +153,14 @@ export class Agent {
     return this.#running.size > 0 ? "busy" : "idle";
   }
 
-  async #serve(slot: number): Promise<void> {
+  async #runSlot(slot: number): Promise<void> {
     const { signal } = this.#draining;
-    const cgroup = this.#opened.cgroups.slot?.(slot);
+    const cgroup = this.#resources.cgroups.slot?.(slot);
     while (!signal.aborted) {
       try {
         const engines = await findEngines(this.#settings.engines);
         const body = await this.#client.claim(this.#id, claimSeconds, engines, signal);
-        this.#reached();
+        this.#noteReached();
         if (body === undefined) continue;
         const job = this.#supervisor(slot, cgroup?.path);
         this.#running.add(job);
@@ -168,39 +168,47 @@ export class Agent {
         await job.run(body).finally(() => this.#running.delete(job));
         void this.#ping(this.#status);
       } catch (error) {
-        if (!signal.aborted) await this.#recover(error);
+        if (!signal.aborted) await this.#recoverFrom(error);
       }
     }
   }
 
   #supervisor(slot: number, cgroup: string | undefined): JobSupervisor {
-    const { sandbox, mounts, uids, lost } = this.#opened;
-    const setup = { slot, settings: this.#settings, sandbox: sandbox.kind, uids: uids.list, cgroup, mounts, lost };
+    const { sandbox, mounts, uids, lostStatesDirectory } = this.#resources;
+    const setup = {
+      slot,
+      settings: this.#settings,
+      sandbox: sandbox.kind,
+      uids: uids.list,
+      cgroup,
+      mounts,
+      lostStatesDirectory,
+    };
     return new JobSupervisor({ setup, client: this.#client, say: this.#say });
   }
 
-  async #recover(problem: unknown): Promise<void> {
+  async #recoverFrom(failure: unknown): Promise<void> {
     if (
-      problem instanceof ServerRejection &&
-      (problem.status === 404 || problem.status === 409 || problem.status === 410)
+      failure instanceof ServerRejection &&
+      (failure.status === 404 || failure.status === 409 || failure.status === 410)
     ) {
       await pause(1000 + Math.random() * 1000);
       await this.#register().catch(() => undefined);
       return;
     }
-    if (problem instanceof ServerRejection && (problem.status === 401 || problem.status === 403))
-      return this.#end(problem);
-    if (this.#wasReached) this.#say(logLine("server unreachable, retrying", { error: (problem as Error).message }));
+    if (failure instanceof ServerRejection && (failure.status === 401 || failure.status === 403))
+      return this.#failWith(failure);
+    if (this.#wasReached) this.#say(logLine("server unreachable, retrying", { error: (failure as Error).message }));
     this.#wasReached = false;
     await pause(1000 + Math.random() * 3000, undefined, { signal: this.#draining.signal }).catch(() => undefined);
   }
 
-  #reached(): void {
+  #noteReached(): void {
     if (!this.#wasReached) this.#say(logLine("server reachable again", { server: this.#server.url }));
     this.#wasReached = true;
   }
 
-  #end(error: Error): void {
+  #failWith(error: Error): void {
     this.#fault = new SettingError(
       `The server rejected this agent (${error.message}) Check CADASTRE_AGENT_TOKEN: it must be a token of an agent pool.`,
     );
@@ -214,23 +222,23 @@ export class Agent {
   }
 
   async #registerUntilAccepted(): Promise<void> {
-    const { agentName, engines: folder } = this.#settings;
+    const { agentName, engines: enginesDirectory } = this.#settings;
     const { signal } = this.#draining;
     while (!signal.aborted) {
       try {
-        const engines: Engines = await findEngines(folder);
-        const registration = { name: agentName, version, engines, sandbox: this.#opened.sandbox.kind };
+        const engines: Engines = await findEngines(enginesDirectory);
+        const registration = { name: agentName, version, engines, sandbox: this.#resources.sandbox.kind };
         this.#id = await this.#client.register(registration, signal);
-        this.#reached();
+        this.#noteReached();
         this.#say(logLine("agent registered", { server: this.#server.url, name: agentName, agent: this.#id }));
         return;
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof ServerRejection && error.status < 500 && error.status !== 429) {
-          this.#end(error);
+          this.#failWith(error);
           return;
         }
-        await this.#recover(error);
+        await this.#recoverFrom(error);
       }
     }
   }

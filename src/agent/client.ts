@@ -1,6 +1,6 @@
 /** The calls of the agent protocol, to the server's `agents` and `agent-jobs` routes. */
 import type { Engines } from "./engines.ts";
-import type { ClaimedJobDocument } from "./job.ts";
+import type { JobDocument } from "./job.ts";
 import { ServerRejection, type ServerConnection } from "./server.ts";
 
 const base = "/api/v2";
@@ -16,7 +16,7 @@ export interface AgentRegistration {
 }
 
 export type JobBody = AsyncIterable<Uint8Array>;
-export type JobClaim = Pick<ClaimedJobDocument, "id" | "attempt">;
+export type JobKey = Pick<JobDocument, "id" | "attempt">;
 
 export type AgentStatus = "idle" | "busy" | "exited" | "errored";
 
@@ -31,8 +31,8 @@ export class AgentClient {
 
   async register(attributes: AgentRegistration, signal: AbortSignal): Promise<string> {
     const json = { data: { type: "agents", attributes } };
-    const answer = await this.#server.json({ ...this.#post("/agents"), json, timeoutMs: requestMs, signal });
-    return (answer as { data: { id: string } }).data.id;
+    const response = await this.#server.json({ ...this.#post("/agents"), json, timeoutMs: requestMs, signal });
+    return (response as { data: { id: string } }).data.id;
   }
 
   async ping(id: string, status: AgentStatus, engines: Engines, timeoutMs = requestMs): Promise<void> {
@@ -49,17 +49,17 @@ export class AgentClient {
     });
   }
 
-  /** Long-polls for a signal. Throws Fenced. */
-  async heartbeat({ id, attempt }: JobClaim, wait: number, signal: AbortSignal): Promise<JobSignal | null> {
-    const answer = await fenced(() =>
+  /** Long-polls for a signal. Throws JobLost. */
+  async heartbeat({ id, attempt }: JobKey, wait: number, stop: AbortSignal): Promise<JobSignal | null> {
+    const response = await detectJobLoss(() =>
       this.#server.json({
         ...this.#post(`/agent-jobs/${id}/actions/heartbeat`),
         json: { attempt, wait },
         timeoutMs: wait * 1000 + 6000,
-        signal,
+        signal: stop,
       }),
     );
-    return (answer as { signal?: JobSignal | null } | undefined)?.signal ?? null;
+    return (response as { signal?: JobSignal | null } | undefined)?.signal ?? null;
   }
 
   #post(path: string) {
@@ -67,18 +67,18 @@ export class AgentClient {
   }
 }
 
-/** Another agent has the job, or it has ended. The server ignores further reports. */
-export class Fenced extends Error {
-  override readonly name = "Fenced";
+/** The job is lost: another agent has it, or it has ended. The server ignores further reports. */
+export class JobLost extends Error {
+  override readonly name = "JobLost";
 }
 
-const fencingStatuses = [401, 403, 404, 409, 410];
+const jobLostStatuses = [401, 403, 404, 409, 410];
 
-async function fenced<Result>(call: () => Promise<Result>): Promise<Result> {
+async function detectJobLoss<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call();
   } catch (error) {
-    if (error instanceof ServerRejection && fencingStatuses.includes(error.status)) throw new Fenced(error.message);
+    if (error instanceof ServerRejection && jobLostStatuses.includes(error.status)) throw new JobLost(error.message);
     throw error;
   }
 }
@@ -115,10 +115,10 @@ export interface StateUpload {
 export class JobClient {
   readonly #server: ServerConnection;
   readonly #token: string;
-  readonly #job: ClaimedJobDocument;
+  readonly #job: JobDocument;
   readonly #lost: AbortSignal;
 
-  constructor(server: ServerConnection, token: string, job: ClaimedJobDocument, lost: AbortSignal) {
+  constructor(server: ServerConnection, token: string, job: JobDocument, lost: AbortSignal) {
     this.#server = server;
     this.#token = token;
     this.#job = job;
@@ -127,12 +127,14 @@ export class JobClient {
 
   async start(): Promise<void> {
     const json = { attempt: this.#job.attempt };
-    await fenced(() => this.#server.send({ ...this.#action("start"), json, ...this.#retryOptions() }));
+    await detectJobLoss(() => this.#server.send({ ...this.#action("start"), json, ...this.#retryOptions() }));
   }
 
   async log(offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     const path = this.#path(`/log?attempt=${this.#job.attempt}&offset=${offset}`);
-    await fenced(() => this.#server.send({ method: "PUT", path, token: this.#token, bytes, ...this.#retryOptions() }));
+    await detectJobLoss(() =>
+      this.#server.send({ method: "PUT", path, token: this.#token, bytes, ...this.#retryOptions() }),
+    );
   }
 
   async putContent(kind: JobContentKind, bytes: Uint8Array<ArrayBuffer> | Blob): Promise<void> {
@@ -145,7 +147,7 @@ export class JobClient {
       ...this.#retryOptions(),
       timeoutMs: uploadMs,
     } as const;
-    await fenced(() => this.#server.send(call));
+    await detectJobLoss(() => this.#server.send(call));
   }
 
   async getContent(kind: JobContentKind, file: string): Promise<boolean> {
@@ -171,7 +173,7 @@ export class JobClient {
       "action-invocations": outcome.invocations ?? 0,
       "error-message": outcome.errorMessage ?? null,
     };
-    await fenced(() => this.#server.send({ ...this.#action("finish"), json, ...this.#retryOptions() }));
+    await detectJobLoss(() => this.#server.send({ ...this.#action("finish"), json, ...this.#retryOptions() }));
   }
 
   async download(url: string, file: string): Promise<void> {
@@ -182,7 +184,7 @@ export class JobClient {
 
   /** Uses the public API with the run's own token. Throws ServerRejection. */
   async writeState(state: StateUpload): Promise<void> {
-    const answer = (await this.#server.json({
+    const response = (await this.#server.json({
       method: "POST",
       path: `${base}/workspaces/${this.#job.workspaceId}/state-versions`,
       token: this.#job.token,
@@ -199,7 +201,7 @@ export class JobClient {
       },
       ...this.#retryOptions(),
     })) as { data: { attributes: { "hosted-state-upload-url"?: string | null } } };
-    const url = answer.data.attributes["hosted-state-upload-url"];
+    const url = response.data.attributes["hosted-state-upload-url"];
     if (!url) throw new ServerRejection(500, "The server returned no upload URL for the state.");
     const path = this.#server.addressOf(url, this.#job.server);
     await this.#server.send({

@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ClaimedJobDocument } from "./job.ts";
+import type { JobDocument } from "./job.ts";
 import { type Product, products } from "./settings.ts";
 
 export type Engines = Readonly<Record<Product, readonly string[]>>;
@@ -78,14 +78,14 @@ export interface PlanFiles {
   readonly generated: string;
 }
 
-const colorless = (job: Pick<ClaimedJobDocument, "structured">) => (job.structured ? ["-json"] : []);
+const jsonFlag = (job: Pick<JobDocument, "structured">) => (job.structured ? ["-json"] : []);
 const varFiles = (files: readonly string[]) => files.map((file) => `-var-file=${file}`);
 
 /** OpenTofu 1.8 and newer evaluate variables in module sources. */
 const initTakesVariables = ({ product, version }: EngineName) => product === "tofu" && isAtLeast(version, "1.8.0");
 
 export function initArguments(
-  job: Pick<ClaimedJobDocument, "phase">,
+  job: Pick<JobDocument, "phase">,
   engine: EngineName,
   variables: readonly string[],
 ): string[] {
@@ -98,13 +98,13 @@ export function initArguments(
   ];
 }
 
-export function planArguments(job: ClaimedJobDocument, { plan, variables, generated }: PlanFiles): string[] {
+export function planArguments(job: JobDocument, { plan, variables, generated }: PlanFiles): string[] {
   return [
     "plan",
     "-input=false",
     "-detailed-exitcode",
     `-out=${plan}`,
-    ...colorless(job),
+    ...jsonFlag(job),
     ...(job.refreshOnly ? ["-refresh-only"] : job.isDestroy ? ["-destroy"] : []),
     ...(job.refresh || job.refreshOnly ? [] : ["-refresh=false"]),
     ...job.targetAddrs.map((address) => `-target=${address}`),
@@ -117,14 +117,14 @@ export function planArguments(job: ClaimedJobDocument, { plan, variables, genera
 
 /** Engines with ephemeral variables need the variables again on apply; older ones reject them. */
 export function applyArguments(
-  job: ClaimedJobDocument,
+  job: JobDocument,
   engine: EngineName,
   { plan, variables }: Omit<PlanFiles, "generated">,
 ): string[] {
   return [
     "apply",
     "-input=false",
-    ...colorless(job),
+    ...jsonFlag(job),
     ...parallelism(job),
     ...(applyTakesVariables(engine) ? varFiles(variables) : []),
     plan,
@@ -136,7 +136,7 @@ const applyTakesVariables = ({ version }: EngineName): boolean => isAtLeast(vers
 const parallelismVariable = "TFE_PARALLELISM";
 
 /** An invalid value is ignored, as in HCP Terraform. */
-function parallelism({ variables }: Pick<ClaimedJobDocument, "variables">): string[] {
+function parallelism({ variables }: Pick<JobDocument, "variables">): string[] {
   const text = variables.find(({ category, key }) => category === "env" && key === parallelismVariable)?.value ?? "";
   const number = /^\d{1,3}$/.test(text) ? Number(text) : 0;
   return number >= 1 && number <= 256 ? [`-parallelism=${number}`] : [];

@@ -9,13 +9,13 @@ import { cliConfiguration, environmentOf, sshCommand, variableFile } from "./var
 import type { JobClient } from "./client.ts";
 import type { JobDirectory } from "./job-directory.ts";
 import { readInside, writeInside } from "./files.ts";
-import type { ClaimedJobDocument } from "./job.ts";
+import type { JobDocument } from "./job.ts";
 import type { RunLog } from "./log.ts";
 import { EngineOutputReader } from "./output.ts";
 import { ConfigurationFault, writeOverride } from "./overrides.ts";
 import type { Cgroup } from "../sandbox/cgroup.ts";
 import type { Sandbox } from "../sandbox/launch.ts";
-import { type ProcessExit, JobProcess, runMark } from "../sandbox/process.ts";
+import { type ProcessExit, SandboxedProcess, runMark } from "../sandbox/process.ts";
 import type { Stopper } from "./stopper.ts";
 
 /** The message is shown with the run. */
@@ -24,9 +24,9 @@ export class EngineFault extends Error {
   /** Whether the engine has already written the message to the log. */
   readonly isLogged: boolean;
 
-  constructor(sentence: string, isTold = false) {
-    super(sentence);
-    this.isLogged = isTold;
+  constructor(message: string, isLogged = false) {
+    super(message);
+    this.isLogged = isLogged;
   }
 }
 
@@ -37,7 +37,7 @@ export function faultOf({ error }: EngineOutputReader, { code, signal }: Process
 }
 
 export interface ExecutionOptions {
-  readonly job: ClaimedJobDocument;
+  readonly job: JobDocument;
   readonly engine: EngineName;
   readonly client: JobClient;
   readonly log: RunLog;
@@ -55,10 +55,10 @@ export interface EngineExit extends ProcessExit {
   readonly errors: string;
 }
 
-const errorsKept = 16 * 1024;
+const errorBytesMax = 16 * 1024;
 /** The output of `init` is shown only if it fails or takes longer. */
 const initQuietMs = 5000;
-const initKeptBytes = 1024 ** 2;
+const initBufferBytesMax = 1024 ** 2;
 const lockFileBytesMax = 16 * 1024 ** 2;
 
 export class Execution {
@@ -85,16 +85,16 @@ export class Execution {
     await log.say(`${titleOf(engine.product)} v${engine.version}`);
     await log.say(`on linux_${arch === "x64" ? "amd64" : arch}`);
     await log.say("Initializing plugins and modules...");
-    const archive = directory.spooled("configuration");
+    const archive = directory.spoolFile("configuration");
     await client.download(job.configurationUrl, archive);
     await unpack(createReadStream(archive), directory.configuration);
     await rm(archive);
     stopper.check();
-    await directory.enter(job.workingDirectory);
+    await directory.enterWorkingDirectory(job.workingDirectory);
     await writeOverride(directory.workingDirectory);
     await this.#writePrivate();
     if (job.phase === "apply") await this.#restorePlan();
-    await directory.give();
+    await directory.chownToJobUser();
     await this.#init();
   }
 
@@ -102,7 +102,7 @@ export class Execution {
   async fetchState(): Promise<string | undefined> {
     const { job, client, directory } = this.options;
     if (job.stateUrl === null) return undefined;
-    const spooled = directory.spooled("state");
+    const spooled = directory.spoolFile("state");
     await client.download(job.stateUrl, spooled);
     const hash = createHash("md5");
     for await (const chunk of createReadStream(spooled)) hash.update(chunk as Uint8Array);
@@ -130,21 +130,21 @@ export class Execution {
       program: inside.engine,
       words,
       environment,
-      directory: directory.insideOf(directory.workingDirectory),
+      directory: directory.sandboxPathOf(directory.workingDirectory),
     };
-    const process = new JobProcess(sandbox.launch(command, mounts), {
+    const process = new SandboxedProcess(sandbox.launch(command, mounts), {
       merged,
       uid,
       cgroup,
       mark: runMark(job.runId),
     });
-    const kills = cgroup?.outOfMemory() ?? 0;
+    const outOfMemoryBefore = cgroup?.outOfMemory() ?? 0;
     return stopper.during(process, async () => {
       try {
         const errors = tail(process.stderr);
         for await (const chunk of process.stdout) await sink(chunk as Uint8Array);
         const ended = await process.ended;
-        if (ended.code !== 0 && (cgroup?.outOfMemory() ?? 0) > kills)
+        if (ended.code !== 0 && (cgroup?.outOfMemory() ?? 0) > outOfMemoryBefore)
           throw new EngineFault(
             "The engine, or a process that it started, was killed because the job ran out of memory.",
           );
@@ -162,14 +162,17 @@ export class Execution {
     const { job, log, directory, serverUrl, providerDirect } = this.options;
     const { inside } = directory;
     const names = { sshKey: "ssh-key", gitConfiguration: "gitconfig", cliConfiguration: "cli.tfrc" };
-    const at = (name: string) => directory.insideOf(join(directory.root, "private", name));
+    const privatePath = (name: string) => directory.sandboxPathOf(join(directory.root, "private", name));
     const paths = {
-      home: directory.insideOf(join(directory.root, "home")),
-      tmp: inside.job === directory.root ? directory.insideOf(join(directory.root, "tmp")) : "/tmp",
-      sshKey: at(names.sshKey),
-      gitConfiguration: at(names.gitConfiguration),
-      cliConfiguration: at(names.cliConfiguration),
-      knownHosts: { file: inside.knownHosts ?? at("known_hosts"), isComplete: inside.knownHosts !== undefined },
+      home: directory.sandboxPathOf(join(directory.root, "home")),
+      tmp: inside.job === directory.root ? directory.sandboxPathOf(join(directory.root, "tmp")) : "/tmp",
+      sshKey: privatePath(names.sshKey),
+      gitConfiguration: privatePath(names.gitConfiguration),
+      cliConfiguration: privatePath(names.cliConfiguration),
+      knownHosts: {
+        file: inside.knownHosts ?? privatePath("known_hosts"),
+        isComplete: inside.knownHosts !== undefined,
+      },
       ca: inside.ca,
     };
     const { variables, refused } = environmentOf(job, paths);
@@ -196,7 +199,7 @@ export class Execution {
 
   async #restorePlan(): Promise<void> {
     const { client, directory } = this.options;
-    const [plan, lockFile] = [directory.spooled("plan"), directory.spooled("lock-file")];
+    const [plan, lockFile] = [directory.spoolFile("plan"), directory.spoolFile("lock-file")];
     if (!(await client.getContent("plan", plan)))
       throw new EngineFault("The plan of this run no longer exists, so it can't be applied. Start a new run.");
     await this.#moveIn(plan, planFile(directory));
@@ -224,7 +227,7 @@ export class Execution {
       if (isShown) return log.write(chunk);
       buffered.push(chunk);
       bufferedBytes += chunk.length;
-      if (bufferedBytes > initKeptBytes || performance.now() - startedAt > initQuietMs) await show();
+      if (bufferedBytes > initBufferBytesMax || performance.now() - startedAt > initQuietMs) await show();
     });
     output.end();
     if (ended.code !== 0) {
@@ -258,6 +261,6 @@ export const generatedFile = (directory: JobDirectory): string => join(directory
 
 async function tail(stream: AsyncIterable<Buffer>): Promise<string> {
   let kept: Buffer = Buffer.alloc(0);
-  for await (const chunk of stream) kept = Buffer.concat([kept, chunk]).subarray(-errorsKept);
+  for await (const chunk of stream) kept = Buffer.concat([kept, chunk]).subarray(-errorBytesMax);
   return kept.toString("utf8");
 }

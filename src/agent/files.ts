@@ -26,10 +26,10 @@ async function openInside(root: string, path: string): Promise<FileHandle | unde
   }
   try {
     // Checks the opened file, because its name can be replaced meanwhile.
-    const where = await readlink(`/proc/self/fd/${file.fd}`);
+    const actual = await readlink(`/proc/self/fd/${file.fd}`);
     const expected = join(await realpath(root), relative(root, path));
     const { nlink } = await file.stat();
-    if (where === expected && nlink === 1 && (await file.stat()).isFile()) return file;
+    if (actual === expected && nlink === 1 && (await file.stat()).isFile()) return file;
   } catch {
     // Not a file that can be used.
   }
@@ -56,17 +56,17 @@ export async function copyOut(
   root: string,
   path: string,
   target: string,
-  look: (piece: Buffer) => void = () => undefined,
+  inspect: (piece: Buffer) => void = () => undefined,
 ): Promise<boolean> {
   const file = await openInside(root, path);
   if (file === undefined) return false;
-  await writeNew(target, lookedAt(file.createReadStream(), look));
+  await writeNew(target, inspected(file.createReadStream(), inspect));
   return true;
 }
 
-async function* lookedAt(pieces: AsyncIterable<Buffer>, look: (piece: Buffer) => void): AsyncGenerator<Buffer> {
+async function* inspected(pieces: AsyncIterable<Buffer>, inspect: (piece: Buffer) => void): AsyncGenerator<Buffer> {
   for await (const piece of pieces) {
-    look(piece);
+    inspect(piece);
     yield piece;
   }
 }
@@ -110,10 +110,10 @@ export async function writeInside(
 }
 
 /** It must not follow links. */
-export async function giveTo(path: string, uid: number): Promise<void> {
+export async function changeOwner(path: string, uid: number): Promise<void> {
   await lchown(path, uid, uid);
   if (!(await lstat(path)).isDirectory()) return;
-  for (const name of await readdir(path)) await giveTo(join(path, name), uid);
+  for (const name of await readdir(path)) await changeOwner(join(path, name), uid);
 }
 
 /** Stops counting beyond `bytesMax`. */

@@ -1,11 +1,11 @@
 /** The messages between an agent and the process of a job. */
-import type { Mounts, SandboxKind } from "../sandbox/launch.ts";
+import type { MountPaths, SandboxKind } from "../sandbox/launch.ts";
 import type { JobSignal } from "./client.ts";
-import type { ClaimedJobDocument } from "./job.ts";
+import type { JobDocument } from "./job.ts";
 import type { AgentSettings } from "./settings.ts";
 
 /** Only the job's process reads the rest of the document. */
-export type ClaimedJob = Pick<ClaimedJobDocument, "id" | "attempt" | "runId" | "phase">;
+export type ClaimedJob = Pick<JobDocument, "id" | "attempt" | "runId" | "phase">;
 
 export interface SlotSetup {
   readonly slot: number;
@@ -13,24 +13,25 @@ export interface SlotSetup {
   readonly sandbox: SandboxKind;
   readonly uids: readonly number[];
   readonly cgroup: string | undefined;
-  readonly mounts: Omit<Mounts, "job" | "engine">;
+  readonly mounts: Omit<MountPaths, "job" | "engine">;
   /** For states that the server no longer accepts. */
-  readonly lost: string;
+  readonly lostStatesDirectory: string;
 }
 
-/** The first message: run the job on standard input, or clean up after the job in `clears`. */
+/** The first message: run the job on standard input, or clean up after a job. */
 export interface JobInstruction {
   readonly setup: SlotSetup;
-  readonly clears: ClaimedJob | undefined;
+  readonly cleanUpAfter: ClaimedJob | undefined;
 }
 
 export interface JobProcessInput {
-  readonly order?: JobInstruction;
+  readonly instruction?: JobInstruction;
   readonly signal?: JobSignal | "shutdown";
-  readonly lost?: string;
+  /** Why the job is lost. */
+  readonly lostReason?: string;
 }
 
-/** An empty message is a sign of life. */
+/** An empty message shows that the process is alive. */
 export interface JobProcessOutput {
   readonly claimed?: ClaimedJob;
   readonly line?: string;

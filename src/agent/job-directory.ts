@@ -1,34 +1,35 @@
 /** The directory of a job, created for each phase, with its paths on this machine and inside the sandbox. */
 import { chmod, mkdir, realpath, stat } from "node:fs/promises";
 import { join, normalize, relative, sep } from "node:path";
-import { giveTo, removeTree, writeNew } from "./files.ts";
-import type { ClaimedJobDocument } from "./job.ts";
+import { changeOwner, removeTree, writeNew } from "./files.ts";
+import type { JobDocument } from "./job.ts";
 import { ConfigurationFault } from "./overrides.ts";
-import type { Mounts, Sandbox } from "../sandbox/launch.ts";
+import type { MountPaths, Sandbox } from "../sandbox/launch.ts";
 import { stateFile } from "./state.ts";
 
 export interface DirectoryOptions {
   readonly base: string;
   readonly sandbox: Sandbox;
   readonly slot: number;
-  readonly mounts: Omit<Mounts, "job">;
+  readonly mounts: Omit<MountPaths, "job">;
 }
 
 export class JobDirectory {
   readonly root: string;
   /** Not visible to the job's programs. */
   readonly spool: string;
-  readonly mounts: Mounts;
-  readonly inside: Mounts;
+  readonly mounts: MountPaths;
+  /** The same paths as the sandbox shows them. */
+  readonly inside: MountPaths;
   readonly uid: number | undefined;
   readonly #workspaceName: string;
   #workingDirectory = "";
 
   constructor(
-    job: Pick<ClaimedJobDocument, "runId" | "id" | "workspaceName">,
+    job: Pick<JobDocument, "runId" | "id" | "workspaceName">,
     { base, sandbox, slot, mounts }: DirectoryOptions,
   ) {
-    const { root, spool } = foldersOf(base, job);
+    const { root, spool } = directoriesOf(base, job);
     this.root = root;
     this.spool = spool;
     this.mounts = { ...mounts, job: this.root };
@@ -37,7 +38,7 @@ export class JobDirectory {
     this.#workspaceName = job.workspaceName;
   }
 
-  async make(): Promise<void> {
+  async create(): Promise<void> {
     await this.remove();
     await mkdir(this.root, { mode: 0o700 });
     await mkdir(this.spool, { mode: 0o700 });
@@ -61,23 +62,23 @@ export class JobDirectory {
     return stateFile(this.workingDirectory, this.#workspaceName);
   }
 
-  spooled(name: string): string {
+  spoolFile(name: string): string {
     return join(this.spool, `${name}.fetched`);
   }
 
-  insideOf(path: string): string {
+  sandboxPathOf(path: string): string {
     return join(this.inside.job, relative(this.root, path));
   }
 
   /** Throws ConfigurationFault if the working directory is missing or outside the configuration. */
-  async enter(workingDirectory: string): Promise<void> {
-    const named = normalize(workingDirectory.replace(/^\/+/, ""));
+  async enterWorkingDirectory(workingDirectory: string): Promise<void> {
+    const relativePath = normalize(workingDirectory.replace(/^\/+/, ""));
     const outside = () =>
       new ConfigurationFault(
         `The working directory '${workingDirectory}' is outside the configuration. Change it in the workspace's settings.`,
       );
-    if (named === ".." || named.startsWith(`..${sep}`)) throw outside();
-    this.#workingDirectory = named === "." ? "" : named;
+    if (relativePath === ".." || relativePath.startsWith(`..${sep}`)) throw outside();
+    this.#workingDirectory = relativePath === "." ? "" : relativePath;
     const configuration = await realpath(this.configuration);
     let real: string;
     try {
@@ -97,19 +98,19 @@ export class JobDirectory {
   async writePrivate(name: string, text: string): Promise<string> {
     const path = join(this.root, "private", name);
     await writeNew(path, text);
-    return this.insideOf(path);
+    return this.sandboxPathOf(path);
   }
 
-  async give(): Promise<void> {
-    if (this.uid !== undefined) await giveTo(this.root, this.uid);
+  async chownToJobUser(): Promise<void> {
+    if (this.uid !== undefined) await changeOwner(this.root, this.uid);
     await chmod(this.root, 0o700);
   }
 }
 
 /** Named by the run, not by the phase: without bubblewrap, plan and apply must use the same path. */
-export function foldersOf(
+export function directoriesOf(
   base: string,
-  { runId, id }: Pick<ClaimedJobDocument, "runId" | "id">,
+  { runId, id }: Pick<JobDocument, "runId" | "id">,
 ): { root: string; spool: string } {
   return { root: join(base, "jobs", safeName(runId)), spool: join(base, "spool", safeName(id)) };
 }

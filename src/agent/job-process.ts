@@ -4,7 +4,7 @@ import { cgroupAt } from "../sandbox/cgroup.ts";
 import { findTools, makeSandbox } from "../sandbox/choose.ts";
 import { killAllProcesses, runMark } from "../sandbox/process.ts";
 import { cleanUpJob, trustCertificates } from "./agent-directory.ts";
-import { type ClaimedJobDocument, parseJob } from "./job.ts";
+import { type JobDocument, parseJob } from "./job.ts";
 import {
   aliveIntervalMs,
   type ClaimedJob,
@@ -13,7 +13,7 @@ import {
   type JobProcessInput,
 } from "./job-channel.ts";
 import { ServerConnection } from "./server.ts";
-import { JobRun } from "./job-run.ts";
+import { AgentJobRun } from "./job-run.ts";
 
 const lineLengthMax = 8192;
 
@@ -24,7 +24,7 @@ const send = (message: JobProcessOutput) =>
   });
 const say = (line: string) => void send({ line: line.slice(0, lineLengthMax) });
 
-async function readJob(): Promise<ClaimedJobDocument> {
+async function readJob(): Promise<JobDocument> {
   const body = await text(process.stdin);
   let document: unknown;
   try {
@@ -36,13 +36,13 @@ async function readJob(): Promise<ClaimedJobDocument> {
   return parseJob(document);
 }
 
-async function execute(setup: SlotSetup, onStart: (run: JobRun) => void): Promise<void> {
+async function execute(setup: SlotSetup, onStart: (run: AgentJobRun) => void): Promise<void> {
   const { settings, sandbox: kind, uids, cgroup } = setup;
   if (settings.ca !== undefined) trustCertificates(settings.ca);
   const job = await readJob();
   const sandbox = makeSandbox(kind, settings, findTools(), uids);
   if (typeof sandbox === "string") throw new Error(`The sandbox ${kind} no longer works: ${sandbox}.`);
-  const run = new JobRun(job, {
+  const run = new AgentJobRun(job, {
     ...setup,
     sandbox,
     server: new ServerConnection(settings.agentServer),
@@ -55,31 +55,35 @@ async function execute(setup: SlotSetup, onStart: (run: JobRun) => void): Promis
   await run.execute();
 }
 
-async function clear({ settings, slot, sandbox, uids, cgroup, lost }: SlotSetup, job: ClaimedJob): Promise<void> {
+async function cleanUpAfterJob(
+  { settings, slot, sandbox, uids, cgroup, lostStatesDirectory }: SlotSetup,
+  job: ClaimedJob,
+): Promise<void> {
   if (cgroup !== undefined) cgroupAt(cgroup).kill();
   const uid = sandbox === "none" ? undefined : uids[slot];
   if (uid !== undefined) killAllProcesses({ uid, mark: runMark(job.runId) });
-  await cleanUpJob({ home: settings.agentDirectory, lost, job, reason: "its process was killed" }, say);
+  const { agentDirectory } = settings;
+  await cleanUpJob({ agentDirectory, lostStatesDirectory, job, reason: "its process was killed" }, say);
 }
 
-function begin(): void {
-  let run: JobRun | undefined;
+function listen(): void {
+  let run: AgentJobRun | undefined;
   let isShutDown = false;
-  const onStart = (started: JobRun) => {
+  const onStart = (started: AgentJobRun) => {
     run = started;
     if (isShutDown) started.handleSignal("shutdown");
   };
-  process.on("message", ({ order, signal, lost }: JobProcessInput) => {
-    if (order !== undefined) {
-      const { setup, clears } = order;
-      void (clears === undefined ? execute(setup, onStart) : clear(setup, clears)).then(
+  process.on("message", ({ instruction, signal, lostReason }: JobProcessInput) => {
+    if (instruction !== undefined) {
+      const { setup, cleanUpAfter } = instruction;
+      void (cleanUpAfter === undefined ? execute(setup, onStart) : cleanUpAfterJob(setup, cleanUpAfter)).then(
         () => send({}).then(() => process.exit(0)),
         (error: Error) => send({ line: error.message.slice(0, lineLengthMax) }).then(() => process.exit(1)),
       );
     }
     if (signal === "shutdown") isShutDown = true;
     if (signal !== undefined) run?.handleSignal(signal);
-    if (lost !== undefined) run?.abandon(lost);
+    if (lostReason !== undefined) run?.abandon(lostReason);
   });
   // A service manager can signal all processes of the agent; only the agent decides what happens to jobs.
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
@@ -88,4 +92,4 @@ function begin(): void {
   setInterval(() => void send({}), aliveIntervalMs);
 }
 
-begin();
+listen();

@@ -2,19 +2,19 @@
 import { realpathSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { ArchiveFault } from "../archive/faults.ts";
-import { Fenced, JobClient, type PhaseResult, type JobSignal } from "./client.ts";
+import { JobLost, JobClient, type PhaseResult, type JobSignal } from "./client.ts";
 import { JobDirectory } from "./job-directory.ts";
 import { programOf, titleOf } from "./engines.ts";
 import { EngineFault, Execution } from "./execution.ts";
 import { sizeOf } from "./files.ts";
-import type { ClaimedJobDocument } from "./job.ts";
+import type { JobDocument } from "./job.ts";
 import { RunLog } from "./log.ts";
 import { logLine } from "./log-line.ts";
 import { masked } from "./masking.ts";
 import { ConfigurationFault } from "./overrides.ts";
 import { apply, plan } from "./phases.ts";
 import type { Cgroup } from "../sandbox/cgroup.ts";
-import type { Mounts, Sandbox } from "../sandbox/launch.ts";
+import type { MountPaths, Sandbox } from "../sandbox/launch.ts";
 import { ServerRejection, type ServerConnection } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
 import { accessiblePath } from "./accessible-paths.ts";
@@ -22,18 +22,18 @@ import { saveLostState } from "./state.ts";
 import { Stopper, type StopReason } from "./stopper.ts";
 import { secretsOf } from "./variables.ts";
 
-/** See `#holdBack`. */
+/** See `#delayFailedApply`. */
 const failureMsMin = 3_000;
 
-export interface JobRunOptions {
+export interface AgentJobRunOptions {
   readonly slot: number;
   readonly settings: AgentSettings;
   readonly server: ServerConnection;
   readonly sandbox: Sandbox;
   readonly cgroup: Cgroup | undefined;
-  readonly mounts: Omit<Mounts, "job" | "engine">;
+  readonly mounts: Omit<MountPaths, "job" | "engine">;
   /** For states that the server no longer accepts. */
-  readonly lost: string;
+  readonly lostStatesDirectory: string;
   readonly say: (line: string) => void;
 }
 
@@ -48,9 +48,9 @@ function realPath(path: string): string {
   }
 }
 
-export class JobRun {
-  readonly #job: ClaimedJobDocument;
-  readonly #options: JobRunOptions;
+export class AgentJobRun {
+  readonly #job: JobDocument;
+  readonly #options: AgentJobRunOptions;
   readonly #lost = new AbortController();
   readonly #stopper: Stopper;
   readonly #client: JobClient;
@@ -58,7 +58,7 @@ export class JobRun {
   readonly #log: RunLog;
   readonly #secrets: readonly string[];
 
-  constructor(job: ClaimedJobDocument, options: JobRunOptions) {
+  constructor(job: JobDocument, options: AgentJobRunOptions) {
     const { settings, server, sandbox, slot, mounts } = options;
     this.#job = job;
     this.#options = options;
@@ -85,42 +85,42 @@ export class JobRun {
   }
 
   abandon(reason: string): void {
-    this.#lost.abort(new Fenced(reason));
+    this.#lost.abort(new JobLost(reason));
   }
 
   async execute(): Promise<void> {
     const { say } = this.#options;
     const { runId: run, phase, organizationName, workspaceName } = this.#job;
     this.#lost.signal.addEventListener("abort", () => this.#stopper.kill("lost"));
-    const limits = this.#watchLimits();
+    const stopWatchingLimits = this.#watchLimits();
     const startedAt = performance.now();
     say(logLine("job started", { run, phase, workspace: `${organizationName}/${workspaceName}` }));
     try {
-      const outcome = await this.#outcome();
+      const outcome = await this.#runPhase();
       await this.#log.end();
-      await this.#holdBack(outcome, startedAt);
+      await this.#delayFailedApply(outcome, startedAt);
       await this.#client.finish({ ...outcome, errorMessage: this.#masked(outcome.errorMessage) });
       say(logLine("job finished", { run, phase, result: outcome.result }));
     } catch (error) {
       await this.#abandon(error);
     } finally {
       this.#stopper.end();
-      limits();
+      stopWatchingLimits();
       await this.#directory
         .remove()
         .catch((error: Error) => say(logLine("job directory not removed", { run, phase, error: error.message })));
     }
   }
 
-  async #outcome(): Promise<PhaseResult> {
+  async #runPhase(): Promise<PhaseResult> {
     try {
-      await this.#directory.make();
+      await this.#directory.create();
       const execution = new Execution(this.#executionOptions());
       await execution.prepare();
       return await (this.#job.phase === "plan" ? plan(execution) : apply(execution));
     } catch (error) {
-      if (this.#lost.signal.aborted || error instanceof Fenced) throw error;
-      return this.#failed(error);
+      if (this.#lost.signal.aborted || error instanceof JobLost) throw error;
+      return this.#failureResult(error);
     }
   }
 
@@ -141,25 +141,25 @@ export class JobRun {
     };
   }
 
-  async #failed(error: unknown): Promise<PhaseResult> {
+  async #failureResult(error: unknown): Promise<PhaseResult> {
     const { reason } = this.#stopper;
     if (reason === "canceled") return { result: "canceled" };
-    const sentence = reason === undefined ? this.#sentenceOf(error) : this.#stopSentence(reason);
+    const message = reason === undefined ? this.#messageOf(error) : this.#stopMessage(reason);
     const isLogged = reason === undefined && error instanceof EngineFault && error.isLogged;
-    if (!isLogged) await this.#log.say(`\n${sentence}`);
-    return { result: "errored", errorMessage: sentence };
+    if (!isLogged) await this.#log.say(`\n${message}`);
+    return { result: "errored", errorMessage: message };
   }
 
-  #sentenceOf(error: unknown): string {
+  #messageOf(error: unknown): string {
     const { message, stack } = error as Error;
-    const foreseen = [ConfigurationFault, EngineFault, ArchiveFault, ServerRejection];
-    if (foreseen.some((kind) => error instanceof kind)) return message;
+    const expected = [ConfigurationFault, EngineFault, ArchiveFault, ServerRejection];
+    if (expected.some((kind) => error instanceof kind)) return message;
     const { runId: run, phase } = this.#job;
     this.#options.say(logLine("job failed unexpectedly", { run, phase, error: this.#masked(stack ?? message) }));
     return `The agent failed to run this job (${message}). See the agent's log.`;
   }
 
-  #stopSentence(reason: StopReason): string {
+  #stopMessage(reason: StopReason): string {
     const { settings } = this.#options;
     const title = titleOf(this.#job.engine ?? settings.engine);
     if (reason === "timed-out")
@@ -187,18 +187,19 @@ export class JobRun {
   }
 
   /** CLIs read the run once more before an automatic apply; if it has errored by then, they report a failed plan. */
-  async #holdBack({ result }: PhaseResult, startedAt: number): Promise<void> {
+  async #delayFailedApply({ result }: PhaseResult, startedAt: number): Promise<void> {
     if (this.#job.phase === "apply" && result === "errored")
       await pause(startedAt + failureMsMin - performance.now(), undefined, { signal: this.#lost.signal });
   }
 
   async #abandon(error: unknown): Promise<void> {
-    const { say, lost } = this.#options;
+    const { say, lostStatesDirectory } = this.#options;
     const { runId: run, phase } = this.#job;
+    const { root, stateFile } = this.#directory;
     const reason = this.#lost.signal.aborted ? (this.#lost.signal.reason as Error).message : (error as Error).message;
     say(logLine("job abandoned", { run, phase, reason }));
     try {
-      const file = await saveLostState(lost, this.#job, this.#directory.root, this.#directory.stateFile);
+      const file = await saveLostState(lostStatesDirectory, this.#job, root, stateFile);
       if (file !== undefined) say(logLine("state saved", { run, file, reason }));
     } catch (failure) {
       say(logLine("state not saved", { run, phase, error: (failure as Error).message }));

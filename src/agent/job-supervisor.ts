@@ -7,9 +7,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { siblingProgramUrl } from "../kernel/programs.ts";
 import { findTools } from "../sandbox/choose.ts";
-import { withDeathOfParent } from "../sandbox/launch.ts";
+import { killedWithParent } from "../sandbox/launch.ts";
 import { logLine } from "./log-line.ts";
-import { type AgentClient, Fenced, type JobBody, type JobSignal } from "./client.ts";
+import { type AgentClient, JobLost, type JobBody, type JobSignal } from "./client.ts";
 import {
   aliveIntervalMs,
   type ClaimedJob,
@@ -20,8 +20,8 @@ import {
 } from "./job-channel.ts";
 
 /** Cleaning up must end before the server gives the job to another agent. */
-const clearMs = 25_000;
-const pauseMs = 2000;
+const cleanUpMsMax = 25_000;
+const failedStartPauseMs = 2000;
 
 export interface SupervisorOptions {
   readonly setup: SlotSetup;
@@ -32,32 +32,32 @@ export interface SupervisorOptions {
 export class JobSupervisor {
   readonly #options: SupervisorOptions;
   readonly #lost = new AbortController();
-  readonly #pulse: Heartbeat;
+  readonly #heartbeat: Heartbeat;
   #child: JobChild | undefined;
   #job: ClaimedJob | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#pulse = new Heartbeat(this.#lost, (signal) => this.#child?.send({ signal }));
+    this.#heartbeat = new Heartbeat(this.#lost, (signal) => this.#child?.send({ signal }));
     this.#lost.signal.addEventListener("abort", () =>
-      this.#child?.send({ lost: (this.#lost.signal.reason as Error).message }),
+      this.#child?.send({ lostReason: (this.#lost.signal.reason as Error).message }),
     );
   }
 
   async run(body: JobBody): Promise<void> {
     const { setup, say } = this.#options;
-    const child = new JobChild({ setup, clears: undefined }, (message) => this.#hear(message));
+    const child = new JobChild({ setup, cleanUpAfter: undefined }, (message) => this.#handleMessage(message));
     this.#child = child;
     const feeding = child.feed(body).catch((error: Error) => error.message);
-    const trouble = await child.ended;
-    this.#pulse.stop();
-    if (trouble === undefined) return;
+    const failure = await child.ended;
+    this.#heartbeat.stop();
+    if (failure === undefined) return;
     const job = this.#job;
-    const reason = [`its process ${trouble}`, await feeding].filter(Boolean).join("; ");
+    const reason = [`its process ${failure}`, await feeding].filter(Boolean).join("; ");
     say(logLine("job abandoned", { run: job?.runId ?? "unknown", phase: job?.phase, reason }));
     // If no process can be started, the next job would be lost immediately too.
-    if (job === undefined) await pause(pauseMs);
-    else await this.#clear(job);
+    if (job === undefined) await pause(failedStartPauseMs);
+    else await this.#cleanUpAfter(job);
   }
 
   /** The job's process still uploads the state. */
@@ -65,22 +65,22 @@ export class JobSupervisor {
     this.#child?.send({ signal: "shutdown" });
   }
 
-  #hear({ claimed, line }: JobProcessOutput): void {
+  #handleMessage({ claimed, line }: JobProcessOutput): void {
     if (line !== undefined) this.#options.say(line);
     if (claimed === undefined || this.#job !== undefined) return;
     this.#job = claimed;
     const { client } = this.#options;
-    this.#pulse.start({ heartbeat: (wait, signal) => client.heartbeat(claimed, wait, signal) });
+    this.#heartbeat.start({ heartbeat: (wait, stop) => client.heartbeat(claimed, wait, stop) });
   }
 
-  async #clear(job: ClaimedJob): Promise<void> {
+  async #cleanUpAfter(job: ClaimedJob): Promise<void> {
     const { setup, say } = this.#options;
-    const child = new JobChild({ setup, clears: job }, ({ line }) => line !== undefined && say(line));
-    const late = setTimeout(() => child.kill("took too long"), clearMs);
-    const trouble = await child.ended;
-    clearTimeout(late);
-    if (trouble === undefined) return;
-    say(logLine("job cleanup failed", { run: job.runId, phase: job.phase, reason: `the cleanup process ${trouble}` }));
+    const child = new JobChild({ setup, cleanUpAfter: job }, ({ line }) => line !== undefined && say(line));
+    const timeout = setTimeout(() => child.kill("took too long"), cleanUpMsMax);
+    const failure = await child.ended;
+    clearTimeout(timeout);
+    if (failure === undefined) return;
+    say(logLine("job cleanup failed", { run: job.runId, phase: job.phase, reason: `the cleanup process ${failure}` }));
   }
 }
 
@@ -99,15 +99,15 @@ class JobChild {
   /** Undefined on success, otherwise the predicate of a sentence: "exited with code 1". */
   readonly ended: Promise<string | undefined>;
   readonly #child: ChildProcess;
-  readonly #watch: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout;
   /** Ticks instead of time: a machine that slept wakes up with one tick. */
   #silentTicks = 0;
   #silentTicksMax = silentTicksMax;
   #killReason: string | undefined;
 
-  constructor(order: JobInstruction, hear: (message: JobProcessOutput) => void) {
+  constructor(instruction: JobInstruction, onMessage: (message: JobProcessOutput) => void) {
     const flags = ["--disable-warning=ExperimentalWarning", "--expose-gc", `--max-old-space-size=${heapMegabytes}`];
-    const [command = "", ...words] = withDeathOfParent(findTools(), [process.execPath, ...flags, program]);
+    const [command = "", ...words] = killedWithParent(findTools(), [process.execPath, ...flags, program]);
     const child = spawn(command, words, {
       env: environment(),
       // A separate session, so that Ctrl+C in the agent's terminal doesn't reach it.
@@ -118,15 +118,15 @@ class JobChild {
     child.stdin?.on("error", () => undefined);
     child.on("message", (message: JobProcessOutput) => {
       this.#silentTicks = 0;
-      hear(message);
+      onMessage(message);
     });
     this.ended = new Promise((resolve) => {
       child.once("error", (error) => resolve(`can't be started (${error.message})`));
       child.once("close", (code, signal) => resolve(this.#reasonOf(code, signal)));
     });
-    this.#watch = setInterval(() => void this.#look(), aliveIntervalMs);
-    void this.ended.then(() => clearInterval(this.#watch));
-    this.send({ order });
+    this.#timer = setInterval(() => void this.#checkLimits(), aliveIntervalMs);
+    void this.ended.then(() => clearInterval(this.#timer));
+    this.send({ instruction });
   }
 
   /** Throws ServerUnreachable if the transfer is interrupted. */
@@ -141,7 +141,7 @@ class JobChild {
   }
 
   send(message: JobProcessInput): void {
-    if (message.lost !== undefined) this.#silentTicksMax = lostTicksMax;
+    if (message.lostReason !== undefined) this.#silentTicksMax = lostTicksMax;
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 
@@ -150,7 +150,7 @@ class JobChild {
     this.#child.kill("SIGKILL");
   }
 
-  async #look(): Promise<void> {
+  async #checkLimits(): Promise<void> {
     this.#silentTicks += 1;
     if (this.#silentTicks > this.#silentTicksMax)
       this.kill(`was unresponsive for ${(this.#silentTicksMax * aliveIntervalMs) / 1000} seconds`);
@@ -183,7 +183,7 @@ const checkMs = 250;
 const signaledPauseMs = 1000;
 
 interface HeartbeatClient {
-  readonly heartbeat: (wait: number, signal: AbortSignal) => Promise<JobSignal | null>;
+  readonly heartbeat: (wait: number, stop: AbortSignal) => Promise<JobSignal | null>;
 }
 
 export class Heartbeat {
@@ -201,11 +201,11 @@ export class Heartbeat {
   }
 
   start(client: HeartbeatClient): void {
-    const look = setInterval(() => {
+    const timer = setInterval(() => {
       if (performance.now() - this.#contactAt > this.#silenceMs)
         this.#lose("the server could not be reached for too long");
     }, checkMs);
-    this.#stopped.signal.addEventListener("abort", () => clearInterval(look));
+    this.#stopped.signal.addEventListener("abort", () => clearInterval(timer));
     void this.#beat(client);
   }
 
@@ -214,36 +214,36 @@ export class Heartbeat {
   }
 
   async #beat(client: HeartbeatClient): Promise<void> {
-    const { signal } = this.#stopped;
+    const stop = this.#stopped.signal;
     let wasReached = true;
-    while (!signal.aborted && !this.#lost.signal.aborted) {
+    while (!stop.aborted && !this.#lost.signal.aborted) {
       const sentAt = performance.now();
       try {
         // After a failure, no long poll: the agent must learn immediately that the server is back.
-        const received = await client.heartbeat(wasReached ? waitSeconds : 0, signal);
+        const jobSignal = await client.heartbeat(wasReached ? waitSeconds : 0, stop);
         this.#contactAt = sentAt;
         wasReached = true;
-        if (received !== null) await this.#hear(received, signal);
+        if (jobSignal !== null) await this.#handleSignal(jobSignal, stop);
       } catch (error) {
-        if (signal.aborted) return;
+        if (stop.aborted) return;
         wasReached = false;
-        if (error instanceof Fenced) this.#lose(error.message);
-        else await pause(500 + Math.random() * 1000, undefined, { signal }).catch(() => undefined);
+        if (error instanceof JobLost) this.#lose(error.message);
+        else await pause(500 + Math.random() * 1000, undefined, { signal: stop }).catch(() => undefined);
       }
     }
   }
 
   /** The server answers every heartbeat with the signal immediately, so the agent waits between them. */
-  async #hear(received: JobSignal, signal: AbortSignal): Promise<void> {
-    if (received !== this.#signaled && this.#signaled !== "kill") {
-      this.#signaled = received;
-      this.#onSignal(received);
+  async #handleSignal(jobSignal: JobSignal, stop: AbortSignal): Promise<void> {
+    if (jobSignal !== this.#signaled && this.#signaled !== "kill") {
+      this.#signaled = jobSignal;
+      this.#onSignal(jobSignal);
     }
-    await pause(signaledPauseMs, undefined, { signal }).catch(() => undefined);
+    await pause(signaledPauseMs, undefined, { signal: stop }).catch(() => undefined);
   }
 
   #lose(reason: string): void {
     if (this.#stopped.signal.aborted || this.#lost.signal.aborted) return;
-    this.#lost.abort(new Fenced(reason));
+    this.#lost.abort(new JobLost(reason));
   }
 }

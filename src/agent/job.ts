@@ -51,7 +51,7 @@ export interface JobVariable {
   readonly sensitive: boolean;
 }
 
-export interface ClaimedJobDocument {
+export interface JobDocument {
   readonly id: string;
   readonly attempt: number;
   readonly phase: "plan" | "apply";
@@ -86,47 +86,47 @@ export interface ClaimedJobDocument {
 
 const document = z.object({ data: z.object({ id: z.string(), attributes }) });
 
-export function parseJob(body: unknown): ClaimedJobDocument {
+export function parseJob(body: unknown): JobDocument {
   const parsed = document.safeParse(body);
   if (!parsed.success)
     throw new Error(
       `The server sent a job that this agent can't read (${z.prettifyError(parsed.error).replaceAll("\n", "; ")}). Use an agent of the server's version.`,
     );
-  const { id, attributes: given } = parsed.data.data;
+  const { id, attributes: sent } = parsed.data.data;
   return {
     id,
-    attempt: given.attempt,
-    phase: given.phase,
-    runId: given["run-id"],
-    workspaceId: given["workspace-id"],
-    workspaceName: given["workspace-name"],
-    organizationName: given["organization-name"],
-    projectId: given["project-id"] ?? null,
-    projectName: given["project-name"] ?? null,
-    engine: given.engine ?? null,
-    engineVersion: given["engine-version"],
-    workingDirectory: given["working-directory"] ?? "",
-    structured: given.structured,
-    isDestroy: given["is-destroy"],
-    refresh: given.refresh,
-    refreshOnly: given["refresh-only"],
-    allowConfigGeneration: given["allow-config-generation"],
-    debuggingMode: given["debugging-mode"],
-    targetAddrs: given["target-addrs"] ?? [],
-    replaceAddrs: given["replace-addrs"] ?? [],
-    variables: given.variables.map((each) => ({ ...each, value: each.value ?? "" })),
-    token: given.token,
-    server: given.server.replace(/\/+$/, ""),
-    configurationUrl: given["configuration-url"],
-    stateUrl: given["state-url"] ?? null,
-    timeoutSeconds: given["timeout-seconds"],
-    sshKey: given["ssh-key"] ?? null,
+    attempt: sent.attempt,
+    phase: sent.phase,
+    runId: sent["run-id"],
+    workspaceId: sent["workspace-id"],
+    workspaceName: sent["workspace-name"],
+    organizationName: sent["organization-name"],
+    projectId: sent["project-id"] ?? null,
+    projectName: sent["project-name"] ?? null,
+    engine: sent.engine ?? null,
+    engineVersion: sent["engine-version"],
+    workingDirectory: sent["working-directory"] ?? "",
+    structured: sent.structured,
+    isDestroy: sent["is-destroy"],
+    refresh: sent.refresh,
+    refreshOnly: sent["refresh-only"],
+    allowConfigGeneration: sent["allow-config-generation"],
+    debuggingMode: sent["debugging-mode"],
+    targetAddrs: sent["target-addrs"] ?? [],
+    replaceAddrs: sent["replace-addrs"] ?? [],
+    variables: sent.variables.map((each) => ({ ...each, value: each.value ?? "" })),
+    token: sent.token,
+    server: sent.server.replace(/\/+$/, ""),
+    configurationUrl: sent["configuration-url"],
+    stateUrl: sent["state-url"] ?? null,
+    timeoutSeconds: sent["timeout-seconds"],
+    sshKey: sent["ssh-key"] ?? null,
     commit: {
-      branch: given.commit?.branch ?? null,
-      sha: given.commit?.sha ?? null,
-      tag: given.commit?.tag ?? null,
+      branch: sent.commit?.branch ?? null,
+      sha: sent.commit?.sha ?? null,
+      tag: sent.commit?.tag ?? null,
     },
-    identityTokens: given["identity-tokens"],
-    logBytesMax: given["log-bytes-max"],
+    identityTokens: sent["identity-tokens"],
+    logBytesMax: sent["log-bytes-max"],
   };
 }

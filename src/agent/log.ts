@@ -18,21 +18,21 @@ export class RunLog {
   readonly #send: LogOptions["send"];
   readonly #masker: Masker;
   readonly #bytesMax: number;
-  readonly #closing: Buffer;
+  readonly #limitNotice: Buffer;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #writtenBytes = 0;
   #offset = 0;
   #isFull = false;
   #sending: Promise<void> | undefined;
-  #hurry = new AbortController();
+  #flushNow = new AbortController();
   #failure: unknown;
 
   constructor({ send, bytesMax, secrets }: LogOptions) {
     this.#send = send;
     this.#masker = new Masker(secrets);
     this.#bytesMax = bytesMax;
-    this.#closing = Buffer.from(
+    this.#limitNotice = Buffer.from(
       `\n\nThe log has reached its limit of ${bytesMax} bytes. Further output is discarded; the engine keeps running.\n`,
     );
   }
@@ -44,32 +44,32 @@ export class RunLog {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  async say(sentence: string): Promise<void> {
-    await this.write(Buffer.from(`${sentence}\n`));
+  async say(line: string): Promise<void> {
+    await this.write(Buffer.from(`${line}\n`));
   }
 
   /** Throws if sending has failed. */
   async end(): Promise<void> {
     this.#add(this.#masker.end());
-    this.#hurry.abort();
+    this.#flushNow.abort();
     while (this.#sending !== undefined) await this.#sending;
     if (this.#failure !== undefined) throw this.#failure;
   }
 
   async #drained(): Promise<void> {
-    this.#hurry.abort();
+    this.#flushNow.abort();
     await this.#sending;
-    this.#hurry = new AbortController();
+    this.#flushNow = new AbortController();
   }
 
   #add(shown: Buffer): void {
     if (this.#isFull || shown.length === 0) return;
-    const room = this.#bytesMax - this.#closing.length - this.#writtenBytes;
+    const room = this.#bytesMax - this.#limitNotice.length - this.#writtenBytes;
     this.#isFull = shown.length > room;
-    const kept = this.#isFull ? [shown.subarray(0, Math.max(0, room)), this.#closing] : [shown];
+    const kept = this.#isFull ? [shown.subarray(0, Math.max(0, room)), this.#limitNotice] : [shown];
     for (const bytes of kept) {
       if (bytes.length === 0) continue;
-      this.#pending.push(withoutMarks(bytes));
+      this.#pending.push(withoutMarkers(bytes));
       this.#pendingBytes += bytes.length;
       this.#writtenBytes += bytes.length;
     }
@@ -79,11 +79,11 @@ export class RunLog {
   async #sendAll(): Promise<void> {
     try {
       while (this.#pendingBytes > 0) {
-        const chunk = this.#take();
+        const chunk = this.#takeChunk();
         await this.#send(this.#offset, chunk);
         this.#offset += chunk.length;
         if (this.#pendingBytes < chunkBytesMax)
-          await pause(intervalMs, undefined, { signal: this.#hurry.signal }).catch(() => undefined);
+          await pause(intervalMs, undefined, { signal: this.#flushNow.signal }).catch(() => undefined);
       }
     } catch (error) {
       // An earlier attempt may have used part of the limit.
@@ -96,7 +96,7 @@ export class RunLog {
     }
   }
 
-  #take(): Buffer<ArrayBuffer> {
+  #takeChunk(): Buffer<ArrayBuffer> {
     const all = Buffer.concat(this.#pending);
     const chunk = all.subarray(0, chunkBytesMax);
     const rest = all.subarray(chunk.length);
@@ -107,7 +107,7 @@ export class RunLog {
 }
 
 /** STX and ETX mark the start and end of a log; only the server writes them. */
-function withoutMarks(bytes: Buffer): Buffer {
+function withoutMarkers(bytes: Buffer): Buffer {
   if (!bytes.includes(2) && !bytes.includes(3)) return bytes;
   const copy = Buffer.from(bytes);
   for (let at = 0; at < copy.length; at += 1) if (copy[at] === 2 || copy[at] === 3) copy[at] = 0x3f;

@@ -54,12 +54,12 @@ export class Masker {
         if (to <= end) this.#spansFrom += 1;
       }
     }
-    this.#forget();
+    this.#dropMaskedSpans();
     return Buffer.concat(shown);
   }
 
   /** Only when masked spans are the majority, so that each span is copied about once. */
-  #forget(): void {
+  #dropMaskedSpans(): void {
     if (this.#spansFrom * 2 < this.#spans.length) return;
     this.#spans = this.#spans.slice(this.#spansFrom);
     this.#spansFrom = 0;

@@ -33,14 +33,14 @@ export class EngineOutputReader {
   #line: Buffer[] = [];
   #lineBytes = 0;
   #summary: ResourceCounts | undefined;
-  #done = { ...none };
+  #completed = { ...none };
   #error: string | undefined;
 
   write(chunk: Uint8Array): void {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     for (let at = 0; at < bytes.length;) {
       const end = bytes.indexOf(10, at);
-      this.#keep(bytes.subarray(at, end === -1 ? bytes.length : end));
+      this.#appendToLine(bytes.subarray(at, end === -1 ? bytes.length : end));
       if (end === -1) return;
       this.#endLine();
       at = end + 1;
@@ -53,7 +53,7 @@ export class EngineOutputReader {
 
   /** The engine's summary; if it failed before that, the count of its messages. */
   get counts(): ResourceCounts {
-    return this.#summary ?? this.#done;
+    return this.#summary ?? this.#completed;
   }
 
   get hasSummary(): boolean {
@@ -64,7 +64,7 @@ export class EngineOutputReader {
     return this.#error;
   }
 
-  #keep(part: Buffer): void {
+  #appendToLine(part: Buffer): void {
     this.#lineBytes += part.length;
     if (this.#lineBytes <= lineBytesMax) this.#line.push(Buffer.from(part));
     else this.#line = [];
@@ -95,9 +95,9 @@ export class EngineOutputReader {
         invocations: changes.action_invocation ?? 0,
       };
     if (type === "apply_complete") this.#count(hook?.action ?? "");
-    if (type === "action_complete") this.#done.invocations += 1;
+    if (type === "action_complete") this.#completed.invocations += 1;
     if (type === "diagnostic" && diagnostic?.severity === "error")
-      this.#fail([diagnostic.summary, diagnostic.detail].filter(Boolean).join(": "));
+      this.#recordError([diagnostic.summary, diagnostic.detail].filter(Boolean).join(": "));
   }
 
   #readText(line: string): void {
@@ -115,19 +115,19 @@ export class EngineOutputReader {
     const [, done] = /^\S.*: (Creation|Modifications|Destruction) complete after /.exec(plain) ?? [];
     if (done !== undefined)
       this.#count({ Creation: "create", Modifications: "update", Destruction: "delete" }[done] ?? "");
-    if (plain.startsWith("Action complete: ")) this.#done.invocations += 1;
+    if (plain.startsWith("Action complete: ")) this.#completed.invocations += 1;
     const [, error] = /^[│╷ ]*Error: (.*)$/.exec(plain) ?? [];
-    if (error !== undefined) this.#fail(error);
+    if (error !== undefined) this.#recordError(error);
   }
 
   #count(action: string): void {
-    if (action === "create") this.#done.additions += 1;
-    if (action === "update") this.#done.changes += 1;
-    if (action === "delete") this.#done.destructions += 1;
+    if (action === "create") this.#completed.additions += 1;
+    if (action === "update") this.#completed.changes += 1;
+    if (action === "delete") this.#completed.destructions += 1;
   }
 
-  #fail(sentence: string): void {
-    this.#error ??= sentence.slice(0, errorLengthMax);
+  #recordError(message: string): void {
+    this.#error ??= message.slice(0, errorLengthMax);
   }
 }
 

@@ -17,7 +17,7 @@ const shownBytesMax = 2 * 1024 ** 3;
 /** Exit code of `-detailed-exitcode`. */
 const changesCode = 2;
 
-/** Throws EngineFault, Stopped, Fenced. */
+/** Throws EngineFault, Stopped, JobLost. */
 export async function plan(execution: Execution): Promise<PhaseResult> {
   const { job, client, directory, stopper } = execution.options;
   await execution.fetchState();
@@ -25,8 +25,8 @@ export async function plan(execution: Execution): Promise<PhaseResult> {
   await client.start();
   const { output, ...ended } = await execution.runLogged(
     planArguments(job, {
-      plan: directory.insideOf(planFile(directory)),
-      generated: directory.insideOf(generatedFile(directory)),
+      plan: directory.sandboxPathOf(planFile(directory)),
+      generated: directory.sandboxPathOf(generatedFile(directory)),
       variables: execution.variables,
     }),
   );
@@ -39,7 +39,8 @@ export async function plan(execution: Execution): Promise<PhaseResult> {
 /** Undefined if the plan is too large to parse. */
 async function uploadPlan(execution: Execution): Promise<ResourceCounts | undefined> {
   const { directory } = execution.options;
-  const shown = await spoolJson(execution, "plan-json", ["show", "-json", directory.insideOf(planFile(directory))]);
+  const planPath = directory.sandboxPathOf(planFile(directory));
+  const shown = await spoolJson(execution, "plan-json", ["show", "-json", planPath]);
   await upload(execution, "plan-json", shown);
   const schemas = await spoolJson(execution, "provider-schemas", ["providers", "schema", "-json"]);
   await upload(execution, "provider-schemas", schemas);
@@ -86,7 +87,7 @@ async function upload({ options: { client } }: Execution, kind: JobContentKind, 
   await client.putContent(kind, await openAsBlob(path));
 }
 
-/** Uploads the state before the report, however the engine ended. Throws EngineFault, Stopped, Fenced. */
+/** Uploads the state before the report, however the engine ended. Throws EngineFault, Stopped, JobLost. */
 export async function apply(execution: Execution): Promise<PhaseResult> {
   const { job, engine, client, log, directory, stopper } = execution.options;
   const md5 = await execution.fetchState();
@@ -94,7 +95,7 @@ export async function apply(execution: Execution): Promise<PhaseResult> {
   const states = new StateUploader({
     root: directory.root,
     file: directory.stateFile,
-    copy: directory.spooled("state"),
+    copy: directory.spoolFile("state"),
     md5,
     client,
   });
@@ -103,7 +104,7 @@ export async function apply(execution: Execution): Promise<PhaseResult> {
   let ended: Awaited<ReturnType<Execution["runLogged"]>>;
   let problem: string | undefined;
   try {
-    const files = { plan: directory.insideOf(planFile(directory)), variables: execution.variables };
+    const files = { plan: directory.sandboxPathOf(planFile(directory)), variables: execution.variables };
     ended = await execution.runLogged(applyArguments(job, engine, files));
   } finally {
     problem = await states.end();

@@ -4,17 +4,17 @@ import { setTimeout as pause } from "node:timers/promises";
 import { wholeBody } from "../kernel/streams.ts";
 
 export class ServerRejection extends Error {
-  override readonly name = "Refused";
+  override readonly name = "ServerRejection";
   readonly status: number;
 
-  constructor(status: number, sentence: string) {
-    super(sentence);
+  constructor(status: number, message: string) {
+    super(message);
     this.status = status;
   }
 }
 
 export class ServerUnreachable extends Error {
-  override readonly name = "Unreachable";
+  override readonly name = "ServerUnreachable";
 }
 
 export interface ServerRequest {
@@ -48,10 +48,10 @@ export class ServerConnection {
     use: (response: Response, progress: (bytes: number) => void) => Promise<Result>,
   ) {
     let until = performance.now() + (call.retryMs ?? 0);
-    let most = 0;
+    let mostBytes = 0;
     const progress = (bytes: number) => {
-      if (bytes <= most) return;
-      most = bytes;
+      if (bytes <= mostBytes) return;
+      mostBytes = bytes;
       until = performance.now() + (call.retryMs ?? 0);
     };
     for (let attempt = 0; ; attempt += 1) {

@@ -38,7 +38,7 @@ export interface AgentSettings {
   readonly jobOpenFiles: number;
 }
 
-const truth = (text: string) => oneOf(["true", "false"])(text) === "true";
+const parseBoolean = (text: string) => oneOf(["true", "false"])(text) === "true";
 
 type AgentSettingTable = { readonly [Name in keyof AgentSettings]: Setting<NonNullable<AgentSettings[Name]>> };
 
@@ -121,7 +121,7 @@ export const agentSettingTable: AgentSettingTable = {
     shape: "BOOLEAN",
     doc: "true or false: whether engines can also download providers from the registries. Defaults to true without a mirror, false with one.",
     initially: undefined,
-    parse: truth,
+    parse: parseBoolean,
   },
   ca: {
     variable: "CADASTRE_AGENT_CA",

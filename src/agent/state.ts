@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type StateHead, StateHeadReader } from "../statefile/state-head.ts";
 import type { JobClient } from "./client.ts";
 import { copyOut } from "./files.ts";
-import type { ClaimedJobDocument } from "./job.ts";
+import type { JobDocument } from "./job.ts";
 import { ServerRejection } from "./server.ts";
 
 export const stateFile = (directory: string, workspace: string): string =>
@@ -38,7 +38,7 @@ interface StateCopy {
 export class StateUploader {
   readonly #options: StateUploaderOptions;
   readonly #intervalMs: number;
-  #stored: string | undefined;
+  #storedMd5: string | undefined;
   #lastSeen = "";
   #uploadedAt = -Infinity;
   #uploading: Promise<void> = Promise.resolve();
@@ -47,7 +47,7 @@ export class StateUploader {
   constructor(options: StateUploaderOptions) {
     this.#options = options;
     this.#intervalMs = options.intervalMs ?? intervalMs;
-    this.#stored = options.md5;
+    this.#storedMd5 = options.md5;
   }
 
   start(): void {
@@ -60,12 +60,12 @@ export class StateUploader {
     );
   }
 
-  /** Returns an error message, or undefined. Throws Fenced. */
+  /** Returns an error message, or undefined. Throws JobLost. */
   async end(): Promise<string | undefined> {
     clearInterval(this.#timer);
     await this.#uploading;
     const state = await this.#copyState();
-    if (state === undefined || state.md5 === this.#stored) return undefined;
+    if (state === undefined || state.md5 === this.#storedMd5) return undefined;
     if (state.head === undefined) return this.#saveAsErroredState(state, "it is not a complete state file");
     try {
       await this.#options.client.writeState({ ...state, ...state.head });
@@ -84,17 +84,17 @@ export class StateUploader {
   /** Ignores failures: only the upload at the end counts. */
   async #uploadIfChanged(): Promise<void> {
     const { root, file, client } = this.#options;
-    const facts = await stat(file).catch(() => undefined);
-    const seen = `${facts?.mtimeMs} ${facts?.size}`;
-    if (facts === undefined || seen === this.#lastSeen || !file.startsWith(root)) return;
+    const stats = await stat(file).catch(() => undefined);
+    const seen = `${stats?.mtimeMs} ${stats?.size}`;
+    if (stats === undefined || seen === this.#lastSeen || !file.startsWith(root)) return;
     const state = await this.#copyState();
     if (state?.head === undefined) return;
     this.#lastSeen = seen;
-    if (state.md5 === this.#stored) return;
+    if (state.md5 === this.#storedMd5) return;
     this.#uploadedAt = performance.now();
     try {
       await client.writeState({ ...state, ...state.head });
-      this.#stored = state.md5;
+      this.#storedMd5 = state.md5;
     } catch {
       // Reported at the end, if it still fails.
     }
@@ -115,13 +115,13 @@ export class StateUploader {
 
 /** For a lost job, whose state the server no longer accepts. Returns undefined if there is no state. */
 export async function saveLostState(
-  folder: string,
-  job: Pick<ClaimedJobDocument, "runId" | "phase">,
+  directory: string,
+  job: Pick<JobDocument, "runId" | "phase">,
   root: string,
   file: string,
 ): Promise<string | undefined> {
   if (job.phase !== "apply") return undefined;
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, `${job.runId}-${Date.now()}.tfstate`);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, `${job.runId}-${Date.now()}.tfstate`);
   return (await copyOut(root, file, path)) ? path : undefined;
 }

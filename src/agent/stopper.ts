@@ -1,5 +1,5 @@
 /** Stops the running command of a phase and the next ones: with an interrupt and a grace period, or immediately. */
-import type { JobProcess } from "../sandbox/process.ts";
+import type { SandboxedProcess } from "../sandbox/process.ts";
 
 export type StopReason = "canceled" | "timed-out" | "lost" | "disk" | "shutdown";
 
@@ -14,14 +14,14 @@ export class Stopper {
   readonly #graceMs: number;
   #reason: StopReason | undefined;
   #isHard = false;
-  #process: JobProcess | undefined;
+  #process: SandboxedProcess | undefined;
   #grace: NodeJS.Timeout | undefined;
 
   constructor(phase: "plan" | "apply") {
     this.#graceMs = graceMs[phase];
   }
 
-  /** The first reason, even if a hard stop follows a gentle one. */
+  /** The first reason, also when a kill follows an interrupt. */
   get reason(): StopReason | undefined {
     return this.#reason;
   }
@@ -49,7 +49,7 @@ export class Stopper {
     if (this.#reason !== undefined) throw new Stopped(this.#reason);
   }
 
-  async during<Result>(process: JobProcess, work: () => Promise<Result>): Promise<Result> {
+  async during<Result>(process: SandboxedProcess, work: () => Promise<Result>): Promise<Result> {
     this.#process = process;
     if (this.#isHard) process.kill();
     else if (this.#reason !== undefined) process.interrupt();

@@ -2,7 +2,7 @@
 import { HclFault, readHcl } from "../kernel/hcl.ts";
 import { maskedValues } from "../kernel/secret-spellings.ts";
 import { version } from "../version.ts";
-import type { ClaimedJobDocument, JobVariable } from "./job.ts";
+import type { JobDocument, JobVariable } from "./job.ts";
 import { ConfigurationFault } from "./overrides.ts";
 
 /** An HCL identifier. Other names can't be declared, so they are skipped. */
@@ -63,11 +63,11 @@ const reserved = new Set([
 
 export function canBeSet(name: string, value = ""): boolean {
   const isReserved = reserved.has(name) || name.startsWith("LD_") || name.startsWith("TF_TOKEN_");
-  return /^[^=\0]+$/.test(name) && !isReserved && !(name.startsWith("TF_CLI_ARGS") && asksToDestroy(value));
+  return /^[^=\0]+$/.test(name) && !isReserved && !(name.startsWith("TF_CLI_ARGS") && requestsDestroy(value));
 }
 
 /** Destroying needs a separate permission: only the run's options can request it. Engines parse quotes and backslashes like a shell. */
-const asksToDestroy = (words: string): boolean => /(^|\s)--?destroy\b/.test(words.replaceAll(/["'\\]/g, ""));
+const requestsDestroy = (words: string): boolean => /(^|\s)--?destroy\b/.test(words.replaceAll(/["'\\]/g, ""));
 
 export interface EnginePaths {
   readonly home: string;
@@ -86,7 +86,7 @@ export interface EngineEnvironment {
 }
 
 /** Contains nothing of the agent's environment. */
-export function environmentOf(job: ClaimedJobDocument, paths: EnginePaths): EngineEnvironment {
+export function environmentOf(job: JobDocument, paths: EnginePaths): EngineEnvironment {
   const fromWorkspace = job.variables.filter(({ category }) => category === "env");
   const accepted = fromWorkspace.filter(({ key, value }) => canBeSet(key, value));
   const runVariables = runVariablesOf(job);
@@ -125,8 +125,8 @@ export const sshCommand = ({
 }: Pick<EnginePaths, "sshKey" | "knownHosts">): string =>
   `ssh -i ${sshKey} -o IdentitiesOnly=yes -o BatchMode=yes -o UserKnownHostsFile=${file} -o StrictHostKeyChecking=${isComplete ? "yes" : "accept-new"}`;
 
-function runVariablesOf(job: ClaimedJobDocument): Record<string, string> {
-  const facts: Record<string, string | null> = {
+function runVariablesOf(job: JobDocument): Record<string, string> {
+  const candidates: Record<string, string | null> = {
     TFC_RUN_ID: job.runId,
     TFE_RUN_ID: job.runId,
     TFC_WORKSPACE_ID: job.workspaceId,
@@ -139,11 +139,11 @@ function runVariablesOf(job: ClaimedJobDocument): Record<string, string> {
     TFC_CONFIGURATION_VERSION_GIT_TAG: job.commit.tag,
   };
   return Object.fromEntries(
-    Object.entries(facts).filter((fact): fact is [string, string] => fact[1] !== null && fact[1] !== ""),
+    Object.entries(candidates).filter((entry): entry is [string, string] => entry[1] !== null && entry[1] !== ""),
   );
 }
 
-export function secretsOf(job: ClaimedJobDocument): string[] {
+export function secretsOf(job: JobDocument): string[] {
   return [
     job.token,
     ...job.identityTokens.map(({ value }) => value),

@@ -83,15 +83,15 @@ export class ArchiveReader {
 
   async #readAll(): Promise<void> {
     try {
-      for await (const piece of this.#gunzip as AsyncIterable<Uint8Array>) await this.#take(piece);
+      for await (const piece of this.#gunzip as AsyncIterable<Uint8Array>) await this.#readTar(piece);
     } catch (error) {
-      throw this.#translated(error);
+      throw this.#toArchiveFault(error);
     } finally {
       this.#isReading = false;
     }
   }
 
-  async #take(piece: Uint8Array): Promise<void> {
+  async #readTar(piece: Uint8Array): Promise<void> {
     this.#unpackedBytes += piece.length;
     freeBuffersAfter(piece.length);
     if (this.#unpackedBytes > limits.unpackedBytes)
@@ -110,7 +110,7 @@ export class ArchiveReader {
     }
   }
 
-  #translated(error: unknown): unknown {
+  #toArchiveFault(error: unknown): unknown {
     const code = (error as Partial<NodeJS.ErrnoException>).code;
     if (code === "Z_BUF_ERROR")
       return new ArchiveFault("truncated", "The archive is incomplete: its end is missing. Send it again.");

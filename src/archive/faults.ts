@@ -14,7 +14,7 @@ export const limits = {
   allNamesBytes: 16 * mebibyte,
 } as const;
 
-export type ArchiveFaultWord =
+export type ArchiveFaultCode =
   | "not_gzip"
   | "corrupt"
   | "truncated"
@@ -41,11 +41,11 @@ export type ArchiveFaultWord =
 /** Not for network or disk errors. */
 export class ArchiveFault extends Error {
   override readonly name = "ArchiveFault";
-  readonly word: ArchiveFaultWord;
+  readonly code: ArchiveFaultCode;
 
-  constructor(word: ArchiveFaultWord, sentence: string) {
+  constructor(code: ArchiveFaultCode, sentence: string) {
     super(sentence);
-    this.word = word;
+    this.code = code;
   }
 }
 

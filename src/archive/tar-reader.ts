@@ -23,7 +23,7 @@ interface TarExtension {
 export class TarReader {
   readonly #block = Buffer.alloc(blockBytes);
   #filled = 0;
-  #left = 0;
+  #remaining = 0;
   #padding = 0;
   #extension: { readonly type: string; readonly pieces: Buffer[] } | undefined;
   #overrides: TarExtension = {};
@@ -39,11 +39,11 @@ export class TarReader {
   *read(piece: Uint8Array): Generator<TarEvent> {
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     for (let at = 0; at < bytes.length;) {
-      if (this.#left > 0) {
-        const taken = bytes.subarray(at, at + this.#left);
+      if (this.#remaining > 0) {
+        const taken = bytes.subarray(at, at + this.#remaining);
         at += taken.length;
-        this.#left -= taken.length;
-        yield* this.#pass(taken);
+        this.#remaining -= taken.length;
+        yield* this.#emit(taken);
       } else if (this.#padding > 0) {
         const passed = Math.min(this.#padding, bytes.length - at);
         at += passed;
@@ -52,7 +52,7 @@ export class TarReader {
         const copied = bytes.copy(this.#block, this.#filled, at);
         at += copied;
         this.#filled += copied;
-        if (this.#filled === blockBytes) yield* this.#begin();
+        if (this.#filled === blockBytes) yield* this.#readHeaderBlock();
       }
     }
   }
@@ -62,16 +62,16 @@ export class TarReader {
     throw new ArchiveFault("truncated", "The archive is incomplete: its end is missing. Pack and send it again.");
   }
 
-  *#pass(taken: Buffer): Generator<TarEvent> {
+  *#emit(taken: Buffer): Generator<TarEvent> {
     // Copied, because the piece is reused.
     if (this.#extension === undefined) yield { kind: "data", bytes: taken };
     else this.#extension.pieces.push(Buffer.from(taken));
-    if (this.#left > 0) return;
+    if (this.#remaining > 0) return;
     if (this.#extension === undefined) yield { kind: "end" };
     else this.#endExtension(this.#extension.type, Buffer.concat(this.#extension.pieces));
   }
 
-  *#begin(): Generator<TarEvent> {
+  *#readHeaderBlock(): Generator<TarEvent> {
     this.#filled = 0;
     if (isZero(this.#block)) {
       this.#zeroBlocks += 1;
@@ -106,7 +106,7 @@ export class TarReader {
   }
 
   #expect(size: number): void {
-    this.#left = size;
+    this.#remaining = size;
     this.#padding = (blockBytes - (size % blockBytes)) % blockBytes;
   }
 

@@ -40,7 +40,7 @@ export class ArchiveTree {
     refuseName(header.name, segments);
     const entry = this.#entryOf(header, path);
     const parents = this.#addParents(path);
-    const replaces = this.#place(entry);
+    const replaces = this.#addEntry(entry);
     return { parents, entry, replaces };
   }
 
@@ -68,7 +68,7 @@ export class ArchiveTree {
     return missing;
   }
 
-  #place(entry: ArchiveEntry): boolean {
+  #addEntry(entry: ArchiveEntry): boolean {
     const { kind, path } = entry;
     const known = this.#known.get(path);
     const next: KnownEntry = kind === "directory" ? kind : kind === "link" ? { target: entry.target } : "file";

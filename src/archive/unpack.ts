@@ -13,16 +13,16 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 /** Raises `ArchiveFault`, and an Error if the directory is not empty or can't be written. The caller removes partial output. */
 export async function unpack(source: AsyncIterable<Uint8Array>, directory: string): Promise<ArchiveSummary> {
   await claimDirectory(directory);
-  const unpacking = new ArchiveUnpacker(directory);
-  const reader = new ArchiveReader(unpacking);
+  const unpacker = new ArchiveUnpacker(directory);
+  const reader = new ArchiveReader(unpacker);
   try {
     for await (const piece of source) await reader.write(piece);
     const summary = await reader.end();
-    await unpacking.makeLinks();
+    await unpacker.createLinks();
     return summary;
   } finally {
     reader.destroy();
-    await unpacking.stop();
+    await unpacker.stop();
   }
 }
 
@@ -47,13 +47,13 @@ class ArchiveUnpacker {
   }
 
   async open({ parents, entry, replaces }: TreeAddition): Promise<void> {
-    for (const path of parents) await mkdir(this.#at(path), { mode: directoryMode });
+    for (const path of parents) await mkdir(this.#pathOf(path), { mode: directoryMode });
     if (entry.kind === "link") this.#links.set(entry.path, entry.target);
     else if (entry.kind === "directory") {
-      if (!replaces) await mkdir(this.#at(entry.path), { mode: directoryMode });
+      if (!replaces) await mkdir(this.#pathOf(entry.path), { mode: directoryMode });
     } else {
-      if (replaces) await unlink(this.#at(entry.path));
-      await this.#make(entry);
+      if (replaces) await unlink(this.#pathOf(entry.path));
+      await this.#createEntry(entry);
     }
   }
 
@@ -74,17 +74,17 @@ class ArchiveUnpacker {
     await file?.close();
   }
 
-  async makeLinks(): Promise<void> {
-    for (const [path, target] of this.#links) await symlink(Buffer.from(target, "latin1"), this.#at(path));
+  async createLinks(): Promise<void> {
+    for (const [path, target] of this.#links) await symlink(Buffer.from(target, "latin1"), this.#pathOf(path));
   }
 
-  async #make(entry: Extract<ArchiveEntry, { kind: "file" | "hard-link" }>): Promise<void> {
-    const path = this.#at(entry.path);
-    if (entry.kind === "hard-link") await link(this.#at(entry.target), path);
+  async #createEntry(entry: Extract<ArchiveEntry, { kind: "file" | "hard-link" }>): Promise<void> {
+    const path = this.#pathOf(entry.path);
+    if (entry.kind === "hard-link") await link(this.#pathOf(entry.target), path);
     else this.#file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode(entry.mode));
   }
 
-  #at(path: string): Buffer {
+  #pathOf(path: string): Buffer {
     return Buffer.concat([this.#root, Buffer.from(path, "latin1")]);
   }
 }

@@ -146,10 +146,10 @@ class RowLoader {
   readonly #tx: Tx;
   readonly #progress: BackupProgress;
   #section: BackupSection = { table: "", columns: [] };
-  #full: CompiledQuery | undefined;
+  #fullStatement: CompiledQuery | undefined;
   #batch: BackupValue[][] = [];
   #batchBytes = 0;
-  #done = 0;
+  #rowCount = 0;
 
   constructor(tx: Tx, progress: BackupProgress) {
     this.#tx = tx;
@@ -159,8 +159,8 @@ class RowLoader {
   async begin(section: BackupSection): Promise<void> {
     await this.flush();
     this.#section = section;
-    this.#full = undefined;
-    this.#done = 0;
+    this.#fullStatement = undefined;
+    this.#rowCount = 0;
   }
 
   async add(values: BackupValue[]): Promise<void> {
@@ -174,10 +174,10 @@ class RowLoader {
     const batch = this.#batch;
     if (batch.length === 0) return;
     await this.#tx.db.executeQuery({ ...this.#statement(batch.length), parameters: batch.flat() });
-    this.#done += batch.length;
+    this.#rowCount += batch.length;
     this.#batch = [];
     this.#batchBytes = 0;
-    this.#progress(this.#section.table, this.#done);
+    this.#progress(this.#section.table, this.#rowCount);
   }
 
   #rowsMax(): number {
@@ -187,8 +187,8 @@ class RowLoader {
   /** Compiled once: compiling costs more than running. */
   #statement(rows: number): CompiledQuery {
     if (rows < this.#rowsMax()) return this.#compile(rows);
-    this.#full ??= this.#compile(rows);
-    return this.#full;
+    this.#fullStatement ??= this.#compile(rows);
+    return this.#fullStatement;
   }
 
   #compile(rows: number): CompiledQuery {

@@ -28,29 +28,29 @@ export interface LastBackup {
   readonly bytes: number;
 }
 
-const fact = "last-backup";
+const factName = "last-backup";
 
 export async function lastBackup(tx: Tx): Promise<LastBackup | undefined> {
-  const text = await readFact(tx, fact);
+  const text = await readFact(tx, factName);
   return text === undefined ? undefined : (JSON.parse(text) as LastBackup);
 }
 
 export async function recordBackup(tx: Tx, backup: LastBackup): Promise<void> {
-  await setFact(tx, fact, JSON.stringify(backup));
+  await setFact(tx, factName, JSON.stringify(backup));
 }
 
 const hourMs = 3_600_000;
 
 /** Returns how many it wrote. Throws `conflict`. */
-export async function backupIfDue(work: BackupJobContext, schedule: BackupSchedule, version: string): Promise<number> {
-  const { database, vault, signal } = work;
+export async function backupIfDue(job: BackupJobContext, schedule: BackupSchedule, version: string): Promise<number> {
+  const { database, vault, signal } = job;
   const last = await lastBackup(database.reader);
   const isDue = last === undefined || nowMs() - Date.parse(last.at) >= schedule.everyHours * hourMs;
   if (!isDue) return 0;
   await requireDirectory(schedule.directory);
   await removeUnfinished(schedule.directory);
   const at = now();
-  const file = join(schedule.directory, nameAt(at));
+  const file = join(schedule.directory, fileNameAt(at));
   const { bytes } = await writeBackup({
     database,
     file,
@@ -65,14 +65,15 @@ export async function backupIfDue(work: BackupJobContext, schedule: BackupSchedu
     await rm(file, { force: true });
     throw error;
   }
-  await work.step((tx) => recordBackup(tx, { at, file, bytes }));
+  await job.step((tx) => recordBackup(tx, { at, file, bytes }));
   await removeOldest(schedule);
   return 1;
 }
 
 /** Sorting by name sorts by time. */
-const nameAt = (instant: string): string => `cadastre-${instant.replace(/\.\d+/, "").replaceAll(/[-:]/g, "")}.backup`;
-const ownName = /^cadastre-\d{8}T\d{6}Z\.backup$/;
+const fileNameAt = (instant: string): string =>
+  `cadastre-${instant.replace(/\.\d+/, "").replaceAll(/[-:]/g, "")}.backup`;
+const backupName = /^cadastre-\d{8}T\d{6}Z\.backup$/;
 const unfinishedName = /^cadastre-\d{8}T\d{6}Z\.backup\.[0-9a-f]{8}\.partial$/;
 
 /** The directory is not created: if its disk isn't mounted, backups would go to another one. */
@@ -85,13 +86,14 @@ async function requireDirectory(directory: string): Promise<void> {
 }
 
 async function removeOldest({ directory, keep }: BackupSchedule): Promise<void> {
-  const own = (await readdir(directory)).filter((name) => ownName.test(name)).toSorted();
-  for (const name of own.slice(0, Math.max(0, own.length - keep))) await rm(join(directory, name), { force: true });
+  const backups = (await readdir(directory)).filter((name) => backupName.test(name)).toSorted();
+  for (const name of backups.slice(0, Math.max(0, backups.length - keep)))
+    await rm(join(directory, name), { force: true });
 }
 
 /** Killed processes leave partial files; those of running backups are younger. */
 async function removeUnfinished(directory: string): Promise<void> {
-  for (const name of (await readdir(directory)).filter((each) => unfinishedName.test(each))) {
+  for (const name of (await readdir(directory)).filter((file) => unfinishedName.test(file))) {
     const path = join(directory, name);
     const found = await stat(path).catch(() => undefined);
     if (found !== undefined && Date.now() - found.mtimeMs > hourMs) await rm(path, { force: true });

@@ -47,10 +47,10 @@ export async function writeBackup(request: BackupRequest): Promise<BackupResult>
   const temporary = `${file}.${randomBytes(4).toString("hex")}.partial`;
   try {
     await requirePlainFile(file);
-    const written: BackupTotals = { rows: {}, keyIds: new Set() };
+    const totals: BackupTotals = { rows: {}, keyIds: new Set() };
     await request.database.snapshot((tx) =>
       pipeline(
-        Readable.from(withFooter(lines(tx, request, written), written)),
+        Readable.from(withFooter(lines(tx, request, totals), totals)),
         createGzip(),
         createWriteStream(temporary, { flags: "wx", mode: 0o600, flush: true }),
         { signal },
@@ -59,7 +59,7 @@ export async function writeBackup(request: BackupRequest): Promise<BackupResult>
     const { size } = await stat(temporary);
     await rename(temporary, file);
     await syncFolder(dirname(resolve(file)));
-    return { rows: written.rows, bytes: size };
+    return { rows: totals.rows, bytes: size };
   } catch (error) {
     // The first error is more useful.
     await rm(temporary, { force: true }).catch(() => {});
@@ -152,7 +152,7 @@ const line = (value: object) => `${JSON.stringify(value)}\n`;
 /** Works for empty tables too: an outer join without a match still has every column. */
 async function columnsOf(tx: Tx, table: string): Promise<string[]> {
   const { rows } = await sql<object>`
-    select t.* from (select 1 as one) as single left join ${sql.table(table)} as t on 1 = 0`.execute(tx.db);
+    select t.* from (select 1 as one) as one_row left join ${sql.table(table)} as t on 1 = 0`.execute(tx.db);
   return Object.keys(rows[0] ?? {});
 }
 

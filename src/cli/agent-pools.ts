@@ -28,7 +28,7 @@ export const createAgentPoolCommand: Command = {
   ],
   async run(invocation) {
     const { terminal, argument, isOn, settings } = invocation;
-    const name = checked(argument);
+    const name = parseName(argument);
     const remote = remoteOf(invocation);
     const created = remote === undefined ? await createHere(settings(), name) : await createOver(remote, name);
     if (isOn("json")) return terminal.out(JSON.stringify(created, null, 2));
@@ -56,11 +56,11 @@ async function createHere(settings: Settings, name: string): Promise<CreatedPool
 async function createOver(remote: RemoteServer, name: string): Promise<CreatedPool> {
   const { id } = await remote.create("/admin/agent-pools", siteAgentPools.type, { name });
   const path = `/admin/agent-pools/${id}/authentication-tokens`;
-  const made = await remote.create(path, authenticationTokens.type, { description: tokenDescription });
-  return { id, name, token: textOf(made, "token") ?? "" };
+  const token = await remote.create(path, authenticationTokens.type, { description: tokenDescription });
+  return { id, name, token: textOf(token, "token") ?? "" };
 }
 
-function checked(name: string): string {
+function parseName(name: string): string {
   const body = parseBody(siteAgentPools, "create", { data: { type: siteAgentPools.type, attributes: { name } } });
   return (body as { attributes: { name: string } }).attributes.name;
 }

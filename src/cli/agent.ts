@@ -1,5 +1,5 @@
 /** `cadastre agent`: runs an agent, and drains it on SIGTERM or SIGINT. */
-import { Agent, agentOpened } from "../agent/agent.ts";
+import { Agent, agentReady } from "../agent/agent.ts";
 import { logLine } from "../agent/log-line.ts";
 import { agentSettingTable, readAgentSettings } from "../agent/settings.ts";
 import type { Command, Terminal } from "./command.ts";
@@ -19,13 +19,13 @@ export const agentCommand: Command = {
     const settings = readAgentSettings(sources);
     const agent = await Agent.open(settings, terminal.out);
     // A server that started this process as a worker waits for the message.
-    process.send?.(agentOpened);
-    const forget = handleStopSignals(agent, terminal);
+    process.send?.(agentReady);
+    const removeListeners = handleStopSignals(agent, terminal);
     try {
       await agent.run();
       terminal.out(logLine("agent stopped"));
     } finally {
-      forget();
+      removeListeners();
     }
   },
 };

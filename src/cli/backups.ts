@@ -12,7 +12,7 @@ import { version } from "../version.ts";
 import { type Command, progressLines, stopSignal, type Terminal } from "./command.ts";
 import { databaseSettings } from "./database.ts";
 
-export const verify: Command = {
+export const verifyBackupCommand: Command = {
   name: "backup verify",
   summary: "Check that a backup can be restored",
   argument: {
@@ -42,7 +42,7 @@ export const verify: Command = {
 const availableKeys = (settings: Settings) =>
   settings.encryptionKey === undefined && sqlitePath(settings) === undefined ? undefined : existingKeys(settings);
 
-export const backup: Command = {
+export const backupCommand: Command = {
   name: "backup",
   summary: "Back up the whole database to one file; servers can keep running",
   argument: { shape: "FILE", doc: "The file to write. An existing file is replaced once the new one is complete." },
@@ -65,7 +65,7 @@ export const backup: Command = {
   },
 };
 
-export const restore: Command = {
+export const restoreCommand: Command = {
   name: "restore",
   summary: "Load a backup into an empty database",
   argument: {

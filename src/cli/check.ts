@@ -16,7 +16,7 @@ import { claimUids } from "../sandbox/uids.ts";
 import { encryptionKeys, existingKeys, inspectRegister, keysLocation, sqlitePath } from "../service.ts";
 import type { Settings } from "../settings.ts";
 import { readPair } from "../tls.ts";
-import { refuseWithoutEngine } from "../workers.ts";
+import { requireEngine } from "../workers.ts";
 
 interface CheckedPart {
   readonly title: string;
@@ -32,10 +32,10 @@ export interface CheckResult {
 }
 
 export async function checkService(read: () => Settings): Promise<CheckResult> {
-  const { settings, unusable, faults } = readAll(read);
+  const { settings, invalid, faults } = readAll(read);
   const results = await Promise.all(
     parts
-      .filter(({ needs }) => !needs.some((name) => unusable.includes(name)))
+      .filter(({ needs }) => !needs.some((name) => invalid.includes(name)))
       .map(async ({ title, check }) => {
         try {
           const note = await check(settings);
@@ -54,11 +54,11 @@ export async function checkService(read: () => Settings): Promise<CheckResult> {
 /** Replaces invalid settings by their defaults, so that the other parts can be checked. */
 function readAll(read: () => Settings) {
   try {
-    return { settings: read(), unusable: [], faults: [] };
+    return { settings: read(), invalid: [], faults: [] };
   } catch (error) {
     if (!(error instanceof SettingError) || error.rest === undefined) throw error;
-    const { settings, unusable } = error.rest;
-    return { settings: settings as unknown as Settings, unusable, faults: error.faults };
+    const { settings, invalid } = error.rest;
+    return { settings: settings as unknown as Settings, invalid, faults: error.faults };
   }
 }
 
@@ -120,7 +120,7 @@ async function checkMail({ smtpUrl: url, smtpFrom: from }: Settings): Promise<st
 
 async function checkEngines(settings: Settings): Promise<string | undefined> {
   if (settings.workers === 0) return undefined;
-  await refuseWithoutEngine(settings);
+  await requireEngine(settings);
   return `in ${settings.engines}`;
 }
 

@@ -3,7 +3,7 @@ import { openRegister } from "../service.ts";
 import { version } from "../version.ts";
 import { createAgentPoolCommand } from "./agent-pools.ts";
 import { agentCommand } from "./agent.ts";
-import { backup, restore, verify } from "./backups.ts";
+import { backupCommand, restoreCommand, verifyBackupCommand } from "./backups.ts";
 import type { Command } from "./command.ts";
 import { exportCommand, importCommand } from "./import-export.ts";
 import { healthCommand } from "./health.ts";
@@ -56,9 +56,9 @@ export const commands: readonly Command[] = [
   listJobsCommand,
   runJobCommand,
   // Must come before `backup`: commands are matched by prefix.
-  verify,
-  backup,
-  restore,
+  verifyBackupCommand,
+  backupCommand,
+  restoreCommand,
   importCommand,
   exportCommand,
   healthCommand,

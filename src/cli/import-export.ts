@@ -158,7 +158,12 @@ const stopped = () =>
     "Stopped. Run the import again to continue. 'cadastre import --report' lists the secrets that are missing so far.",
   );
 
-const reportOf = ({ counts, toEnter, gaps, notes }: ImportReport) => ({ counts, "to-enter": toEnter, gaps, notes });
+const reportOf = ({ counts, missingSecrets, gaps, notes }: ImportReport) => ({
+  counts,
+  "to-enter": missingSecrets,
+  gaps,
+  notes,
+});
 
 function printResult(terminal: Terminal, report: ImportReport, dry: boolean): void {
   const counts = report.counts.map(({ kind, brought, here, left }) => ({
@@ -169,7 +174,7 @@ function printResult(terminal: Terminal, report: ImportReport, dry: boolean): vo
   }));
   printRows(terminal, counts, { json: false, empty: "The organization is empty." });
   const lists = [
-    { title: "Secrets to enter on this server:", rows: report.toEnter.map(secretRow) },
+    { title: "Secrets to enter on this server:", rows: report.missingSecrets.map(secretRow) },
     { title: "Not imported:", rows: report.gaps.map((gap) => ({ ...gap })) },
   ];
   for (const { title, rows } of lists) {
@@ -202,7 +207,7 @@ export const exportCommand: Command = {
     const settings = read();
     const [organization, folder] = [value("organization") ?? "", value("to") ?? ""];
     const hostname = new URL(settings.publicUrl ?? `https://${settings.listen.host}:${settings.listen.port}`).host;
-    const { fileCount, writeOnly, beyond } = await withDatabase(settings, async (register) => {
+    const { fileCount, writeOnly, unsupported } = await withDatabase(settings, async (register) => {
       try {
         const origin = new LocalApi(contextFor(register, settings));
         return await exportOrganization({ origin, organization, folder, hostname });
@@ -213,7 +218,7 @@ export const exportCommand: Command = {
     });
     terminal.out(`Wrote ${counted(fileCount, "file")} to ${folder}.`);
     printList(terminal.out, "Write-only values, which are in no file:", writeOnly);
-    printList(terminal.out, "Only in json/, because the provider doesn't support them:", beyond);
+    printList(terminal.out, "Only in json/, because the provider doesn't support them:", unsupported);
   },
 };
 

@@ -1,7 +1,7 @@
 /** `cadastre job …`: lists the background jobs, and runs one under the lease that servers use. */
 import type { Tx } from "../database/database.ts";
-import { backupFacts, backupJobs, jobs } from "../jobs/index.ts";
-import { JobRunner } from "../jobs/runner.ts";
+import { backupJobSummary, backupJobs, jobs } from "../jobs/index.ts";
+import { BackgroundJobRunner } from "../jobs/runner.ts";
 import { counted, quoted } from "../kernel/text.ts";
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
@@ -14,7 +14,7 @@ export const listJobsCommand: Command = {
   settings: databaseSettings,
   options: jsonOption,
   details: [
-    ...[...jobs, backupFacts].map(({ name, doc }) => `${name} ${doc}`),
+    ...[...jobs, backupJobSummary].map(({ name, doc }) => `${name} ${doc}`),
     "HANDLED is the total of all runs. RUNNING ON shows the host, the process and the run.",
     "Example: cadastre job list",
   ],
@@ -22,8 +22,8 @@ export const listJobsCommand: Command = {
     const given = settings();
     const known = await readDatabase(given, readJobs);
     // Servers can have a backup schedule although this command's settings name no directory.
-    const isScheduled = given.backupDirectory !== undefined || known.some(({ name }) => name === backupFacts.name);
-    const shown = [...jobs, ...(isScheduled ? [backupFacts] : [])];
+    const isScheduled = given.backupDirectory !== undefined || known.some(({ name }) => name === backupJobSummary.name);
+    const shown = [...jobs, ...(isScheduled ? [backupJobSummary] : [])];
     const rows = shown.map(({ name, everyMs }) => ({
       name,
       every: durationText(everyMs),
@@ -48,14 +48,14 @@ export const runJobCommand: Command = {
     const jobs = jobsOf(settings);
     if (!jobs.some((job) => job.name === name)) {
       const names = jobs.map((job) => job.name).join(", ");
-      if (name === backupFacts.name)
+      if (name === backupJobSummary.name)
         throw new UsageError(
           "There is no backup job because CADASTRE_BACKUP_DIRECTORY is not set. Set it, or run 'cadastre backup FILE'.",
         );
       throw new UsageError(`There is no job ${quoted(name)}. Jobs: ${names}.`);
     }
     const handled = await withDatabase(settings, async ({ database, vault }) => {
-      const runner = new JobRunner({ database, vault, options: optionsOf(settings), jobs });
+      const runner = new BackgroundJobRunner({ database, vault, options: optionsOf(settings), jobs });
       return runHere(runner, name, terminal);
     });
     terminal.out(`${name}: handled ${handled}.`);
@@ -70,7 +70,7 @@ function optionsOf({ organizationCreation, edition, globalRemoteStateDefault, pu
 
 const progressIntervalMs = 1_000;
 
-async function runHere(runner: JobRunner, name: string, terminal: Terminal): Promise<number> {
+async function runHere(runner: BackgroundJobRunner, name: string, terminal: Terminal): Promise<number> {
   let steps = 0;
   const timer = setInterval(() => terminal.note(`running ${name}: ${counted(steps, "step")} done`), progressIntervalMs);
   const stop = () => void runner.stop();

@@ -44,11 +44,11 @@ export class RemoteServer {
   }
 
   async get(path: string): Promise<WireResource> {
-    return this.#thing(await this.#send("GET", path), path);
+    return this.#resource(await this.#send("GET", path), path);
   }
 
   async create(path: string, type: string, attributes: WireObject): Promise<WireResource> {
-    return this.#thing(await this.#send("POST", path, { data: { type, attributes } }), path);
+    return this.#resource(await this.#send("POST", path, { data: { type, attributes } }), path);
   }
 
   async delete(path: string): Promise<void> {
@@ -56,17 +56,17 @@ export class RemoteServer {
   }
 
   async list(path: string): Promise<WireResource[]> {
-    const things: WireResource[] = [];
+    const resources: WireResource[] = [];
     for (let page: number | undefined = 1; page !== undefined;) {
       const query = `${path.includes("?") ? "&" : "?"}page[number]=${page}&page[size]=100`;
       const document = await this.#send("GET", path + query);
-      things.push(...resourcesOf(document["data"]));
+      resources.push(...resourcesOf(document["data"]));
       const { meta } = document;
       const pagination = isObject(meta) && isObject(meta["pagination"]) ? meta["pagination"] : {};
       const next = pagination["next-page"];
       page = typeof next === "number" && next > page ? next : undefined;
     }
-    return things;
+    return resources;
   }
 
   /** Without a name, the token's own user. Throws `not-found`. */
@@ -84,10 +84,10 @@ export class RemoteServer {
     return found;
   }
 
-  #thing(document: WireObject, path: string): WireResource {
-    const thing = resourceOf(document["data"]);
-    if (thing === undefined) throw this.#failure(`the response to ${path} is not a document`);
-    return thing;
+  #resource(document: WireObject, path: string): WireResource {
+    const resource = resourceOf(document["data"]);
+    if (resource === undefined) throw this.#failure(`the response to ${path} is not a document`);
+    return resource;
   }
 
   async #send(method: string, path: string, body?: unknown): Promise<WireObject> {

@@ -26,7 +26,7 @@ export const serveCommand: Command = {
     if (isOn("check")) return check(terminal, settings);
     const given = settings();
     // From here on a signal must stop the server properly.
-    const { stopRequested, forget } = watchStopSignals();
+    const { stopRequested, removeListeners } = watchStopSignals();
     const { out, isTerminal } = terminal;
     const deprecated = deprecatedSettings(settingTable, sources);
     const starting = serve(given, { say: out, isTerminal, deprecated });
@@ -41,7 +41,7 @@ export const serveCommand: Command = {
       await service?.stop();
     } catch (error) {
       process.off("SIGHUP", reload);
-      forget();
+      removeListeners();
       throw error;
     }
     // Requests that the grace period cut off can keep the process alive.
@@ -60,7 +60,7 @@ async function check(terminal: Terminal, settings: () => Settings): Promise<Comm
 const sameKeyPressMs = 100;
 
 /** A second signal ends the process. */
-function watchStopSignals(): { readonly stopRequested: Promise<void>; readonly forget: () => void } {
+function watchStopSignals(): { readonly stopRequested: Promise<void>; readonly removeListeners: () => void } {
   const { promise: stopRequested, resolve } = Promise.withResolvers<void>();
   let requestedAt: number | undefined;
   const listen = () => {
@@ -70,5 +70,5 @@ function watchStopSignals(): { readonly stopRequested: Promise<void>; readonly f
     } else if (performance.now() - requestedAt > sameKeyPressMs) process.exit(1);
   };
   process.on("SIGTERM", listen).on("SIGINT", listen);
-  return { stopRequested, forget: () => void process.off("SIGTERM", listen).off("SIGINT", listen) };
+  return { stopRequested, removeListeners: () => void process.off("SIGTERM", listen).off("SIGINT", listen) };
 }

@@ -42,7 +42,7 @@ export const createTokenCommand: Command = {
   async run(invocation) {
     const { terminal, value, isOn, settings } = invocation;
     const sent = { description: value("description") ?? null, "expired-at": expiryOf(invocation) ?? null };
-    const attributes = checked(sent);
+    const attributes = parseAttributes(sent);
     const [user, organization] = [value("user"), value("owners-of")];
     if ((user === undefined) === (organization === undefined))
       throw new UsageError("A token needs an owner: give either NAME or --owners-of ORGANIZATION.");
@@ -51,8 +51,8 @@ export const createTokenCommand: Command = {
       remote === undefined
         ? await writeDatabase(settings(), async (tx, context) => {
             const { holder, name } = await (user === undefined
-              ? ownersOf(tx, organization ?? "")
-              : personNamed(tx, user));
+              ? ownersHolder(tx, organization ?? "")
+              : userHolder(tx, user));
             const token = await addToken(tx, context, { holder, isLegacy: false, ...attributes });
             return { ...toRow({ ...token, holder: name }), token: token.secret };
           })
@@ -74,8 +74,8 @@ async function addUserToken(
   sent: WireObject,
 ): Promise<TokenRow & { token: string }> {
   const user = await remote.findUser(name);
-  const made = await remote.create(tokensOf(user), authenticationTokens.type, sent);
-  return withSecret(made, "user", textOf(user, "username") ?? name);
+  const created = await remote.create(tokensOf(user), authenticationTokens.type, sent);
+  return withSecret(created, "user", textOf(user, "username") ?? name);
 }
 
 async function addOwnersToken(
@@ -86,15 +86,15 @@ async function addOwnersToken(
   const teams = await remote.list(`/organizations/${encodeURIComponent(organization)}/teams?filter[names]=owners`);
   const [team] = teams;
   if (team === undefined) throw noOrganization(organization);
-  const made = await remote.create(`/teams/${team.id}/authentication-tokens`, authenticationTokens.type, sent);
-  return withSecret(made, "team", `the owners of ${organization}`);
+  const created = await remote.create(`/teams/${team.id}/authentication-tokens`, authenticationTokens.type, sent);
+  return withSecret(created, "team", `the owners of ${organization}`);
 }
 
 const tokensOf = (user: WireResource) => `/users/${user.id}/authentication-tokens`;
 
-const withSecret = (made: WireResource, kind: string, holder: string) => ({
-  ...rowOf(made, kind, holder),
-  token: textOf(made, "token") ?? "",
+const withSecret = (created: WireResource, kind: string, holder: string) => ({
+  ...rowOf(created, kind, holder),
+  token: textOf(created, "token") ?? "",
 });
 
 const noOrganization = (name: string) => new AppError("not-found", `There is no organization ${quoted(name)}.`);
@@ -104,12 +104,12 @@ interface CliTokenHolder {
   readonly name: string;
 }
 
-async function personNamed(tx: Tx, name: string): Promise<CliTokenHolder> {
+async function userHolder(tx: Tx, name: string): Promise<CliTokenHolder> {
   const { id, username } = await findUserNamed(tx, name);
   return { holder: { kind: "user", userId: id }, name: username };
 }
 
-async function ownersOf(tx: Tx, organization: string): Promise<CliTokenHolder> {
+async function ownersHolder(tx: Tx, organization: string): Promise<CliTokenHolder> {
   const team = await tx.db
     .selectFrom("teams as t")
     .innerJoin("organizations as o", "o.id", "t.organizationId")
@@ -231,7 +231,7 @@ interface TokenAttributes {
   readonly expiredAt: string | null;
 }
 
-function checked(attributes: Record<string, unknown>): TokenAttributes {
+function parseAttributes(attributes: Record<string, unknown>): TokenAttributes {
   const body = parseBody(authenticationTokens, "create", { data: { type: authenticationTokens.type, attributes } });
   return (body as { attributes: TokenAttributes }).attributes;
 }

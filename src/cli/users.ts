@@ -43,7 +43,7 @@ export const createUserCommand: Command = {
   async run(invocation) {
     const { terminal, value, isOn, settings } = invocation;
     const sent = { username: value("username"), email: value("email"), "is-site-admin": isOn("site-admin") };
-    const attributes = checked(sent);
+    const attributes = parseAttributes(sent);
     const remote = remoteOf(invocation);
     const user =
       remote === undefined
@@ -110,7 +110,7 @@ export async function findUserNamed(tx: Tx, nameOrId: string): Promise<Pick<User
   return user;
 }
 
-function checked(attributes: Record<string, unknown>): CreateAttributes<typeof users> {
+function parseAttributes(attributes: Record<string, unknown>): CreateAttributes<typeof users> {
   const body = parseBody(users, "create", { data: { type: users.type, attributes } });
   return (body as { attributes: CreateAttributes<typeof users> }).attributes;
 }

@@ -4,7 +4,7 @@ import { followClock } from "../kernel/time.ts";
 import type { Database } from "./database.ts";
 
 /** Short, because a failover can change the clock. */
-const everyMs = 2_000;
+const intervalMs = 2_000;
 
 export interface ClockWatch {
   stop(): void;
@@ -30,7 +30,7 @@ export async function watchClock(database: Database): Promise<ClockWatch> {
     void read()
       .catch(() => {})
       .finally(() => (isReading = false));
-  }, everyMs).unref();
+  }, intervalMs).unref();
   return {
     stop: () => {
       isStopped = true;

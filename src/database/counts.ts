@@ -8,57 +8,58 @@ interface CountedKey {
 }
 
 export interface RegisterCounts {
-  workspacesWithTag(organizationId: string, asked: CountedKey): RawBuilder<number>;
-  workspacesWithStatus(organizationId: string, fits: (column: string) => RawBuilder<SqlBool>): RawBuilder<number>;
-  /** Returns the largest number merged of one kind. */
-  mergeDifferences(db: Kysely<Schema>, most: number): Promise<number>;
+  workspacesWithTag(organizationId: string, tag: CountedKey): RawBuilder<number>;
+  workspacesWithStatus(organizationId: string, matches: (column: string) => RawBuilder<SqlBool>): RawBuilder<number>;
+  /** Merges up to `limit` rows of each table. Returns the largest number of rows merged of one table. */
+  mergeDifferences(db: Kysely<Schema>, limit: number): Promise<number>;
 }
 
-const counted = {
+const counters = {
   tag_binding_counts: { differences: "tag_binding_differences", columns: ["organization_id", "key", "value"] },
   run_status_counts: { differences: "run_status_differences", columns: ["organization_id", "status"] },
 } as const;
 
-type Counters = keyof typeof counted;
+type CounterTable = keyof typeof counters;
 
-const summed = (table: string, organizationId: string, isAsked: RawBuilder<SqlBool>) => sql<number>`
+const summed = (table: string, organizationId: string, isCounted: RawBuilder<SqlBool>) => sql<number>`
   (select cast(coalesce(sum(c.number), 0) as bigint) from ${sql.table(table)} as c
-    where c.organization_id = ${organizationId} and ${isAsked})`;
+    where c.organization_id = ${organizationId} and ${isCounted})`;
 
-const isBound = ({ key, value }: CountedKey) =>
+const hasBinding = ({ key, value }: CountedKey) =>
   sql<SqlBool>`c.key = ${key} ${value ? sql`and c.value = ${value}` : sql``}`;
 
-const askedOf = (
-  sum: (table: Counters, organizationId: string, isAsked: RawBuilder<SqlBool>) => RawBuilder<number>,
+const countsFrom = (
+  sum: (table: CounterTable, organizationId: string, isCounted: RawBuilder<SqlBool>) => RawBuilder<number>,
 ): Pick<RegisterCounts, "workspacesWithTag" | "workspacesWithStatus"> => ({
-  workspacesWithTag: (organizationId, asked) => sum("tag_binding_counts", organizationId, isBound(asked)),
-  workspacesWithStatus: (organizationId, fits) => sum("run_status_counts", organizationId, fits("c.status")),
+  workspacesWithTag: (organizationId, tag) => sum("tag_binding_counts", organizationId, hasBinding(tag)),
+  workspacesWithStatus: (organizationId, matches) => sum("run_status_counts", organizationId, matches("c.status")),
 });
 
 export const sqliteCounts: RegisterCounts = {
-  ...askedOf(summed),
+  ...countsFrom(summed),
   mergeDifferences: () => Promise.resolve(0),
 };
 
 export const postgresCounts: RegisterCounts = {
-  ...askedOf(
-    (table, ...asked) => sql<number>`(${summed(table, ...asked)} + ${summed(counted[table].differences, ...asked)})`,
+  ...countsFrom(
+    (table, ...filter) =>
+      sql<number>`(${summed(table, ...filter)} + ${summed(counters[table].differences, ...filter)})`,
   ),
-  mergeDifferences: async (db, most) => {
+  mergeDifferences: async (db, limit) => {
     const numbers = [];
-    for (const table of Object.keys(counted) as Counters[]) numbers.push(await mergeTable(db, table, most));
+    for (const table of Object.keys(counters) as CounterTable[]) numbers.push(await mergeTable(db, table, limit));
     return Math.max(...numbers);
   },
 };
 
-/** Readers see all of it or nothing; writers don't wait, because only this statement touches the merged rows. */
-async function mergeTable(db: Kysely<Schema>, table: Counters, most: number): Promise<number> {
-  const { differences, columns } = counted[table];
+/** One statement: readers see all of a merge or nothing. Writers don't wait, because nothing else touches the merged rows. */
+async function mergeTable(db: Kysely<Schema>, table: CounterTable, limit: number): Promise<number> {
+  const { differences, columns } = counters[table];
   const names = sql.join(columns.map((column) => sql.ref(column)));
-  const added = await sql<{ number: number }>`
+  const merged = await sql<{ number: number }>`
     with taken as (
       delete from ${sql.table(differences)} where ctid = any(array(
-        select ctid from ${sql.table(differences)} limit ${most} for update skip locked))
+        select ctid from ${sql.table(differences)} limit ${limit} for update skip locked))
       returning ${names}, number
     ), added as (
       insert into ${sql.table(table)} (${names}, number)
@@ -67,5 +68,5 @@ async function mergeTable(db: Kysely<Schema>, table: Counters, most: number): Pr
     )
     select count(*) as number from taken`.execute(db);
   await sql`delete from ${sql.table(table)} where number = 0`.execute(db);
-  return Number(added.rows[0]?.number ?? 0);
+  return Number(merged.rows[0]?.number ?? 0);
 }

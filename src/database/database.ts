@@ -12,6 +12,7 @@ export interface Tx {
   readonly afterCommit?: (work: () => void) => void;
 }
 
+/** Sees every statement of a transaction, and can refuse the commit by raising an error. */
 export interface CommitCheck {
   note(query: CompiledQuery, result: QueryResult<unknown>): void;
   beforeCommit(): void;
@@ -26,9 +27,9 @@ export interface WriteOptions {
   readonly keepsCache?: boolean;
 }
 
-/** Raised inside `write` if a row changed while the work waited for its lock: the work runs again. */
-export class Overtaken extends Error {
-  override readonly name = "Overtaken";
+/** Raised inside `write` if a row changed while the work waited for its lock. The work then runs again. */
+export class RetryTransaction extends Error {
+  override readonly name = "RetryTransaction";
 }
 
 export class LockTimeout extends Error {
@@ -41,7 +42,7 @@ export interface Database {
   /** Only for single statements that read. */
   readonly reader: Tx;
   /**
-   * `work` runs again after a deadlock, a busy database, a lost connection or `Overtaken`, so it must have no other effects.
+   * `work` runs again after a deadlock, a busy database, a lost connection or `RetryTransaction`, so it must have no other effects.
    * Raises `unavailable` if retries fail, if the outcome of COMMIT is unknown, or if the fence refuses the write.
    */
   write<T>(work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>;

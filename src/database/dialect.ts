@@ -4,11 +4,15 @@ import { searchWords } from "../kernel/text.ts";
 import { postgresCounts, type RegisterCounts, sqliteCounts } from "./counts.ts";
 import { type NameIndex, postgresNames, sqliteNames } from "./name-index.ts";
 
-/** A reference excludes a removal; a change also excludes changes; a removal also excludes references. Writing a foreign key locks for a reference automatically. */
+/**
+ * A reference excludes a removal; a change also excludes changes; a removal also excludes references. Writing a foreign key locks
+ * for a reference automatically.
+ */
 export type LockPurpose = "reference" | "change" | "removal";
 
 export interface Dialect {
   readonly name: "sqlite" | "postgres";
+  /** Replaces the column types of `Migration.statements`. */
   ddl(statement: string): string;
   /** Compares bytes: no wildcards, no folding. */
   contains(text: Expression<string>, part: string | Expression<string>): RawBuilder<SqlBool>;
@@ -16,7 +20,8 @@ export interface Dialect {
   valuesTable(values: readonly string[]): RawBuilder<unknown>;
   lockRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
   lockRowsSkipLocked(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
-  readonly plansOpenLimits: boolean;
+  /** Whether a bound LIMIT is planned well. Where it is not, statements contain a rounded literal limit. */
+  readonly plansBoundLimits: boolean;
   /** The prefix of a large statement with explicit joins, for which replanning gains nothing. */
   readonly genericPlanHint: RawBuilder<unknown>;
   readonly names: NameIndex;
@@ -26,6 +31,7 @@ export interface Dialect {
   msOf(instant: Expression<string | null>): RawBuilder<number>;
   /** Equal for two statements only if nothing was committed in between; null where `Database.snapshotId` needs no statement. */
   readonly snapshotId: RawBuilder<string | null>;
+  /** Triggers that refuse updates and deletions. */
   appendOnly(table: string): string[];
   readonly lockSetup: string | undefined;
   /** `toChange` excludes all writers; `toAdd` excludes only other schema changes. Undefined where there is one writer at a time. */
@@ -48,7 +54,7 @@ export const sqliteDialect: Dialect = {
   valuesTable: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
   lockRows: () => sql``,
   lockRowsSkipLocked: () => sql``,
-  plansOpenLimits: true,
+  plansBoundLimits: true,
   genericPlanHint: sql``,
   names: sqliteNames,
   counts: sqliteCounts,
@@ -74,8 +80,8 @@ export const sqliteDialect: Dialect = {
       const isOrganization = table === "organizations";
       const raise = (row: "NEW" | "OLD") =>
         `UPDATE access_versions SET version = version + 1 WHERE organization_id = ${row}.${isOrganization ? "id" : "organization_id"};`;
-      const trigger = (name: string, when: string, what: string) =>
-        `CREATE TRIGGER ${table}_access_${name} AFTER ${when} ON ${table} BEGIN ${what} END`;
+      const trigger = (name: string, when: string, statement: string) =>
+        `CREATE TRIGGER ${table}_access_${name} AFTER ${when} ON ${table} BEGIN ${statement} END`;
       return [
         trigger("update", `UPDATE OF ${columns.join(", ")}`, raise("NEW")),
         ...(isOrganization
@@ -100,8 +106,8 @@ const strengths: Readonly<Record<LockPurpose, RawBuilder<unknown>>> = {
   removal: sql`for update`,
 };
 
-const plannedOnce = "/* planned once */";
-export const hasGenericPlanHint = (statement: string): boolean => statement.startsWith(plannedOnce);
+const genericPlanMarker = "/* generic plan */";
+export const hasGenericPlanHint = (statement: string): boolean => statement.startsWith(genericPlanMarker);
 
 export const postgresDialect: Dialect = {
   name: "postgres",
@@ -115,9 +121,9 @@ export const postgresDialect: Dialect = {
   valuesTable: (values) => sql`(select value from unnest(${[...values]}::text[]) as list (value))`,
   lockRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)}`,
   lockRowsSkipLocked: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)} skip locked`,
-  // PostgreSQL estimates such a limit as a tenth of all rows, and plans joins for that number.
-  plansOpenLimits: false,
-  genericPlanHint: sql.raw(plannedOnce),
+  // PostgreSQL estimates a bound limit as a tenth of all rows, and plans joins for that number.
+  plansBoundLimits: false,
+  genericPlanHint: sql.raw(genericPlanMarker),
   names: postgresNames,
   counts: postgresCounts,
   nowMs: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
@@ -140,7 +146,7 @@ export const postgresDialect: Dialect = {
   accessVersionTriggers: (tables) => {
     if (Object.keys(tables).length === 0) return [];
     // Deferred to the commit, because the row is last in the lock order; and once per transaction.
-    const raising = (name: string, id: string) =>
+    const raiseFunction = (name: string, id: string) =>
       `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         UPDATE access_versions SET version = version + 1, raised_in = txid_current()
           WHERE organization_id = ${id} AND raised_in <> txid_current();
@@ -150,8 +156,8 @@ export const postgresDialect: Dialect = {
       `CREATE CONSTRAINT TRIGGER ${table}_${calls} AFTER ${events} ON ${table}
         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ${calls}()`;
     return [
-      raising("raise_access_version", "COALESCE(NEW.organization_id, OLD.organization_id)"),
-      raising("raise_own_access_version", "NEW.id"),
+      raiseFunction("raise_access_version", "COALESCE(NEW.organization_id, OLD.organization_id)"),
+      raiseFunction("raise_own_access_version", "NEW.id"),
       `CREATE FUNCTION begin_access_version() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         ${firstAccessVersion("cast(extract(epoch from clock_timestamp()) * 1000 as bigint)")}
         RETURN NULL;
@@ -179,11 +185,11 @@ export function containsWords(
   search: string,
   folded?: (text: string) => string,
 ): RawBuilder<SqlBool> {
-  const inOne = (word: string) =>
+  const isInOneText = (word: string) =>
     sql<SqlBool>`(${sql.join(
       texts.map((text) => contains(text, word)),
       sql` or `,
     )})`;
   const words = searchWords(search, folded);
-  return words.length === 0 ? sql<SqlBool>`1 = 1` : sql<SqlBool>`${sql.join(words.map(inOne), sql` and `)}`;
+  return words.length === 0 ? sql<SqlBool>`1 = 1` : sql<SqlBool>`${sql.join(words.map(isInOneText), sql` and `)}`;
 }

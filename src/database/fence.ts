@@ -16,17 +16,17 @@ export const readyMigrationFact = "served-migration";
 
 const fact = (name: string) => `(select value from meta where name = '${name}')`;
 
-export const fenceStateStatement = `select (select count(*) from migrations) as migrations, ${fact(retiredKeysFact)} as retired_keys, ${fact(compatibleFact)} as compatible, ${fact(readyMigrationFact)} as served`;
+export const fenceStateStatement = `select (select count(*) from migrations) as migrations, ${fact(retiredKeysFact)} as retired_keys, ${fact(compatibleFact)} as compatible, ${fact(readyMigrationFact)} as ready_migration`;
 
 export interface FenceState {
   readonly migrations: number;
   /** Separated by spaces. */
   readonly retiredKeys: string | null;
   readonly compatible: string | null;
-  readonly served: string | null;
+  readonly readyMigration: string | null;
 }
 
-/** Migration → the migration that a server must know to keep writing without knowing the key. */
+/** Migration → the oldest migration with which a server can keep writing although it does not know the first. */
 export type CompatibleMigrations = ReadonlyMap<string, string>;
 
 export function parseCompatible(value: string | null | undefined): CompatibleMigrations {
@@ -77,8 +77,8 @@ export class Fence {
     this.#refuse(this.#keyRefusal(state));
     const sentence = this.#schemaRefusal(state);
     if (sentence === undefined) return "ready";
-    const { served } = state;
-    if (served !== null && this.#known?.has(served) === false) this.#replacedAt ??= performance.now();
+    const { readyMigration } = state;
+    if (readyMigration !== null && this.#known?.has(readyMigration) === false) this.#replacedAt ??= performance.now();
     else this.#replacedAt = undefined;
     if (this.#replacedAt !== undefined && performance.now() - this.#replacedAt >= this.handoverMs)
       this.#refuse(sentence);

@@ -128,11 +128,11 @@ class MigrationProgress {
     this.#describe = describe;
   }
 
-  begin(name: string, at: number): void {
+  start(name: string, at: number): void {
     this.end();
     const line = this.#describe(name, at);
-    const begunAt = performance.now();
-    const seconds = () => Math.round((performance.now() - begunAt) / 1000);
+    const startedAt = performance.now();
+    const seconds = () => Math.round((performance.now() - startedAt) / 1000);
     this.#report(line);
     this.#repeating = setInterval(() => this.#report(`still ${line}, for ${counted(seconds(), "second")}`), repeatMs);
   }
@@ -148,7 +148,7 @@ class MigrationProgress {
 }
 
 function isCompatible({ writersKnow }: Migration, compatible: CompatibleMigrations): boolean {
-  // Servers older than `writersKnow` can write until now because of an earlier migration.
+  // An earlier entry lets servers write that don't know `writersKnow`; this migration then has to wait for their writes.
   return writersKnow !== undefined && [...compatible.keys()].every((name) => name > writersKnow);
 }
 
@@ -180,14 +180,14 @@ async function applyIn(tx: Tx, known: readonly Migration[], progress: MigrationP
   const [first] = missing;
   if (first === undefined) return [];
   const compatible = missing.length === known.length ? parseCompatible("") : await readCompatible(tx);
-  const isAlone = isCompatible(first, compatible);
-  if (!isAlone && lockSchema !== undefined) await run(tx, lockSchema.toChange);
-  const next = isAlone ? [first] : missing;
+  const isAppliedAlone = isCompatible(first, compatible);
+  if (!isAppliedAlone && lockSchema !== undefined) await run(tx, lockSchema.toChange);
+  const next = isAppliedAlone ? [first] : missing;
   for (const [at, migration] of next.entries()) {
-    progress.begin(migration.name, at + 1);
+    progress.start(migration.name, at + 1);
     await apply(tx, migration);
   }
-  await noteCompatible(tx, compatible, next);
+  await recordCompatible(tx, compatible, next);
   return next.map(({ name }) => name);
 }
 
@@ -195,10 +195,14 @@ async function applyIn(tx: Tx, known: readonly Migration[], progress: MigrationP
 export async function migrateIn(tx: Tx, known: readonly Migration[]): Promise<void> {
   const missing = await missingIn(tx, known);
   for (const migration of missing) await apply(tx, migration);
-  await noteCompatible(tx, await readCompatible(tx), missing);
+  await recordCompatible(tx, await readCompatible(tx), missing);
 }
 
-async function noteCompatible(tx: Tx, compatible: CompatibleMigrations, applied: readonly Migration[]): Promise<void> {
+async function recordCompatible(
+  tx: Tx,
+  compatible: CompatibleMigrations,
+  applied: readonly Migration[],
+): Promise<void> {
   let listed = new Map(compatible);
   for (const { name, writersKnow } of applied) {
     if (writersKnow === undefined) listed = new Map();
@@ -215,7 +219,7 @@ const readCompatible = async (tx: Tx): Promise<CompatibleMigrations> =>
   parseCompatible(await readFact(tx, compatibleFact));
 
 /** Older servers read this to learn that a newer one takes the writes that they refuse. */
-export async function recordServedMigration(
+export async function recordReadyMigration(
   database: Database,
   known: readonly Migration[] = migrations,
 ): Promise<void> {
@@ -236,11 +240,11 @@ export async function appliedIn({ db }: Tx): Promise<string[]> {
 }
 
 export async function withSetupLock<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const workAlone = async (tx: Tx) => {
+  const lockedWork = async (tx: Tx) => {
     if (tx.dialect.lockSetup !== undefined) await run(tx, tx.dialect.lockSetup);
     return work(tx);
   };
-  return database.write(workAlone, { hasNoTimeout: true });
+  return database.write(lockedWork, { hasNoTimeout: true });
 }
 
 export const unknownMigrations = (applied: readonly string[], known: readonly Migration[] = migrations): string[] =>

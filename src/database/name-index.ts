@@ -22,10 +22,11 @@ export const isBigram = (part: string): boolean => part.length === 2;
 const letters = [..."abcdefghijklmnopqrstuvwxyz0123456789_-"];
 const partsAround = (pair: string) => letters.flatMap((letter) => [pair + letter, letter + pair]);
 
-export const fewMax = 2_000;
+/** Up to this number of matches, rows are looked up one by one; beyond it, a scan of the organization is cheaper. */
+export const lookedUpMax = 2_000;
 
-const phrase = (part: string): string =>
-  isBigram(part) ? `(${partsAround(part).map(phrase).join(" OR ")})` : `"${part}"`;
+const ftsQuery = (part: string): string =>
+  isBigram(part) ? `(${partsAround(part).map(ftsQuery).join(" OR ")})` : `"${part}"`;
 
 const range = (organizationId: string) => sql`
   from workspace_name_ranges as r where r.organization_id = ${organizationId}`;
@@ -36,7 +37,7 @@ function indexedNumbers(organizationId: string, expression: string): RawBuilder<
     and rowid <= (select (r.number << 32) + r.indexed ${range(organizationId)})`;
 }
 
-/** A name that is just a pair is never indexed; `named` finds it. */
+/** A name that is just a pair is never indexed; `exactlyNamed` finds it. */
 function unindexedNames(organizationId: string, parts: readonly string[]): RawBuilder<unknown> {
   const contains = parts.flatMap((part) => [
     sql<SqlBool>`instr(n.name_key, ${part}) > 0`,
@@ -47,40 +48,40 @@ function unindexedNames(organizationId: string, parts: readonly string[]): RawBu
       and n.number <= (select (r.number << 32) + r.last ${range(organizationId)}) and ${sql.join(contains, sql` and `)}`;
 }
 
-const named = (organizationId: string, pair: string) => sql`
+const exactlyNamed = (organizationId: string, pair: string) => sql`
   from workspaces as v where v.organization_id = ${organizationId} and v.name_key = ${pair}`;
 
 export const sqliteNames: NameIndex = {
   candidates: (columns, { organizationId, parts }) => {
-    const matching = indexedNumbers(organizationId, parts.map(phrase).join(" AND "));
+    const matching = indexedNumbers(organizationId, parts.map(ftsQuery).join(" AND "));
     const pairs = parts.filter(isBigram);
     // CROSS JOIN fixes the order: the number of matches decides whether rows are read at all.
     return sql`(
-      with found as materialized (select rowid as number ${matching} limit ${fewMax + 1}),
+      with found as materialized (select rowid as number ${matching} limit ${lookedUpMax + 1}),
       matches as materialized (select count(*) as number from found)
       select ${columns} from matches cross join found
         cross join workspace_names as n on n.number = found.number
         cross join workspaces as v on v.id = n.workspace_id
-        where matches.number <= ${fewMax}
+        where matches.number <= ${lookedUpMax}
       union all
       select ${columns} from matches cross join (select n.workspace_id as id ${unindexedNames(organizationId, parts)}) as waiting
         cross join workspaces as v on v.id = waiting.id
-        where matches.number <= ${fewMax}
+        where matches.number <= ${lookedUpMax}
       ${sql.join(
         pairs.map(
-          (pair) => sql`union all select ${columns} ${named(organizationId, pair)}
-            and (select number from matches) <= ${fewMax}`,
+          (pair) => sql`union all select ${columns} ${exactlyNamed(organizationId, pair)}
+            and (select number from matches) <= ${lookedUpMax}`,
         ),
         sql` `,
       )}
       union all
       select ${columns} from matches cross join workspaces as v
-        where matches.number > ${fewMax} and v.organization_id = ${organizationId})`;
+        where matches.number > ${lookedUpMax} and v.organization_id = ${organizationId})`;
   },
   counted: (organizationId, part) => sql<number>`(
-    (select count(*) ${indexedNumbers(organizationId, phrase(part))})
+    (select count(*) ${indexedNumbers(organizationId, ftsQuery(part))})
     + (select count(*) ${unindexedNames(organizationId, [part])})
-    ${isBigram(part) ? sql`+ (select count(*) ${named(organizationId, part)})` : sql``})`,
+    ${isBigram(part) ? sql`+ (select count(*) ${exactlyNamed(organizationId, part)})` : sql``})`,
 };
 
 function mayContain(organizationId: string, part: string): RawBuilder<SqlBool> {
@@ -93,7 +94,9 @@ function mayContain(organizationId: string, part: string): RawBuilder<SqlBool> {
 
 function postgresCandidates(columns: RawBuilder<unknown>, { organizationId, parts }: NameQuery): RawBuilder<unknown> {
   const contain = parts.map((part) => mayContain(organizationId, part));
-  const pairs = parts.filter(isBigram).map((pair) => sql`union all select ${columns} ${named(organizationId, pair)}`);
+  const pairs = parts
+    .filter(isBigram)
+    .map((pair) => sql`union all select ${columns} ${exactlyNamed(organizationId, pair)}`);
   // The expression keeps PostgreSQL from also reading all workspaces of the organization.
   return sql`(select ${columns} from workspaces as v
     where v.organization_id || '' = ${organizationId} and ${sql.join(contain, sql` and `)} ${sql.join(pairs, sql` `)})`;
@@ -107,9 +110,9 @@ export const postgresNames: NameIndex = {
     return sql<number>`(
       with few as materialized (
         select 1 from ${postgresCandidates(sql`v.name_key as name_key`, query)} as v
-        where strpos(v.name_key, ${part}) > 0 limit ${sql.lit(fewMax + 1)}),
+        where strpos(v.name_key, ${part}) > 0 limit ${sql.lit(lookedUpMax + 1)}),
       counted_few as materialized (select count(*) as number from few)
-      select case when number <= ${sql.lit(fewMax)} then number
+      select case when number <= ${sql.lit(lookedUpMax)} then number
         else (select count(*) from workspaces as v
           where v.organization_id = ${organizationId} and strpos(v.name_key, ${part}) > 0) end
       from counted_few)`;

@@ -40,24 +40,26 @@ export function prepared<Parameters extends object, Row>(
   };
 }
 
+/** One statement for each table and set of columns. */
 export function preparedFor<Table extends string>(
-  make: (table: Table, columns: readonly string[]) => PreparedStatement<Record<string, unknown>, never>,
+  prepare: (table: Table, columns: readonly string[]) => PreparedStatement<Record<string, unknown>, never>,
 ): (table: Table, row: object) => PreparedStatement<Record<string, unknown>, never> {
-  const made = new Map<string, PreparedStatement<Record<string, unknown>, never>>();
+  const statements = new Map<string, PreparedStatement<Record<string, unknown>, never>>();
   return (table, row) => {
     const columns = Object.keys(row);
     const key = `${table} ${columns.join()}`;
-    const statement = made.get(key) ?? make(table, columns);
-    made.set(key, statement);
+    const statement = statements.get(key) ?? prepare(table, columns);
+    statements.set(key, statement);
     return statement;
   };
 }
 
-export const placed = (columns: readonly string[], values: Record<string, unknown>): Record<string, unknown> =>
+/** The placeholders of these columns, by column. */
+export const placeholdersOf = (columns: readonly string[], values: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(columns.map((column) => [column, values[column]]));
 
-const inserting = preparedFor<keyof Schema>((table, columns) =>
-  prepared((db, values) => db.insertInto(table).values(placed(columns, values) as never) as never),
+const insertStatement = preparedFor<keyof Schema>((table, columns) =>
+  prepared((db, values) => db.insertInto(table).values(placeholdersOf(columns, values) as never) as never),
 );
 
 export async function insertRow<Table extends keyof Schema>(
@@ -65,5 +67,5 @@ export async function insertRow<Table extends keyof Schema>(
   table: Table,
   row: Schema[Table] & object,
 ): Promise<void> {
-  await inserting(table, row)(tx, row as Record<string, unknown>);
+  await insertStatement(table, row)(tx, row as Record<string, unknown>);
 }

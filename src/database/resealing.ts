@@ -86,8 +86,8 @@ async function resealRows(tx: Tx, vault: Vault, table: SealedTable, keys: readon
     for (const [column, owner] of Object.entries(table.owners)) {
       const sealed = rows[0]?.[camel(column)] as Uint8Array | null | undefined;
       if (sealed === null || sealed === undefined || vault.isCurrent(sealed)) continue;
-      const anew = vault.seal(owner(key), vault.open(owner(key), sealed));
-      await sql`update ${sql.table(table.table)} set ${sql.ref(column)} = ${anew}
+      const resealed = vault.seal(owner(key), vault.open(owner(key), sealed));
+      await sql`update ${sql.table(table.table)} set ${sql.ref(column)} = ${resealed}
         where ${isRow} and ${sql.ref(column)} = ${sealed}`.execute(tx.db);
       done += 1;
     }

@@ -77,10 +77,10 @@ export function createVault(first: Uint8Array, ...older: readonly Uint8Array[]):
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
       if (bytes[0] !== format || bytes.length < sealOverheadBytes)
         throw new Error("an encrypted value has an unknown format");
-      const sealedUnder = keys.find(({ id }) => bytes.subarray(1, headBytes).equals(id));
-      if (sealedUnder === undefined) throw new Error("a value was encrypted with another key");
+      const sealingKey = keys.find(({ id }) => bytes.subarray(1, headBytes).equals(id));
+      if (sealingKey === undefined) throw new Error("a value was encrypted with another key");
       const nonce = bytes.subarray(headBytes, headBytes + nonceBytes);
-      const decipher = createDecipheriv("aes-256-gcm", sealedUnder.bytes, nonce).setAAD(Buffer.from(owner));
+      const decipher = createDecipheriv("aes-256-gcm", sealingKey.bytes, nonce).setAAD(Buffer.from(owner));
       decipher.setAuthTag(bytes.subarray(-tagBytes));
       const plain = decipher.update(bytes.subarray(headBytes + nonceBytes, -tagBytes));
       // Returns nothing in this mode; fails if the value was changed.

@@ -24,17 +24,18 @@ export interface AuthenticatorOptions {
   readonly flushEveryMs?: number;
 }
 
-const failuresByDefault = { burst: 60, perSecond: 0.5 };
-const nameFailuresByDefault = { burst: 10, perSecond: 1 / 30 };
-const everywhereByDefault = { burst: 100, perSecond: 1 / 10 };
+const defaultFailures = { burst: 60, perSecond: 0.5 };
+const defaultNameFailures = { burst: 10, perSecond: 1 / 30 };
+const defaultNameFailuresEverywhere = { burst: 100, perSecond: 1 / 10 };
 const knownSignInsMax = 50_000;
-const flushEveryMsByDefault = 5_000;
-const sessionsMax = 10_000;
+const defaultFlushEveryMs = 5_000;
+const callersMax = 10_000;
 
+/** Equal ids: nothing was committed in between. Null: there is nothing to compare with. */
 export type SnapshotId = number | string | null;
 
-/** As of a snapshot. Replaced, never changed: requests under way continue with the one they started with. */
-export interface KnownSession extends Omit<AuthenticatedToken, "snapshotId"> {
+/** A token's holder, as of a snapshot. Replaced, never changed: requests under way continue with the one they started with. */
+export interface AuthenticatedCaller extends Omit<AuthenticatedToken, "snapshotId"> {
   readonly snapshotId: SnapshotId;
 }
 
@@ -44,11 +45,12 @@ export class Authenticator {
   readonly #names: RateLimiter;
   readonly #namesEverywhere: RateLimiter;
   readonly #knownSignIns = new Set<string>();
-  readonly #calls: RateLimiter | undefined;
+  readonly #requests: RateLimiter | undefined;
   /** By token hash. These tokens keep working while their address is throttled for the failures of others. */
-  readonly #sessions = new Map<string, KnownSession>();
+  readonly #callers = new Map<string, AuthenticatedCaller>();
   readonly #lookups = new Map<string, Promise<AuthenticatedToken | undefined>>();
-  latest: SnapshotId = null;
+  /** Of the last lookup. On PostgreSQL the cache compares entries with it to guess whether a lookup will find the same id. */
+  newestSnapshotId: SnapshotId = null;
   #uses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 
@@ -56,66 +58,67 @@ export class Authenticator {
     database: Database,
     {
       rateLimit,
-      failures = failuresByDefault,
-      nameFailures = nameFailuresByDefault,
-      nameFailuresEverywhere = everywhereByDefault,
-      flushEveryMs = flushEveryMsByDefault,
+      failures = defaultFailures,
+      nameFailures = defaultNameFailures,
+      nameFailuresEverywhere = defaultNameFailuresEverywhere,
+      flushEveryMs = defaultFlushEveryMs,
     }: AuthenticatorOptions,
   ) {
     this.#database = database;
     this.#failures = new RateLimiter(failures.perSecond, failures.burst);
     this.#names = new RateLimiter(nameFailures.perSecond, nameFailures.burst);
     this.#namesEverywhere = new RateLimiter(nameFailuresEverywhere.perSecond, nameFailuresEverywhere.burst);
-    this.#calls = rateLimit > 0 ? new RateLimiter(rateLimit, Math.max(1, rateLimit)) : undefined;
+    this.#requests = rateLimit > 0 ? new RateLimiter(rateLimit, Math.max(1, rateLimit)) : undefined;
     this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
 
   /** Raises `unauthorized` or `too-many-requests`. */
-  async authenticate(request: FastifyRequest, hash = hashOf(request)): Promise<KnownSession> {
-    const session = await this.identify(request, hash);
-    request.allowance = this.admit(session);
-    return session;
+  async authenticate(request: FastifyRequest, hash = hashOf(request)): Promise<AuthenticatedCaller> {
+    const caller = await this.identify(request, hash);
+    request.allowance = this.takeAllowance(caller);
+    return caller;
   }
 
   /** Runs no statement while nothing was committed since the last lookup. Raises `unauthorized`. */
-  async identify(request: FastifyRequest, hash: string | undefined): Promise<KnownSession> {
-    const known = hash === undefined ? undefined : this.#sessions.get(hash);
+  async identify(request: FastifyRequest, hash: string | undefined): Promise<AuthenticatedCaller> {
+    const known = hash === undefined ? undefined : this.#callers.get(hash);
     const before = this.#database.snapshotId();
     if (known !== undefined && before !== undefined && known.snapshotId === before && isCurrent(known)) return known;
     if (known === undefined && hash !== undefined) this.#refuseGuessing(request.ip);
-    const session = hash === undefined ? undefined : await this.#lookUp(hash, known, before);
-    return this.confirm(request, hash, session, before);
+    const token = hash === undefined ? undefined : await this.#lookUp(hash, known, before);
+    return this.confirm(request, hash, token, before);
   }
 
   /** Where a lookup takes a round trip, concurrent requests of one token share one that starts after the last of them arrived. */
   #lookUp(
     hash: string,
-    known: KnownSession | undefined,
+    known: AuthenticatedCaller | undefined,
     before: number | undefined,
   ): Promise<AuthenticatedToken | undefined> {
-    const look = () => authenticateToken(this.#database.reader, hash, known);
-    if (before !== undefined) return look();
+    const read = () => authenticateToken(this.#database.reader, hash, known);
+    if (before !== undefined) return read();
     let lookup = this.#lookups.get(hash);
     if (lookup === undefined) {
       lookup = turn().then(() => {
         this.#lookups.delete(hash);
-        return look();
+        return read();
       });
       this.#lookups.set(hash, lookup);
     }
     return lookup;
   }
 
+  /** Remembers the caller of a lookup. Raises `unauthorized` if it found no token. */
   confirm(
     request: FastifyRequest,
     hash: string | undefined,
-    session: AuthenticatedToken | undefined,
+    token: AuthenticatedToken | undefined,
     before: number | undefined,
-  ): KnownSession {
-    if (hash === undefined || session === undefined) {
+  ): AuthenticatedCaller {
+    if (hash === undefined || token === undefined) {
       // A request without a token is not a guess.
       if (hash !== undefined) {
-        this.#sessions.delete(hash);
+        this.#callers.delete(hash);
         this.#failures.take(rateLimitKey(request.ip));
       }
       throw new AppError(
@@ -123,19 +126,20 @@ export class Authenticator {
         "This needs a valid token: send 'Authorization: Bearer TOKEN'. The token is missing, unknown, expired or revoked.",
       );
     }
-    const snapshotId = before ?? session.snapshotId;
-    this.latest = snapshotId;
-    return this.#remember(hash, { ...session, snapshotId });
+    const snapshotId = before ?? token.snapshotId;
+    this.newestSnapshotId = snapshotId;
+    return this.#remember(hash, { ...token, snapshotId });
   }
 
-  recall(hash: string | undefined): KnownSession | undefined {
-    const known = hash === undefined ? undefined : this.#sessions.get(hash);
+  /** The caller of an earlier request, which may have changed since. */
+  recall(hash: string | undefined): AuthenticatedCaller | undefined {
+    const known = hash === undefined ? undefined : this.#callers.get(hash);
     return known !== undefined && isCurrent(known) ? known : undefined;
   }
 
-  /** Returns the remaining rate limit of this server; undefined where there is no limit. Raises `too-many-requests`. */
-  admit({ actor: { tokenId } }: KnownSession): Allowance | undefined {
-    const allowance = this.#calls?.take(tokenId);
+  /** Counts a request. Returns the remaining rate limit; undefined where there is none. Raises `too-many-requests`. */
+  takeAllowance({ actor: { tokenId } }: AuthenticatedCaller): Allowance | undefined {
+    const allowance = this.#requests?.take(tokenId);
     if (allowance !== undefined) requireAllowance(allowance, "You have reached the rate limit. Wait, then try again.");
     this.#uses.set(tokenId, nowMs());
     return allowance;
@@ -148,11 +152,11 @@ export class Authenticator {
     try {
       const at = new Map([...uses].map(([id, ms]) => [id, new Date(ms).toISOString()]));
       const ofAgents = new Map([...at].filter(([id]) => isIdOf("agent-tokens", id)));
-      const note = async (tx: Tx) => {
+      const recordUses = async (tx: Tx) => {
         await recordTokenUses(tx, at);
         if (ofAgents.size > 0) await recordAgentTokenUses(tx, ofAgents);
       };
-      await this.#database.write(note, { keepsCache: true });
+      await this.#database.write(recordUses, { keepsCache: true });
     } catch {}
   }
 
@@ -169,24 +173,24 @@ export class Authenticator {
     return {
       check: () => this.#refuseGuessing(address),
       recordFailure: () => void this.#failures.take(rateLimitKey(address)),
-      attempt: (name, isRight) => this.#attempt(rateLimitKey(address), fold(name), isRight),
-      recordSuccess: (name) => this.#know(`${rateLimitKey(address)} ${fold(name)}`),
+      attempt: (name, verify) => this.#attempt(rateLimitKey(address), fold(name), verify),
+      recordSuccess: (name) => this.#rememberSignIn(`${rateLimitKey(address)} ${fold(name)}`),
     };
   }
 
   /** Counts before checking the password; otherwise concurrent attempts would all be checked before the first one counts. */
-  async #attempt(key: string, name: string, isRight: () => Promise<boolean>): Promise<boolean> {
-    const here = `${key} ${name}`;
-    const counts: [RateLimiter, string, string][] = [
+  async #attempt(key: string, name: string, verify: () => Promise<boolean>): Promise<boolean> {
+    const nameHere = `${key} ${name}`;
+    const limits: [RateLimiter, string, string][] = [
       [this.#failures, key, tooManyFromAddress],
-      [this.#names, here, tooManyByName],
-      ...(this.#knownSignIns.has(here)
+      [this.#names, nameHere, tooManyByName],
+      ...(this.#knownSignIns.has(nameHere)
         ? []
         : [[this.#namesEverywhere, name, tooManyByName] as [RateLimiter, string, string]]),
     ];
     const taken: [RateLimiter, string][] = [];
     const giveBack = () => taken.forEach(([limiter, key]) => limiter.giveBack(key));
-    for (const [limiter, counted, sentence] of counts) {
+    for (const [limiter, counted, sentence] of limits) {
       const allowance = limiter.take(counted);
       if (!allowance.allowed) giveBack();
       requireAllowance(allowance, sentence);
@@ -194,27 +198,27 @@ export class Authenticator {
     }
     let isWrong = false;
     try {
-      isWrong = !(await isRight());
-      if (!isWrong) this.#know(here);
+      isWrong = !(await verify());
+      if (!isWrong) this.#rememberSignIn(nameHere);
       return !isWrong;
     } finally {
       if (!isWrong) giveBack();
     }
   }
 
-  #know(here: string): void {
+  #rememberSignIn(nameAndAddress: string): void {
     if (this.#knownSignIns.size >= knownSignInsMax) this.#knownSignIns.clear();
-    this.#knownSignIns.add(here);
+    this.#knownSignIns.add(nameAndAddress);
   }
 
   #refuseGuessing(address: string): void {
     requireAllowance(this.#failures.check(rateLimitKey(address)), tooManyFromAddress);
   }
 
-  #remember(hash: string, session: KnownSession): KnownSession {
-    if (this.#sessions.size >= sessionsMax) this.#sessions.clear();
-    this.#sessions.set(hash, session);
-    return session;
+  #remember(hash: string, caller: AuthenticatedCaller): AuthenticatedCaller {
+    if (this.#callers.size >= callersMax) this.#callers.clear();
+    this.#callers.set(hash, caller);
+    return caller;
   }
 }
 
@@ -222,17 +226,18 @@ const tooManyFromAddress =
   "Too many failed sign-ins from this address. Wait, then try again with a valid token or password.";
 
 const tooManyByName =
-  "Too many failed sign-ins by this name. Wait, then try again, or ask a site admin for a link to set another password.";
+  "Too many failed sign-ins for this user name. Wait, then try again, or ask a site admin for a link to set another password.";
 
 function requireAllowance({ allowed, retryAfterSeconds }: Allowance, sentence: string): void {
   if (!allowed) throw new AppError("too-many-requests", sentence, { retryAfterSeconds });
 }
 
-const isCurrent = ({ until }: KnownSession): boolean => until > nowMs();
+const isCurrent = ({ until }: AuthenticatedCaller): boolean => until > nowMs();
 
+/** Of the token, or of the session cookie's secret. */
 export function hashOf(request: Pick<IncomingMessage, "headers">): string | undefined {
-  const ofSession = sessionSecretIn(request);
-  if (ofSession !== undefined) return ofSession.length > tokenLengthMax ? undefined : sessionHash(ofSession);
+  const cookie = sessionSecretIn(request);
+  if (cookie !== undefined) return cookie.length > tokenLengthMax ? undefined : sessionHash(cookie);
   const { authorization } = request.headers;
   const secret = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "")?.[1];
   return secret === undefined || secret.length > tokenLengthMax ? undefined : tokenHash(secret);

@@ -39,15 +39,15 @@ export function streamBodies(server: FastifyInstance): void {
   );
 }
 
-const bodyTimeoutMsByDefault = 60_000;
+const defaultBodyTimeoutMs = 60_000;
 const silenceMs = 60_000;
 
 /** A few clients that send a byte per minute would otherwise take all connections. */
-export function limitSlowBodies({ raw, routeOptions }: FastifyRequest, bodyTimeoutMs = bodyTimeoutMsByDefault): void {
+export function limitSlowBodies({ raw, routeOptions }: FastifyRequest, bodyTimeoutMs = defaultBodyTimeoutMs): void {
   const { "content-length": length, "transfer-encoding": encoding } = raw.headers;
   if (raw.complete || ((length === undefined || length === "0") && encoding === undefined)) return;
-  const passedOn = routeOptions.config.signed === true;
-  if (passedOn) raw.setTimeout(silenceMs, () => raw.destroy());
+  const isStreamed = routeOptions.config.isSigned === true;
+  if (isStreamed) raw.setTimeout(silenceMs, () => raw.destroy());
   else {
     const timer = setTimeout(() => giveUp(raw), bodyTimeoutMs).unref();
     raw.once("close", () => clearTimeout(timer));
@@ -64,26 +64,29 @@ function giveUp(raw: IncomingMessage): void {
 export const isLarge = ({ headers }: FastifyRequest): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > bodyBytesMax;
 
-export class LargeBodies {
+/** Bounds how many large bodies are read at the same time, together and for each sender. */
+export class LargeBodyLimiter {
   readonly #max: number;
-  readonly #eachMax: number;
-  readonly #held: string[] = [];
+  readonly #maxPerSender: number;
+  /** One entry for each body under way. */
+  readonly #senders: string[] = [];
 
-  constructor(max: number, eachMax = max) {
+  constructor(max: number, maxPerSender = max) {
     this.#max = max;
-    this.#eachMax = eachMax;
+    this.#maxPerSender = maxPerSender;
   }
 
-  hold({ raw }: FastifyReply, whose = ""): void {
-    const held = this.#held;
+  /** Until the response is closed. Raises `too-many-requests`. */
+  acquire({ raw }: FastifyReply, sender = ""): void {
+    const senders = this.#senders;
     // A client that has disconnected would never release its slot.
     if (raw.destroyed) return;
-    if (held.length >= this.#max || held.filter((each) => each === whose).length >= this.#eachMax)
+    if (senders.length >= this.#max || senders.filter((each) => each === sender).length >= this.#maxPerSender)
       throw new AppError("too-many-requests", "The server is reading too many large requests. Try again shortly.", {
         retryAfterSeconds: 2,
       });
-    held.push(whose);
-    raw.once("close", () => void held.splice(held.indexOf(whose), 1));
+    senders.push(sender);
+    raw.once("close", () => void senders.splice(senders.indexOf(sender), 1));
   }
 }
 

@@ -7,9 +7,9 @@ import type { Browser } from "../resources/shared/context.ts";
 import { mediaType } from "./respond.ts";
 
 const cookieName = "cadastre_session";
-const cookieCalled = (name: string): RegExp =>
+const cookiePattern = (name: string): RegExp =>
   new RegExp(`(?:^|;)\\s*${name}=([\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e]+)`);
-const cookie = cookieCalled(cookieName);
+const cookie = cookiePattern(cookieName);
 
 type RequestHeaders = Pick<IncomingMessage, "headers">;
 
@@ -19,7 +19,7 @@ export function sessionSecretIn({ headers }: RequestHeaders): string | undefined
   return cookie.exec(headers.cookie)?.[1];
 }
 
-const harmless = ["GET", "HEAD", "OPTIONS"];
+const safeMethods = ["GET", "HEAD", "OPTIONS"];
 
 /**
  * Another site's page can make a browser send a form with our cookie, but can't set this media type without a CORS preflight, nor hide
@@ -27,7 +27,7 @@ const harmless = ["GET", "HEAD", "OPTIONS"];
  */
 export function refuseForeignPages(request: FastifyRequest, publicUrl: () => string, isSigningIn = false): void {
   const { method, headers } = request;
-  if (harmless.includes(method)) return;
+  if (safeMethods.includes(method)) return;
   const byCookie = sessionSecretIn(request) !== undefined;
   if (!byCookie && !isSigningIn) return;
   const isOurs = headers.origin === undefined ? !byCookie : isOwnOrigin(headers.origin, headers.host, publicUrl());
@@ -56,18 +56,19 @@ const attributes = (publicUrl: string, path: string, seconds: number): string =>
   `Path=${path}; HttpOnly; SameSite=Lax${publicUrl.startsWith("https:") ? "; Secure" : ""}; Max-Age=${seconds}`;
 
 const flowName = "cadastre_sso";
-const flowCookie = cookieCalled(flowName);
+const flowCookie = cookiePattern(flowName);
 const flowPath = "/app/sign-in/sso";
 
 export const flowCookieIn = ({ headers }: RequestHeaders): string | undefined =>
   flowCookie.exec(headers.cookie ?? "")?.[1];
 
+/** Without `started`: removes the cookie. */
 export function setFlowCookie(
   reply: FastifyReply,
   publicUrl: string,
-  kept?: { readonly flow: string; readonly seconds: number },
+  started?: { readonly flow: string; readonly seconds: number },
 ): void {
-  const { flow = "", seconds = 0 } = kept ?? {};
+  const { flow = "", seconds = 0 } = started ?? {};
   void reply.header("set-cookie", `${flowName}=${flow}; ${attributes(publicUrl, flowPath, seconds)}`);
 }
 

@@ -110,21 +110,21 @@ const brotli = promisify(brotliCompress);
 const gzipped = promisify(gzip);
 
 class CompressedFiles {
-  readonly #done = new Map<string, Promise<Buffer>>();
+  readonly #files = new Map<string, Promise<Buffer>>();
 
   async send(reply: FastifyReply, name: string, file: Buffer, accepted: string): Promise<FastifyReply> {
-    const way = /\bbr\b/.test(accepted) ? "br" : /\bgzip\b/.test(accepted) ? "gzip" : undefined;
+    const encoding = /\bbr\b/.test(accepted) ? "br" : /\bgzip\b/.test(accepted) ? "gzip" : undefined;
     reply.header("vary", "accept-encoding");
-    if (way === undefined || name.endsWith(".png")) return reply.send(file);
-    const key = `${way}:${name}:${file.length}`;
-    let small = this.#done.get(key);
-    if (small === undefined) {
-      small =
-        way === "br"
+    if (encoding === undefined || name.endsWith(".png")) return reply.send(file);
+    const key = `${encoding}:${name}:${file.length}`;
+    let compressed = this.#files.get(key);
+    if (compressed === undefined) {
+      compressed =
+        encoding === "br"
           ? brotli(file, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } })
           : gzipped(file, { level: 9 });
-      this.#done.set(key, small);
+      this.#files.set(key, compressed);
     }
-    return reply.header("content-encoding", way).send(await small);
+    return reply.header("content-encoding", encoding).send(await compressed);
   }
 }

@@ -14,7 +14,7 @@ export interface FastPathOptions {
   readonly cache: ResponseCache;
   readonly headers: ResponseHeaders;
   readonly log: RequestLog;
-  readonly figures: RequestMetrics;
+  readonly metrics: RequestMetrics;
   readonly trustedProxies: readonly string[] | undefined;
   readonly isStopping: () => boolean;
 }
@@ -22,14 +22,14 @@ export interface FastPathOptions {
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function mountFastPath(server: Server, options: FastPathOptions): void {
-  const [framework, ...others] = server.listeners("request") as Listener[];
-  if (framework === undefined || others.length > 0) throw new Error("expected the framework's listener alone");
+  const [handleByFramework, ...others] = server.listeners("request") as Listener[];
+  if (handleByFramework === undefined || others.length > 0) throw new Error("expected the framework's listener alone");
   const addressOf = clientAddress(options.trustedProxies);
-  server.removeListener("request", framework);
+  server.removeListener("request", handleByFramework);
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const startedAt = performance.now();
     const hit = options.isStopping() || !isPlain(request) ? undefined : lookUp(options.cache, request);
-    if (hit === undefined) framework(request, response);
+    if (hit === undefined) handleByFramework(request, response);
     else send(hit, { request, response, address: addressOf(request), startedAt }, options);
   });
 }
@@ -57,9 +57,9 @@ interface Exchange {
 }
 
 function send(
-  { cached, session, allowance }: CacheHit,
+  { cached, caller, allowance }: CacheHit,
   { request: { method = "" }, response, address: from, startedAt }: Exchange,
-  { headers, log, figures }: FastPathOptions,
+  { headers, log, metrics }: FastPathOptions,
 ): void {
   const id = newRequestId();
   const { route, loggedUrl: url } = cached;
@@ -68,8 +68,8 @@ function send(
   response.on("close", () => {
     const ms = performance.now() - startedAt;
     const isAborted = !response.writableFinished;
-    if (!isAborted) figures.count(method, route, cachedStatus, ms);
-    if (isLogged) log.write({ id, method, url, route, status: cachedStatus, ms, session, isAborted, address });
+    if (!isAborted) metrics.count(method, route, cachedStatus, ms);
+    if (isLogged) log.write({ id, method, url, route, status: cachedStatus, ms, caller, isAborted, address });
   });
   sendCached(response, cached, headers.flat(id, allowance));
 }

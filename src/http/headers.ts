@@ -12,11 +12,12 @@ const hostedName = "HCP Terraform";
 
 export const newRequestId = (): string => randomUUID();
 
-export interface HeaderFacts {
+export interface HeaderOptions {
   readonly rateLimit: number;
   readonly edition: "self-hosted" | "hosted";
   readonly publicUrl: string | undefined;
-  readonly isLeaving: () => boolean;
+  /** Responses then close their connection, so that clients use another server. */
+  readonly isDraining: () => boolean;
 }
 
 export interface ResponseHeaders {
@@ -30,8 +31,8 @@ const rateHeaders = ({ remaining, retryAfterSeconds }: Allowance): Record<string
   "x-ratelimit-reset": retryAfterSeconds.toFixed(3),
 });
 
-export function headersFor({ rateLimit, edition, publicUrl, isLeaving }: HeaderFacts): ResponseHeaders {
-  const same = {
+export function headersFor({ rateLimit, edition, publicUrl, isDraining }: HeaderOptions): ResponseHeaders {
+  const constant = {
     "tfp-api-version": apiVersion,
     ...(edition === "hosted" && { "tfp-appname": hostedName }),
     "x-tfe-version": enterpriseRelease.monthly,
@@ -43,20 +44,20 @@ export function headersFor({ rateLimit, edition, publicUrl, isLeaving }: HeaderF
     // Not for subdomains, which may belong to others.
     ...(publicUrl?.startsWith("https:") && { "strict-transport-security": "max-age=31536000" }),
   };
-  const sameFlat = Object.entries(same).flat();
+  const constantFlat = Object.entries(constant).flat();
   return {
     byName: (requestId, allowance) => ({
       "x-request-id": requestId,
-      ...same,
+      ...constant,
       ...(allowance && rateHeaders(allowance)),
-      ...(isLeaving() && { connection: "close" }),
+      ...(isDraining() && { connection: "close" }),
     }),
     flat: (requestId, allowance) => [
       "x-request-id",
       requestId,
-      ...sameFlat,
+      ...constantFlat,
       ...(allowance === undefined ? [] : Object.entries(rateHeaders(allowance)).flat()),
-      ...(isLeaving() ? ["connection", "close"] : []),
+      ...(isDraining() ? ["connection", "close"] : []),
     ],
   };
 }

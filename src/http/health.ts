@@ -14,12 +14,12 @@ export function mountHealth(
   database: Database,
   { isStarting, isStopping }: ServerPhase,
 ): void {
-  const look = sharedRead(database);
+  const readState = sharedRead(database);
   server.get("/healthz", async () => ({ status: "alive" }));
   server.get("/readyz", async () => {
     if (isStopping()) throw new AppError("unavailable", "The service is stopping.", { retryAfterSeconds: 5 });
     if (isStarting()) throw starting();
-    return { status: database.fence.readiness(await withDeadline(look())) };
+    return { status: database.fence.readiness(await withDeadline(readState())) };
   });
 }
 

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import { actorId } from "../access/actor.ts";
-import type { KnownSession } from "./authenticate.ts";
+import type { AuthenticatedCaller } from "./authenticate.ts";
 
 const urlLengthMax = 300;
 
@@ -85,7 +85,7 @@ export interface LoggedRequest {
   readonly route: string | undefined;
   readonly status: number;
   readonly ms: number;
-  readonly session: KnownSession | undefined;
+  readonly caller: AuthenticatedCaller | undefined;
   readonly isAborted: boolean;
   readonly address: string;
 }
@@ -101,10 +101,10 @@ export function requestLog(log: pino.Logger): RequestLog {
   const origin = `"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`;
   return {
     isLogged: (route) => log.isLevelEnabled(levelOf(route)),
-    write: ({ id, method, url, route, status, ms, session, isAborted, address }) => {
+    write: ({ id, method, url, route, status, ms, caller, isAborted, address }) => {
       const level = pino.levels.values[levelOf(route)];
       const routed = route === undefined ? "" : `,"route":"${route}"`;
-      const actor = session ? `,"actor":"${actorId(session.actor)}","token":"${session.actor.tokenId}"` : "";
+      const actor = caller ? `,"actor":"${actorId(caller.actor)}","token":"${caller.actor.tokenId}"` : "";
       const cut = isAborted ? `,"cut":true` : "";
       stream?.write(
         `{"level":${level},"time":${Date.now()},${origin},"reqId":"${id}","method":"${method}","url":"${url}"${routed},"status":${status},"ms":${ms.toFixed(2)}${actor}${cut},"remoteAddress":${address},"msg":"request"}\n`,
@@ -122,10 +122,10 @@ export function logRequests(server: FastifyInstance, log: RequestLog): void {
     if (log.isLogged(route)) {
       const address = loggedAddress(request.ip);
       reply.raw.once("close", () => {
-        const { id, method, session } = request;
+        const { id, method, caller } = request;
         const { statusCode: status, elapsedTime: ms } = reply;
         const url = loggedUrl(request.url);
-        log.write({ id, method, url, route, status, ms, session, isAborted: !reply.raw.writableFinished, address });
+        log.write({ id, method, url, route, status, ms, caller, isAborted: !reply.raw.writableFinished, address });
       });
     }
     done();

@@ -15,7 +15,7 @@ import {
   countEndedPhases,
   watchBacklogs,
   watchBackups,
-  watchFigures,
+  watchStatistics,
   watchJobs,
   watchLocks,
   watchRuns,
@@ -34,9 +34,9 @@ export function mountMetrics(
   { database, authenticator, metricsToken, cache, version }: MetricsOptions,
 ): RequestMetrics {
   const registry = new Registry();
-  const figures = new RequestMetrics();
+  const requests = new RequestMetrics();
   server.addHook("onResponse", (request, reply, done) => {
-    figures.count(request.method, request.routeOptions.url ?? "unknown", reply.statusCode, reply.elapsedTime);
+    requests.count(request.method, request.routeOptions.url ?? "unknown", reply.statusCode, reply.elapsedTime);
     done();
   });
   setBuildInfo(registry, { version, engine: database.dialect.name });
@@ -45,22 +45,22 @@ export function mountMetrics(
   gauge(registry, "cadastre_kept_answers_bytes", "Memory used by the response cache.", (size) => {
     size.set(cache.bytes);
   });
-  const looks = [watchJobs, watchRuns, watchLocks, watchBacklogs, watchFigures, watchBackups].map((watch) =>
+  const collectors = [watchJobs, watchRuns, watchLocks, watchBacklogs, watchStatistics, watchBackups].map((watch) =>
     watch(registry, database),
   );
-  const forgets = [countEndedPhases(registry), countVcsEvents(registry), countAttempts(registry)];
+  const unsubscribes = [countEndedPhases(registry), countVcsEvents(registry), countAttempts(registry)];
   server.addHook("onClose", async () => {
-    for (const forget of forgets) forget();
+    for (const unsubscribe of unsubscribes) unsubscribe();
   });
   server.get("/metrics", async (request, reply) => {
     if (!carriesToken(request, metricsToken)) {
       const { actor } = await authenticator.authenticate(request);
       if (!isSiteAdmin(actor)) throw notFound("page");
     }
-    await Promise.all(looks.map((look) => look()));
-    return reply.header("content-type", registry.contentType).send(`${figures.text()}\n${await registry.metrics()}`);
+    await Promise.all(collectors.map((collect) => collect()));
+    return reply.header("content-type", registry.contentType).send(`${requests.text()}\n${await registry.metrics()}`);
   });
-  return figures;
+  return requests;
 }
 
 function setBuildInfo(registry: Registry, { version, engine }: { version: string; engine: string }): void {
@@ -77,15 +77,15 @@ function setBuildInfo(registry: Registry, { version, engine }: { version: string
 type Measure = (gauge: Gauge) => void;
 
 function gauge(registry: Registry, name: string, help: string, measure: Measure, labelNames: string[] = []): void {
-  const made: Gauge = new Gauge({ name, help, labelNames, registers: [registry], collect: () => measure(made) });
+  const created: Gauge = new Gauge({ name, help, labelNames, registers: [registry], collect: () => measure(created) });
 }
 
 function counter(registry: Registry, name: string, help: string, count: () => number): void {
   const collect = () => {
-    made.reset();
-    made.inc(count());
+    created.reset();
+    created.inc(count());
   };
-  const made: Counter = new Counter({ name, help, registers: [registry], collect });
+  const created: Counter = new Counter({ name, help, registers: [registry], collect });
 }
 
 function watchProcess(server: FastifyInstance, registry: Registry): void {
@@ -147,7 +147,7 @@ function carriesToken(request: FastifyRequest, token: string | undefined): boole
 
 const secondsMax = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-class RouteFigures {
+class RouteMetrics {
   readonly byStatus = new Map<number, number>();
   readonly byTime: number[] = Array.from({ length: secondsMax.length + 1 }, () => 0);
   secondsSum = 0;
@@ -164,35 +164,35 @@ class RouteFigures {
 const [requestsName, durationName] = ["cadastre_http_requests_total", "cadastre_http_request_duration_seconds"];
 
 export class RequestMetrics {
-  readonly #byMethod = new Map<string, Map<string, RouteFigures>>();
+  readonly #byMethod = new Map<string, Map<string, RouteMetrics>>();
 
   count(method: string, route: string, status: number, ms: number): void {
     let byRoute = this.#byMethod.get(method);
     if (byRoute === undefined) this.#byMethod.set(method, (byRoute = new Map()));
-    let figures = byRoute.get(route);
-    if (figures === undefined) byRoute.set(route, (figures = new RouteFigures()));
-    figures.count(status, ms / 1000);
+    let metrics = byRoute.get(route);
+    if (metrics === undefined) byRoute.set(route, (metrics = new RouteMetrics()));
+    metrics.count(status, ms / 1000);
   }
 
   text(): string {
     const all = [...this.#byMethod].flatMap(([method, byRoute]) =>
-      [...byRoute].map(([route, figures]) => ({ labels: `method="${method}",route="${route}"`, figures })),
+      [...byRoute].map(([route, metrics]) => ({ labels: `method="${method}",route="${route}"`, metrics })),
     );
     const lines = [
       `# HELP ${requestsName} Requests by route and status.`,
       `# TYPE ${requestsName} counter`,
-      ...all.flatMap(({ labels, figures }) =>
-        [...figures.byStatus].map(([status, count]) => `${requestsName}{${labels},status="${status}"} ${count}`),
+      ...all.flatMap(({ labels, metrics }) =>
+        [...metrics.byStatus].map(([status, count]) => `${requestsName}{${labels},status="${status}"} ${count}`),
       ),
       `# HELP ${durationName} Duration of requests.`,
       `# TYPE ${durationName} histogram`,
-      ...all.flatMap(({ labels, figures }) => durations(labels, figures)),
+      ...all.flatMap(({ labels, metrics }) => durations(labels, metrics)),
     ];
     return `${lines.join("\n")}\n`;
   }
 }
 
-function durations(labels: string, { byTime, secondsSum }: RouteFigures): string[] {
+function durations(labels: string, { byTime, secondsSum }: RouteMetrics): string[] {
   let count = 0;
   const buckets = [...secondsMax, "+Inf"].map((limit, bucket) => {
     count += byTime[bucket]!;

@@ -20,8 +20,8 @@ import type { CsvTable } from "../kernel/csv.ts";
 import { hooks } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { requireIfMatch } from "../resources/shared/preconditions.ts";
-import type { Authenticator, KnownSession } from "./authenticate.ts";
-import { isLarge, LargeBodies, streamBodies } from "./body.ts";
+import type { Authenticator, AuthenticatedCaller } from "./authenticate.ts";
+import { isLarge, LargeBodyLimiter, streamBodies } from "./body.ts";
 import { browserOf } from "./browser.ts";
 import type { ResponseCache } from "./response-cache.ts";
 import type { Allowance } from "./limits.ts";
@@ -31,13 +31,13 @@ import { sendEvents, sendTable } from "./streams.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    session: KnownSession | undefined;
+    caller: AuthenticatedCaller | undefined;
     allowance: Allowance | undefined;
   }
   interface FastifyContextConfig {
     readonly operation?: string;
-    readonly signed?: true | undefined;
-    readonly open?: true | undefined;
+    readonly isSigned?: true | undefined;
+    readonly isPublic?: true | undefined;
     readonly isPage?: true | undefined;
     readonly tooLarge?: string | undefined;
   }
@@ -53,14 +53,14 @@ export interface MountOptions {
   readonly isStopping?: () => boolean;
 }
 
-function answerDefinition(
+function answerDefinitionOf(
   { definition }: MountedResource<Context>,
   operation: Operation,
   resources: readonly MountedResource<Context>[],
 ): ResourceDefinition {
-  if (operation.answers === undefined) return definition;
-  const other = resources.find((resource) => resource.definition.type === operation.answers);
-  if (other === undefined) throw new Error(`no resource defines ${operation.answers}`);
+  if (operation.answerType === undefined) return definition;
+  const other = resources.find((resource) => resource.definition.type === operation.answerType);
+  if (other === undefined) throw new Error(`no resource defines ${operation.answerType}`);
   return other.definition;
 }
 
@@ -74,14 +74,14 @@ export function mountResources(
       resource,
       id,
       operation,
-      answered: answerDefinition(resource, operation, resources),
+      answerDefinition: answerDefinitionOf(resource, operation, resources),
     })),
   );
-  const streams = ({ operation: { body } }: MountedOperation) => typeof body === "object" && "stream" in body;
-  for (const operation of operations.filter((each) => !streams(each))) mountOperation(server, operation, mount);
+  const takesStream = ({ operation: { body } }: MountedOperation) => typeof body === "object" && "stream" in body;
+  for (const operation of operations.filter((each) => !takesStream(each))) mountOperation(server, operation, mount);
   void server.register(async (inner) => {
     streamBodies(inner);
-    for (const operation of operations.filter(streams)) mountOperation(inner, operation, mount);
+    for (const operation of operations.filter(takesStream)) mountOperation(inner, operation, mount);
   });
 }
 
@@ -89,37 +89,42 @@ interface MountedOperation {
   readonly resource: MountedResource<Context>;
   readonly id: string;
   readonly operation: Operation;
-  readonly answered: ResourceDefinition;
+  readonly answerDefinition: ResourceDefinition;
 }
 
 function mountOperation(server: FastifyInstance, mounted: MountedOperation, mount: MountOptions): void {
-  const { resource, id, operation, answered } = mounted;
+  const { resource, id, operation, answerDefinition } = mounted;
   const { definition } = resource;
   const handler = resource.handlers[id];
   if (handler === undefined) throw new Error(`${id} has no handler`);
-  const admission = resource.admissions?.[id];
+  const bodyCheck = resource.bodyChecks?.[id];
   const target = ifMatchTarget(definition, operation);
-  const isCached = isCacheable(operation, answered);
+  const isCached = isCacheable(operation, answerDefinition);
   server.route({
     method: operation.method,
     url: basePath + operation.path,
     ...(operation.bodyMax && { bodyLimit: operation.bodyMax.bytes }),
-    config: { operation: id, signed: operation.signed, open: operation.open, tooLarge: operation.bodyMax?.sentence },
-    ...(admission !== undefined && {
+    config: {
+      operation: id,
+      isSigned: operation.isSigned,
+      isPublic: operation.isPublic,
+      tooLarge: operation.bodyMax?.sentence,
+    },
+    ...(bodyCheck !== undefined && {
       preParsing: async (request: FastifyRequest, reply: FastifyReply) => {
         if (!isLarge(request)) return;
-        await admission({
+        await bodyCheck({
           context: contextOf(request, reply, operation, mount),
           params: paramsOf(request.params as Record<string, string>),
         });
-        largeBodies.hold(reply);
+        largeBodies.acquire(reply);
       },
     }),
     handler: async (request, reply) => {
       const query = parseQuery(operation.query, parseQueryString(request.query as string));
       const body = operation.body === undefined ? undefined : parseBody(definition, operation.body, request.body);
       const asTable = operation.table !== undefined && wantsTable(request);
-      const condition = target && requireIfMatch(mount.database, id, target, validatorsOf(request.headers["if-match"]));
+      const condition = target && requireIfMatch(mount.database, id, target, etagsIn(request.headers["if-match"]));
       const answer = await handler({
         context: contextOf(request, reply, operation, mount, condition),
         params: paramsOf(request.params as Record<string, string>),
@@ -130,46 +135,48 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       });
       if (operation.answer === "events") return sendEvents(reply, answer as EventsAnswer, mount.isStopping);
       if (asTable) return sendTable(reply, answer as CsvTable, mount.isStopping);
-      const facts = { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) };
-      if (!isCached) return sendAnswer(reply, facts, answer);
-      const until = cacheableUntil(answered, answer);
-      const whole = serializeAnswer(facts, answer);
+      const page = query["page"] as Page;
+      const answering = { definition: answerDefinition, operation, page, url: pathOf(request.url) };
+      if (!isCached) return sendAnswer(reply, answering, answer);
+      const contentExpiresAtMs = contentExpiry(answerDefinition, answer);
+      const uncompressed = serializeAnswer(answering, answer);
       // A response that can't be cached may contain a credential, such as a signed URL, and is never compressed.
-      const written = until > nowMs() && acceptsGzip(request) ? await compressed(whole) : whole;
-      mount.cache.store(request, written, { validator: answer.validator, until });
-      return sendSerialized(reply, written);
+      const isCompressed = contentExpiresAtMs > nowMs() && acceptsGzip(request);
+      const response = isCompressed ? await compressed(uncompressed) : uncompressed;
+      mount.cache.store(request, response, { validator: answer.validator, contentExpiresAtMs });
+      return sendSerialized(reply, response);
     },
   });
 }
 
-/** When the answer changes although nothing is written; 0 where it changes all the time. */
-function cacheableUntil(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
+/** In milliseconds: when the answer changes although nothing is written; 0 where it changes all the time. */
+function contentExpiry(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
   const shown = "views" in answer ? answer.views : [answer.view];
-  let until = answer.until ?? Number.POSITIVE_INFINITY;
-  const look = ({ isUncacheable, changesAt }: ResourceDefinition, view: unknown) => {
+  let expiresAtMs = answer.until ?? Number.POSITIVE_INFINITY;
+  const consider = ({ isUncacheable, changesAt }: ResourceDefinition, view: unknown) => {
     const at = isUncacheable ? 0 : changesAt?.(view);
-    if (at != null) until = Math.min(until, new Date(at).getTime());
+    if (at != null) expiresAtMs = Math.min(expiresAtMs, new Date(at).getTime());
   };
-  if (definition.changesAt !== undefined) for (const view of shown) look(definition, view);
-  for (const included of answer.included ?? []) look(included.definition, included.view);
-  return until;
+  if (definition.changesAt !== undefined) for (const view of shown) consider(definition, view);
+  for (const included of answer.included ?? []) consider(included.definition, included.view);
+  return expiresAtMs;
 }
 
 const wantsTable = ({ headers }: FastifyRequest): boolean =>
   prefers(headers.accept, tableMediaType, [mediaType, "application/json"]);
 
-const isCacheable = ({ method, answer, signed }: Operation, { isUncacheable }: ResourceDefinition): boolean =>
-  method === "GET" && (answer === "document" || answer === "list") && !signed && !isUncacheable;
+const isCacheable = ({ method, answer, isSigned }: Operation, { isUncacheable }: ResourceDefinition): boolean =>
+  method === "GET" && (answer === "document" || answer === "list") && !isSigned && !isUncacheable;
 
 /** Raises `not-found` for agents and runs that call an operation that is not for them. */
 function contextOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  { signed, open, callers }: Operation,
+  { isSigned, isPublic, callers }: Operation,
   mount: MountOptions,
   condition?: Pick<Context, "database" | "ifMatch">,
 ): Context {
-  const actor = signed || open ? ({ kind: "anonymous" } as const) : request.session?.actor;
+  const actor = isSigned || isPublic ? ({ kind: "anonymous" } as const) : request.caller?.actor;
   if (actor === undefined) throw new Error("a route was reached without authentication");
   refuseCaller(actor, callers);
   const { database, options, vault, wake } = mount;
@@ -189,13 +196,13 @@ function contextOf(
     get signIns() {
       return mount.signInsFrom(request.ip);
     },
-    isGone: () => request.raw.socket.destroyed || mount.isStopping?.() === true,
+    isDisconnected: () => request.raw.socket.destroyed || mount.isStopping?.() === true,
     source: sourceOf(request),
     integration: integrationOf(request),
   };
 }
 
-const largeBodies = new LargeBodies(16);
+const largeBodies = new LargeBodyLimiter(16);
 
 function sourceOf(request: FastifyRequest): "tfe-api" | "terraform" {
   return /\b(Terraform|OpenTofu)\//i.test(request.headers["user-agent"] ?? "") ? "terraform" : "tfe-api";
@@ -208,8 +215,8 @@ function integrationOf({ headers }: FastifyRequest): "cloud" | "remote" | undefi
 
 const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/?]*/i, "");
 
-/** Without quotes; weak validators never match. */
-function validatorsOf(header: string | undefined): string[] | undefined {
+/** Without quotes; weak ETags never match. */
+function etagsIn(header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined;
   return header
     .split(",")

@@ -22,11 +22,11 @@ function acceptedIn(header: string): AcceptedEncoding[] {
 const accepts = (header: string | undefined, encoding: string): boolean =>
   header !== undefined && acceptedIn(header).some(({ type, quality }) => type === encoding && quality > 0);
 
-export function prefers(header: string | undefined, type: string, usual: readonly string[]): boolean {
+export function prefers(header: string | undefined, type: string, alternatives: readonly string[]): boolean {
   if (header === undefined) return false;
   const accepted = acceptedIn(header);
   const wanted = accepted.find((each) => each.type === type)?.quality ?? 0;
-  return wanted > 0 && !accepted.some((each) => usual.includes(each.type) && each.quality >= wanted);
+  return wanted > 0 && !accepted.some((each) => alternatives.includes(each.type) && each.quality >= wanted);
 }
 
 const bytesMin = 4096;
@@ -47,7 +47,7 @@ export function acceptsGzip(request: Pick<IncomingMessage, "headers">): boolean 
   );
 }
 
-export async function compressed(written: SerializedResponse): Promise<SerializedResponse> {
-  if (written.body.length < bytesMin) return written;
-  return { ...written, body: await gzipped(written.body), encoding: "gzip" };
+export async function compressed(response: SerializedResponse): Promise<SerializedResponse> {
+  if (response.body.length < bytesMin) return response;
+  return { ...response, body: await gzipped(response.body), encoding: "gzip" };
 }

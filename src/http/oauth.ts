@@ -1,7 +1,7 @@
 /** The OAuth endpoints of RFC 6749, 7636 and 8693: the redirect to the consent page, and the token endpoint. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { human, snake } from "../kernel/names.ts";
-import { GrantFault } from "../resources/identity/authentication-tokens/rules.ts";
+import { OauthError } from "../resources/identity/authentication-tokens/rules.ts";
 import {
   type AuthorizationRequest,
   authorizationRequestFaults,
@@ -12,7 +12,7 @@ import { redeemCode } from "../resources/identity/authorizations/writes.ts";
 import { exchangeIdentity } from "../resources/identity/identity-trusts/writes.ts";
 import type { Context } from "../resources/shared/context.ts";
 import { escaped, sendPage } from "./pages.ts";
-import { refusing, sendOauth, sendRedirect } from "./respond.ts";
+import { sendOauth, sendRedirect, withBadRequestStatus } from "./respond.ts";
 
 export const authorizePath = "/oauth/authorize";
 export const tokenPath = "/oauth/token";
@@ -64,7 +64,8 @@ function redirectToConsent(request: FastifyRequest, reply: FastifyReply): Fastif
     ...missing.map((name) => `${human(name)} must be sent, once`),
     ...authorizationRequestFaults(requested).map(({ sentence }) => sentence),
   ];
-  if (faults.length > 0) return sendPage(refusing(reply), "Invalid authorization request", faultPage(faults));
+  if (faults.length > 0)
+    return sendPage(withBadRequestStatus(reply), "Invalid authorization request", faultPage(faults));
   const named = authorizationRequestNames.map((name) => [snake(name), requested[name] ?? ""]);
   return sendRedirect(reply, `${consentPath}?${new URLSearchParams(named).toString()}`);
 }
@@ -77,32 +78,32 @@ ${faults.map((fault) => `<li>${escaped(fault)}.</li>\n`).join("")}</ul>
 `;
 
 function refuse({ headers }: FastifyRequest, reply: FastifyReply, { signIns }: Context, error: unknown): FastifyReply {
-  if (!(error instanceof GrantFault)) throw error;
+  if (!(error instanceof OauthError)) throw error;
   if (error.code === "invalid_grant") signIns?.recordFailure();
   const isUnknownClient = error.code === "invalid_client" && headers.authorization !== undefined;
   const document = { error: error.code, error_description: error.message };
-  return sendOauth(reply, isUnknownClient ? "stranger" : "refusal", document);
+  return sendOauth(reply, isUnknownClient ? "unknownClient" : "refusal", document);
 }
 
 type FormField = (name: string) => string | undefined;
 
-/** Raises GrantFault for a body that is not a form and for repeated parameters. */
+/** Raises OauthError for a body that is not a form and for repeated parameters. */
 function fieldsOf(body: unknown): FormField {
   if (!(body instanceof URLSearchParams))
-    throw new GrantFault("invalid_request", "Send a form: Content-Type application/x-www-form-urlencoded.");
+    throw new OauthError("invalid_request", "Send a form: Content-Type application/x-www-form-urlencoded.");
   return (name) => {
     const [value, ...others] = body.getAll(name);
-    if (others.length > 0) throw new GrantFault("invalid_request", `The parameter ${name} was sent more than once.`);
-    if (value?.includes("\0")) throw new GrantFault("invalid_request", `The parameter ${name} is not valid text.`);
+    if (others.length > 0) throw new OauthError("invalid_request", `The parameter ${name} was sent more than once.`);
+    if (value?.includes("\0")) throw new OauthError("invalid_request", `The parameter ${name} is not valid text.`);
     return value === "" ? undefined : value;
   };
 }
 
-/** Raises GrantFault that names every missing parameter. */
+/** Raises OauthError that names every missing parameter. */
 function requiredFields<Name extends string>(field: FormField, names: readonly Name[]): Record<Name, string> {
   const found = names.map((name) => [name, field(name)] as const);
   const missing = found.flatMap(([name, value]) => (value === undefined ? [name] : []));
-  if (missing.length > 0) throw new GrantFault("invalid_request", `Missing: ${missing.join(", ")}.`);
+  if (missing.length > 0) throw new OauthError("invalid_request", `Missing: ${missing.join(", ")}.`);
   return Object.fromEntries(found) as Record<Name, string>;
 }
 
@@ -110,7 +111,7 @@ async function grantToken(context: Context, field: FormField, authorization: str
   const grantType = field("grant_type");
   if (grantType === "authorization_code") return redeemCodeGrant(context, field, authorization);
   if (grantType === exchangeGrant) return exchangeTokenGrant(context, field);
-  throw new GrantFault("unsupported_grant_type", `The grant_type must be authorization_code or ${exchangeGrant}.`);
+  throw new OauthError("unsupported_grant_type", `The grant_type must be authorization_code or ${exchangeGrant}.`);
 }
 
 async function redeemCodeGrant(context: Context, field: FormField, authorization: string | undefined): Promise<object> {
@@ -120,7 +121,7 @@ async function redeemCodeGrant(context: Context, field: FormField, authorization
     ["client_id", "code", "redirect_uri", "code_verifier"],
   );
   if (authorizationRequestFaults({ clientId: sent.client_id }).length > 0)
-    throw new GrantFault("invalid_client", "There is no such client. The only one is terraform-cli, without a secret.");
+    throw new OauthError("invalid_client", "There is no such client. The only one is terraform-cli, without a secret.");
   const { token, expiresInSeconds } = await redeemCode(context, {
     code: sent.code,
     clientId: sent.client_id,
@@ -146,7 +147,7 @@ function clientIn(authorization: string | undefined): string | undefined {
 async function exchangeTokenGrant(context: Context, field: FormField): Promise<object> {
   const { organization, subject_token: subjectToken } = requiredFields(field, ["organization", "subject_token"]);
   if (field("subject_token_type") !== jwtType)
-    throw new GrantFault("invalid_request", `The subject_token_type must be ${jwtType}.`);
+    throw new OauthError("invalid_request", `The subject_token_type must be ${jwtType}.`);
   const trust = field("trust");
   const { token, expiresInSeconds } = await exchangeIdentity(context, { organization, subjectToken, trust });
   return {
@@ -176,14 +177,14 @@ const query = (fields: Record<string, string>) =>
     schema: { type: "string" },
   }));
 
-const [first, last] = loginClient.ports;
-const redirectDoc = `Where the program listens: \`http://localhost\` or \`http://127.0.0.1\` with a port from ${first} to ${last}.`;
+const [firstPort, lastPort] = loginClient.ports;
+const redirectDoc = `Where the program listens: \`http://localhost\` or \`http://127.0.0.1\` with a port from ${firstPort} to ${lastPort}.`;
 
 const codeForm = form(
   "authorization_code",
   {
     grant_type: "authorization_code",
-    client_id: `\`${loginClient.id}\`; or as the name of HTTP's basic authentication, with an empty password.`,
+    client_id: `\`${loginClient.id}\`. Can be sent as the user name of HTTP basic authentication instead, with an empty password.`,
     code: "The code from the redirect.",
     redirect_uri: "The same redirect URI as in the authorization request.",
     code_verifier: "The verifier that the challenge was made from.",

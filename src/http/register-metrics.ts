@@ -62,7 +62,7 @@ function lastDurationMs({ holder, startedMs, finishedMs }: JobMetricsRow): numbe
   return holder !== null || startedMs === null || finishedMs === null ? undefined : finishedMs - startedMs;
 }
 
-interface RunFigures {
+interface RunStatistics {
   readonly queued: readonly { readonly kind: string; readonly count: number; readonly oldestMs: number }[];
   readonly running: readonly { readonly kind: string; readonly count: number; readonly longestMs: number }[];
   readonly agents: readonly { readonly status: string; readonly count: number }[];
@@ -78,7 +78,7 @@ export function countEndedPhases(registry: Registry): () => void {
     buckets: bucketSeconds,
     registers: [registry],
   });
-  return onEndedPhase(({ phase, result, seconds: taken }) => seconds.observe({ phase, result }, taken));
+  return onEndedPhase(({ phase, result, seconds: duration }) => seconds.observe({ phase, result }, duration));
 }
 
 /** Uses indexes of unfinished rows only. */
@@ -98,30 +98,30 @@ export function watchRuns(registry: Registry, database: Database): () => Promise
   );
   const agents = gauge("cadastre_agents", "Agents by status.", ["status"]);
   return async () => {
-    const figures = await readRunFigures(database.reader);
+    const statistics = await readRunStatistics(database.reader);
     for (const metric of [queue, oldest, running, longest, agents]) metric.reset();
-    if (figures === undefined) return;
+    if (statistics === undefined) return;
     for (const phase of ["plan", "apply"]) {
-      const waits = figures.queued.find(({ kind }) => kind === phase);
-      queue.set({ phase }, Number(waits?.count ?? 0));
-      oldest.set({ phase }, Math.max(0, Number(waits?.oldestMs ?? 0)) / 1000);
-      const runs = figures.running.find(({ kind }) => kind === phase);
+      const queued = statistics.queued.find(({ kind }) => kind === phase);
+      queue.set({ phase }, Number(queued?.count ?? 0));
+      oldest.set({ phase }, Math.max(0, Number(queued?.oldestMs ?? 0)) / 1000);
+      const runs = statistics.running.find(({ kind }) => kind === phase);
       running.set({ phase }, Number(runs?.count ?? 0));
       longest.set({ phase }, Math.max(0, Number(runs?.longestMs ?? 0)) / 1000);
     }
-    for (const { status, count } of figures.agents) agents.set({ status }, Number(count));
+    for (const { status, count } of statistics.agents) agents.set({ status }, Number(count));
   };
 }
 
-async function readRunFigures(tx: Tx): Promise<RunFigures | undefined> {
+async function readRunStatistics(tx: Tx): Promise<RunStatistics | undefined> {
   const { nowMs } = tx.dialect;
-  const queued = sql<RunFigures["queued"][number]>`
+  const queued = sql<RunStatistics["queued"][number]>`
     select kind, count(*) as count, ${nowMs} - min(queued_ms) as oldest_ms
     from run_phases where status = 'queued' group by kind`.execute(tx.db);
-  const running = sql<RunFigures["running"][number]>`
+  const running = sql<RunStatistics["running"][number]>`
     select kind, count(*) as count, ${nowMs} - min(claimed_ms) as longest_ms
     from run_phases where status = 'running' group by kind`.execute(tx.db);
-  const agents = sql<RunFigures["agents"][number]>`
+  const agents = sql<RunStatistics["agents"][number]>`
     select case when status in ('idle', 'busy') and last_ping_ms <= ${nowMs} - ${sql.lit(agentTimeoutMs)}
       then 'unknown' else status end as status, count(*) as count
     from agents group by 1`.execute(tx.db);
@@ -191,9 +191,9 @@ const backlogs: readonly Backlog[] = [
 ];
 
 export function watchBacklogs(registry: Registry, database: Database): () => Promise<void> {
-  const looks = backlogs.map((backlog) => watchBacklog(registry, database, backlog));
+  const collectors = backlogs.map((backlog) => watchBacklog(registry, database, backlog));
   return async () => {
-    await Promise.all(looks.map((look) => look()));
+    await Promise.all(collectors.map((collect) => collect()));
   };
 }
 
@@ -219,9 +219,9 @@ async function readBacklog({ db, dialect }: Tx, { rows }: Backlog): Promise<Back
   return (await withDeadlineOrUndefined(found.execute(db)))?.rows[0];
 }
 
-const kinds = ["state", "json", "archive"];
+const contentKinds = ["state", "json", "archive"];
 
-export function watchFigures(registry: Registry, database: Database): () => Promise<void> {
+export function watchStatistics(registry: Registry, database: Database): () => Promise<void> {
   const gauge = gaugesOf(registry);
   const counted = gauge("cadastre_figures_timestamp_seconds", "When the register's totals were counted.");
   const size = gauge("cadastre_database_size_bytes", "Size of the database on disk.");
@@ -235,20 +235,20 @@ export function watchFigures(registry: Registry, database: Database): () => Prom
     "within_days",
   ]);
   return async () => {
-    const figures = await withDeadlineOrUndefined(readSiteStatistics(database.reader));
+    const statistics = await withDeadlineOrUndefined(readSiteStatistics(database.reader));
     for (const metric of [counted, size, organizations, users, workspaces]) metric.remove();
     for (const metric of [bytes, contents, expiring]) metric.reset();
-    if (figures === undefined) return;
-    counted.set(Date.parse(figures.at) / 1000);
-    size.set(figures.databaseBytes);
-    organizations.set(figures.organizations);
-    users.set(figures.users);
-    workspaces.set(figures.workspaces);
-    for (const kind of new Set([...kinds, ...Object.keys(figures.contents)])) {
-      bytes.set({ kind }, figures.contents[kind]?.bytes ?? 0);
-      contents.set({ kind }, figures.contents[kind]?.count ?? 0);
+    if (statistics === undefined) return;
+    counted.set(Date.parse(statistics.at) / 1000);
+    size.set(statistics.databaseBytes);
+    organizations.set(statistics.organizations);
+    users.set(statistics.users);
+    workspaces.set(statistics.workspaces);
+    for (const kind of new Set([...contentKinds, ...Object.keys(statistics.contents)])) {
+      bytes.set({ kind }, statistics.contents[kind]?.bytes ?? 0);
+      contents.set({ kind }, statistics.contents[kind]?.count ?? 0);
     }
-    setExpiring(expiring, figures);
+    setExpiring(expiring, statistics);
   };
 }
 

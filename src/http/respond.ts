@@ -1,4 +1,4 @@
-/** Turns answers and errors into HTTP responses. The only file that knows status codes. */
+/** Turns answers and errors of operations into HTTP responses, and gives them their status codes. */
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
@@ -12,7 +12,7 @@ import type {
   ResourceDefinition,
 } from "../jsonapi/define.ts";
 import { writeIncluded, writeResource, writeResources } from "../jsonapi/document.ts";
-import { openPagination, pagination, withParameters } from "../jsonapi/pagination.ts";
+import { pagination, paginationWithoutTotal, withParameters } from "../jsonapi/pagination.ts";
 import type { HttpMapping } from "../jsonapi/openapi.ts";
 import type { Page } from "../jsonapi/query.ts";
 import { AppError, type ErrorCode } from "../kernel/errors.ts";
@@ -37,7 +37,7 @@ const statusOf: Record<AnswerKind, number> = {
   events: 200,
 };
 
-const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
+const errorStatuses: Record<ErrorCode, { status: number; title: string }> = {
   "bad-request": { status: 400, title: "bad request" },
   unauthorized: { status: 401, title: "unauthorized" },
   forbidden: { status: 403, title: "forbidden" },
@@ -57,11 +57,11 @@ const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
   unavailable: { status: 503, title: "service unavailable" },
 };
 
-export const unavailableStatus = errorFacts.unavailable.status;
+export const unavailableStatus = errorStatuses.unavailable.status;
 
 const contentMediaType = "application/json";
 
-export const httpFacts: HttpMapping = {
+export const httpMapping: HttpMapping = {
   statusOf,
   mediaType,
   contentMediaType,
@@ -69,7 +69,7 @@ export const httpFacts: HttpMapping = {
   eventsMediaType,
   basePath,
   refusals: {
-    400: "The body is not JSON, or a query parameter is unusable.",
+    400: "The body is not JSON, or a query parameter is invalid.",
     401: "The token is missing, unknown, expired or revoked, or it is a user token and the organization refuses those.",
     403: "The caller can see the resource but is not allowed to do this.",
     404: "The resource does not exist, or the caller is not allowed to see it.",
@@ -77,21 +77,21 @@ export const httpFacts: HttpMapping = {
     412: "If-Match does not match the resource's ETag, or access has changed since the access-version that was sent.",
     413: "The body is too large.",
     415: "The media type of the body is not supported.",
-    422: "The body has the wrong shape, or attributes are invalid. The response lists every fault.",
+    422: "The body has the wrong shape, or attributes are invalid. The response lists all errors.",
     429: "Too many requests. Retry-After says when to try again.",
     503: "The database can't be reached or is busy. Retry-After says when to try again.",
   },
 };
 
-export interface AnswerFacts {
+export interface AnswerContext {
   readonly definition: ResourceDefinition;
   readonly operation: Operation;
   readonly page: Page;
   readonly url: string;
 }
 
-export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unknown): FastifyReply {
-  const { operation } = facts;
+export function sendAnswer(reply: FastifyReply, context: AnswerContext, answer: unknown): FastifyReply {
+  const { operation } = context;
   reply.code(statusOf[operation.answer]);
   switch (operation.answer) {
     case "nothing":
@@ -103,10 +103,10 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
         ? reply.code(statusOf.nothing).send()
         : sendContent(reply, operation.mediaType ?? contentMediaType, answer as ContentAnswer);
     case "cursor-list":
-      return sendText(reply, cursorDocument(facts, answer as CursorAnswer<unknown>));
+      return sendText(reply, cursorDocument(context, answer as CursorAnswer<unknown>));
     default:
       if (answer === undefined) return reply.code(statusOf.nothing).send();
-      return sendSerialized(reply, serializeAnswer(facts, answer));
+      return sendSerialized(reply, serializeAnswer(context, answer));
   }
 }
 
@@ -116,12 +116,12 @@ export interface SerializedResponse {
   readonly encoding?: "gzip";
 }
 
-export function serializeAnswer(facts: AnswerFacts, answer: unknown): SerializedResponse {
-  if (facts.operation.answer === "list")
-    return { body: Buffer.from(listDocument(facts, answer as ListAnswer<unknown>)), etag: undefined };
+export function serializeAnswer(context: AnswerContext, answer: unknown): SerializedResponse {
+  if (context.operation.answer === "list")
+    return { body: Buffer.from(listDocument(context, answer as ListAnswer<unknown>)), etag: undefined };
   const { view, included } = answer as DocumentAnswer<unknown>;
-  const etag = etagOf(facts.definition, view);
-  const text = `{"data":${writeResource(facts.definition, view)}${writeIncluded(included)}}`;
+  const etag = etagOf(context.definition, view);
+  const text = `{"data":${writeResource(context.definition, view)}${writeIncluded(included)}}`;
   return { body: Buffer.from(text), etag: etag === undefined ? undefined : `"${etag}"` };
 }
 
@@ -134,8 +134,8 @@ export function sendSerialized(reply: FastifyReply, { body, etag, encoding }: Se
 
 export const cachedStatus = statusOf.document;
 
-export function sendCached(response: ServerResponse, written: SerializedResponse, headers: readonly string[]): void {
-  const { body, etag, encoding } = written;
+export function sendCached(response: ServerResponse, cached: SerializedResponse, headers: readonly string[]): void {
+  const { body, etag, encoding } = cached;
   const own = ["content-type", mediaType, "content-length", String(body.length)];
   if (etag !== undefined) own.push("etag", etag);
   if (encoding !== undefined) own.push("content-encoding", encoding, "vary", "accept-encoding");
@@ -167,11 +167,11 @@ export function eventHeaders(reply: FastifyReply): FastifyReply {
     .header("x-accel-buffering", "no");
 }
 
-function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer<unknown>): string {
+function listDocument({ definition, page, url }: AnswerContext, answer: ListAnswer<unknown>): string {
   const { totalCount, hasMore, statusCounts, meta: extra } = answer;
   const data = `{"data":${writeResources(definition, answer.views)}${writeIncluded(answer.included)}`;
   if (hasMore !== undefined) {
-    const { links, meta } = openPagination({ page, hasMore, url });
+    const { links, meta } = paginationWithoutTotal({ page, hasMore, url });
     return `${data},"links":${JSON.stringify(links)},"meta":${JSON.stringify({ ...meta, ...extra })}}`;
   }
   if (totalCount === undefined) return `${data}}`;
@@ -180,7 +180,7 @@ function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer
   return `${data},"links":${JSON.stringify(links)},"meta":${JSON.stringify(counts)}}`;
 }
 
-function cursorDocument({ definition, url }: AnswerFacts, answer: CursorAnswer<unknown>): string {
+function cursorDocument({ definition, url }: AnswerContext, answer: CursorAnswer<unknown>): string {
   const next = answer.nextCursor === undefined ? null : withParameters(url, { "page[cursor]": answer.nextCursor });
   return `{"data":${writeResources(definition, answer.views)},"links":${JSON.stringify({ self: url, next })}}`;
 }
@@ -195,17 +195,18 @@ export function sendJson(reply: FastifyReply, document: object, type?: string): 
 
 const oauthStatus = {
   answer: statusOf.document,
-  refusal: errorFacts["bad-request"].status,
-  stranger: errorFacts.unauthorized.status,
+  refusal: errorStatuses["bad-request"].status,
+  unknownClient: errorStatuses.unauthorized.status,
 } as const;
 
 /** OAuth clients identify errors by their code, not by the status. */
 export function sendOauth(reply: FastifyReply, kind: keyof typeof oauthStatus, document: object): FastifyReply {
-  if (kind === "stranger") reply.header("www-authenticate", "Basic");
+  if (kind === "unknownClient") reply.header("www-authenticate", "Basic");
   return sendJson(reply.code(oauthStatus[kind]), document, "application/json");
 }
 
-export const refusing = (reply: FastifyReply): FastifyReply => reply.code(errorFacts["bad-request"].status);
+export const withBadRequestStatus = (reply: FastifyReply): FastifyReply =>
+  reply.code(errorStatuses["bad-request"].status);
 
 export const sendRedirect = (reply: FastifyReply, path: string): FastifyReply => reply.redirect(path, 302);
 
@@ -223,8 +224,11 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   const known =
     error instanceof AppError
       ? error
-      : new AppError("internal", "Something went wrong on our side. The request id leads to it in the service's log.");
-  const { status, title } = errorFacts[known.code];
+      : new AppError(
+          "internal",
+          "Internal error. Give the request id to the operator; the server log has the details.",
+        );
+  const { status, title } = errorStatuses[known.code];
   const errors = known.faults.map(({ detail, pointer, parameter }) => ({
     status: String(status),
     title,

@@ -1,11 +1,14 @@
-/** The response cache: serves an entry while the snapshot id or its validator's version is unchanged. Nothing is invalidated explicitly. */
+/**
+ * The response cache, by token and URL: serves an entry while the snapshot id or its validator's version is unchanged, for the same
+ * caller. Nothing is invalidated explicitly.
+ */
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { nowMs } from "../kernel/time.ts";
 import type { Database } from "../database/database.ts";
 import type { CacheValidator } from "../jsonapi/cache-validator.ts";
 import type { AuthenticatedToken } from "../resources/identity/authentication-tokens/reads.ts";
-import { type Authenticator, hashOf, type KnownSession, type SnapshotId } from "./authenticate.ts";
+import { type Authenticator, hashOf, type AuthenticatedCaller, type SnapshotId } from "./authenticate.ts";
 import type { Allowance } from "./limits.ts";
 import { loggedUrl } from "./log.ts";
 import type { SerializedResponse } from "./respond.ts";
@@ -15,8 +18,9 @@ export interface CachedResponse extends SerializedResponse {
   readonly validator: CacheValidator | undefined;
   readonly route: string;
   readonly loggedUrl: string;
-  readonly caller: string;
-  readonly until: number;
+  /** Of the caller for whom the response was made. */
+  readonly fingerprint: string;
+  readonly expiresAtMs: number;
   /** Read before the response was made, or when it was last validated. */
   snapshotId: SnapshotId;
 }
@@ -73,12 +77,12 @@ class CacheGeneration {
   }
 }
 
-const sizeOf = (key: string, { body, validator, caller }: CachedResponse): number =>
-  2 * (key.length + caller.length + (validator?.version.length ?? 0)) + body.length + overheadBytes;
+const sizeOf = (key: string, { body, validator, fingerprint }: CachedResponse): number =>
+  2 * (key.length + fingerprint.length + (validator?.version.length ?? 0)) + body.length + overheadBytes;
 
 interface CacheCandidate {
   readonly cached: CachedResponse;
-  readonly session: KnownSession;
+  readonly caller: AuthenticatedCaller;
 }
 
 export interface CacheHit extends CacheCandidate {
@@ -86,14 +90,14 @@ export interface CacheHit extends CacheCandidate {
 }
 
 interface ValidationResult {
-  readonly session: KnownSession;
+  readonly caller: AuthenticatedCaller;
   readonly isFresh: boolean;
 }
 
 interface CacheLifetime {
   readonly validator: CacheValidator | undefined;
-  /** In milliseconds: when the response changes although nothing is written; infinity for never. */
-  readonly until: number;
+  /** When the response changes although nothing is written; infinity for never. */
+  readonly contentExpiresAtMs: number;
 }
 
 export class ResponseCache {
@@ -115,77 +119,87 @@ export class ResponseCache {
   lookUp(request: IncomingMessage): CacheHit | undefined {
     const candidate = this.#find(request, hashOf(request));
     if (candidate === undefined || !this.#isUnchanged(candidate)) return undefined;
-    return { ...candidate, allowance: this.#authenticator.admit(candidate.session) };
+    return { ...candidate, allowance: this.#authenticator.takeAllowance(candidate.caller) };
   }
 
-  #isUnchanged({ cached, session }: CacheCandidate): boolean {
+  #isUnchanged({ cached, caller }: CacheCandidate): boolean {
     const snapshotId = this.#database.snapshotId();
     const isSameSnapshot =
-      snapshotId !== undefined && cached.snapshotId === snapshotId && session.snapshotId === snapshotId;
-    return isSameSnapshot && cached.caller === session.text;
+      snapshotId !== undefined && cached.snapshotId === snapshotId && caller.snapshotId === snapshotId;
+    return isSameSnapshot && cached.fingerprint === caller.fingerprint;
   }
 
-  /** Sets the request's session, and returns the cached response if it is fresh. Raises `unauthorized` or `too-many-requests`. */
+  /** Sets the request's caller, and returns the cached response if it is fresh. Raises `unauthorized` or `too-many-requests`. */
   async authenticate(request: FastifyRequest): Promise<CachedResponse | undefined> {
     const hash = hashOf(request);
     const candidate = this.#find(request.raw, hash);
     if (candidate === undefined) {
-      request.session = await this.#authenticator.authenticate(request, hash);
+      request.caller = await this.#authenticator.authenticate(request, hash);
       return undefined;
     }
-    const { session, isFresh } = await this.#validate(candidate.cached, request, candidate.session);
-    request.allowance = this.#authenticator.admit(session);
-    request.session = session;
+    const { caller, isFresh } = await this.#validate(candidate.cached, request, candidate.caller);
+    request.allowance = this.#authenticator.takeAllowance(caller);
+    request.caller = caller;
     return isFresh ? candidate.cached : undefined;
   }
 
   #find(request: IncomingMessage, hash: string | undefined): CacheCandidate | undefined {
-    const session = request.method === "GET" ? this.#authenticator.recall(hash) : undefined;
-    const cached = session && this.#responses.find(keyOf(session, request));
-    return session === undefined || cached === undefined || cached.until <= nowMs() ? undefined : { cached, session };
+    const caller = request.method === "GET" ? this.#authenticator.recall(hash) : undefined;
+    const cached = caller && this.#responses.find(keyOf(caller, request));
+    if (caller === undefined || cached === undefined || cached.expiresAtMs <= nowMs()) return undefined;
+    return { cached, caller };
   }
 
-  /** Runs no statement on SQLite while the snapshot id is unchanged; otherwise one, and a second one if the snapshot id has changed. */
-  async #validate(cached: CachedResponse, request: FastifyRequest, known: KnownSession): Promise<ValidationResult> {
-    if (this.#isUnchanged({ cached, session: known })) return { session: known, isFresh: true };
-    const isLatest = this.#database.snapshotId() === undefined && cached.snapshotId === this.#authenticator.latest;
-    if (cached.validator !== undefined && !isLatest)
-      return this.#askValidator(cached, cached.validator, request, known);
-    const session = await this.#authenticator.identify(request, known.tokenHash);
-    if (session.text !== cached.caller) return { session, isFresh: false };
-    if (session.snapshotId === cached.snapshotId) return { session, isFresh: true };
-    if (cached.validator === undefined) return { session, isFresh: false };
-    return this.#askValidator(cached, cached.validator, request, session);
+  /**
+   * On SQLite without a statement while the snapshot id is unchanged. Otherwise one statement: the validator's, which also looks up the
+   * token; or only the token's, where there is no validator or the snapshot id is probably the same. If it is not, the validator follows.
+   */
+  async #validate(
+    cached: CachedResponse,
+    request: FastifyRequest,
+    known: AuthenticatedCaller,
+  ): Promise<ValidationResult> {
+    if (this.#isUnchanged({ cached, caller: known })) return { caller: known, isFresh: true };
+    const isProbablyFresh =
+      this.#database.snapshotId() === undefined && cached.snapshotId === this.#authenticator.newestSnapshotId;
+    if (cached.validator !== undefined && !isProbablyFresh)
+      return this.#runValidator(cached, cached.validator, request, known);
+    const caller = await this.#authenticator.identify(request, known.tokenHash);
+    if (caller.fingerprint !== cached.fingerprint) return { caller, isFresh: false };
+    if (caller.snapshotId === cached.snapshotId) return { caller, isFresh: true };
+    if (cached.validator === undefined) return { caller, isFresh: false };
+    return this.#runValidator(cached, cached.validator, request, caller);
   }
 
-  async #askValidator(
+  async #runValidator(
     cached: CachedResponse,
     { read, version }: CacheValidator,
     request: FastifyRequest,
-    known: KnownSession,
+    known: AuthenticatedCaller,
   ): Promise<ValidationResult> {
     const before = this.#database.snapshotId();
     const current = await read(known);
-    const session = this.#authenticator.confirm(
+    const caller = this.#authenticator.confirm(
       request,
       known.tokenHash,
-      current.session as AuthenticatedToken | undefined,
+      current.token as AuthenticatedToken | undefined,
       before,
     );
-    const isFresh = current.version === version && session.text === cached.caller;
-    if (isFresh) cached.snapshotId = session.snapshotId;
-    return { session, isFresh };
+    const isFresh = current.version === version && caller.fingerprint === cached.fingerprint;
+    if (isFresh) cached.snapshotId = caller.snapshotId;
+    return { caller, isFresh };
   }
 
-  store(request: FastifyRequest, response: SerializedResponse, { validator, until: shownUntil }: CacheLifetime): void {
-    const { session } = request;
+  /** With the snapshot id of the caller's lookup: it is older than everything that the response shows, so the entry never looks too new. */
+  store(request: FastifyRequest, response: SerializedResponse, { validator, contentExpiresAtMs }: CacheLifetime): void {
+    const { caller } = request;
     const { url: route } = request.routeOptions;
-    if (session === undefined || route === undefined) return;
-    const { text: caller, snapshotId } = session;
-    const until = Math.min(session.until, shownUntil);
-    if (until <= nowMs()) return;
-    const cached = { ...response, body: unpooled(response.body), validator, caller, until, snapshotId };
-    this.#responses.store(keyOf(session, request.raw), { ...cached, route, loggedUrl: loggedUrl(request.url) });
+    if (caller === undefined || route === undefined) return;
+    const { fingerprint, snapshotId } = caller;
+    const expiresAtMs = Math.min(caller.until, contentExpiresAtMs);
+    if (expiresAtMs <= nowMs()) return;
+    const cached = { ...response, body: unpooled(response.body), validator, fingerprint, expiresAtMs, snapshotId };
+    this.#responses.store(keyOf(caller, request.raw), { ...cached, route, loggedUrl: loggedUrl(request.url) });
   }
 }
 
@@ -198,5 +212,5 @@ function unpooled(body: Buffer): Buffer {
 }
 
 /** Everything that a response depends on besides the database: token, media type, compression, URL. */
-const keyOf = ({ actor }: KnownSession, request: IncomingMessage): string =>
+const keyOf = ({ actor }: AuthenticatedCaller, request: IncomingMessage): string =>
   `${actor.tokenId} ${request.headers.accept ?? ""} ${acceptsGzip(request) ? "small " : ""}${request.url}`;

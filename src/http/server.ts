@@ -33,7 +33,7 @@ import { authorizePath, mountOauth, oauthPaths, tokenPath } from "./oauth.ts";
 import { mountSso, sendRefusal, ssoPaths, ssoRoutes } from "./sso.ts";
 import { refuseBrokenRequests, refuseUnsupportedRequests, refuseWithoutHost, unsupportedAt } from "./refusals.ts";
 import { mountWebhooks, webhookPath, webhookPaths } from "./webhooks.ts";
-import { basePath, httpFacts, sendError, sendCached, sendJson, type SerializedResponse } from "./respond.ts";
+import { basePath, httpMapping, sendError, sendCached, sendJson, type SerializedResponse } from "./respond.ts";
 
 export interface ServerOptions extends AuthenticatorOptions {
   readonly database: Database;
@@ -54,11 +54,11 @@ export interface ServerOptions extends AuthenticatorOptions {
   readonly console?: ServedConsole | undefined;
 }
 
-const cacheBytesByDefault = 64 * 2 ** 20;
-const headersTimeoutMsByDefault = 60_000;
+const defaultCacheBytes = 64 * 2 ** 20;
+const defaultHeadersTimeoutMs = 60_000;
 
 /** No token needed, or the route authenticates the caller. Every other API path needs a token, even if no route matches. */
-const open = new Set([
+const publicRoutes = new Set([
   "/",
   `${basePath}/ping`,
   "/.well-known/terraform.json",
@@ -76,28 +76,28 @@ const open = new Set([
 /** Uses the matched route, because a path can be spelled in many ways. */
 function needsToken(request: FastifyRequest): boolean {
   const { url: route, config } = request.routeOptions;
-  if (config.signed || config.open) return false;
-  return route === undefined ? request.url.startsWith("/api") : !open.has(route);
+  if (config.isSigned || config.isPublic) return false;
+  return route === undefined ? request.url.startsWith("/api") : !publicRoutes.has(route);
 }
 
 export function createServer(settings: ServerOptions): FastifyInstance {
   verifyResources(resources, foreignTypes);
   const isDraining = settings.isDraining ?? (() => false);
   const { edition, publicUrl } = settings.options;
-  const headers = headersFor({ rateLimit: settings.rateLimit, edition, publicUrl, isLeaving: isDraining });
+  const headers = headersFor({ rateLimit: settings.rateLimit, edition, publicUrl, isDraining });
   const server = newServer(settings, headers.byName);
   const authenticator = new Authenticator(settings.database, settings);
-  const cache = new ResponseCache(settings.cacheBytes ?? cacheBytesByDefault, settings.database, authenticator);
+  const cache = new ResponseCache(settings.cacheBytes ?? defaultCacheBytes, settings.database, authenticator);
   const options = withPublicUrl(server, settings);
   let stopping = false;
 
   acceptBodies(server);
-  server.decorateRequest("session", undefined);
+  server.decorateRequest("caller", undefined);
   server.decorateRequest("allowance", undefined);
   answerErrors(server);
   const log = requestLog(server.log as Logger);
   logRequests(server, log);
-  admitRequests(server, {
+  authenticateRequests(server, {
     isStarting: settings.isStarting,
     cache,
     headers,
@@ -116,10 +116,10 @@ export function createServer(settings: ServerOptions): FastifyInstance {
     isStopping: () => stopping || isDraining(),
   });
   const { database, metricsToken, trustedProxies, version } = settings;
-  const figures = mountMetrics(server, { database, authenticator, metricsToken, cache, version });
+  const metrics = mountMetrics(server, { database, authenticator, metricsToken, cache, version });
   // PostgreSQL needs a statement to check freshness, so it does not use the fast path.
   if (database.snapshotId() !== undefined)
-    mountFastPath(server.server, { cache, headers, log, figures, trustedProxies, isStopping: () => stopping });
+    mountFastPath(server.server, { cache, headers, log, metrics, trustedProxies, isStopping: () => stopping });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountPages(server, settings, () => options.publicUrl);
   const contextOf = anonymousContext(settings, options, authenticator);
@@ -139,13 +139,14 @@ export function createServer(settings: ServerOptions): FastifyInstance {
 
 function answerErrors(server: FastifyInstance): void {
   server.setErrorHandler((error, request, reply) => {
-    const known = translate(error as FastifyError, request.routeOptions.config.tooLarge);
+    const translated = translate(error as FastifyError, request.routeOptions.config.tooLarge);
     const log = (level: "error" | "info", err: unknown) =>
       server.log[level]({ reqId: request.id, err }, "request failed");
-    if (!(known instanceof AppError)) log("error", known);
+    if (!(translated instanceof AppError)) log("error", translated);
     // A client's own fault, such as closing the connection early, is not an error of the service.
-    else if (known.internal !== undefined) log(known.code === "unavailable" ? "error" : "info", known.internal);
-    return request.routeOptions.config.isPage ? sendRefusal(request, reply, known) : sendError(reply, known);
+    else if (translated.internal !== undefined)
+      log(translated.code === "unavailable" ? "error" : "info", translated.internal);
+    return request.routeOptions.config.isPage ? sendRefusal(request, reply, translated) : sendError(reply, translated);
   });
   server.setNotFoundHandler(({ url }, reply) => sendError(reply, unsupportedAt(url) ?? notFound("path")));
 }
@@ -173,7 +174,7 @@ function anonymousContext(
   });
 }
 
-interface AdmissionOptions {
+interface RequestHookOptions {
   readonly isStarting: ServerOptions["isStarting"];
   readonly cache: ResponseCache;
   readonly headers: ResponseHeaders;
@@ -181,7 +182,7 @@ interface AdmissionOptions {
   readonly bodyTimeoutMs: number | undefined;
 }
 
-function admitRequests(server: FastifyInstance, options: AdmissionOptions): void {
+function authenticateRequests(server: FastifyInstance, options: RequestHookOptions): void {
   const { isStarting, cache, headers, publicUrl, bodyTimeoutMs } = options;
   server.addHook("onRequest", (request, reply, done) => {
     const proceed = (error?: Error) => {
@@ -192,7 +193,7 @@ function admitRequests(server: FastifyInstance, options: AdmissionOptions): void
       refuseWithoutHost(request.raw);
       if (isStarting?.() === true) refuseWhileStarting(request.routeOptions.url);
       limitSlowBodies(request, bodyTimeoutMs);
-      refuseForeignPages(request, publicUrl, request.routeOptions.config.open);
+      refuseForeignPages(request, publicUrl, request.routeOptions.config.isPublic);
       if (!needsToken(request)) return proceed();
       const sendFresh = (cached: SerializedResponse) => {
         reply.hijack();
@@ -225,7 +226,7 @@ function withPublicUrl(server: FastifyInstance, settings: ServerOptions): Servic
 }
 
 function newServer(settings: ServerOptions, headersOf: ResponseHeaders["byName"]): FastifyInstance {
-  const headersTimeout = settings.headersTimeoutMs ?? headersTimeoutMsByDefault;
+  const headersTimeout = settings.headersTimeoutMs ?? defaultHeadersTimeoutMs;
   const parsing = { requireHostHeader: false, headersTimeout, connectionsCheckingInterval: headersTimeout / 4 };
   return fastify({
     loggerInstance: settings.logger.child({}, { serializers }),
@@ -271,7 +272,7 @@ export function describeApi(version: string): object {
         "A self-hosted control plane for Terraform and OpenTofu: projects, workspaces, runs, state, and who has access to them.",
     },
     resources,
-    httpFacts,
+    httpMapping,
     { ...oauthPaths, ...ssoPaths, ...webhookPaths },
   );
 }
@@ -292,10 +293,12 @@ function translate(
     case "ERR_STREAM_PREMATURE_CLOSE":
       return new AppError("bad-request", "The response was interrupted.", { internal: error });
     case "FST_ERR_MAX_PARAM_LENGTH":
-      return notFound("thing");
+      return notFound("resource");
     default:
       return error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500
-        ? new AppError("bad-request", "The request can't be understood.", { internal: error })
+        ? new AppError("bad-request", "The request is invalid. Check its method, path, headers and body.", {
+            internal: error,
+          })
         : error;
   }
 }

@@ -25,12 +25,12 @@ export function mountSso(server: FastifyInstance, { contextOf, publicUrl }: SsoO
   const config = { isPage: true } as const;
   server.get(ssoRoutes.begin, { config }, async (request, reply) => {
     const { ssoProviderId = "" } = paramsOf(request.params as Record<string, string>);
-    const [asked] = parseQueryString(request.query as string).get("return") ?? [];
-    const { url, sealedFlow } = await beginSignIn(contextOf(request), ssoProviderId, safeReturnPath(asked));
+    const [returnPath] = parseQueryString(request.query as string).get("return") ?? [];
+    const { url, sealedFlow } = await beginSignIn(contextOf(request), ssoProviderId, safeReturnPath(returnPath));
     setFlowCookie(reply, publicUrl(), { flow: sealedFlow, seconds: flowSeconds });
     return sendRedirect(reply, url);
   });
-  const comeBack = async (request: FastifyRequest, reply: FastifyReply) => {
+  const finish = async (request: FastifyRequest, reply: FastifyReply) => {
     setFlowCookie(reply, publicUrl());
     const context = { ...contextOf(request), browser: browserOf(request, reply, publicUrl) };
     const { ssoProviderId: providerId } = paramsOf(request.params as Record<string, string>);
@@ -41,8 +41,8 @@ export function mountSso(server: FastifyInstance, { contextOf, publicUrl }: SsoO
     });
     return sendRedirect(reply, returnTo);
   };
-  server.get(ssoRoutes.callback, { config }, comeBack);
-  server.get(ssoRoutes.ownCallback, { config }, comeBack);
+  server.get(ssoRoutes.callback, { config }, finish);
+  server.get(ssoRoutes.ownCallback, { config }, finish);
 }
 
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
@@ -64,7 +64,7 @@ const refusals = {
 };
 const text = { schema: { type: "string" } };
 
-const finish = {
+const callback = {
   tags: ["sso-providers"],
   description: "Requires: a person who started the sign-in in this browser and whom the provider knows.",
   security: [],
@@ -73,7 +73,7 @@ const finish = {
     ...refusals,
   },
 };
-const brought = [
+const callbackParameters = [
   { name: "code", in: "query", ...text },
   { name: "state", in: "query", required: true, ...text },
   { name: "iss", in: "query", ...text },
@@ -106,18 +106,18 @@ export const ssoPaths = {
   },
   [ssoRoutes.callback]: {
     get: {
-      ...finish,
+      ...callback,
       operationId: "finishSingleSignOn",
       summary: "Complete sign-in with a provider of the site: the response sets the cookie cadastre_session",
-      parameters: brought,
+      parameters: callbackParameters,
     },
   },
   "/app/sign-in/sso/{sso_provider_id}/callback": {
     get: {
-      ...finish,
+      ...callback,
       operationId: "finishOwnSingleSignOn",
       summary: "Complete sign-in with an organization's own provider",
-      parameters: [{ name: "sso_provider_id", in: "path", required: true, ...text }, ...brought],
+      parameters: [{ name: "sso_provider_id", in: "path", required: true, ...text }, ...callbackParameters],
     },
   },
 };

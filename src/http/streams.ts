@@ -6,7 +6,7 @@ import type { EventsAnswer } from "../jsonapi/define.ts";
 import { csvLines, type CsvTable } from "../kernel/csv.ts";
 import { eventHeaders, tableHeaders } from "./respond.ts";
 
-const watchMs = 500;
+const watchIntervalMs = 500;
 const stalledMs = 30_000;
 
 type IsStopping = (() => boolean) | undefined;
@@ -32,10 +32,10 @@ function send(
   isStopping: IsStopping,
 ): FastifyReply {
   // The framework would read the whole stream for a HEAD request.
-  const isWanted = reply.request.method !== "HEAD";
-  if (isWanted) watch(reply, close, isStopping);
+  const hasBody = reply.request.method !== "HEAD";
+  if (hasBody) watch(reply, close, isStopping);
   else close();
-  const sent = isWanted ? yieldingBetween(pieces) : [];
+  const sent = hasBody ? yieldingBetween(pieces) : [];
   return reply.send(Readable.from(sent, { objectMode: false, highWaterMark: 16 * 1024 }));
 }
 
@@ -48,18 +48,18 @@ async function* yieldingBetween(pieces: AsyncIterable<string>): AsyncGenerator<s
 }
 
 function watch({ raw }: FastifyReply, close: () => void, isStopping: IsStopping): void {
-  let [written, movedAt, stoppingFor] = [0, performance.now(), 0];
+  let [bytesWritten, lastProgressAt, stoppingTicks] = [0, performance.now(), 0];
   const timer = setInterval(() => {
     const now = raw.socket?.bytesWritten ?? 0;
-    if (now !== written || !raw.writableNeedDrain) [written, movedAt] = [now, performance.now()];
+    if (now !== bytesWritten || !raw.writableNeedDrain) [bytesWritten, lastProgressAt] = [now, performance.now()];
     // Event streams end when the server stops; a table or a slow client would delay the stop.
-    stoppingFor = isStopping?.() === true ? stoppingFor + 1 : 0;
-    if (stoppingFor > 1 || performance.now() - movedAt > stalledMs) raw.destroy();
-  }, watchMs);
-  const over = () => {
+    stoppingTicks = isStopping?.() === true ? stoppingTicks + 1 : 0;
+    if (stoppingTicks > 1 || performance.now() - lastProgressAt > stalledMs) raw.destroy();
+  }, watchIntervalMs);
+  const end = () => {
     clearInterval(timer);
     close();
   };
-  if (raw.destroyed) over();
-  else raw.once("close", over);
+  if (raw.destroyed) end();
+  else raw.once("close", end);
 }

@@ -5,13 +5,13 @@ import { AppError, notFound } from "../kernel/errors.ts";
 import type { WebhookConnection } from "../resources/connections/oauth-clients/reads.ts";
 import type { Context } from "../resources/shared/context.ts";
 import { connectionOf, deliveryBytesMax, receiveWebhook } from "../resources/vcs/vcs-events/receipt.ts";
-import { isLarge, LargeBodies } from "./body.ts";
+import { isLarge, LargeBodyLimiter } from "./body.ts";
 import { sendReceipt } from "./respond.ts";
 
 export const webhookPath = "/webhooks/vcs/:oauth_client_id";
 
 /** Anybody can send bodies to a known connection, and the signature is checked only after reading them. */
-const largeBodies = new LargeBodies(24, 8);
+const largeBodies = new LargeBodyLimiter(24, 8);
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -43,7 +43,7 @@ export function mountWebhooks(server: FastifyInstance, { contextOf }: WebhookOpt
         request.connection = await connectionOf(contextOf(request), oauthClientId);
         if (request.connection === undefined) throw notFound("connection");
         refuseForm(request);
-        if (isLarge(request)) largeBodies.hold(reply, request.connection.id);
+        if (isLarge(request)) largeBodies.acquire(reply, request.connection.id);
       },
       handler: async (request, reply) => {
         const { body, headers, connection } = request;

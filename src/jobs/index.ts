@@ -2,13 +2,13 @@
 import { backupIfDue, type BackupSchedule } from "../backup/schedule.ts";
 import type { Tx } from "../database/database.ts";
 import { auditWebhookSender, auditWebhookKind } from "../resources/connections/audit-webhooks/sender.ts";
-import { enqueueAuditNotifications } from "../resources/connections/audit-webhooks/fan-out.ts";
+import { enqueueAuditNotifications } from "../resources/connections/audit-webhooks/enqueue.ts";
 import { notificationSender } from "../resources/connections/notification-configurations/sender.ts";
 import { notificationKind } from "../resources/connections/notification-configurations/writes.ts";
 import { removeExpiredTokens } from "../resources/identity/authentication-tokens/writes.ts";
 import { removeOldAuthorizations } from "../resources/identity/authorizations/writes.ts";
-import { invitationCourier, invitationKind } from "../resources/identity/invitations/courier.ts";
-import { removeEndedInvitations } from "../resources/identity/invitations/writes.ts";
+import { invitationSender, invitationKind } from "../resources/identity/invitations/sender.ts";
+import { removeExpiredInvitations } from "../resources/identity/invitations/writes.ts";
 import { removeEndedTeamMemberships } from "../resources/identity/organization-memberships/writes.ts";
 import { expireLeases } from "../resources/register/workspaces/maintenance.ts";
 import { resolveLostJobs } from "../resources/runs/agent-jobs/lost-jobs.ts";
@@ -42,13 +42,16 @@ const secondMs = 1000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
-export const couriers: NotificationSenders = {
+export const notificationSenders: NotificationSenders = {
   [notificationKind]: notificationSender,
   [auditWebhookKind]: auditWebhookSender,
-  [invitationKind]: invitationCourier,
+  [invitationKind]: invitationSender,
 };
 
-/** For a job that other code wakes, the interval only covers retries and stopped servers. */
+/**
+ * For a job that other code wakes, the interval only covers retries and stopped servers. Names are stored in the database, so they stay
+ * even where the code now uses other words.
+ */
 export const jobs: readonly BackgroundJob[] = [
   {
     name: processingJob,
@@ -81,7 +84,7 @@ export const jobs: readonly BackgroundJob[] = [
     run: removeExpired,
   },
   {
-    // The workspace already counts as unlocked; the job serves those who wait for its state or its lock.
+    // The workspace already counts as unlocked; the job is for callers that wait for its state or its lock.
     name: "ended-leases",
     doc: "releases locks whose lease has expired, adopts their state, and starts the next run.",
     everyMs: 5 * secondMs,
@@ -158,7 +161,7 @@ export const jobs: readonly BackgroundJob[] = [
     name: notificationsJob,
     doc: "delivers notifications, audit webhooks and invitation mails.",
     everyMs: 5 * secondMs,
-    run: (work) => deliverNotifications(work, couriers),
+    run: (work) => deliverNotifications(work, notificationSenders),
   },
   {
     // Separate from delivery, which can take long.
@@ -183,19 +186,19 @@ export const jobs: readonly BackgroundJob[] = [
 
 async function removeExpired(work: JobContext): Promise<number> {
   const { context, capability } = work;
-  const each = (batch: (tx: Tx, limit: number) => Promise<number>) => inBatches(work, 500, batch);
+  const removeAll = (batch: (tx: Tx, limit: number) => Promise<number>) => inBatches(work, 500, batch);
   return (
-    (await each((tx, limit) => removeExpiredTokens(tx, context, capability, limit))) +
-    (await each((tx, limit) => removeEndedInvitations(tx, capability, limit))) +
-    (await each((tx, limit) => removeOldAuthorizations(tx, capability, limit)))
+    (await removeAll((tx, limit) => removeExpiredTokens(tx, context, capability, limit))) +
+    (await removeAll((tx, limit) => removeExpiredInvitations(tx, capability, limit))) +
+    (await removeAll((tx, limit) => removeOldAuthorizations(tx, capability, limit)))
   );
 }
 
 async function removeEndedAccess({ context, capability, signal, step }: JobContext): Promise<number> {
   let handled = 0;
-  for (const tidy of [removeEndedTeamMemberships, ...removeExpiredTeamAccess])
+  for (const removeBatch of [removeEndedTeamMemberships, ...removeExpiredTeamAccess])
     while (!signal.aborted) {
-      const count = await step((tx) => tidy(tx, context, capability, 100));
+      const count = await step((tx) => removeBatch(tx, context, capability, 100));
       if (count === 0) break;
       handled += count;
     }
@@ -203,7 +206,7 @@ async function removeEndedAccess({ context, capability, signal, step }: JobConte
 }
 
 /** A short interval, so that a failed backup is retried soon; it writes rarely. */
-export const backupFacts: Pick<BackgroundJob, "name" | "doc" | "everyMs"> = {
+export const backupJobSummary: Pick<BackgroundJob, "name" | "doc" | "everyMs"> = {
   name: "backup",
   doc: "writes a backup into the configured directory, verifies it, and deletes the oldest.",
   everyMs: minuteMs,
@@ -221,7 +224,7 @@ export function backupJobs(settings: BackupSettings, version: string): Backgroun
 }
 
 export const backupJob = (schedule: BackupSchedule, version: string): BackgroundJob => ({
-  ...backupFacts,
+  ...backupJobSummary,
   run: ({ context: { database, vault }, signal, step }) =>
     backupIfDue({ database, vault, signal, step }, schedule, version),
 });

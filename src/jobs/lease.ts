@@ -70,20 +70,20 @@ export async function acquire(
   { leaseMs, isForced }: { readonly leaseMs: number; readonly isForced: boolean },
 ): Promise<Acquisition> {
   // Reads before it writes: the steps of a running job lock its row.
-  const seen = await look(tx, job.name);
+  const seen = await readRow(tx, job.name);
   if (seen === undefined) throw new Error(`the job ${job.name} has no row`);
   if (seen.holder !== null && seen.leaseUntilMs > seen.nowMs) return { kind: "held", holder: seen.holder };
   if (seen.holder === null && !isForced && seen.dueMs > seen.nowMs) return { kind: "not-due" };
   const lease: JobLease = { job, holder: newHolder(), leaseMs };
-  if (await take(tx, lease, { former: seen.holder, isForced }))
+  if (await claimRow(tx, lease, { previousHolder: seen.holder, isForced }))
     return { kind: "acquired", lease, abandonedBy: seen.holder ?? undefined };
-  const { holder = null } = (await look(tx, job.name)) ?? {};
+  const { holder = null } = (await readRow(tx, job.name)) ?? {};
   return holder === null ? { kind: "not-due" } : { kind: "held", holder };
 }
 
 const newHolder = () => `${hostname()}-${process.pid}-${randomBytes(6).toString("hex")}`;
 
-async function look(tx: Tx, name: string) {
+async function readRow(tx: Tx, name: string) {
   return tx.db
     .selectFrom("jobs")
     .select(["holder", "leaseUntilMs", "dueMs", tx.dialect.nowMs.as("nowMs")])
@@ -92,17 +92,17 @@ async function look(tx: Tx, name: string) {
 }
 
 /** False if the row has changed since it was read. */
-async function take(
+async function claimRow(
   tx: Tx,
   { job, holder, leaseMs }: JobLease,
-  { former, isForced }: { readonly former: string | null; readonly isForced: boolean },
+  { previousHolder, isForced }: { readonly previousHolder: string | null; readonly isForced: boolean },
 ): Promise<boolean> {
   const { nowMs } = tx.dialect;
   let update = tx.db
     .updateTable("jobs")
-    .set({ holder, leaseUntilMs: later(nowMs, leaseMs), dueMs: later(nowMs, job.everyMs), startedMs: nowMs })
+    .set({ holder, leaseUntilMs: plusMs(nowMs, leaseMs), dueMs: plusMs(nowMs, job.everyMs), startedMs: nowMs })
     .where("name", "=", job.name);
-  if (former === null) {
+  if (previousHolder === null) {
     update = update.where("holder", "is", null);
     if (!isForced) update = update.where("dueMs", "<=", nowMs);
   } else {
@@ -111,22 +111,22 @@ async function take(
       .set((row) => ({
         runsTotal: row("runsTotal", "+", 1),
         failuresTotal: row("failuresTotal", "+", 1),
-        lastError: `${former} disappeared during a run; another server took over.`,
+        lastError: `${previousHolder} disappeared during a run; another server took over.`,
       }))
-      .where("holder", "=", former)
+      .where("holder", "=", previousHolder)
       .where("leaseUntilMs", "<=", nowMs);
   }
   return (await update.returning("name").execute()).length > 0;
 }
 
-const later = (nowMs: RawBuilder<number>, ms: number) => sql<number>`${nowMs} + ${ms}`;
+const plusMs = (nowMs: RawBuilder<number>, ms: number) => sql<number>`${nowMs} + ${ms}`;
 
-/** False if the lease has expired or has another holder. Also a fence: the row stays locked until the transaction ends. */
+/** False if the lease has expired or has another holder. Locks the row until the transaction ends: no other server can acquire it. */
 export async function renew(tx: Tx, { job, holder, leaseMs }: JobLease): Promise<boolean> {
   const { nowMs } = tx.dialect;
   const rows = await tx.db
     .updateTable("jobs")
-    .set({ leaseUntilMs: later(nowMs, leaseMs) })
+    .set({ leaseUntilMs: plusMs(nowMs, leaseMs) })
     .where("name", "=", job.name)
     .where("holder", "=", holder)
     .where("leaseUntilMs", ">", nowMs)
@@ -136,7 +136,7 @@ export async function renew(tx: Tx, { job, holder, leaseMs }: JobLease): Promise
 }
 
 /** The current run may have read too early. */
-export async function askAgain(tx: Tx, name: string): Promise<void> {
+export async function requestRerun(tx: Tx, name: string): Promise<void> {
   await tx.db
     .updateTable("jobs")
     .set({ dueMs: immediately })
@@ -145,19 +145,19 @@ export async function askAgain(tx: Tx, name: string): Promise<void> {
     .execute();
 }
 
-export type JobRunRecord =
+export type BackgroundJobRecord =
   | { readonly kind: "succeeded"; readonly handled: number }
   /** Stored and visible: no secrets. */
-  | { readonly kind: "failed"; readonly sentence: string }
+  | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "stopped"; readonly handled: number };
 
 const lastErrorLengthMax = 500;
 
 /** The database would refuse a zero byte or half a surrogate pair. */
-const storable = (sentence: string) => sentence.slice(0, lastErrorLengthMax).replace(/\p{C}/gu, " ");
+const storable = (message: string) => message.slice(0, lastErrorLengthMax).replace(/\p{C}/gu, " ");
 
 /** True if the job should run again immediately; false also if the lease was lost. */
-export async function release(tx: Tx, { job, holder }: JobLease, ending: JobRunRecord): Promise<boolean> {
+export async function release(tx: Tx, { job, holder }: JobLease, ending: BackgroundJobRecord): Promise<boolean> {
   const { nowMs } = tx.dialect;
   const [row] = await tx.db
     .updateTable("jobs")
@@ -169,10 +169,10 @@ export async function release(tx: Tx, { job, holder }: JobLease, ending: JobRunR
       dueMs:
         ending.kind === "stopped"
           ? immediately
-          : sql<number>`case when due_ms = ${immediately} then due_ms else ${later(nowMs, job.everyMs)} end`,
+          : sql<number>`case when due_ms = ${immediately} then due_ms else ${plusMs(nowMs, job.everyMs)} end`,
       ...(ending.kind === "succeeded" && { succeededMs: nowMs }),
       ...(ending.kind === "failed"
-        ? { failuresTotal: row("failuresTotal", "+", 1), lastError: storable(ending.sentence) }
+        ? { failuresTotal: row("failuresTotal", "+", 1), lastError: storable(ending.message) }
         : { handledTotal: row("handledTotal", "+", ending.handled), lastError: null }),
     }))
     .where("name", "=", job.name)

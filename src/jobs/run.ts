@@ -1,4 +1,4 @@
-/** One run of a job: renews its lease, fences every step by it, and ends when it is lost. */
+/** One run of a background job: renews the lease, checks it in every step, and ends when it is lost. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Capability } from "../access/capability.ts";
 import type { Database, Tx } from "../database/database.ts";
@@ -9,7 +9,7 @@ import { type JobLease, renew } from "./lease.ts";
 
 const issueCapability = Capability.issuer("job");
 
-export type JobRunResult =
+export type BackgroundJobResult =
   | { readonly kind: "succeeded"; readonly handled: number }
   | { readonly kind: "failed"; readonly error: unknown }
   /** 0 if the job did not return in time. */
@@ -25,25 +25,25 @@ export interface RunOptions {
   readonly onStep?: (() => void) | undefined;
 }
 
-export class LeasedRun {
+export class LeasedJobRun {
   readonly #options: RunOptions;
-  readonly #own = new AbortController();
+  readonly #leaseLost = new AbortController();
   readonly #signal: AbortSignal;
   readonly #pending = new Set<Promise<unknown>>();
   #renewedAt = performance.now();
 
   constructor(options: RunOptions) {
     this.#options = options;
-    this.#signal = AbortSignal.any([options.stop, this.#own.signal]);
+    this.#signal = AbortSignal.any([options.stop, this.#leaseLost.signal]);
   }
 
   /** On return, no database operation is in progress, and later steps of the job are refused. */
-  async run(): Promise<JobRunResult> {
+  async run(): Promise<BackgroundJobResult> {
     const { job, context, lease } = this.#options;
-    const heartbeat = setInterval(() => void this.#beat(), lease.leaseMs / 3).unref();
+    const heartbeat = setInterval(() => void this.#renew(), lease.leaseMs / 3).unref();
     const capability = issueCapability();
     const work: JobContext = { context, capability, signal: this.#signal, step: (step) => this.#step(step) };
-    let result: JobRunResult;
+    let result: BackgroundJobResult;
     try {
       this.#signal.throwIfAborted();
       const handled = await Promise.race([Promise.try(() => job.run(work)), this.#aborted()]);
@@ -53,12 +53,12 @@ export class LeasedRun {
       else result = this.#isStopped() ? { kind: "stopped", handled: 0 } : { kind: "failed", error };
     }
     clearInterval(heartbeat);
-    this.#own.abort(new LeaseLost(job.name));
+    this.#leaseLost.abort(new LeaseLost(job.name));
     await Promise.allSettled(this.#pending);
     return result;
   }
 
-  readonly #isLost = () => this.#own.signal.aborted;
+  readonly #isLost = () => this.#leaseLost.signal.aborted;
   readonly #isStopped = () => this.#options.stop.aborted;
 
   async #step<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -66,7 +66,7 @@ export class LeasedRun {
     // The embedded database is synchronous: consecutive steps would block the server.
     await nextTurn();
     this.#signal.throwIfAborted();
-    const begunAt = performance.now();
+    const startedAt = performance.now();
     try {
       const result = await this.#track(
         database.write(async (tx) => {
@@ -75,27 +75,27 @@ export class LeasedRun {
           return work(tx);
         }),
       );
-      this.#renewedAt = begunAt;
+      this.#renewedAt = startedAt;
       onStep?.();
       return result;
     } catch (error) {
-      if (error instanceof LeaseLost) this.#own.abort(error);
+      if (error instanceof LeaseLost) this.#leaseLost.abort(error);
       throw error;
     }
   }
 
   /** Tolerates a database that is unreachable for less than the lease. */
-  async #beat(): Promise<void> {
+  async #renew(): Promise<void> {
     const { database, job, lease } = this.#options;
     // A step in progress has extended the lease, and locks its row.
     if (this.#pending.size > 0) return;
-    const begunAt = performance.now();
+    const startedAt = performance.now();
     try {
       const isRenewed = await this.#track(database.write((tx) => renew(tx, lease)));
-      if (isRenewed) this.#renewedAt = begunAt;
-      else this.#own.abort(new LeaseLost(job.name));
+      if (isRenewed) this.#renewedAt = startedAt;
+      else this.#leaseLost.abort(new LeaseLost(job.name));
     } catch {
-      if (performance.now() - this.#renewedAt > lease.leaseMs) this.#own.abort(new LeaseLost(job.name));
+      if (performance.now() - this.#renewedAt > lease.leaseMs) this.#leaseLost.abort(new LeaseLost(job.name));
     }
   }
 

@@ -11,18 +11,18 @@ import type { BackgroundJob } from "./job.ts";
 import {
   type Acquisition,
   acquire,
-  askAgain,
+  requestRerun,
   dueJobs,
   ensureJobs,
   type JobLease,
   leaseMsByDefault,
   release,
 } from "./lease.ts";
-import { LeasedRun, type JobRunResult } from "./run.ts";
+import { LeasedJobRun, type BackgroundJobResult } from "./run.ts";
 
 export type JobLogger = Pick<BaseLogger, "debug" | "info" | "warn" | "error">;
 
-export interface JobRunnerOptions {
+export interface BackgroundJobRunnerOptions {
   readonly database: Database;
   readonly vault: Vault;
   readonly options: ServiceOptions;
@@ -38,25 +38,25 @@ const tickMsByDefault = 1_000;
 interface Slot {
   readonly job: BackgroundJob;
   isDue: boolean;
-  isWanted: boolean;
+  isWoken: boolean;
   isBusy: boolean;
 }
 
-export class JobRunner {
-  readonly #options: JobRunnerOptions;
+export class BackgroundJobRunner {
+  readonly #options: BackgroundJobRunnerOptions;
   readonly #slots: ReadonlyMap<string, Slot>;
   readonly #leaseMs: number;
   readonly #stop = new AbortController();
-  readonly #underway = new Set<Promise<unknown>>();
+  readonly #running = new Set<Promise<unknown>>();
   #timer: NodeJS.Timeout | undefined;
   #isStarted = false;
-  #areRowsThere = false;
-  #isDatabaseGone = false;
+  #hasRows = false;
+  #isPaused = false;
 
-  constructor(options: JobRunnerOptions) {
+  constructor(options: BackgroundJobRunnerOptions) {
     this.#options = options;
     this.#leaseMs = options.leaseMs ?? leaseMsByDefault;
-    this.#slots = new Map(options.jobs.map((job) => [job.name, { job, isDue: false, isWanted: false, isBusy: false }]));
+    this.#slots = new Map(options.jobs.map((job) => [job.name, { job, isDue: false, isWoken: false, isBusy: false }]));
   }
 
   /** Its timers keep no process alive. */
@@ -69,26 +69,26 @@ export class JobRunner {
   wake(name: string): void {
     const slot = this.#slots.get(name);
     if (slot === undefined) return this.#options.logger?.error({ job: name }, "unknown job woken");
-    slot.isWanted = true;
-    this.#pump(slot);
+    slot.isWoken = true;
+    this.#runIfIdle(slot);
   }
 
   /** Raises `not-found`, what the job raises, and `conflict` if the job is running, is stopped or loses its lease. */
   async runNow(name: string, onStep?: () => void): Promise<{ handled: number }> {
     const job = this.#slots.get(name)?.job;
     if (job === undefined) throw new AppError("not-found", `There is no job ${quoted(name)}.`);
-    return this.#track(this.#runByHand(job, onStep));
+    return this.#track(this.#runOnRequest(job, onStep));
   }
 
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     this.#stop.abort();
-    while (this.#underway.size > 0) await Promise.allSettled(this.#underway);
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
 
-  async #runByHand(job: BackgroundJob, onStep: (() => void) | undefined): Promise<{ handled: number }> {
+  async #runOnRequest(job: BackgroundJob, onStep: (() => void) | undefined): Promise<{ handled: number }> {
     const { name } = job;
-    const acquisition = await this.#acquire(job, { isForced: true, asksAgain: false });
+    const acquisition = await this.#acquire(job, { isForced: true, requestsRerun: false });
     if (acquisition.kind !== "acquired") {
       const holder = acquisition.kind === "held" ? acquisition.holder : "another server";
       throw conflict(`The job ${name} is running on ${holder}. Try again when it is done.`);
@@ -125,7 +125,7 @@ export class JobRunner {
       if (due.size === 0) this.#noteDatabase(undefined);
       for (const slot of this.#slots.values()) {
         slot.isDue ||= due.has(slot.job.name);
-        this.#pump(slot);
+        this.#runIfIdle(slot);
       }
     } catch (error) {
       this.#noteDatabase(error);
@@ -133,20 +133,20 @@ export class JobRunner {
   }
 
   async #ensureRows(): Promise<void> {
-    if (this.#areRowsThere) return;
+    if (this.#hasRows) return;
     await this.#options.database.write((tx) => ensureJobs(tx, this.#options.jobs));
-    this.#areRowsThere = true;
+    this.#hasRows = true;
   }
 
   /** One loop per job coalesces wakes. */
-  #pump(slot: Slot): void {
-    if (!slot.isBusy) void this.#track(this.#runWhileWanted(slot));
+  #runIfIdle(slot: Slot): void {
+    if (!slot.isBusy) void this.#track(this.#runWhileDueOrWoken(slot));
   }
 
-  async #runWhileWanted(slot: Slot): Promise<void> {
+  async #runWhileDueOrWoken(slot: Slot): Promise<void> {
     slot.isBusy = true;
     try {
-      while ((slot.isDue || slot.isWanted) && !this.#isStopping()) await this.#attempt(slot);
+      while ((slot.isDue || slot.isWoken) && !this.#isStopping()) await this.#attempt(slot);
     } catch (error) {
       // The next poll finds the job due; a wake stays until then.
       this.#noteDatabase(error);
@@ -156,31 +156,31 @@ export class JobRunner {
   }
 
   async #attempt(slot: Slot): Promise<void> {
-    const { job, isWanted } = slot;
+    const { job, isWoken } = slot;
     slot.isDue = false;
-    slot.isWanted = false;
+    slot.isWoken = false;
     let acquisition: Acquisition;
     try {
-      acquisition = await this.#acquire(job, { isForced: isWanted, asksAgain: isWanted });
+      acquisition = await this.#acquire(job, { isForced: isWoken, requestsRerun: isWoken });
     } catch (error) {
-      slot.isWanted ||= isWanted;
-      this.#areRowsThere = false;
+      slot.isWoken ||= isWoken;
+      this.#hasRows = false;
       throw error;
     }
     this.#noteDatabase(undefined);
     if (acquisition.kind !== "acquired") return;
-    const { isAskedAgain } = await this.#run(job, acquisition);
-    slot.isDue ||= isAskedAgain;
+    const { isRerunRequested } = await this.#run(job, acquisition);
+    slot.isDue ||= isRerunRequested;
   }
 
   async #acquire(
     job: BackgroundJob,
-    { isForced, asksAgain }: { isForced: boolean; asksAgain: boolean },
+    { isForced, requestsRerun }: { isForced: boolean; requestsRerun: boolean },
   ): Promise<Acquisition> {
     await this.#ensureRows();
     return this.#options.database.write(async (tx) => {
       const acquisition = await acquire(tx, job, { leaseMs: this.#leaseMs, isForced });
-      if (acquisition.kind !== "acquired" && asksAgain) await askAgain(tx, job.name);
+      if (acquisition.kind !== "acquired" && requestsRerun) await requestRerun(tx, job.name);
       return acquisition;
     });
   }
@@ -189,7 +189,7 @@ export class JobRunner {
     job: BackgroundJob,
     { lease, abandonedBy }: Extract<Acquisition, { kind: "acquired" }>,
     onStep?: () => void,
-  ): Promise<{ result: JobRunResult; isAskedAgain: boolean }> {
+  ): Promise<{ result: BackgroundJobResult; isRerunRequested: boolean }> {
     const { database, vault, options, logger } = this.#options;
     const fields = { job: job.name, holder: lease.holder, requestId: `job-${job.name}-${randomUUID()}` };
     if (abandonedBy !== undefined) logger?.warn({ ...fields, abandonedBy }, "job taken over: lease expired");
@@ -203,18 +203,18 @@ export class JobRunner {
       // The CLI starts no other job: a server runs it when it is due.
       ...(this.#isStarted && { wake: (name: string) => this.wake(name) }),
     } as const;
-    const run = new LeasedRun({ database, job, lease, context, stop: this.#stop.signal, onStep });
+    const run = new LeasedJobRun({ database, job, lease, context, stop: this.#stop.signal, onStep });
     const result = await run.run();
     this.#log(result, fields);
-    return { result, isAskedAgain: await this.#release(lease, result, fields) };
+    return { result, isRerunRequested: await this.#release(lease, result, fields) };
   }
 
   /** If the result can't be recorded, the lease expires and the job runs again. */
-  async #release(lease: JobLease, result: JobRunResult, fields: { requestId: string }): Promise<boolean> {
+  async #release(lease: JobLease, result: BackgroundJobResult, fields: { requestId: string }): Promise<boolean> {
     if (result.kind === "lost") return false;
     const ending =
       result.kind === "failed"
-        ? ({ kind: "failed", sentence: sentenceOf(result.error, fields.requestId) } as const)
+        ? ({ kind: "failed", message: messageOf(result.error, fields.requestId) } as const)
         : result;
     try {
       return await this.#options.database.write((tx) => release(tx, lease, ending));
@@ -224,7 +224,7 @@ export class JobRunner {
     }
   }
 
-  #log(result: JobRunResult, fields: object): void {
+  #log(result: BackgroundJobResult, fields: object): void {
     const { logger } = this.#options;
     if (result.kind === "lost") logger?.warn(fields, "job lost its lease");
     else if (result.kind === "failed") logger?.error({ ...fields, err: innermost(result.error) }, "job failed");
@@ -233,22 +233,22 @@ export class JobRunner {
 
   /** Logs a change only, not every poll. */
   #noteDatabase(error: unknown): void {
-    const isGone = error !== undefined;
-    if (isGone === this.#isDatabaseGone) return;
-    this.#isDatabaseGone = isGone;
+    const isPaused = error !== undefined;
+    if (isPaused === this.#isPaused) return;
+    this.#isPaused = isPaused;
     const cause = innermost(error);
     // The fence has already logged its refusal.
-    if (isGone && cause instanceof AppError) this.#options.logger?.warn("jobs paused: writes are refused");
-    else if (isGone) this.#options.logger?.warn({ err: cause }, "jobs paused: the database does not respond");
+    if (isPaused && cause instanceof AppError) this.#options.logger?.warn("jobs paused: writes are refused");
+    else if (isPaused) this.#options.logger?.warn({ err: cause }, "jobs paused: the database does not respond");
     else this.#options.logger?.info("jobs resumed");
   }
 
   async #track<T>(work: Promise<T>): Promise<T> {
-    this.#underway.add(work);
+    this.#running.add(work);
     try {
       return await work;
     } finally {
-      this.#underway.delete(work);
+      this.#running.delete(work);
     }
   }
 }
@@ -256,6 +256,6 @@ export class JobRunner {
 const innermost = (error: unknown) => (error instanceof AppError ? (error.internal ?? error) : error);
 
 /** Only the message of an AppError is public; others stay in the log. */
-function sentenceOf(error: unknown, requestId: string): string {
+function messageOf(error: unknown, requestId: string): string {
   return error instanceof AppError ? error.message : `Unexpected error. See the log for the request id ${requestId}.`;
 }

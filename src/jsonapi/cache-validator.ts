@@ -1,5 +1,6 @@
-/** `version` covers every row that a cached response was made from; `read` looks up the caller's token in the same statement. */
+/** Tells whether a cached response is fresh: `version` covers every row that it was made from. */
 export interface CacheValidator {
   readonly version: string;
-  readonly read: (session: any) => Promise<{ readonly version: string | null; readonly session: unknown }>;
+  /** The current version, and the caller's token, which the same statement looks up. */
+  readonly read: (known: any) => Promise<{ readonly version: string | null; readonly token: unknown }>;
 }

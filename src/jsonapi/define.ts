@@ -48,24 +48,31 @@ function attribute<Create extends Presence, Update extends Presence, View>(creat
     doc: string,
     options: AttributeOptions<View, Column, Folded> = {},
   ): Attribute<S, Create, Update, NoInfer<Column>, NoInfer<Folded>> => {
-    const { from, default: initially, audited = true, shown = true, column = true, folded = false } = options;
-    return { schema, create, update, doc, from, default: initially, audited, shown, column, folded } as never;
+    const { from, default: initialValue, audited = true, shown = true, column = true, folded = false } = options;
+    return { schema, create, update, doc, from, default: initialValue, audited, shown, column, folded } as never;
   };
 }
 
 export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/** `granted`: a team access record was created. `content`: 204 if there are no bytes yet. `accepted`: the work continues. */
+/** The kind of response of an operation. `http/respond.ts` gives each its status. */
 export type AnswerKind =
   | "document"
+  /** A new resource, with 201. */
   | "created"
+  /** A new team access record, with 200 as the API reference specifies. */
   | "granted"
   | "list"
   | "cursor-list"
+  /** Bytes; 204 if there are none yet. */
   | "content"
+  /** 204 without a body. */
   | "nothing"
+  /** 200 without a body. */
   | "done"
+  /** 202 without a body: the work continues. */
   | "accepted"
+  /** Server-sent events. */
   | "events";
 
 /** `data` is an array of resource identifiers; other members are ignored. */
@@ -100,20 +107,23 @@ export interface Operation {
   readonly body?: BodyDefinition;
   readonly bodyMax?: { readonly bytes: number; readonly sentence: string };
   /** No token; the operation checks the URL's signature. */
-  readonly signed?: true;
-  readonly open?: true;
+  readonly isSigned?: true;
+  /** No token: anybody can call it, for example to sign in. */
+  readonly isPublic?: true;
   /** `agents`: only agents, with their pool's token. `runs`: also runs, with theirs. */
   readonly callers?: "agents" | "runs";
   readonly query?: QueryDefinition;
   /** The definition whose ETag `If-Match` is compared with. Default: true for updates and deletions of versioned resources. */
   readonly ifMatch?: boolean | ResourceDefinition;
   readonly answer: AnswerKind;
+  /** For the OpenAPI document: when the response is 204. */
   readonly noContentWhen?: string;
-  /** Only for reads; writes always can. */
+  /** For the OpenAPI document of a read: it can answer 409, as every write can. */
   readonly mayConflict?: true;
   /** For `content`; JSON by default. */
   readonly mediaType?: string;
-  readonly answers?: string;
+  /** The type of the resource in the response, where it is not the definition's own. */
+  readonly answerType?: string;
   /** The columns of a list that callers can also request as CSV. */
   readonly table?: readonly string[];
   readonly meta?: z.ZodType;
@@ -132,6 +142,7 @@ export interface ResourceDefinition<View = any> {
   readonly version?: (view: View) => number | readonly number[];
   /** For values that expire, such as signed URLs, or that change without a new snapshot id, such as a token's last use. */
   readonly isUncacheable?: true;
+  /** When the document changes although nothing is written, such as the end of a lock's lease. */
   readonly changesAt?: (view: View) => string | null;
   readonly attributes: Readonly<Record<string, AnyAttribute>>;
   readonly relationships: Readonly<Record<string, Relationship<View>>>;
@@ -162,8 +173,10 @@ export function definitionBuilders<View>() {
   return {
     required: attribute<"required", "optional", View>("required", "optional"),
     optional: attribute<"optional", "optional", View>("optional", "optional"),
+    /** Optional on creation, and can't be changed. */
     fixed: attribute<"optional", "never", View>("optional", "never"),
-    once: attribute<"required", "never", View>("required", "never"),
+    /** Required on creation, and can't be changed. */
+    requiredFixed: attribute<"required", "never", View>("required", "never"),
     /** Ignored when sent. */
     readOnly: attribute<"never", "never", View>("never", "never"),
     toOne: toOne<View>(),
@@ -175,8 +188,22 @@ export type DefinitionBuilders<View> = ReturnType<typeof definitionBuilders<View
 /** `defineResource<View>()((builders) => ({ … }))`: the store loads views, and documents are made from them. */
 export function defineResource<View>() {
   return <const Definition extends ResourceDefinition<View>>(
-    definition: (words: DefinitionBuilders<View>) => Definition,
+    definition: (builders: DefinitionBuilders<View>) => Definition & WithoutUnknownMembers<Definition>,
   ): Definition & { readonly view?: View } => definition(definitionBuilders<View>());
+}
+
+/** A generic parameter accepts any further members, so a misspelled option would have no effect and no error. */
+type WithoutUnknownMembers<D> = Unknown<Exclude<keyof D, keyof ResourceDefinition>> &
+  (D extends { readonly operations: infer Operations }
+    ? {
+        readonly operations: {
+          readonly [Id in keyof Operations]: Unknown<Exclude<keyof Operations[Id], keyof Operation>>;
+        };
+      }
+    : unknown);
+type Unknown<Names extends PropertyKey> = { readonly [Name in Names]: UnknownMember };
+interface UnknownMember {
+  readonly "is not a member of a resource definition or an operation": never;
 }
 
 export type ViewOf<Definition> = Definition extends { readonly view?: infer View } ? NonNullable<View> : never;
@@ -305,7 +332,7 @@ export interface EventsAnswer {
 }
 
 export type AnswerOf<D extends ResourceDefinition, O extends Operation> =
-  | (O extends { readonly answers: string } ? AnswerFor<any, O["answer"]> : AnswerFor<ViewOf<D>, O["answer"]>)
+  | (O extends { readonly answerType: string } ? AnswerFor<any, O["answer"]> : AnswerFor<ViewOf<D>, O["answer"]>)
   | (O extends { readonly table: readonly string[] } ? CsvTable : never);
 type AnswerFor<View, Kind extends AnswerKind> = Kind extends "list"
   ? ListAnswer<View>
@@ -328,6 +355,7 @@ export type Handlers<Context, D extends ResourceDefinition> = {
 export interface MountedResource<Context> {
   readonly definition: ResourceDefinition;
   readonly handlers: Readonly<Record<string, (request: any) => Promise<any>>>;
-  readonly admissions?: Readonly<Record<string, (request: any) => Promise<void>>> | undefined;
+  /** By operation: checks that run before a large body is read. */
+  readonly bodyChecks?: Readonly<Record<string, (request: any) => Promise<void>>> | undefined;
   readonly context?: Context;
 }

@@ -35,7 +35,7 @@ export function writeIncluded(included: readonly IncludedResource[] | undefined)
 
 function compile(definition: ResourceDefinition): JsonWriter {
   const attributes = members(
-    attributeReaders(definition, () => true).map(([name, read, type]) => [name, writing(read, type)]),
+    attributeReaders(definition, () => true).map(([name, read, type]) => [name, writerOf(read, type)]),
   );
   const linked = Object.entries(definition.relationships);
   const relationships = members(linked.map(([name, relationship]) => [name, relationshipWriter(relationship)]));
@@ -64,6 +64,7 @@ function members(named: readonly (readonly [string, JsonWriter])[]): (view: Reco
 const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
 const text = (value: string): string => (escaped.test(value) ? JSON.stringify(value) : `"${value}"`);
 
+/** A value that is JSON already. */
 export class JsonText {
   readonly text: string;
   constructor(text: string) {
@@ -95,7 +96,7 @@ function toShown(value: unknown, as: ValueKind): unknown {
   return as === "object" ? withAliases(value) : value;
 }
 
-function writing(read: ViewReader, as: ValueKind): JsonWriter {
+function writerOf(read: ViewReader, as: ValueKind): JsonWriter {
   if (as === "plain") return (view) => json(read(view));
   if (as === "list") return (view) => listText(read(view));
   return (view) => json(toShown(read(view), as));
@@ -105,11 +106,11 @@ const listText = (value: unknown) => (typeof value === "string" ? value : json(v
 
 function attributeReaders(
   definition: ResourceDefinition,
-  wanted: (attribute: AnyAttribute) => boolean,
+  isRead: (attribute: AnyAttribute) => boolean,
 ): [string, ViewReader, ValueKind][] {
   const readers: [string, ViewReader, ValueKind][] = [];
   for (const [name, attribute] of Object.entries(definition.attributes)) {
-    if (!attribute.shown || !wanted(attribute)) continue;
+    if (!attribute.shown || !isRead(attribute)) continue;
     const key = camel(name);
     const read = (attribute.from as ViewReader | undefined) ?? ((view) => view[key]);
     const as = kindOf(attribute.schema);
@@ -148,12 +149,12 @@ function relationshipWriter(relationship: Relationship): JsonWriter {
 }
 
 function oneWriter({ id: idOf, type: typeOf, types }: Relationship & { many: false }): JsonWriter {
-  const usual = text(types[0] ?? "");
+  const defaultType = text(types[0] ?? "");
   return (view) => {
     const id = idOf?.(view as never);
     if (id === undefined) return undefined;
     if (id === null) return "null";
-    return `{"id":${text(id)},"type":${typeOf === undefined ? usual : text(typeOf(view as never))}}`;
+    return `{"id":${text(id)},"type":${typeOf === undefined ? defaultType : text(typeOf(view as never))}}`;
   };
 }
 

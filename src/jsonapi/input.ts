@@ -118,7 +118,7 @@ function parseRelationships(
     const value = source[name];
     const data = isObject(value) ? value["data"] : undefined;
     if (data === undefined) {
-      if (value !== undefined && value !== null) faults.push(badLink(name, relationship));
+      if (value !== undefined && value !== null) faults.push(linkageFault(name, relationship));
       else if (relationship[mode] === "required")
         faults.push({ pointer: `/data/relationships/${name}`, detail: `${human(name)} can't be blank` });
       continue;
@@ -142,14 +142,14 @@ function parseOne(
     return undefined;
   }
   if (isIdentifier(data, relationship.types)) return data.id;
-  faults.push(badLink(name, relationship));
+  faults.push(linkageFault(name, relationship));
   return undefined;
 }
 
 function parseMany(name: string, relationship: ToMany, data: unknown, faults: Fault[]): unknown[] {
   const pointer = `/data/relationships/${name}/data`;
   if (!Array.isArray(data)) {
-    faults.push(badLink(name, relationship));
+    faults.push(linkageFault(name, relationship));
     return [];
   }
   if (relationship.item === undefined) {
@@ -171,7 +171,7 @@ function tooMany(pointer: string, length: number): Fault {
   return { pointer, detail: `At most ${linkageMax} can be named in one request; this names ${length}` };
 }
 
-function badLink(name: string, relationship: Relationship): Fault {
+function linkageFault(name: string, relationship: Relationship): Fault {
   const shape = `{"type": "${relationship.types.join('" or "')}", "id": …}`;
   return {
     pointer: `/data/relationships/${name}/data`,

@@ -5,7 +5,7 @@ import type { AnyAttribute, AnswerKind, Operation, MountedResource, ResourceDefi
 import type { Presence, Relationship } from "./relationships.ts";
 import { linkageMax } from "./input.ts";
 import { pageSizeDefault, pageSizeMax, type QueryDefinition } from "./query.ts";
-import { takesBlank } from "./schemas.ts";
+import { acceptsBlank } from "./schemas.ts";
 
 type SchemaObject = Record<string, unknown>;
 
@@ -59,8 +59,9 @@ export function openApi<Context>(
 
 const nameOf = ({ schemaName, type }: ResourceDefinition) => schemaName ?? type;
 
+/** Who can call the operation. */
 export function callersOf({ needs, callers }: Operation): string {
-  return callers === "runs" ? `${needs}; a run, as far as it needs access` : needs;
+  return callers === "runs" ? `${needs}; or the token of a run, for what that run needs` : needs;
 }
 
 function describeOperation(
@@ -76,7 +77,7 @@ function describeOperation(
     summary: operation.summary,
     description: `Requires: ${callersOf(operation)}.`,
     ...(operation.deprecated && { deprecated: true }),
-    ...((operation.signed || operation.open) && { security: [] }),
+    ...((operation.isSigned || operation.isPublic) && { security: [] }),
     parameters: [
       ...pathParameters(operation.path),
       ...queryParameters(operation.query),
@@ -113,7 +114,7 @@ function queryParameters(query: QueryDefinition | undefined): SchemaObject[] {
   const parameters: SchemaObject[] = [];
   const add = (name: string, description: string, schema: SchemaObject, required = false) =>
     parameters.push({ name, in: "query", required, description, schema });
-  if (query.paged === true || query.paged === "if-asked") {
+  if (query.paged === true || query.paged === "if-requested") {
     add("page[number]", "The page number; the first page is 1.", { type: "integer", minimum: 1, default: 1 });
   }
   if (query.paged === "cursor")
@@ -234,7 +235,7 @@ function describeAnswer(operation: Operation, definition: ResourceDefinition, ht
       description: "Server-sent events, until the client closes the stream or the server sends an `end` event.",
       content: { [http.eventsMediaType]: { schema: { type: "string" } } },
     };
-  const item = { $ref: `#/components/schemas/${operation.answers ?? nameOf(definition)}` };
+  const item = { $ref: `#/components/schemas/${operation.answerType ?? nameOf(definition)}` };
   const included = { type: "array", items: { type: "object" } };
   const one = ["document", "created", "granted"].includes(operation.answer);
   const schema = one
@@ -329,7 +330,7 @@ function toJsonSchema(schema: z.ZodType, io: "input" | "output"): SchemaObject {
     io,
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => {
-      if (io === "input" && takesBlank(zodSchema)) jsonSchema.anyOf = [...(jsonSchema.anyOf ?? []), blank];
+      if (io === "input" && acceptsBlank(zodSchema)) jsonSchema.anyOf = [...(jsonSchema.anyOf ?? []), blank];
     },
   }) as SchemaObject;
   return rest;

@@ -1,13 +1,13 @@
 /** Links and metadata of a list's pages. Links are paths without a host. */
 import type { Page } from "./query.ts";
 
-export interface PageFacts {
+export interface PageInfo {
   readonly page: Page;
   readonly totalCount: number;
   readonly url: string;
 }
 
-export function pagination({ page, totalCount, url }: PageFacts) {
+export function pagination({ page, totalCount, url }: PageInfo) {
   const totalPages = Math.max(1, Math.ceil(totalCount / page.size));
   const prevPage = page.number > 1 ? Math.min(page.number - 1, totalPages) : null;
   const nextPage = page.number < totalPages ? page.number + 1 : null;
@@ -33,11 +33,12 @@ export function pagination({ page, totalCount, url }: PageFacts) {
   };
 }
 
-export function openPagination({
+/** For lists without a total count. */
+export function paginationWithoutTotal({
   page,
   hasMore,
   url,
-}: Pick<PageFacts, "page" | "url"> & { readonly hasMore: boolean }) {
+}: Pick<PageInfo, "page" | "url"> & { readonly hasMore: boolean }) {
   const prevPage = page.number > 1 ? page.number - 1 : null;
   const nextPage = hasMore ? page.number + 1 : null;
   const link = (number: number) => pageLink(url, { number, size: page.size });

@@ -6,7 +6,7 @@ import { camel } from "../kernel/names.ts";
 export function paramsOf(params: Readonly<Record<string, string>>): Record<string, string> {
   const named: Record<string, string> = {};
   for (const [name, value] of Object.entries(params)) {
-    if (value === "" || value.length > 256 || value.includes("\0") || !value.isWellFormed()) throw notFound("thing");
+    if (value === "" || value.length > 256 || value.includes("\0") || !value.isWellFormed()) throw notFound("resource");
     named[camel(name)] = value;
   }
   return named;

@@ -58,7 +58,7 @@ export interface IndexedParameter<Member extends string = string> {
 }
 
 export interface QueryDefinition {
-  readonly paged?: true | "cursor" | "if-asked";
+  readonly paged?: true | "cursor" | "if-requested";
   readonly sort?: readonly string[];
   readonly include?: readonly string[];
   readonly parameters?: Readonly<Record<string, Parameter>>;
@@ -83,7 +83,7 @@ type Flat<Name extends string> = Name extends `${infer Head}][${infer Tail}`
 export type ParsedQuery<Q extends QueryDefinition | undefined> = Q extends QueryDefinition
   ? {
       readonly page: Page;
-      readonly pageAsked: boolean;
+      readonly isPageRequested: boolean;
       readonly cursor: string | undefined;
       readonly sort: Q["sort"] extends readonly (infer Key extends string)[] ? Sort<Key> | undefined : undefined;
       readonly include: Q["include"] extends readonly (infer Name)[] ? ReadonlySet<Name> : ReadonlySet<never>;
@@ -117,7 +117,7 @@ export function parseQuery(definition: QueryDefinition | undefined, raw: RawQuer
   const page = definition?.paged === undefined ? firstPage : readPage(read, faults);
   const query: Record<string, unknown> = {
     page,
-    pageAsked: raw.has("page[number]") || raw.has("page[size]"),
+    isPageRequested: raw.has("page[number]") || raw.has("page[size]"),
     cursor: definition?.paged === "cursor" ? read("page[cursor]") : undefined,
     sort: definition?.sort && readSort(definition.sort, read("sort"), faults),
     include: readInclude(definition?.include ?? [], read("include"), faults),

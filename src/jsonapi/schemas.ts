@@ -10,9 +10,9 @@ interface TextRules {
   readonly sentence?: string;
 }
 
-const textMaxByDefault = 4096;
+const defaultTextMax = 4096;
 
-export function text({ min = 0, max = textMaxByDefault, pattern, sentence }: TextRules = {}): z.ZodType<string> {
+export function text({ min = 0, max = defaultTextMax, pattern, sentence }: TextRules = {}): z.ZodType<string> {
   return z
     .string()
     .superRefine((value, context) => {
@@ -30,17 +30,17 @@ export function text({ min = 0, max = textMaxByDefault, pattern, sentence }: Tex
     });
 }
 
-const blanks = new WeakSet<z.ZodType>();
+const acceptingBlank = new WeakSet<z.ZodType>();
 
 /** Clients written in Go send "" for attributes that are not set. See docs/api.md#requests. */
 export function nullIfBlank(schema: z.ZodType<string>): z.ZodType<string | null> {
   const read = z.preprocess((value) => (value === "" ? null : value), schema.nullable());
-  blanks.add(read);
+  acceptingBlank.add(read);
   return read;
 }
 
-export function takesBlank(schema: z.core.$ZodType): boolean {
-  return blanks.has(schema as z.ZodType);
+export function acceptsBlank(schema: z.core.$ZodType): boolean {
+  return acceptingBlank.has(schema as z.ZodType);
 }
 
 export const reference: () => z.ZodType<string | null> = () => nullIfBlank(text({ min: 1, max: 256 }));
@@ -50,9 +50,9 @@ export const flag: () => z.ZodType<boolean> = () => z.boolean();
 export const neverTrue = (why: string): z.ZodType<boolean> =>
   z.boolean().refine((value) => !value, { error: `can't be true: ${why}` });
 
-const wholeNumberMaxByDefault = 2_147_483_647;
+const defaultWholeNumberMax = 2_147_483_647;
 
-export function wholeNumber({ min = 0, max = wholeNumberMaxByDefault } = {}): z.ZodType<number> {
+export function wholeNumber({ min = 0, max = defaultWholeNumberMax } = {}): z.ZodType<number> {
   return z
     .number()
     .refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, {

@@ -28,11 +28,11 @@ export function verifyResources<Context>(
 
 function verifyDefinition(definition: ResourceDefinition, types: ReadonlySet<string>): string[] {
   const problems: string[] = [];
-  const seconds = new Set(Object.values(aliases));
+  const secondNames = new Set(Object.values(aliases));
   for (const [name, attribute] of Object.entries(definition.attributes)) {
     if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))
       problems.push(`${definition.type}: the attribute ${name} is not spelled with hyphens`);
-    if (seconds.has(name))
+    if (secondNames.has(name))
       problems.push(`${definition.type}: ${name} is the second name of an attribute; define the first`);
     if (attribute.doc === "") problems.push(`${definition.type}: the attribute ${name} is not documented`);
   }
@@ -47,12 +47,12 @@ function verifyDefinition(definition: ResourceDefinition, types: ReadonlySet<str
 
 function verifyOperation(id: string, operation: Operation, types: ReadonlySet<string>): string[] {
   const problems: string[] = [];
-  if (operation.needs === "") problems.push(`${id} does not state who may call it`);
-  if (operation.answers !== undefined && !types.has(operation.answers))
-    problems.push(`${id} answers ${operation.answers}, which no resource defines`);
+  if (operation.needs === "") problems.push(`${id} does not state who can call it`);
+  if (operation.answerType !== undefined && !types.has(operation.answerType))
+    problems.push(`${id} answers ${operation.answerType}, which no resource defines`);
   if (operation.body !== undefined && operation.method === "GET") problems.push(`${id} is a GET, but takes a body`);
-  const streams = typeof operation.body === "object" && "stream" in operation.body;
-  if (operation.body !== undefined && !streams && operation.example === undefined)
+  const takesStream = typeof operation.body === "object" && "stream" in operation.body;
+  if (operation.body !== undefined && !takesStream && operation.example === undefined)
     problems.push(`${id} takes a body, but has no example`);
   return problems;
 }

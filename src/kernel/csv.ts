@@ -14,7 +14,7 @@ const needsQuotes = /[",\r\n]/;
 /** Includes full-width characters, which some programs convert to the ASCII ones. */
 const beginsFormula = /^[=+\-@\t\r\n＝＋－＠]/;
 
-function written(cell: CsvCell): string {
+function cellText(cell: CsvCell): string {
   if (cell === null) return "";
   if (typeof cell !== "string") return String(cell);
   const safe = beginsFormula.test(cell) ? `'${cell}` : cell;
@@ -22,5 +22,5 @@ function written(cell: CsvCell): string {
 }
 
 export function csvLines(rows: readonly (readonly CsvCell[])[]): string {
-  return rows.map((row) => `${row.map(written).join(",")}\r\n`).join("");
+  return rows.map((row) => `${row.map(cellText).join(",")}\r\n`).join("");
 }

@@ -49,10 +49,10 @@ export class AppError extends Error {
 }
 
 /** Also where the caller is not allowed to know that the resource exists. */
-export function notFound(thing: string): AppError {
+export function notFound(resource: string): AppError {
   return new AppError(
     "not-found",
-    `There is no such ${thing}, or you are not allowed to see it. Check the id or name, and the token that you use.`,
+    `There is no such ${resource}, or you are not allowed to see it. Check the id or name, and the token that you use.`,
   );
 }
 

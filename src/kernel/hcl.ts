@@ -40,9 +40,9 @@ const largeExponent = /[eE][+-]?0*\d{6}/;
 const keywords = new Set(["true", "false", "null"]);
 
 const template =
-  "it has a template sequence, and only literals are taken; write its result, or $${ and %%{ for the characters themselves";
+  "it has a template sequence, and only literals are accepted; write its result, or $${ and %%{ for the characters themselves";
 
-const forExpression = "it has a for expression, and only literals are taken; write its result";
+const forExpression = "it has a for expression, and only literals are accepted; write its result";
 
 class HclReader {
   readonly #text: string;
@@ -67,8 +67,8 @@ class HclReader {
     if (next === "[") return this.#nested(() => this.#tuple());
     if (next === "{") return this.#nested(() => this.#object());
     if (next === "(") return this.#nested(() => this.#parenthesized());
-    if (next === '"' || next === "<") return JSON.stringify(this.#noted(this.#string()));
-    if (/[-\d]/.test(next)) return this.#noted(this.#number());
+    if (next === '"' || next === "<") return JSON.stringify(this.#recordScalar(this.#string()));
+    if (/[-\d]/.test(next)) return this.#recordScalar(this.#number());
     return this.#keyword();
   }
 
@@ -116,11 +116,11 @@ class HclReader {
 
   #key(): string {
     const next = this.#text[this.#at] ?? "";
-    if (next === '"' || next === "<") return this.#noted(this.#string());
+    if (next === '"' || next === "<") return this.#recordScalar(this.#string());
     if (!/[-\d(]/.test(next)) return this.#match(name)?.[0] ?? this.#refuse("a key is expected");
     const json = this.#value();
     if (json.startsWith('"')) return JSON.parse(json) as string;
-    if (/^[[{n]/.test(json)) this.#refuse("only a text, a number, true or false can be a key");
+    if (/^[[{n]/.test(json)) this.#refuse("a key must be a string, a number, true or false");
     // Engines would expand it first.
     if (/e/i.test(json) && !keywords.has(json)) this.#refuse("a key with an exponent needs quotes");
     return json.includes(".") ? json.replace(/\.?0*$/, "") : json;
@@ -129,7 +129,7 @@ class HclReader {
   #number(): string {
     const sign = this.#take("-") ? "-" : "";
     this.#skipBlanks();
-    const [digits] = this.#match(numeral) ?? this.#refuse("it has something that is not a number");
+    const [digits] = this.#match(numeral) ?? this.#refuse("a number is expected");
     if (largeExponent.test(digits)) this.#refuse("a number's exponent is too large");
     return sign + digits.replace(/^0+(?=\d)/, "");
   }
@@ -145,8 +145,8 @@ class HclReader {
     }
     if (word === "for") return this.#refuse(forExpression);
     if (this.#text[from + word.length] === "(")
-      return this.#refuse("it calls a function, and only literals are taken; write its result");
-    return this.#refuse("it refers to something by its name, and only literals are taken; put a text into quotes");
+      return this.#refuse("it calls a function, and only literals are accepted; write its result");
+    return this.#refuse("it has a reference, and only literals are accepted; put text in quotes");
   }
 
   #string(): string {
@@ -162,11 +162,11 @@ class HclReader {
       const next = this.#text[this.#at];
       if (next === undefined || next === "\r" || next === "\n") {
         this.#at = from;
-        this.#refuse("a text's quotes are not closed in the same line; use \\n, or a heredoc");
+        this.#refuse("a string is not closed in the same line; use \\n, or a heredoc");
       }
       this.#at += 1;
       if (next === '"') return parts.join("");
-      parts.push(next === "\\" ? this.#escape() : this.#dollar(next));
+      parts.push(next === "\\" ? this.#escape() : this.#templateMark(next));
     }
   }
 
@@ -183,7 +183,7 @@ class HclReader {
     return String.fromCodePoint(point);
   }
 
-  #dollar(mark: string): string {
+  #templateMark(mark: string): string {
     if (this.#text[this.#at] === "{") this.#refuse(template);
     return this.#take(`${mark}{`) ? `${mark}{` : mark;
   }
@@ -197,7 +197,7 @@ class HclReader {
       const line = this.#text.slice(this.#at, end === -1 ? this.#text.length : end + 1);
       if (line.trim() === marker) {
         this.#at += line.replace(/\r?\n$/, "").length;
-        return (dash === "-" ? flushed(lines) : lines).join("");
+        return (dash === "-" ? unindented(lines) : lines).join("");
       }
       if (end === -1) {
         this.#at = from;
@@ -222,7 +222,7 @@ class HclReader {
     return json;
   }
 
-  #noted(scalar: string): string {
+  #recordScalar(scalar: string): string {
     this.#scalars.push(scalar);
     return scalar;
   }
@@ -254,8 +254,8 @@ class HclReader {
     const next = this.#text[this.#at] ?? "";
     if (next === "") return this.#refuse("it ends where a bracket has to be closed");
     if (/[-+*/%<>=!&|?.[(]/.test(next))
-      return this.#refuse("it computes something, or looks it up, and only literals are taken; write the result");
-    return this.#refuse("something follows that does not belong to it");
+      return this.#refuse("it is an expression, and only literals are accepted; write its result");
+    return this.#refuse("unexpected text follows the value");
   }
 
   #refuse(sentence: string): never {
@@ -265,7 +265,7 @@ class HclReader {
 }
 
 /** `<<-`: removes the common indentation; blank lines don't count and stay. */
-function flushed(lines: readonly string[]): string[] {
+function unindented(lines: readonly string[]): string[] {
   const indentOf = (line: string) => line.length - line.trimStart().length;
   const isBlank = (line: string) => line.trim() === "";
   let least = Number.POSITIVE_INFINITY;

@@ -76,16 +76,16 @@ function randomText(length: number): string {
 }
 
 /** Filled in batches, because each call of the system's generator is expensive. Bytes are cleared when used. */
-const drawn = Buffer.alloc(4096);
-let next = drawn.length;
+const randomPool = Buffer.alloc(4096);
+let next = randomPool.length;
 
 function randomByte(): number {
-  if (next === drawn.length) {
-    randomFillSync(drawn);
+  if (next === randomPool.length) {
+    randomFillSync(randomPool);
     next = 0;
   }
-  const byte = drawn[next] ?? 0;
-  drawn[next++] = 0;
+  const byte = randomPool[next] ?? 0;
+  randomPool[next++] = 0;
   return byte;
 }
 

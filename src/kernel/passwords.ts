@@ -21,7 +21,7 @@ export async function hashPassword(password: string): Promise<string> {
 
 /** Takes equally long without a stored hash, so that the time does not reveal who has a password. */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
-  const [, memory, passes, parallelism, salt = "", tag = ""] = form.exec(stored ?? nobodys) ?? [];
+  const [, memory, passes, parallelism, salt = "", tag = ""] = storedFormat.exec(stored ?? unknownUserHash) ?? [];
   const expected = Buffer.from(tag, "base64");
   const given = await tagOf(password, {
     memory: Number(memory),
@@ -33,22 +33,22 @@ export async function isPassword(password: string, stored: string | undefined): 
   return timingSafeEqual(given, expected) && stored !== undefined;
 }
 
-const form = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
+const storedFormat = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
 const unpadded = (bytes: Buffer): string => bytes.toString("base64").replace(/=+$/, "");
-const nobodys = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${unpadded(Buffer.alloc(saltBytes))}$${unpadded(Buffer.alloc(tagBytes))}`;
+const unknownUserHash = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${unpadded(Buffer.alloc(saltBytes))}$${unpadded(Buffer.alloc(tagBytes))}`;
 
 /** Normalized, so that different keyboards produce the same password. */
 const tagOf = (password: string, parameters: Omit<Argon2Parameters, "message">): Promise<Buffer> =>
   derive("argon2id", { ...parameters, message: password.normalize("NFC") });
 
 const lettersOfWord = "abcdefghijkmnpqrstuvwxyz23456789";
-const wordsMade = 4;
+const wordCount = 4;
 const wordLength = 5;
 
 export function newPassword(): string {
-  const bytes = randomBytes(wordsMade * wordLength);
+  const bytes = randomBytes(wordCount * wordLength);
   const letters = Array.from(bytes, (byte) => lettersOfWord[byte % lettersOfWord.length] ?? "");
-  return Array.from({ length: wordsMade }, (_, word) =>
+  return Array.from({ length: wordCount }, (_, word) =>
     letters.slice(word * wordLength, (word + 1) * wordLength).join(""),
   ).join("-");
 }

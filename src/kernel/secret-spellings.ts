@@ -6,12 +6,12 @@ const lengthMin = 4;
 /** Lines are masked separately, because engines indent them; short ones are often just brackets. */
 const lineLengthMin = 8;
 /** Masking these would break every line of JSON. */
-const openSecrets = new Set(["true", "false", "null"]);
+const jsonKeywords = new Set(["true", "false", "null"]);
 
 export function secretSpellings(secrets: Iterable<string>): Buffer[] {
   const forms = new Set<string>();
   for (const secret of secrets) {
-    if (openSecrets.has(secret) || Buffer.byteLength(secret) < lengthMin) continue;
+    if (jsonKeywords.has(secret) || Buffer.byteLength(secret) < lengthMin) continue;
     for (const spelled of [secret, secret.trim()]) {
       for (const form of [spelled, ...jsonForms(spelled), ...base64Forms(spelled)]) {
         if (Buffer.byteLength(form) >= lengthMin) forms.add(form);

@@ -7,8 +7,8 @@ import { passwordLengthMax, passwordLengthMin } from "./passwords.ts";
 export class SettingError extends Error {
   override readonly name = "SettingError";
   readonly faults: readonly string[];
-  /** Defaults replace invalid settings, which `unusable` names. */
-  rest?: { readonly settings: Readonly<Record<string, unknown>>; readonly unusable: readonly string[] };
+  /** All settings, with defaults in place of those that `invalid` names. */
+  rest?: { readonly settings: Readonly<Record<string, unknown>>; readonly invalid: readonly string[] };
 
   constructor(...faults: readonly [string, ...string[]]) {
     super(faults.join("\n"));
@@ -86,21 +86,22 @@ export function readTable(
     }
   };
   const fromFile = file === undefined ? noFile : readSettingsFile(table, file, help);
+  filesRead.set(sources, fromFile);
   faults.push(...fromFile.faults);
   const settings: Record<string, unknown> = {};
   const given = new Set<string>();
-  const unusable: string[] = [];
+  const invalid: string[] = [];
   for (const [name, setting] of Object.entries(table)) {
     const { variable, isRequired } = setting;
-    const level = levelOf(name, setting, { flags, environment, fromFile });
-    if (level !== undefined) given.add(name);
+    const found = findValue(name, setting, { flags, environment, fromFile });
+    if (found !== undefined) given.add(name);
     else if (isRequired === true && !fromFile.isUnreadable)
       faults.push(`${variable} must be set. '${help}' describes it.`);
     const before = faults.length;
-    settings[name] = collecting(() => valueOf(setting, level));
-    const mayBeInFile = level === undefined && fromFile.isUnreadable;
+    settings[name] = collecting(() => valueOf(setting, found));
+    const mayBeInFile = found === undefined && fromFile.isUnreadable;
     if (faults.length === before && !mayBeInFile) continue;
-    unusable.push(name);
+    invalid.push(name);
     settings[name] = valueOf(setting, undefined);
   }
   for (const [one, other] of pairs)
@@ -108,7 +109,7 @@ export function readTable(
       faults.push(`${table[one]?.variable} and ${table[other]?.variable} go together: set both or neither.`);
   const [first, ...others] = faults;
   if (first === undefined) return settings;
-  throw Object.assign(new SettingError(first, ...others), { rest: { settings, unusable } });
+  throw Object.assign(new SettingError(first, ...others), { rest: { settings, invalid } });
 }
 
 interface SourceValue {
@@ -124,7 +125,7 @@ interface ReadSources {
 }
 
 /** The former name counts only where no source sets the current one. */
-function levelOf(name: string, setting: Setting<unknown>, sources: ReadSources): SourceValue | undefined {
+function findValue(name: string, setting: Setting<unknown>, sources: ReadSources): SourceValue | undefined {
   const { variable, formerly, isSecret } = setting;
   return (
     valueNamed({ flag: name, variable, isSecret }, sources) ??
@@ -154,10 +155,10 @@ export interface DeprecatedSetting {
   readonly isIgnored: boolean;
 }
 
-/** Raises nothing: `readTable` reports a file that can't be read. */
+/** Uses the file that `readTable` has read with the same sources, if it has. Raises nothing: `readTable` reports an unreadable file. */
 export function deprecatedSettings(table: SettingTable, sources: SettingSources): DeprecatedSetting[] {
   const { flags = {}, environment = {}, file } = sources;
-  const fromFile = file === undefined ? noFile : readSettingsFile(table, file, "");
+  const fromFile = filesRead.get(sources) ?? (file === undefined ? noFile : readSettingsFile(table, file, ""));
   return Object.entries(table).flatMap(([name, { variable, formerly, isSecret }]) => {
     if (formerly === undefined) return [];
     const isSet = (flag: string, named: string) =>
@@ -206,6 +207,8 @@ interface SettingsFile {
 }
 
 const noFile: SettingsFile = { values: {}, faults: [], isUnreadable: false };
+
+const filesRead = new WeakMap<SettingSources, SettingsFile>();
 
 function readSettingsFile(table: SettingTable, path: string, help: string): SettingsFile {
   let text: string;

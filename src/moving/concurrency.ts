@@ -7,28 +7,28 @@ export async function forEachConcurrently<Item>(
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const source = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
-  let turn: Promise<unknown> = Promise.resolve();
-  const over = new AbortController();
+  let previous: Promise<unknown> = Promise.resolve();
+  const failed = new AbortController();
   const next = (): Promise<IteratorResult<Item>> => {
-    const taken = turn.then(() => source.next());
-    turn = taken.catch(() => {});
-    return taken;
+    const item = previous.then(() => source.next());
+    previous = item.catch(() => {});
+    return item;
   };
   const worker = async () => {
-    while (!over.signal.aborted) {
+    while (!failed.signal.aborted) {
       const { done, value } = await next();
       if (done) return;
       await work(value as Item);
     }
   };
-  const ends = await Promise.allSettled(
+  const outcomes = await Promise.allSettled(
     Array.from({ length: count }, () =>
       worker().catch((error: unknown) => {
-        over.abort();
+        failed.abort();
         throw error;
       }),
     ),
   );
-  const failure = ends.find((end) => end.status === "rejected");
+  const failure = outcomes.find((outcome) => outcome.status === "rejected");
   if (failure !== undefined) throw failure.reason;
 }

@@ -9,7 +9,7 @@ import type {
 } from "../jsonapi/define.ts";
 import { writeResource, writeResources } from "../jsonapi/document.ts";
 import { parseBody } from "../jsonapi/input.ts";
-import { type Page as AskedPage, parseQuery, type RawQuery } from "../jsonapi/query.ts";
+import { type Page, parseQuery, type RawQuery } from "../jsonapi/query.ts";
 import { AppError } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
 import { resources } from "../resources/index.ts";
@@ -28,7 +28,7 @@ interface LocalRoute {
   readonly resource: MountedResource<Context>;
   readonly id: string;
   readonly operation: Operation;
-  readonly answered: ResourceDefinition;
+  readonly responseDefinition: ResourceDefinition;
   readonly segments: readonly string[];
 }
 
@@ -37,10 +37,10 @@ const routes: readonly LocalRoute[] = resources.flatMap((resource) =>
     resource,
     id,
     operation,
-    answered:
-      operation.answers === undefined
+    responseDefinition:
+      operation.answerType === undefined
         ? resource.definition
-        : (resources.find(({ definition }) => definition.type === operation.answers)?.definition ??
+        : (resources.find(({ definition }) => definition.type === operation.answerType)?.definition ??
           resource.definition),
     segments: operation.path.split("/"),
   })),
@@ -81,15 +81,16 @@ export class LocalApi implements OrganizationReader {
   async send(method: Exclude<HttpMethod, "GET">, path: string, body?: unknown): Promise<WireResource | undefined> {
     const { answer, route } = await this.#call(method, path, new URLSearchParams(), body);
     const { view } = (answer ?? {}) as Partial<DocumentAnswer<unknown>>;
-    return view === undefined ? undefined : resourceOf(JSON.parse(writeResource(route.answered, view)));
+    return view === undefined ? undefined : resourceOf(JSON.parse(writeResource(route.responseDefinition, view)));
   }
 
   async get(path: string): Promise<WireResource> {
     const [plain = "", query] = path.split("?");
     const { answer, route } = await this.#read(plain, new URLSearchParams(query));
-    const thing = resourceOf(JSON.parse(writeResource(route.answered, (answer as DocumentAnswer<unknown>).view)));
-    if (thing === undefined) throw new MissingResource(`${path} is not a document`);
-    return thing;
+    const { view } = answer as DocumentAnswer<unknown>;
+    const resource = resourceOf(JSON.parse(writeResource(route.responseDefinition, view)));
+    if (resource === undefined) throw new MissingResource(`${path} is not a document`);
+    return resource;
   }
 
   async find(path: string): Promise<WireResource | undefined> {
@@ -110,7 +111,7 @@ export class LocalApi implements OrganizationReader {
       const { answer, route, page } = await this.#read(plain, query);
       const { views, totalCount, hasMore, included = [] } = answer as ListAnswer<unknown>;
       yield {
-        resources: resourcesOf(JSON.parse(writeResources(route.answered, views))),
+        resources: resourcesOf(JSON.parse(writeResources(route.responseDefinition, views))),
         included: included.map(({ definition, view }) => JSON.parse(writeResource(definition, view)) as WireResource),
       };
       if (!(hasMore ?? (totalCount ?? 0) > page.number * page.size)) return;
@@ -136,6 +137,6 @@ export class LocalApi implements OrganizationReader {
       body: operation.body === undefined ? undefined : parseBody(resource.definition, operation.body, body),
       query: parsed,
     });
-    return { answer, route, page: parsed["page"] as AskedPage };
+    return { answer, route, page: parsed["page"] as Page };
   }
 }

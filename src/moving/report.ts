@@ -5,7 +5,7 @@ import { sealOverheadBytes, type Vault } from "../database/vault.ts";
 import { fold } from "../kernel/text.ts";
 import { valueOwner } from "../resources/connections/ssh-keys/rules.ts";
 
-export type ImportOutcome = "brought" | "here" | "left";
+export type ImportOutcome = "imported" | "existing" | "skipped";
 
 export interface ImportGap {
   readonly kind: string;
@@ -13,6 +13,7 @@ export interface ImportGap {
   readonly reason: string;
 }
 
+/** The members are those of `cadastre import --json`: imported, existing and skipped. */
 export interface ImportCount {
   readonly kind: string;
   readonly brought: number;
@@ -22,13 +23,13 @@ export interface ImportCount {
 
 export class ImportReport {
   readonly gaps: ImportGap[] = [];
-  /** Those of earlier imports and, in a dry run, those that the import would leave empty. */
-  readonly toEnter: ImportGap[] = [];
+  /** Also of earlier imports; in a dry run, also those that the import would leave empty. */
+  readonly missingSecrets: ImportGap[] = [];
   readonly notes: string[] = [];
   readonly #counts = new Map<string, Record<ImportOutcome, number>>();
 
   count(kind: string, outcome: ImportOutcome, by = 1): void {
-    const counts = this.#counts.get(kind) ?? { brought: 0, here: 0, left: 0 };
+    const counts = this.#counts.get(kind) ?? { imported: 0, existing: 0, skipped: 0 };
     counts[outcome] += by;
     this.#counts.set(kind, counts);
   }
@@ -37,22 +38,27 @@ export class ImportReport {
     this.gaps.push({ kind, thing, reason: reason.replace(/\.$/, "") });
   }
 
-  left(kind: string, thing: string, reason: string): void {
-    this.count(kind, "left");
+  skip(kind: string, thing: string, reason: string): void {
+    this.count(kind, "skipped");
     this.gap(kind, thing, reason);
   }
 
-  enter(kind: string, thing: string, reason: string): void {
-    this.toEnter.push({ kind, thing, reason });
+  addMissingSecret(kind: string, thing: string, reason: string): void {
+    this.missingSecrets.push({ kind, thing, reason });
   }
 
   get counts(): ImportCount[] {
-    return [...this.#counts].map(([kind, counts]) => ({ kind, ...counts }));
+    return [...this.#counts].map(([kind, { imported, existing, skipped }]) => ({
+      kind,
+      brought: imported,
+      here: existing,
+      left: skipped,
+    }));
   }
 
   done(kind: string): number {
     const counts = this.#counts.get(kind);
-    return counts === undefined ? 0 : counts.brought + counts.here + counts.left;
+    return counts === undefined ? 0 : counts.imported + counts.existing + counts.skipped;
   }
 }
 

@@ -23,7 +23,7 @@ export interface SourceServerOptions {
 
 const mediaType = "application/vnd.api+json";
 const pageSize = 100;
-const answerMs = 60_000;
+const responseMs = 60_000;
 const contentMs = 30 * 60_000;
 const attemptsMax = 8;
 const rateWaitMsMax = 10 * 60_000;
@@ -46,18 +46,18 @@ export class SourceServer implements OrganizationReader {
 
   /** Throws AppError. */
   static async open(options: SourceServerOptions): Promise<SourceServer> {
-    const peer = new SourceServer(await discover(options), options);
-    await peer.get("/account/details").catch((error: unknown) => {
+    const server = new SourceServer(await discover(options), options);
+    await server.get("/account/details").catch((error: unknown) => {
       // On some servers, team and organization tokens have no account.
       if (!(error instanceof MissingResource)) throw error;
     });
-    return peer;
+    return server;
   }
 
   async get(path: string): Promise<WireResource> {
-    const thing = resourceOf((await this.#document(this.base + path))["data"]);
-    if (thing === undefined) throw new MissingResource(`the response to ${path} is not a document`);
-    return thing;
+    const resource = resourceOf((await this.#document(this.base + path))["data"]);
+    if (resource === undefined) throw new MissingResource(`the response to ${path} is not a document`);
+    return resource;
   }
 
   /** Servers link to the next page, or give its number. */
@@ -102,7 +102,7 @@ export class SourceServer implements OrganizationReader {
 
   async #document(url: string): Promise<WireObject> {
     for (let attempt = 0; ; attempt += 1) {
-      const response = await this.#request(url, answerMs);
+      const response = await this.#request(url, responseMs);
       try {
         const document: unknown = await response.json();
         if (isObject(document)) return document;
@@ -237,7 +237,7 @@ async function discover({ url: given, signal }: SourceServerOptions): Promise<st
   const url = new URL(given);
   if (apiPath.test(url.pathname)) return url.href.replace(/\/$/, "");
   try {
-    const timeout = AbortSignal.timeout(answerMs);
+    const timeout = AbortSignal.timeout(responseMs);
     const response = await fetch(new URL("/.well-known/terraform.json", url), {
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });

@@ -23,14 +23,14 @@ export interface OrganizationReader {
 
 /** The resource doesn't exist, or the token has no access to it. */
 export class MissingResource extends Error {
-  override readonly name = "Missing";
+  override readonly name = "MissingResource";
 }
 
 /** Throws MissingResource. */
 export async function listAll(origin: OrganizationReader, path: string): Promise<WireResource[]> {
-  const things: WireResource[] = [];
-  for await (const page of origin.pages(path)) things.push(...page.resources);
-  return things;
+  const found: WireResource[] = [];
+  for await (const page of origin.pages(path)) found.push(...page.resources);
+  return found;
 }
 
 export const isObject = (value: unknown): value is WireObject =>
@@ -49,7 +49,7 @@ export function resourceOf(value: unknown): WireResource | undefined {
 }
 
 export const resourcesOf = (value: unknown): WireResource[] =>
-  Array.isArray(value) ? value.map(resourceOf).filter((thing) => thing !== undefined) : [];
+  Array.isArray(value) ? value.map(resourceOf).filter((resource) => resource !== undefined) : [];
 
 export function textOf({ attributes }: Pick<WireResource, "attributes">, name: string): string | undefined {
   const value = attributes[name];
@@ -79,15 +79,15 @@ const idIn = (linkage: unknown): string | undefined => {
   return typeof id === "string" && id !== "" ? id : undefined;
 };
 
-export const relatedId = (thing: WireResource, name: string): string | undefined => idIn(linkageOf(thing, name));
+export const relatedId = (resource: WireResource, name: string): string | undefined => idIn(linkageOf(resource, name));
 
-export function relatedType(thing: WireResource, name: string): string | undefined {
-  const linkage = linkageOf(thing, name);
+export function relatedType(resource: WireResource, name: string): string | undefined {
+  const linkage = linkageOf(resource, name);
   return isObject(linkage) && typeof linkage["type"] === "string" ? linkage["type"] : undefined;
 }
 
-export function relatedIds(thing: WireResource, name: string): string[] {
-  const linkage = linkageOf(thing, name);
+export function relatedIds(resource: WireResource, name: string): string[] {
+  const linkage = linkageOf(resource, name);
   return Array.isArray(linkage) ? linkage.map(idIn).filter((id) => id !== undefined) : [];
 }
 

@@ -6,8 +6,8 @@ import { loadAgentToken } from "./connections/agent-tokens/reads.ts";
 import { revokeAgentToken } from "./connections/agent-tokens/writes.ts";
 import { mergeInvitedRecipients } from "./connections/notification-configurations/writes.ts";
 import { oauthTokenServes } from "./connections/oauth-clients/reads.ts";
-import { tokensOfClients } from "./connections/oauth-tokens/reads.ts";
-import { membershipsBesideTeams } from "./identity/organization-memberships/reads.ts";
+import { loadTokensOfClients } from "./connections/oauth-tokens/reads.ts";
+import { loadMembershipsOfTeams } from "./identity/organization-memberships/reads.ts";
 import { addFirstOwner } from "./identity/organization-memberships/writes.ts";
 import { insertTokenTtlPolicies } from "./identity/organization-token-ttl-policies/writes.ts";
 import { insertOwnersTeam } from "./identity/teams/writes.ts";
@@ -15,7 +15,7 @@ import { organizationsByName } from "./identity/organizations/reads.ts";
 import { readableTeams } from "./identity/teams/reads.ts";
 import { readableUsers } from "./identity/users/reads.ts";
 import { readableProjects } from "./register/projects/reads.ts";
-import { uncountTeam, insertDefaultProject } from "./register/projects/writes.ts";
+import { decrementTeamCounters, insertDefaultProject } from "./register/projects/writes.ts";
 import { readableWorkspaces } from "./register/workspaces/reads.ts";
 import { includedCommits, includedConfigurations } from "./runs/configuration-versions/reads.ts";
 import { phasesOfRuns } from "./runs/phases/reads.ts";
@@ -24,8 +24,8 @@ import { unfinishedRunIds, readableRuns } from "./runs/runs/reads.ts";
 import { auditRunsOfDeletedWorkspace, startNextRun } from "./runs/runs/lifecycle.ts";
 import { loadOutputsOfStateVersions, loadOutputsOfWorkspaces } from "./state/state-version-outputs/reads.ts";
 import { isStateProcessing, readableStateVersions } from "./state/state-versions/reads.ts";
-import { discardPending, settleState } from "./state/state-versions/writes.ts";
-import { varsOfSets } from "./variables/vars/reads.ts";
+import { discardPending, promoteState } from "./state/state-versions/writes.ts";
+import { loadVarsOfSets } from "./variables/vars/reads.ts";
 import { recordConnected } from "./vcs/vcs-events/writes.ts";
 import { adminOrganizationResource } from "./identity/admin-organizations/operations.ts";
 import { authorizationResource } from "./identity/authorizations/operations.ts";
@@ -186,14 +186,14 @@ const loaders: ReadonlyMap<string, IncludeLoader> = new Map([
   loader(organizationResource.definition, organizationsByName),
   loader(userResource.definition, readableUsers),
   loader(teamResource.definition, readableTeams),
-  loader(organizationMembershipResource.definition, membershipsBesideTeams),
+  loader(organizationMembershipResource.definition, loadMembershipsOfTeams),
   loader(projectResource.definition, readableProjects),
   loader(workspaceResource.definition, readableWorkspaces),
   loader(stateVersionResource.definition, readableStateVersions),
   loader(stateVersionOutputResource.definition, loadOutputsOfStateVersions),
   loader(workspaceOutputs, loadOutputsOfWorkspaces),
-  loader(varResource.definition, varsOfSets),
-  loader(oauthTokenResource.definition, tokensOfClients),
+  loader(varResource.definition, loadVarsOfSets),
+  loader(oauthTokenResource.definition, loadTokensOfClients),
   loader(runResource.definition, readableRuns),
   loader(planResource.definition, phasesOfRuns("plan")),
   loader(applyResource.definition, phasesOfRuns("apply")),
@@ -211,17 +211,17 @@ export const hooks: Hooks = {
       const owners = await insertOwnersTeam(tx, by, organization, creatorId === undefined ? 0 : 1);
       if (creatorId !== undefined) await addFirstOwner(tx, by, owners, creatorId);
     },
-    uncountTeam: uncountTeam,
-    mergeInvitedRecipients: mergeInvitedRecipients,
+    decrementTeamCounters,
+    mergeInvitedRecipients,
   },
-  scopes: { agentPoolServes, oauthTokenServes, removeScopeTarget: removeScopeTarget },
-  agentTokens: { loadAgentToken: loadAgentToken, revokeAgentToken: revokeAgentToken },
-  repositories: { recordConnected: recordConnected },
-  states: { isStateProcessing: isStateProcessing, settleState: settleState, discardPending },
+  scopes: { agentPoolServes, oauthTokenServes, removeScopeTarget },
+  agentTokens: { loadAgentToken, revokeAgentToken },
+  repositories: { recordConnected },
+  states: { isStateProcessing, promoteState, discardPending },
   runs: {
-    startNextRun: startNextRun,
+    startNextRun,
     listUnfinished: unfinishedRunIds,
-    auditRunsOfDeletedWorkspace: auditRunsOfDeletedWorkspace,
+    auditRunsOfDeletedWorkspace,
   },
   loaders,
 };

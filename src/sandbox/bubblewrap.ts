@@ -1,7 +1,7 @@
 /** Builds the arguments of bubblewrap. A job sees only its directory, the engine and the system; providers need the network. */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { SandboxedCommand, Launch, Mounts } from "./launch.ts";
+import type { SandboxedCommand, Launch, MountPaths } from "./launch.ts";
 
 /** Plans contain paths, so these must be the same in plan and apply, on every agent. */
 const insideJob = "/job";
@@ -16,7 +16,7 @@ export interface BubblewrapOptions {
   readonly identities: string;
 }
 
-export function insideBubblewrap(mounts: Mounts): Mounts {
+export function insideBubblewrap(mounts: MountPaths): MountPaths {
   return {
     job: insideJob,
     engine: join(insideEngine, mounts.engine.slice(dirname(mounts.engine).length + 1)),
@@ -44,7 +44,11 @@ const etcFiles = [
   "/etc/ld.so.cache",
 ];
 
-export function bubblewrapArguments(command: SandboxedCommand, mounts: Mounts, options: BubblewrapOptions): string[] {
+export function bubblewrapArguments(
+  command: SandboxedCommand,
+  mounts: MountPaths,
+  options: BubblewrapOptions,
+): string[] {
   const { directory, environment } = command;
   const groups: string[][] = [
     ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--disable-userns"],
@@ -84,7 +88,7 @@ function systemDirectories(): string[][] {
 export function bubblewrapLaunch(
   bwrap: string,
   command: SandboxedCommand,
-  mounts: Mounts,
+  mounts: MountPaths,
   options: BubblewrapOptions,
 ): Launch {
   return {

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { SettingError } from "../kernel/settings.ts";
 import { bubblewrapLaunch, insideBubblewrap } from "./bubblewrap.ts";
 import {
-  type Mounts,
+  type MountPaths,
   type Sandbox,
   type SandboxKind,
   type SandboxTools,
   withLimits,
   withoutPrivileges,
 } from "./launch.ts";
-import { JobProcess } from "./process.ts";
+import { SandboxedProcess } from "./process.ts";
 
 export interface SandboxSettings {
   readonly agentDirectory: string;
@@ -42,7 +42,7 @@ export const isRoot = (): boolean => process.getuid?.() === 0;
 /** Returns the configured sandbox, or the strongest that works. Throws SettingError with the reasons. */
 export async function chooseSandbox(
   settings: SandboxSettings,
-  mounts: Omit<Mounts, "job" | "engine">,
+  mounts: Omit<MountPaths, "job" | "engine">,
   uids: readonly number[] = [],
 ): Promise<Sandbox> {
   const tools = findTools();
@@ -86,12 +86,12 @@ export function makeSandbox(
       },
     };
   }
-  if (isRoot() && kind !== "none" && uids.length === 0) return "there is no user id for it";
+  if (isRoot() && kind !== "none" && uids.length === 0) return "no user id is available for its jobs";
   if (kind === "user" && !isRoot()) return "the agent was not started as root";
   if (kind === "user" && tools.setpriv === undefined) return "the program setpriv is not installed";
   return {
     kind,
-    description: sentences[kind],
+    description: descriptions[kind],
     uidOf,
     inside: (mounts) => mounts,
     launch: ({ program, words, environment, directory }) => ({
@@ -104,23 +104,23 @@ export function makeSandbox(
   };
 }
 
-const sentences = {
+const descriptions = {
   user: "Jobs run as separate users, one per slot: they see this machine's processes and world-readable files.",
   none: "Jobs run WITHOUT a sandbox: anyone who can start a run can read and do whatever this agent can, including its token.",
 } as const;
 
 function writeIdentities(directory: string): string {
-  const folder = join(directory, "etc");
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
-  chmodSync(folder, 0o755);
+  const identities = join(directory, "etc");
+  mkdirSync(identities, { recursive: true, mode: 0o755 });
+  chmodSync(identities, 0o755);
   // Unchanged files are not rewritten, because running jobs see them.
   const write = (name: string, text: string) => {
-    const path = join(folder, name);
+    const path = join(identities, name);
     if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeFileSync(path, text, { mode: 0o644 });
   };
   write("passwd", "root:x:0:0:root:/:/usr/sbin/nologin\nrun:x:1000:1000:run:/job/home:/bin/sh\n");
   write("group", "root:x:0:\nrun:x:1000:\n");
-  return folder;
+  return identities;
 }
 
 const probeMs = 15_000;
@@ -128,7 +128,7 @@ const probeMs = 15_000;
 async function probe(
   sandbox: Sandbox,
   { agentDirectory }: SandboxSettings,
-  others: Omit<Mounts, "job" | "engine">,
+  others: Omit<MountPaths, "job" | "engine">,
 ): Promise<string | undefined> {
   const job = join(agentDirectory, "jobs", "probe");
   mkdirSync(job, { recursive: true, mode: 0o755 });
@@ -141,17 +141,17 @@ async function probe(
     directory: sandbox.inside(mounts).job,
   };
   const uid = sandbox.uidOf(0);
-  const tried = new JobProcess(sandbox.launch(command, mounts), {
+  const process = new SandboxedProcess(sandbox.launch(command, mounts), {
     merged: true,
     uid,
     cgroup: undefined,
     mark: "CADASTRE_PROBE=1",
   });
-  const timer = setTimeout(() => tried.kill(), probeMs);
+  const timer = setTimeout(() => process.kill(), probeMs);
   try {
     let output = "";
-    for await (const chunk of tried.stdout) output += String(chunk);
-    const { code } = await tried.ended;
+    for await (const chunk of process.stdout) output += String(chunk);
+    const { code } = await process.ended;
     return code === 0 && output === "works\n" ? undefined : output.trim() || `exit code ${code}`;
   } finally {
     clearTimeout(timer);

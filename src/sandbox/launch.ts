@@ -23,7 +23,8 @@ export interface Launch {
   readonly reportsProcessId: boolean;
 }
 
-export interface Mounts {
+/** Paths of what a job can read; `inside` returns them as the sandbox shows them. */
+export interface MountPaths {
   readonly job: string;
   readonly engine: string;
   readonly mirror: string | undefined;
@@ -36,8 +37,8 @@ export interface Sandbox {
   readonly description: string;
   /** Undefined for the agent's own user. */
   readonly uidOf: (slot: number) => number | undefined;
-  readonly inside: (mounts: Mounts) => Mounts;
-  readonly launch: (command: SandboxedCommand, mounts: Mounts) => Launch;
+  readonly inside: (mounts: MountPaths) => MountPaths;
+  readonly launch: (command: SandboxedCommand, mounts: MountPaths) => Launch;
 }
 
 /** Absolute paths: a job's PATH must not choose these programs. */
@@ -58,7 +59,7 @@ export function withLimits({ prlimit }: SandboxTools, limits: FileLimits, words:
   return [prlimit, `--fsize=${limits.fileBytes}`, `--nofile=${limits.openFiles}`, "--core=0", "--", ...words];
 }
 
-export function withDeathOfParent({ setpriv }: SandboxTools, words: readonly string[]): string[] {
+export function killedWithParent({ setpriv }: SandboxTools, words: readonly string[]): string[] {
   return setpriv === undefined ? [...words] : [setpriv, "--pdeathsig", "KILL", "--", ...words];
 }
 

@@ -1,4 +1,4 @@
-/** Starts, interrupts and kills a program of a job. Once `ended` resolves, none of its processes is left. */
+/** Starts, interrupts and kills a program in a sandbox. Once `ended` resolves, none of its processes is left. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -23,14 +23,15 @@ export interface ProcessExit {
 /** The line on descriptor 5 is written once the process is in its cgroup. Exits if the agent dies before that. */
 const script = 'read -r go <&5 || exit 126; exec 5<&-; exec "$@"';
 
-export class JobProcess {
+export class SandboxedProcess {
   readonly stdout: Readable;
   readonly stderr: Readable;
   readonly ended: Promise<ProcessExit>;
   readonly #child: ChildProcess;
   readonly #options: ProcessOptions;
-  readonly #inner: Promise<number | undefined>;
-  #isOver = false;
+  /** The program itself, which is a child of bubblewrap if that is used. */
+  readonly #programPid: Promise<number | undefined>;
+  #hasEnded = false;
 
   constructor(launch: Launch, options: ProcessOptions) {
     this.#options = options;
@@ -48,32 +49,34 @@ export class JobProcess {
     this.stderr = child.stderr as Readable;
     for (const stream of child.stdio) stream?.on("error", () => undefined);
     (child.stdio[3] as Writable).end(launch.secretArguments ?? "");
-    this.#inner = launch.reportsProcessId ? innerProcess(child.stdio[4] as Readable) : Promise.resolve(child.pid);
+    this.#programPid = launch.reportsProcessId
+      ? readProgramPid(child.stdio[4] as Readable)
+      : Promise.resolve(child.pid);
     if (!launch.reportsProcessId) (child.stdio[4] as Readable).resume();
-    this.ended = this.#watch();
-    void this.#begin((child.stdio as readonly unknown[])[5] as Writable);
+    this.ended = this.#waitForEnd();
+    void this.#start((child.stdio as readonly unknown[])[5] as Writable);
   }
 
   /** Signals only the engine, which then stops its own children. */
   interrupt(): void {
-    void this.#signalInner("SIGINT");
+    void this.#signalProgram("SIGINT");
   }
 
   kill(): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     const { pid } = this.#child;
     if (pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null) signal(pid, "SIGKILL");
-    void this.#signalInner("SIGKILL");
-    this.#killRest();
+    void this.#signalProgram("SIGKILL");
+    this.#killRemaining();
   }
 
-  async #signalInner(name: NodeJS.Signals): Promise<void> {
-    const pid = await this.#inner;
+  async #signalProgram(name: NodeJS.Signals): Promise<void> {
+    const pid = await this.#programPid;
     const hasEnded = this.#child.exitCode !== null || this.#child.signalCode !== null;
     if (pid !== undefined && !hasEnded) signal(pid, name);
   }
 
-  async #begin(go: Writable): Promise<void> {
+  async #start(go: Writable): Promise<void> {
     const { pid } = this.#child;
     if (pid === undefined) return;
     try {
@@ -85,19 +88,19 @@ export class JobProcess {
     }
   }
 
-  async #watch(): Promise<ProcessExit> {
+  async #waitForEnd(): Promise<ProcessExit> {
     const closed = once(this.#child, "close");
     closed.catch(() => undefined);
     const [code, name] = (await once(this.#child, "exit")) as [number | null, NodeJS.Signals | null];
     // Remaining children would keep running and keep the output open.
-    this.#killRest();
+    this.#killRemaining();
     await closed;
-    this.#isOver = true;
+    this.#hasEnded = true;
     return { code, signal: name };
   }
 
   /** Signals the process group, not the program, whose PID can be reused. */
-  #killRest(): void {
+  #killRemaining(): void {
     const { pid } = this.#child;
     if (pid !== undefined) signal(-pid, "SIGKILL");
     this.#options.cgroup?.kill();
@@ -114,7 +117,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /** Reads to the end, or bubblewrap would die of SIGPIPE. Undefined if bubblewrap exits first. */
-function innerProcess(info: Readable): Promise<number | undefined> {
+function readProgramPid(info: Readable): Promise<number | undefined> {
   return new Promise((resolve) => {
     let text = "";
     info.on("data", (chunk: Buffer) => {
@@ -136,9 +139,9 @@ export const runMark = (runId: string): string => `TFE_RUN_ID=${runId}`;
 const roundsMax = 50;
 
 /** Repeats until no process is left, because processes can fork meanwhile. */
-export function killAllProcesses(belongings: ProcessOwner): void {
+export function killAllProcesses(owner: ProcessOwner): void {
   for (let round = 0; round < roundsMax; round += 1) {
-    const found = processesOf(belongings);
+    const found = processesOf(owner);
     if (found.length === 0) return;
     for (const pid of found) {
       try {
@@ -150,14 +153,14 @@ export function killAllProcesses(belongings: ProcessOwner): void {
   }
 }
 
-function processesOf(belongings: ProcessOwner): number[] {
+function processesOf(owner: ProcessOwner): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => pid !== process.pid && belongs(pid, belongings));
+    .filter((pid) => pid !== process.pid && isOwnedBy(pid, owner));
 }
 
-function belongs(pid: number, { uid, mark }: ProcessOwner): boolean {
+function isOwnedBy(pid: number, { uid, mark }: ProcessOwner): boolean {
   try {
     if (hasExited(pid)) return false;
     if (uid !== undefined) return statSync(`/proc/${pid}`).uid === uid;

@@ -12,19 +12,19 @@ const triesMax = 1000;
 
 /** Throws SettingError. */
 export async function claimUids(base: number, count: number): Promise<ClaimedUids> {
-  const holds: NameClaim[] = [];
+  const claims: NameClaim[] = [];
   const list: number[] = [];
   const release = () => {
-    for (const hold of holds.splice(0)) hold.close();
+    for (const claim of claims.splice(0)) claim.close();
   };
   for (let uid = base; list.length < count; uid += 1) {
     if (uid > base + count + triesMax) {
       release();
       throw new SettingError(`There are no free user ids from ${base}. Set CADASTRE_SANDBOX_UID to another value.`);
     }
-    const hold = await claimName(`cadastre-agent-uid-${uid}`);
-    if (hold === undefined) continue;
-    holds.push(hold);
+    const claim = await claimName(`cadastre-agent-uid-${uid}`);
+    if (claim === undefined) continue;
+    claims.push(claim);
     list.push(uid);
   }
   return { list, release };

@@ -60,8 +60,8 @@ export class JsonScanner {
   readonly #readers: JsonReader[] = [];
   /** 0 if the value started in an earlier chunk. */
   readonly #starts: number[] = [];
-  /** Readers receive values at this depth; the scanner skips deeper ones. */
-  #watched = 0;
+  /** Values at this depth get a reader; the scanner skips deeper ones. */
+  #readerDepth = 0;
 
   #chunk: Buffer = Buffer.alloc(0);
   #isKey = false;
@@ -83,7 +83,7 @@ export class JsonScanner {
     if (!this.#utf8.write(bytes)) throw new JsonError("is not UTF-8");
     this.#chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#state = this.#scan(bytes, from);
-    this.#passRest();
+    this.#flushChunk();
     this.#offset += bytes.length;
   }
 
@@ -124,11 +124,11 @@ export class JsonScanner {
   #act(action: number, at: number): number {
     switch (action) {
       case startString:
-        if (this.#depth === this.#watched) this.#startValue(at);
+        if (this.#depth === this.#readerDepth) this.#startValue(at);
         this.#isKey = false;
         return inString;
       case startKey:
-        if (this.#depth === this.#watched) this.#startKey(at + 1);
+        if (this.#depth === this.#readerDepth) this.#startKey(at + 1);
         this.#isKey = true;
         return inString;
       case endString:
@@ -136,7 +136,7 @@ export class JsonScanner {
         if (this.#keyStart >= 0) this.#endKey(at);
         return beforeColon;
       case startScalar:
-        if (this.#depth === this.#watched) this.#startValue(at);
+        if (this.#depth === this.#readerDepth) this.#startValue(at);
         return grammar[(beforeScalar << 8) | this.#chunk[at]!]!;
       case openObject:
         this.#open(at, afterMember);
@@ -155,7 +155,7 @@ export class JsonScanner {
   }
 
   #open(at: number, after: number): void {
-    if (this.#depth === this.#watched) this.#startValue(at);
+    if (this.#depth === this.#readerDepth) this.#startValue(at);
     if (this.#depth === depthMax) throw new JsonError(`is nested more than ${depthMax} levels deep`);
     this.#after[++this.#depth] = after;
   }
@@ -165,7 +165,7 @@ export class JsonScanner {
     if (reader === undefined) return;
     this.#readers.push(reader);
     this.#starts.push(at);
-    this.#watched++;
+    this.#readerDepth++;
     reader.begin?.();
   }
 
@@ -177,10 +177,10 @@ export class JsonScanner {
   }
 
   #endValue(end: number): number {
-    if (this.#depth === this.#watched - 1) {
+    if (this.#depth === this.#readerDepth - 1) {
       const reader = this.#readers.pop()!;
       const start = this.#starts.pop()!;
-      this.#watched--;
+      this.#readerDepth--;
       reader.raw?.(this.#chunk.subarray(start, end), true);
       reader.end?.();
     }
@@ -198,33 +198,33 @@ export class JsonScanner {
     if (this.#keyLength === 0) {
       if (end - this.#keyStart <= keyBytesMax) text = this.#chunk.toString("utf8", this.#keyStart, end);
     } else {
-      this.#keepKey(end);
+      this.#appendKey(end);
       if (this.#keyLength <= keyBytesMax) text = this.#keyBytes.toString("utf8", 0, this.#keyLength);
     }
     this.#key = text?.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
     this.#keyStart = -1;
   }
 
-  #keepKey(end: number): void {
+  #appendKey(end: number): void {
     const length = this.#keyLength + end - this.#keyStart;
     if (length <= keyBytesMax) this.#chunk.copy(this.#keyBytes, this.#keyLength, this.#keyStart, end);
     this.#keyLength = length;
   }
 
-  #passRest(): void {
+  #flushChunk(): void {
     for (const [index, reader] of this.#readers.entries()) {
       reader.raw?.(this.#chunk.subarray(this.#starts[index]), false);
       this.#starts[index] = 0;
     }
     if (this.#keyStart < 0) return;
-    this.#keepKey(this.#chunk.length);
+    this.#appendKey(this.#chunk.length);
     this.#keyStart = 0;
   }
 }
 
 export class JsonCapture implements JsonReader {
   readonly #bytesMax: number;
-  #kept: Buffer = Buffer.alloc(0);
+  #captured: Buffer = Buffer.alloc(0);
   /** Includes bytes that are not captured. */
   size = 0;
   /** JSON source text; undefined without a value, or if it is too large. */
@@ -251,21 +251,21 @@ export class JsonCapture implements JsonReader {
     const before = this.size;
     this.size += piece.length;
     if (this.isTooLarge) {
-      this.#kept = Buffer.alloc(0);
+      this.#captured = Buffer.alloc(0);
     } else if (isLast && before === 0) {
       this.text = piece.toString("utf8");
     } else {
       this.#grow();
-      this.#kept.set(piece, before);
-      if (isLast) this.text = this.#kept.toString("utf8", 0, this.size);
+      this.#captured.set(piece, before);
+      if (isLast) this.text = this.#captured.toString("utf8", 0, this.size);
     }
   }
 
   #grow(): void {
-    if (this.#kept.length >= this.size) return;
+    if (this.#captured.length >= this.size) return;
     const larger = Buffer.alloc(Math.min(this.#bytesMax, Math.max(64, this.size * 2)));
-    larger.set(this.#kept);
-    this.#kept = larger;
+    larger.set(this.#captured);
+    this.#captured = larger;
   }
 }
 

@@ -21,7 +21,7 @@ export class EncryptionReader {
     }
   }
 
-  get isClaimed(): boolean {
+  get hasEncryptedData(): boolean {
     return this.#data.isPresent;
   }
 

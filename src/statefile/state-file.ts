@@ -6,8 +6,8 @@ import { OutputsReader, type StateOutput } from "./state-outputs.ts";
 import { nameBytesMax, ResourcesReader, type StateInstance, stringOf } from "./state-resources.ts";
 import { StateSummary } from "./state-summary.ts";
 
-/** Terraform has written it since 0.12. */
-const formatRead = 4;
+/** The only format whose resources are parsed. Terraform has written it since 0.12. */
+const parsedFormat = 4;
 
 export interface StateFile {
   encrypted: boolean;
@@ -86,38 +86,38 @@ class RootReader implements JsonReader {
   }
 
   stateFile(): StateFile {
-    const encrypted = this.#version.size === 0 && this.#encryption.isClaimed;
-    const format = encrypted ? this.#sealedFormat() : this.#openFormat();
-    const isRead = format === formatRead;
+    const encrypted = this.#version.size === 0 && this.#encryption.hasEncryptedData;
+    const format = encrypted ? this.#encryptedFormat() : this.#plainFormat();
+    const isParsed = format === parsedFormat;
     return {
       encrypted,
       format,
       engineVersion: stringOf(this.#engineVersion) ?? null,
       serial: wholeNumberOf(this.#serial),
       lineage: stringOf(this.#lineage) ?? null,
-      outputs: isRead ? this.#outputs.all() : [],
-      ...(isRead ? this.resources.summary : new StateSummary()).toObjects(),
+      outputs: isParsed ? this.#outputs.all() : [],
+      ...(isParsed ? this.resources.summary : new StateSummary()).toObjects(),
       instanceCount: this.resources.instanceCount,
     };
   }
 
-  #sealedFormat(): null {
-    const open = ["terraform_version", "outputs", "resources", "modules"].find((member) => this.#seen.has(member));
-    const fault = this.#encryption.fault() ?? (open && `it has the member "${open}" of a plain state`);
+  #encryptedFormat(): null {
+    const plain = ["terraform_version", "outputs", "resources", "modules"].find((member) => this.#seen.has(member));
+    const fault = this.#encryption.fault() ?? (plain && `it has the member "${plain}" of a plain state`);
     if (fault !== undefined) throw invalidState(`The state looks encrypted, but ${fault}.`);
     return null;
   }
 
-  #openFormat(): number {
+  #plainFormat(): number {
     const format = wholeNumberOf(this.#version);
     if (format === null || format === 0)
       throw invalidState('The state must be a JSON object with a member "version" that is a positive whole number.');
-    if (format !== formatRead && this.resources.instanceCount > 0)
-      throw invalidState(`The state has format ${format}, but resources in format ${formatRead}.`);
+    if (format !== parsedFormat && this.resources.instanceCount > 0)
+      throw invalidState(`The state has format ${format}, but resources in format ${parsedFormat}.`);
     return format;
   }
 
-  readonly #isOtherFormat = () => this.#version.text !== undefined && wholeNumberOf(this.#version) !== formatRead;
+  readonly #isOtherFormat = () => this.#version.text !== undefined && wholeNumberOf(this.#version) !== parsedFormat;
 
   #once(key: string, reader: JsonReader): JsonReader {
     if (this.#seen.has(key)) throw invalidState(`The state has the member "${key}" more than once.`);

@@ -43,14 +43,14 @@ export class SerialRewriter {
   readonly #serial: Buffer;
   readonly #scanner: JsonScanner;
   #chunk: Uint8Array = Buffer.alloc(0);
-  #isBegun = false;
+  #isReplaced = false;
   #pieces: Uint8Array[] = [];
   #passed = 0;
 
   constructor(serial: number) {
     this.#serial = Buffer.from(String(serial));
     const number: JsonReader = {
-      begin: () => (this.#isBegun = false),
+      begin: () => (this.#isReplaced = false),
       raw: (piece) => this.#replace(piece),
     };
     this.#scanner = new JsonScanner({ member: (key) => (key === "serial" ? number : undefined) });
@@ -71,8 +71,8 @@ export class SerialRewriter {
     if (piece.length === 0) return;
     const start = piece.byteOffset - this.#chunk.byteOffset;
     this.#pieces.push(this.#chunk.subarray(this.#passed, start));
-    if (!this.#isBegun) this.#pieces.push(this.#serial);
-    this.#isBegun = true;
+    if (!this.#isReplaced) this.#pieces.push(this.#serial);
+    this.#isReplaced = true;
     this.#passed = start + piece.length;
   }
 }

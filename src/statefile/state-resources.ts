@@ -41,12 +41,12 @@ function optionalStringOf(capture: JsonCapture): string | undefined {
 export class ResourcesReader implements JsonReader {
   readonly summary = new StateSummary();
   readonly #resource: ResourceReader;
-  #taken: StateInstance[] = [];
+  #unread: StateInstance[] = [];
   instanceCount = 0;
 
   constructor() {
     this.#resource = new ResourceReader(this.summary, (instance) => {
-      if (this.isListing) this.#taken.push(instance);
+      if (this.isListing) this.#unread.push(instance);
       this.instanceCount++;
     });
   }
@@ -57,7 +57,7 @@ export class ResourcesReader implements JsonReader {
 
   stopListing(): void {
     this.#resource.isListing = false;
-    this.#taken = [];
+    this.#unread = [];
   }
 
   element(): JsonReader {
@@ -65,9 +65,9 @@ export class ResourcesReader implements JsonReader {
   }
 
   take(): StateInstance[] {
-    const taken = this.#taken;
-    this.#taken = [];
-    return taken;
+    const instances = this.#unread;
+    this.#unread = [];
+    return instances;
   }
 }
 

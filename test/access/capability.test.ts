@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Capability } from "../../src/access/capability.ts";
-import { grant, withProofOf } from "../../src/access/granted.ts";
+import { authorize, withProofOf } from "../../src/access/granted.ts";
 
 // A name of its own, because the real ones have issuers that other tests may load.
 const name = "test" as "import";
@@ -21,7 +21,7 @@ describe("a capability", () => {
 
 describe("a proof", () => {
   const check = { thing: "project", permission: "can-update", visible: true, allowed: true, needs: "it" } as const;
-  const project = grant({ id: "prj-1" }, check);
+  const project = authorize({ id: "prj-1" }, check);
 
   it.each([
     ["the thing itself", { id: "prj-1" }, true],

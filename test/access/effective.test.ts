@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Actor } from "../../src/access/actor.ts";
 import { effectiveAccess } from "../../src/access/effective.ts";
 import { explainGrants, sourcedGrantsOf, standingFromTeams, type TeamAccessRow } from "../../src/access/explain.ts";
-import { everywhereOf, organizationPermissionNames, ownersAccess } from "../../src/access/organization.ts";
+import { organizationWideMaskOf, organizationPermissionNames, ownersAccess } from "../../src/access/organization.ts";
 import {
   allPermissions,
   permissionLadders,
@@ -39,24 +39,26 @@ const holding = (index: number): fc.Arbitrary<TeamAccessRow> =>
       workspace: fc.option(permissions),
       ends: fc.tuple(fc.option(instant), fc.option(instant), fc.option(instant)),
     })
-    .map(({ organizationAccess, owners, project, workspace, ends: [placeUntil, projectUntil, workspaceUntil] }) => ({
-      teamId: `team-${index}`,
-      teamName: `team ${index}`,
-      isOwners: Number(owners),
-      organizationAccess: owners ? ownersAccess : organizationAccess,
-      projectRecordId: project === null ? null : `tprj-${index}`,
-      projectLevel: project === null ? null : "custom",
-      projectPermissions: project,
-      workspaceRecordId: workspace === null ? null : `tws-${index}`,
-      workspaceLevel: workspace === null ? null : "custom",
-      workspacePermissions: workspace,
-      placeUntil,
-      placeReason: placeUntil && "in the team",
-      projectUntil: project === null ? null : projectUntil,
-      projectReason: "on the project",
-      workspaceUntil: workspace === null ? null : workspaceUntil,
-      workspaceReason: null,
-    }));
+    .map(
+      ({ organizationAccess, owners, project, workspace, ends: [membershipUntil, projectUntil, workspaceUntil] }) => ({
+        teamId: `team-${index}`,
+        teamName: `team ${index}`,
+        isOwners: Number(owners),
+        organizationAccess: owners ? ownersAccess : organizationAccess,
+        projectRecordId: project === null ? null : `tprj-${index}`,
+        projectLevel: project === null ? null : "custom",
+        projectPermissions: project,
+        workspaceRecordId: workspace === null ? null : `tws-${index}`,
+        workspaceLevel: workspace === null ? null : "custom",
+        workspacePermissions: workspace,
+        membershipUntil,
+        membershipReason: membershipUntil && "in the team",
+        projectUntil: project === null ? null : projectUntil,
+        projectReason: "on the project",
+        workspaceUntil: workspace === null ? null : workspaceUntil,
+        workspaceReason: null,
+      }),
+    );
 const holdings = fc.tuple(holding(0), holding(1), holding(2), holding(3)).chain((all) => fc.subarray(all));
 
 const person: Actor = { kind: "user", userId: "user-1", name: "ada", siteAdmin: false, tokenId: "", tokenAgeMs: 0 };
@@ -101,12 +103,12 @@ describe("the explanation", () => {
         const or = (pick: (team: TeamAccessRow) => number | null) =>
           teams.reduce((mask, team) => mask | (pick(team) ?? 0), 0);
         const decided = effectiveAccess(
-          standing.everywhere,
+          standing.organizationWideMask,
           or((team) => team.projectPermissions),
           or((team) => team.workspacePermissions),
         );
         expect(explainFor(person, teams).access).toEqual(decided);
-        expect(standing.everywhere).toBe(everywhereOf(or((team) => team.organizationAccess)));
+        expect(standing.organizationWideMask).toBe(organizationWideMaskOf(or((team) => team.organizationAccess)));
       }),
       options,
     );
@@ -143,7 +145,7 @@ describe("the explanation", () => {
     fc.assert(
       fc.property(holdings, instant, (teams, at) => {
         const now = explainFor(person, teams).permissions;
-        const left = teams.filter((team) => isLeft(team.placeUntil, at)).map((team) => leftOf(team, at));
+        const left = teams.filter((team) => isLeft(team.membershipUntil, at)).map((team) => leftOf(team, at));
         const then = explainFor(person, left).permissions;
         for (const name of permissionNames) {
           const { value, until } = now[name];

@@ -1,6 +1,6 @@
 /** The rule for refusals. */
 import { describe, expect, it } from "vitest";
-import { type PermissionCheck, grant } from "../../src/access/granted.ts";
+import { type PermissionCheck, authorize } from "../../src/access/granted.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
 const row = { id: "ws-1" };
@@ -14,7 +14,7 @@ const check: PermissionCheck<"can-lock"> = {
 
 function refusalOf(wanted: Partial<PermissionCheck<"can-lock">>): [string, string] | undefined {
   try {
-    grant(row, { ...check, ...wanted });
+    authorize(row, { ...check, ...wanted });
     return undefined;
   } catch (error) {
     if (error instanceof AppError) return [error.code, error.message];
@@ -22,7 +22,7 @@ function refusalOf(wanted: Partial<PermissionCheck<"can-lock">>): [string, strin
   }
 }
 
-describe("grant", () => {
+describe("authorize", () => {
   const unseen = [
     "not-found",
     expect.stringMatching(/^There is no such workspace, or you are not allowed to see it\./),
@@ -30,19 +30,19 @@ describe("grant", () => {
   const sentence = "You can see this workspace, but this action needs the permission to lock (can-lock).";
 
   it("returns the row if the permission is granted", () => {
-    expect(grant(row, check)).toBe(row);
+    expect(authorize(row, check)).toBe(row);
   });
 
   it("gives the same error for every resource that the caller can't see", () => {
     for (const allowed of [true, false]) {
-      for (const otherwise of ["forbid", "hide"] as const)
-        expect(refusalOf({ visible: false, allowed, otherwise })).toEqual(unseen);
+      for (const whenDenied of ["forbid", "hide"] as const)
+        expect(refusalOf({ visible: false, allowed, whenDenied })).toEqual(unseen);
     }
   });
 
   it("names the missing permission to callers who can see the resource, as forbidden or, where only that is listed, as not found", () => {
     expect(refusalOf({ allowed: false })).toEqual(["forbidden", sentence]);
-    expect(refusalOf({ allowed: false, otherwise: "forbid" })).toEqual(["forbidden", sentence]);
-    expect(refusalOf({ allowed: false, otherwise: "hide" })).toEqual(["not-found", sentence]);
+    expect(refusalOf({ allowed: false, whenDenied: "forbid" })).toEqual(["forbidden", sentence]);
+    expect(refusalOf({ allowed: false, whenDenied: "hide" })).toEqual(["not-found", sentence]);
   });
 });

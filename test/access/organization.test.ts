@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Actor } from "../../src/access/actor.ts";
 import {
-  everywhereOf,
+  organizationWideMaskOf,
   hasOrganizationPermission,
   missingOrganizationPermissions,
   noRestrictions,
@@ -12,7 +12,7 @@ import {
   type OrganizationPermission,
   organizationPermissionNames,
   ownersAccess,
-  standingOf,
+  requireStanding,
 } from "../../src/access/organization.ts";
 import { allPermissions, hasPermission, permissionSetOf } from "../../src/access/permission-set.ts";
 import { canReadAuditLog } from "../../src/access/permissions/organization.ts";
@@ -29,7 +29,7 @@ const user = (siteAdmin = false, tokenAgeMs = 0): Actor => ({
 });
 const team: Actor = { kind: "team", teamId: "team-1", name: "network", organizationId: "org-1", tokenId: "at-1" };
 const organization: Actor = { kind: "organization", organizationId: "org-1", name: "acme", tokenId: "at-1" };
-const auditor: Actor = { kind: "audit-trails", auditedId: "org-1", name: "acme", tokenId: "at-1" };
+const auditor: Actor = { kind: "audit-trails", auditedOrganizationId: "org-1", name: "acme", tokenId: "at-1" };
 const row = (teamAccess: number | null, isMember = 1) => ({
   organizationId: "org-1",
   teamAccess,
@@ -121,21 +121,21 @@ describe("what they give on every project and workspace", () => {
   };
 
   it.each(organizationPermissionNames)("%s", (name) => {
-    expect(permissionSetOf(everywhereOf(organizationBit(name)))).toEqual(gives[name] ?? nothing);
+    expect(permissionSetOf(organizationWideMaskOf(organizationBit(name)))).toEqual(gives[name] ?? nothing);
   });
 
   it("is the sum, and everything for owners", () => {
     const both = organizationBit("read-projects") | organizationBit("read-workspaces");
-    expect(everywhereOf(both)).toBe(everywhereOf(organizationBit("read-projects")));
-    expect(everywhereOf(ownersAccess)).toBe(allPermissions);
-    expect(everywhereOf(1)).toBe(allPermissions);
+    expect(organizationWideMaskOf(both)).toBe(organizationWideMaskOf(organizationBit("read-projects")));
+    expect(organizationWideMaskOf(ownersAccess)).toBe(allPermissions);
+    expect(organizationWideMaskOf(1)).toBe(allPermissions);
   });
 
   it("never shrinks with another permission", () => {
     fc.assert(
       fc.property(anyAccess, fc.constantFrom(...organizationPermissionNames), (access, name) => {
-        const before = everywhereOf(access);
-        expect(before & ~everywhereOf(access | organizationBit(name))).toBe(0);
+        const before = organizationWideMaskOf(access);
+        expect(before & ~organizationWideMaskOf(access | organizationBit(name))).toBe(0);
       }),
       runs,
     );
@@ -149,8 +149,8 @@ describe("an actor's standing in an organization", () => {
     managesOwnersTeam: false,
     seesSecretTeams: false,
     organization: 0,
-    everywhere: 0,
-    grantable: 0,
+    organizationWideMask: 0,
+    grantableMask: 0,
   };
   const owner = {
     member: true,
@@ -158,83 +158,83 @@ describe("an actor's standing in an organization", () => {
     managesOwnersTeam: true,
     seesSecretTeams: true,
     organization: ownersAccess,
-    everywhere: allPermissions,
-    grantable: allPermissions,
+    organizationWideMask: allPermissions,
+    grantableMask: allPermissions,
   };
 
   it("a user without a membership has none", () => {
-    expect(standingOf(user(), row(null, 0))).toEqual(stranger);
+    expect(requireStanding(user(), row(null, 0))).toEqual(stranger);
   });
 
   it("a member without a team can see the organization and has no access", () => {
-    expect(standingOf(user(), row(null))).toEqual({ ...stranger, member: true });
+    expect(requireStanding(user(), row(null))).toEqual({ ...stranger, member: true });
   });
 
   it("a member has the sum of their teams' access", () => {
     const access = organizationBit("manage-teams") | organizationBit("read-projects");
-    const standing = standingOf(user(), row(access));
+    const standing = requireStanding(user(), row(access));
     expect(standing).toEqual({
       ...stranger,
       member: true,
       organization: access,
-      everywhere: everywhereOf(access),
-      grantable: everywhereOf(access),
+      organizationWideMask: organizationWideMaskOf(access),
+      grantableMask: organizationWideMaskOf(access),
     });
     expect(hasOrganizationPermission(standing, "manage-teams")).toBe(true);
     expect(hasOrganizationPermission(standing, "manage-membership")).toBe(false);
   });
 
   it("a member of the owners team has all permissions, and can manage the owners team", () => {
-    expect(standingOf(user(), row(ownersAccess))).toEqual(owner);
+    expect(requireStanding(user(), row(ownersAccess))).toEqual(owner);
   });
 
   it("a site admin is an owner everywhere, in a team or not", () => {
-    expect(standingOf(user(true), row(null, 0))).toEqual(owner);
-    expect(standingOf(user(true), row(organizationBit("read-projects")))).toEqual(owner);
-    expect(standingOf({ kind: "operator" }, row(null, 0))).toEqual(owner);
+    expect(requireStanding(user(true), row(null, 0))).toEqual(owner);
+    expect(requireStanding(user(true), row(organizationBit("read-projects")))).toEqual(owner);
+    expect(requireStanding({ kind: "operator" }, row(null, 0))).toEqual(owner);
   });
 
   it("a team token is what its team is, and a member without any membership", () => {
     const access = organizationBit("access-secret-teams");
-    expect(standingOf(team, row(access, 0))).toMatchObject({ member: true, owner: false, seesSecretTeams: true });
-    expect(standingOf(team, row(0, 0))).toEqual({ ...stranger, member: true });
-    expect(standingOf(team, row(null, 0))).toEqual(stranger);
-    expect(standingOf(team, row(ownersAccess, 0))).toMatchObject({
+    expect(requireStanding(team, row(access, 0))).toMatchObject({ member: true, owner: false, seesSecretTeams: true });
+    expect(requireStanding(team, row(0, 0))).toEqual({ ...stranger, member: true });
+    expect(requireStanding(team, row(null, 0))).toEqual(stranger);
+    expect(requireStanding(team, row(ownersAccess, 0))).toMatchObject({
       member: true,
       owner: true,
-      everywhere: allPermissions,
+      organizationWideMask: allPermissions,
     });
   });
 
   it("an organization token owns its organization, but can't manage the owners team", () => {
-    const standing = standingOf(organization, row(null, 0));
+    const standing = requireStanding(organization, row(null, 0));
     expect(standing).toMatchObject({ member: true, owner: true, managesOwnersTeam: false, seesSecretTeams: true });
     expect(standing.organization).toBe(ownersAccess);
   });
 
   it("an organization token does not lock, run or write state, but can grant all of that to others", () => {
-    const { everywhere, grantable } = standingOf(organization, row(null, 0));
-    expect(permissionSetOf(everywhere)).toEqual({
+    const standing = requireStanding(organization, row(null, 0));
+    expect(permissionSetOf(standing.organizationWideMask)).toEqual({
       ...permissionSetOf(allPermissions),
       runs: "read",
       stateVersions: "read",
       locking: false,
     });
-    expect(grantable).toBe(allPermissions);
+    expect(standing.grantableMask).toBe(allPermissions);
   });
 
   it("an organization token has no standing elsewhere", () => {
-    expect(standingOf(organization, { ...row(null, 0), organizationId: "org-2" })).toEqual(stranger);
+    expect(requireStanding(organization, { ...row(null, 0), organizationId: "org-2" })).toEqual(stranger);
   });
 
   it("never has more than an owner, and only organization tokens can grant more than they have", () => {
     fc.assert(
       fc.property(anyAccess, fc.constantFrom(user(), team), (access, actor) => {
-        const standing = standingOf(actor, row(access));
+        const standing = requireStanding(actor, row(access));
         expect(standing.owner).toBe(false);
         expect(standing.organization & ~ownersAccess).toBe(0);
-        expect(standing.grantable).toBe(standing.everywhere);
-        expect(hasPermission(standing.everywhere, "settings", "delete")).toBe(
+        expect(standing.grantableMask).toBe(standing.organizationWideMask);
+        expect(hasPermission(standing.organizationWideMask, "settings", "delete")).toBe(
           (access & organizationBit("manage-projects")) !== 0,
         );
       }),
@@ -253,7 +253,7 @@ describe("an organization that refuses user tokens", () => {
       [user(), refusing(organizationBit("manage-teams"), 0)],
       [user(true), refusing(null, 0)],
     ] as const)
-      expect(() => standingOf(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
+      expect(() => requireStanding(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
   });
 
   it("makes no difference to everybody else", () => {
@@ -265,7 +265,7 @@ describe("an organization that refuses user tokens", () => {
       [auditor, null, 0],
       [{ kind: "operator" }, null, 0],
     ] as const)
-      expect(standingOf(actor, refusing(access, isMember))).toEqual(standingOf(actor, row(access, isMember)));
+      expect(requireStanding(actor, refusing(access, isMember))).toEqual(requireStanding(actor, row(access, isMember)));
   });
 });
 
@@ -278,13 +278,13 @@ describe("an organization that limits the age of user tokens", () => {
       [user(false, 5000), bounding(ownersAccess)],
       [user(true, 1000), bounding(null, 0)],
     ] as const)
-      expect(() => standingOf(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
+      expect(() => requireStanding(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
   });
 
   it("accepts a younger one, and stays hidden from non-members", () => {
-    expect(standingOf(user(false, 999), bounding(ownersAccess))).toMatchObject({ owner: true });
-    expect(standingOf(user(false, 5000), bounding(null, 0))).toMatchObject({ member: false });
-    expect(standingOf(team, bounding(0, 0))).toMatchObject({ member: true });
+    expect(requireStanding(user(false, 999), bounding(ownersAccess))).toMatchObject({ owner: true });
+    expect(requireStanding(user(false, 5000), bounding(null, 0))).toMatchObject({ member: false });
+    expect(requireStanding(team, bounding(0, 0))).toMatchObject({ member: true });
   });
 });
 
@@ -299,25 +299,33 @@ describe("an organization that is disabled", () => {
       [organization, disabled(null, 0)],
       [auditor, disabled(null, 0)],
     ] as const)
-      expect(() => standingOf(actor, facts)).toThrow(expect.objectContaining({ code: "not-found" }));
+      expect(() => requireStanding(actor, facts)).toThrow(expect.objectContaining({ code: "not-found" }));
   });
 
   it("makes no difference to site admins, the operator and non-members", () => {
     for (const actor of [user(true), { kind: "operator" }] as const)
-      expect(standingOf(actor, disabled(null, 0))).toMatchObject({ owner: true });
-    expect(standingOf(user(), disabled(null, 0))).toMatchObject({ member: false });
-    expect(standingOf({ ...auditor, auditedId: "org-2" } as Actor, disabled(null, 0))).toMatchObject({ member: false });
+      expect(requireStanding(actor, disabled(null, 0))).toMatchObject({ owner: true });
+    expect(requireStanding(user(), disabled(null, 0))).toMatchObject({ member: false });
+    expect(requireStanding({ ...auditor, auditedOrganizationId: "org-2" } as Actor, disabled(null, 0))).toMatchObject({
+      member: false,
+    });
   });
 });
 
 describe("the audit log token", () => {
   it("has no standing, and reads only its organization's audit log", () => {
-    const standing = standingOf(auditor, row(null, 0));
-    expect(standing).toMatchObject({ member: false, owner: false, organization: 0, everywhere: 0, grantable: 0 });
+    const standing = requireStanding(auditor, row(null, 0));
+    expect(standing).toMatchObject({
+      member: false,
+      owner: false,
+      organization: 0,
+      organizationWideMask: 0,
+      grantableMask: 0,
+    });
     expect(canReadAuditLog(auditor, "org-1", standing)).toBe(true);
     expect(canReadAuditLog(auditor, "org-2", standing)).toBe(false);
-    expect(canReadAuditLog(user(), "org-1", standingOf(user(), row(null, 1)))).toBe(false);
-    expect(canReadAuditLog(user(), "org-1", standingOf(user(), row(ownersAccess, 1)))).toBe(true);
+    expect(canReadAuditLog(user(), "org-1", requireStanding(user(), row(null, 1)))).toBe(false);
+    expect(canReadAuditLog(user(), "org-1", requireStanding(user(), row(ownersAccess, 1)))).toBe(true);
   });
 });
 
@@ -325,7 +333,7 @@ describe("which organization-level permissions are missing", () => {
   it("are exactly those requested and not granted", () => {
     fc.assert(
       fc.property(anyAccess, anyAccess, (held, wanted) => {
-        const missing = missingOrganizationPermissions(standingOf(user(), row(held)), wanted);
+        const missing = missingOrganizationPermissions(requireStanding(user(), row(held)), wanted);
         expect(maskOfAll(missing)).toBe(wanted & ~held);
       }),
       runs,
@@ -333,6 +341,6 @@ describe("which organization-level permissions are missing", () => {
   });
 
   it("are none for an owner", () => {
-    expect(missingOrganizationPermissions(standingOf(organization, row(null, 0)), ownersAccess)).toEqual([]);
+    expect(missingOrganizationPermissions(requireStanding(organization, row(null, 0)), ownersAccess)).toEqual([]);
   });
 });

@@ -112,7 +112,7 @@ describe("a set and its number", () => {
   });
 });
 
-describe("holds", () => {
+describe("hasPermission", () => {
   it("is true for a value and all below it, and false for all above", () => {
     fc.assert(
       fc.property(anySet, anyStep, (set, [name, value]) => {
@@ -168,7 +168,7 @@ describe("the sum of grants", () => {
   });
 });
 
-describe("what is missing", () => {
+describe("missingPermissions", () => {
   it("names the permissions of which a higher value is requested than granted", () => {
     fc.assert(
       fc.property(anySet, anySet, (held, wanted) => {

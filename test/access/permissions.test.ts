@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { type Actor, actorId, actorName, isSiteAdmin, principalOf, tokenIdOf } from "../../src/access/actor.ts";
-import { grant } from "../../src/access/granted.ts";
+import { authorize } from "../../src/access/granted.ts";
 import {
   type OrganizationPermission,
   organizationBit,
   ownersAccess,
   type OrganizationStanding,
   noRestrictions,
-  standingOf,
+  requireStanding,
 } from "../../src/access/organization.ts";
 import { canManageToken, organizationPermissions, teamPermissions } from "../../src/access/permissions/organization.ts";
 import { projectPermissions } from "../../src/access/permissions/project.ts";
@@ -25,10 +25,10 @@ const row = (teamAccess: number | null, isMember = 1) => ({
   ...noRestrictions,
 });
 const holding = (...names: OrganizationPermission[]): OrganizationStanding =>
-  standingOf(ada, row(names.reduce((mask, name) => mask | organizationBit(name), 0)));
-const owner = standingOf(ada, row(ownersAccess));
-const organizationToken = standingOf(acme, row(null, 0));
-const stranger = standingOf(ada, row(null, 0));
+  requireStanding(ada, row(names.reduce((mask, name) => mask | organizationBit(name), 0)));
+const owner = requireStanding(ada, row(ownersAccess));
+const organizationToken = requireStanding(acme, row(null, 0));
+const stranger = requireStanding(ada, row(null, 0));
 
 const team = { isOwners: 0, visibility: "organization", allowMemberTokenManagement: 0, includesActor: 0 };
 const granted = (flags: Record<string, boolean>) => Object.keys(flags).filter((name) => flags[name]);
@@ -179,9 +179,9 @@ describe("who can manage a token", () => {
 
 describe("a refusal", () => {
   const check = { thing: "team", permission: "can-update", visible: true, allowed: false, needs: "more" } as const;
-  const codeOf = (facts: Partial<Parameters<typeof grant>[1]>): string => {
+  const codeOf = (facts: Partial<Parameters<typeof authorize>[1]>): string => {
     try {
-      grant({}, { ...check, ...facts });
+      authorize({}, { ...check, ...facts });
       return "granted";
     } catch (error) {
       return error instanceof AppError ? error.code : "unknown";
@@ -192,12 +192,12 @@ describe("a refusal", () => {
     expect(codeOf({})).toBe("forbidden");
     expect(codeOf({ visible: false })).toBe("not-found");
     expect(codeOf({ visible: false, allowed: true })).toBe("not-found");
-    expect(codeOf({ otherwise: "hide" })).toBe("not-found");
-    expect(codeOf({ otherwise: "forbid" })).toBe("forbidden");
+    expect(codeOf({ whenDenied: "hide" })).toBe("not-found");
+    expect(codeOf({ whenDenied: "forbid" })).toBe("forbidden");
     expect(codeOf({ allowed: true })).toBe("granted");
   });
 
   it("names what is missing", () => {
-    expect(() => grant({}, check)).toThrow(/needs more \(can-update\)/);
+    expect(() => authorize({}, check)).toThrow(/needs more \(can-update\)/);
   });
 });

@@ -4,15 +4,15 @@
  * than it should, or a read proves more, `check` fails with "Unused '@ts-expect-error' directive".
  */
 import { Capability, type CapabilityName } from "../../src/access/capability.ts";
-import { type CheckedPermission, grant, type Granted } from "../../src/access/granted.ts";
+import { type CheckedPermission, authorize, type Granted } from "../../src/access/granted.ts";
 import type { Tx } from "../../src/database/database.ts";
 import type { ProjectTable } from "../../src/database/schema/projects.ts";
 import type { WorkspaceTable } from "../../src/database/schema/workspaces.ts";
 import { loadOrganization } from "../../src/resources/identity/organizations/reads.ts";
 import type { ProjectView } from "../../src/resources/register/projects/definition.ts";
-import { grantProject, loadProject } from "../../src/resources/register/projects/reads.ts";
+import { authorizeProject, loadProject } from "../../src/resources/register/projects/reads.ts";
 import { deleteProjectRow, insertProject, updateProjectRow } from "../../src/resources/register/projects/store.ts";
-import { grantWorkspace, loadWorkspace } from "../../src/resources/register/workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../../src/resources/register/workspaces/reads.ts";
 import {
   deleteWorkspaceRow,
   insertWorkspace,
@@ -32,7 +32,7 @@ import type { JobContext } from "../../src/resources/shared/job-context.ts";
 import type { Context } from "../../src/resources/shared/context.ts";
 
 export async function workspaces(tx: Tx, context: Context, row: WorkspaceTable): Promise<void> {
-  const read = await loadWorkspace(tx, context, { workspaceId: row.id }, true);
+  const read = await loadWorkspace(tx, context, { workspaceId: row.id }, "change");
   // @ts-expect-error: it was only read
   await updateWorkspaceRow(tx, read, {});
   // @ts-expect-error: it was only read
@@ -50,30 +50,30 @@ export async function workspaces(tx: Tx, context: Context, row: WorkspaceTable):
   // @ts-expect-error: an unchecked row
   await updateWorkspaceRow(tx, row, {});
   // @ts-expect-error: updating does not allow deleting
-  await deleteWorkspaceRow(tx, grantWorkspace(read, "can-update"));
+  await deleteWorkspaceRow(tx, authorizeWorkspace(read, "can-update"));
   // @ts-expect-error: deleting does not allow updating
-  await updateWorkspaceRow(tx, grantWorkspace(read, "can-destroy"), {});
+  await updateWorkspaceRow(tx, authorizeWorkspace(read, "can-destroy"), {});
   // @ts-expect-error: an unspecified permission proves nothing
   await updateWorkspaceRow(tx, read as Granted<WorkspaceView, string>, {});
 
-  await updateWorkspaceRow(tx, grantWorkspace(read, "can-update"), {});
-  await deleteWorkspaceRow(tx, grantWorkspace(read, "can-destroy"));
+  await updateWorkspaceRow(tx, authorizeWorkspace(read, "can-update"), {});
+  await deleteWorkspaceRow(tx, authorizeWorkspace(read, "can-destroy"));
 }
 
 export async function runs(tx: Tx, context: Context, work: JobContext): Promise<void> {
   const input = { source: "tfe-api", triggerReason: "manual" } as const;
-  const read = await loadWorkspace(tx, context, { workspaceId: "" }, true);
+  const read = await loadWorkspace(tx, context, { workspaceId: "" }, "change");
   // @ts-expect-error: it was only read
   await createRun(tx, context, read, input);
   // @ts-expect-error: updating a workspace does not allow queueing runs
-  await createRun(tx, context, grantWorkspace(read, "can-update"), input);
+  await createRun(tx, context, authorizeWorkspace(read, "can-update"), input);
   // @ts-expect-error: a copy is not what was checked
-  await createRun(tx, context, { ...grantWorkspace(read, "can-queue-run"), id: "" }, input);
+  await createRun(tx, context, { ...authorizeWorkspace(read, "can-queue-run"), id: "" }, input);
   const check = { thing: "workspace", visible: true, allowed: true, needs: "nothing" } as const;
   // @ts-expect-error: no permission check proves that a caller is a job
-  await createRun(tx, context, grant(read, { ...check, permission: "job" }), input);
+  await createRun(tx, context, authorize(read, { ...check, permission: "job" }), input);
 
-  await createRun(tx, context, grantWorkspace(read, "can-queue-run"), input);
+  await createRun(tx, context, authorizeWorkspace(read, "can-queue-run"), input);
   await createRun(tx, context, work.capability.proofFor(read), input);
 }
 
@@ -94,7 +94,7 @@ export async function capabilities(tx: Tx, { capability }: JobContext, webhook: 
 }
 
 export async function projects(tx: Tx, context: Context, row: ProjectTable, made: WorkspaceTable): Promise<void> {
-  const read = await loadProject(tx, context, row.id, true);
+  const read = await loadProject(tx, context, row.id, "change");
   // @ts-expect-error: it was only read
   await updateProjectRow(tx, read, {});
   // @ts-expect-error: it was only read
@@ -102,7 +102,7 @@ export async function projects(tx: Tx, context: Context, row: ProjectTable, made
   // @ts-expect-error: reading a project does not allow creating workspaces in it
   await insertWorkspace(tx, read, made);
   // @ts-expect-error: nor does updating it
-  await insertWorkspace(tx, grantProject(read, "can-update"), made);
+  await insertWorkspace(tx, authorizeProject(read, "can-update"), made);
   // @ts-expect-error: nor moving workspaces into it
   await moveWorkspaceRows(tx, read, [], "");
   // @ts-expect-error: it was only read
@@ -112,7 +112,7 @@ export async function projects(tx: Tx, context: Context, row: ProjectTable, made
   // @ts-expect-error: reading an organization does not allow creating projects in it
   await insertProject(tx, await loadOrganization(tx, context, ""), row);
 
-  await updateProjectRow(tx, grantProject(read, "can-update"), {});
-  await deleteProjectRow(tx, grantProject(read, "can-destroy"));
-  await insertWorkspace(tx, grantProject(read, "can-create-workspace"), made);
+  await updateProjectRow(tx, authorizeProject(read, "can-update"), {});
+  await deleteProjectRow(tx, authorizeProject(read, "can-destroy"));
+  await insertWorkspace(tx, authorizeProject(read, "can-create-workspace"), made);
 }

@@ -7,7 +7,7 @@ import {
   workspaceLevelNames,
 } from "../../src/access/levels.ts";
 import {
-  everywhereOf,
+  organizationWideMaskOf,
   organizationBit,
   organizationPermissionNames,
   ownersAccess,
@@ -22,10 +22,10 @@ import {
 import { canSeeWorkspace } from "../../src/access/permissions/workspace.ts";
 import {
   bitsGiving,
-  everywhereByBit,
+  organizationWideMaskByBit,
   meetsRequirement,
   levelOf,
-  type OwnershipFacts,
+  type OwnershipInput,
   permissionsOn,
   reachPermissionNames,
   targetKinds,
@@ -46,7 +46,7 @@ function* everySum(): Generator<Mask> {
 const all = Int32Array.from(everySum());
 const sums = all.filter((_, position) => position % deep(41, 1) === 0);
 
-const situations: readonly OwnershipFacts[] = [false, true].flatMap((owner) =>
+const situations: readonly OwnershipInput[] = [false, true].flatMap((owner) =>
   [0, 1].map((allowForceDeleteWorkspaces) => ({ owner, allowForceDeleteWorkspaces })),
 );
 
@@ -103,12 +103,13 @@ describe("levelOf", () => {
   });
 });
 
-describe("everywhereByBit", () => {
+describe("organizationWideMaskByBit", () => {
   it("adds up to what the combined permissions give", () => {
     const bits = [...organizationPermissionNames.map(organizationBit), 1];
     const sumOf = (access: Mask) =>
-      everywhereByBit.reduce((mask, { bit, gives }) => ((access & bit) === 0 ? mask : mask | gives), 0);
-    for (const left of bits) for (const right of bits) expect(sumOf(left | right)).toBe(everywhereOf(left | right));
+      organizationWideMaskByBit.reduce((mask, { bit, gives }) => ((access & bit) === 0 ? mask : mask | gives), 0);
+    for (const left of bits)
+      for (const right of bits) expect(sumOf(left | right)).toBe(organizationWideMaskOf(left | right));
     expect(sumOf(ownersAccess)).toBe(allPermissions);
     expect(sumOf(0)).toBe(0);
   });

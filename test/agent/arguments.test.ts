@@ -1,4 +1,4 @@
-/** What engines are given: words, files, environment, configuration. */
+/** The arguments, files, environment and configuration of engines. */
 import { describe, expect, it } from "vitest";
 import { applyArguments, compareVersions, initArguments, isAtLeast, planArguments } from "../../src/agent/engines.ts";
 import {
@@ -9,11 +9,11 @@ import {
   secretsOf,
   variableFile,
 } from "../../src/agent/variables.ts";
-import { type ClaimedJobDocument, parseJob } from "../../src/agent/job.ts";
+import { type JobDocument, parseJob } from "../../src/agent/job.ts";
 import { laterOverrides, canNameBackend } from "../../src/agent/overrides.ts";
 import { bubblewrapArguments } from "../../src/sandbox/bubblewrap.ts";
 
-const job = (attributes: Record<string, unknown> = {}): ClaimedJobDocument =>
+const job = (attributes: Record<string, unknown> = {}): JobDocument =>
   parseJob({
     data: {
       id: "plan-1",
@@ -43,8 +43,8 @@ const planned = {
   generated: "/job/output/generated.tf",
 };
 
-describe("the words of a plan", () => {
-  it("are plain for a plain run", () => {
+describe("the arguments of plan", () => {
+  it("have no options for a run without options", () => {
     expect(planArguments(job(), planned)).toEqual([
       "plan",
       "-input=false",
@@ -67,14 +67,14 @@ describe("the words of a plan", () => {
     [{ variables: [{ ...variable, category: "env", key: "TFE_PARALLELISM", value: "20" }] }, ["-parallelism=20"]],
     [{ variables: [{ ...variable, category: "env", key: "TFE_PARALLELISM", value: "257" }] }, []],
     [{ variables: [{ ...variable, category: "env", key: "TFE_PARALLELISM", value: "0" }] }, []],
-  ])("say what the run says: %j", (attributes, words) => {
+  ])("contain the run's options: %j", (attributes, words) => {
     const usual = planArguments(job(), planned);
     expect(planArguments(job(attributes), planned).filter((word) => !usual.includes(word))).toEqual(words);
   });
 });
 
-describe("the words of an apply", () => {
-  it("name the plan last; variables only for engines that take them", () => {
+describe("the arguments of apply", () => {
+  it("end with the plan, and pass variables only to engines that accept them", () => {
     expect(applyArguments(job({ structured: true }), terraform("1.5.7"), planned)).toEqual([
       "apply",
       "-input=false",
@@ -91,8 +91,8 @@ describe("the words of an apply", () => {
   });
 });
 
-describe("the words of init", () => {
-  it("keep the lock file in an apply, and give variables to OpenTofu, which looks at them then", () => {
+describe("the arguments of init", () => {
+  it("keep the lock file in an apply, and pass variables to OpenTofu, which evaluates them in init", () => {
     expect(initArguments(job(), terraform("1.13.3"), ["/v"])).toEqual(["init", "-input=false", "-no-color"]);
     expect(initArguments(job({ phase: "apply" }), terraform("1.5.7"), [])).toContain("-lockfile=readonly");
     expect(initArguments(job(), { product: "tofu", version: "1.12.6" }, ["/v"])).toContain("-var-file=/v");
@@ -110,14 +110,14 @@ describe("variables", () => {
     { ...variable, key: "ENV", value: "x", category: "env" as const },
   ];
 
-  it("go into one file of JSON", () => {
+  it("are written to one JSON file", () => {
     expect(variableFile(values)).toBe(
       `{\n  "plain": ${JSON.stringify(values[0]?.value)},\n  "__proto__": "x",\n  "list": ["a",12345678901234567890]\n}\n`,
     );
     expect(variableFile(values.slice(3))).toBeUndefined();
   });
 
-  it("in HCL are literals, and can't set another variable: all that are not are named", () => {
+  it("must be literals if they are HCL, so that none can set another variable; the error names all others", () => {
     const evil = { ...variable, key: "evil", value: '"${/* " { */ 1}"\nguard = "evil"', hcl: true };
     expect(() => variableFile([...values, evil, { ...evil, key: "other", value: "1\nguard = 2" }])).toThrow(
       /^The HCL value of the variable evil can't be used: .+ \(line 1, column 3\)\. The HCL value of the variable other can't be used: .+ Correct it and start another run\.$/,
@@ -151,7 +151,7 @@ describe("the environment", () => {
     "TF_TOKEN_x",
     "A=B",
     "",
-  ])("does not let a workspace set '%s'", (name) => {
+  ])("rejects the workspace variable '%s'", (name) => {
     expect(canBeSet(name)).toBe(false);
     const { variables, refused } = environmentOf(job({ variables: [env(name)] }), places);
     expect(Object.values(variables)).not.toContain("evil");
@@ -164,12 +164,12 @@ describe("the environment", () => {
     ["TF_CLI_ARGS_apply", `-de"str"'oy'`, false],
     ["TF_CLI_ARGS_plan", "-parallelism=4 -var=a=-destroyed", true],
     ["ARGS", "-destroy", true],
-  ])("%s=%s may be set: %s, because only a run says that it destroys", (name, value, isTaken) => {
+  ])("%s=%s is accepted: %s, because only the run's options can request a destroy", (name, value, isTaken) => {
     const { variables, refused } = environmentOf(job({ variables: [env(name, value)] }), places);
     expect([variables[name], refused]).toEqual(isTaken ? [value, []] : [undefined, [name]]);
   });
 
-  it("has the facts twice, and nothing of ours", () => {
+  it("has the run's variables under both prefixes, and nothing of the agent's environment", () => {
     const { variables } = environmentOf(
       job({
         variables: [env("TFC_RUN_ID"), env("AWS_REGION", "eu-1")],
@@ -195,7 +195,7 @@ describe("the environment", () => {
     expect(Object.keys(variables)).not.toEqual(expect.arrayContaining(["USER"]));
   });
 
-  it("has a key for modules, and everything told, where the job says so", () => {
+  it("has the SSH command and trace logging if the job requests them", () => {
     const { variables } = environmentOf(job({ "ssh-key": "KEY", "debugging-mode": true }), places);
     expect(variables["GIT_SSH_COMMAND"]).toBe(
       "ssh -i /job/private/ssh-key -o IdentitiesOnly=yes -o BatchMode=yes -o UserKnownHostsFile=/job/private/known_hosts -o StrictHostKeyChecking=accept-new",
@@ -208,8 +208,8 @@ describe("the environment", () => {
     expect(strict.variables["GIT_SSH_COMMAND"]).toContain("-o UserKnownHostsFile=/k -o StrictHostKeyChecking=yes");
   });
 
-  it("knows what is secret", () => {
-    const given = job({
+  it("lists the secrets of a job", () => {
+    const jobWithSecrets = job({
       "ssh-key": "KEY",
       "identity-tokens": [{ name: "T", value: "jwt" }],
       variables: [
@@ -218,12 +218,12 @@ describe("the environment", () => {
         { ...variable, key: "c", value: '["inner"]', hcl: true, sensitive: true },
       ],
     });
-    expect(secretsOf(given)).toEqual(["the-token-of-the-run", "jwt", "KEY", "closed", '["inner"]', "inner"]);
+    expect(secretsOf(jobWithSecrets)).toEqual(["the-token-of-the-run", "jwt", "KEY", "closed", '["inner"]', "inner"]);
   });
 });
 
 describe("the engine's configuration file", () => {
-  it("names the token and the services by both names of the server, and the mirror", () => {
+  it("has the token and services for both host names of the server, and the mirror", () => {
     expect(
       cliConfiguration({
         publicUrl: "https://cadastre.example",
@@ -270,7 +270,7 @@ describe("the engine's configuration file", () => {
     `);
   });
 
-  it("goes to the registries where there is no mirror", () => {
+  it("uses the registries without a mirror", () => {
     const text = cliConfiguration({
       publicUrl: "https://a.example",
       agentUrl: "https://a.example",
@@ -282,7 +282,7 @@ describe("the engine's configuration file", () => {
     expect(text.match(/credentials/g)).toHaveLength(1);
   });
 
-  it("knows a network mirror", () => {
+  it("supports a network mirror", () => {
     const text = cliConfiguration({
       publicUrl: "https://a.example",
       agentUrl: "https://a.example",
@@ -297,7 +297,7 @@ describe("the engine's configuration file", () => {
     ["https://a.example", "a.example"],
     ["https://a.example:8443/sub", "a.example:8443"],
     ["http://a.example", "a.example:80"],
-  ])("knows the host of %s", (url, host) => expect(hostOf(url)).toBe(host));
+  ])("uses the right host of %s", (url, host) => expect(hostOf(url)).toBe(host));
 });
 
 describe("versions", () => {
@@ -309,7 +309,7 @@ describe("versions", () => {
 });
 
 describe("override files", () => {
-  it("are those that engines read after ours, or instead of it", () => {
+  it("are rejected if engines read them after ours, or instead of it", () => {
     const names = [
       "main.tf",
       "a_override.tf",
@@ -338,7 +338,7 @@ describe("override files", () => {
 });
 
 describe("bubblewrap's arguments", () => {
-  it("mount the job, the engine and the system alone, and empty the environment first", () => {
+  it("mount only the job, the engine and the system, and clear the environment first", () => {
     const words = bubblewrapArguments(
       { program: "/engine/terraform", words: ["plan"], environment: { SECRET: "s" }, directory: "/job/configuration" },
       {

@@ -1,4 +1,4 @@
-/** What an agent fetches arrives whole, or not at all: half a plan, or no state where there is one, must never reach an engine. */
+/** Downloads of the agent are complete or fail: half a plan, or a missing state, must never reach an engine. */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,6 +10,7 @@ import { afterAll, afterEach, expect, test } from "vitest";
 import { ServerConnection, ServerUnreachable } from "../../src/agent/server.ts";
 import { newFolder } from "../support/folder.ts";
 import { scaled } from "../support/waiting.ts";
+import { itInGate } from "../support/engine-independent.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -33,19 +34,19 @@ async function served(answer: RequestListener): Promise<ServerConnection> {
 const call = { method: "GET", path: "/plan", token: null, timeoutMs: 60_000 } as const;
 const patient = { ...call, retryMs: scaled(60_000) } as const;
 
-/** An answer that is cut in the middle, as by a server that is killed. */
+/** A response that is cut in the middle, as if the server were killed. */
 const cut: RequestListener = (_, response) => {
   response.writeHead(200, { "content-length": "100" });
   response.write("the p");
   setTimeout(() => response.destroy(), 20);
 };
 
-test("an answer that comes slowly arrives whole, although memory is tidied meanwhile", async () => {
+itInGate("a slow response arrives complete, even if memory is garbage-collected meanwhile", async () => {
   const server = await served((_, response) => {
     response.write("the ");
     setTimeout(() => response.end("plan"), 100);
   });
-  // To tidy a large heap takes its time, in which nothing arrives.
+  // Collecting a large heap takes time, in which nothing arrives.
   const saving = server.save(call, file);
   for (let round = 0; round < 5; round += 1) {
     collectGarbage();
@@ -55,47 +56,47 @@ test("an answer that comes slowly arrives whole, although memory is tidied meanw
   expect(readFileSync(file, "utf8")).toBe("the plan");
 });
 
-test("an answer that ends early is a failure, not a short file", async () => {
+test("a truncated response is an error, not a short file", async () => {
   const server = await served(cut);
   await expect(server.save(call, file)).rejects.toThrow(ServerUnreachable);
 });
 
-test("whoever is patient fetches it again from its beginning, also from a server that was gone meanwhile", async () => {
-  let asked = 0;
+test("a download with retries starts again from its beginning, also after the server was down", async () => {
+  let requests = 0;
   const server = await served((request, response) => {
-    asked += 1;
-    if (asked === 1) cut(request, response);
-    else if (asked === 2) request.socket.destroy();
-    else if (asked === 3) response.writeHead(503).end();
+    requests += 1;
+    if (requests === 1) cut(request, response);
+    else if (requests === 2) request.socket.destroy();
+    else if (requests === 3) response.writeHead(503).end();
     else response.end("the plan");
   });
   expect(await server.save(patient, file)).toBe(true);
-  expect([asked, readFileSync(file, "utf8")]).toEqual([4, "the plan"]);
+  expect([requests, readFileSync(file, "utf8")]).toEqual([4, "the plan"]);
 });
 
-test("a document that breaks off is asked for again too", async () => {
-  let asked = 0;
+test("a truncated document is requested again too", async () => {
+  let requests = 0;
   const server = await served((_, response) => {
-    asked += 1;
+    requests += 1;
     response.writeHead(200, { "content-length": "12" });
-    if (asked > 1) return response.end('{"found": 1}');
+    if (requests > 1) return response.end('{"found": 1}');
     response.write('{"fo');
     return setTimeout(() => response.destroy(), 20);
   });
   expect(await server.json(patient)).toEqual({ found: 1 });
 });
 
-test("what was refused is not asked for again", async () => {
-  let asked = 0;
+test("a rejected request is not retried", async () => {
+  let requests = 0;
   const server = await served((_, response) => {
-    asked += 1;
+    requests += 1;
     response.writeHead(404).end();
   });
   await expect(server.save(patient, file)).rejects.toThrow("404");
-  expect(asked).toBe(1);
+  expect(requests).toBe(1);
 });
 
-test("nothing makes no file", async () => {
+test("an empty response creates no file", async () => {
   const server = await served((_, response) => response.writeHead(204).end());
   expect(await server.save(call, file)).toBe(false);
   expect(existsSync(file)).toBe(false);

@@ -1,4 +1,4 @@
-/** What jobs leave in their directories may be a trap: nothing outside is read, written or removed by way of it. */
+/** Files in a job's directory can be malicious: through them, nothing outside is read, written or removed. */
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 
 describe("reading", () => {
-  it("gives a file's content", async () => {
+  it("returns a file's content", async () => {
     expect(await read("deep/file")).toBe("content");
     expect(await copyOut(root, at("deep/file"), join(outside, "copy"))).toBe(true);
     expect(readFileSync(join(outside, "copy"), "utf8")).toBe("content");
@@ -38,12 +38,12 @@ describe("reading", () => {
     ["a directory", () => mkdirSync(at("trap"))],
     ["nothing", () => undefined],
     ["something too large", () => writeFileSync(at("trap"), "x".repeat(2000))],
-  ])("finds no file in %s", async (_, make) => {
+  ])("ignores %s", async (_, make) => {
     make();
     expect(await read("trap")).toBeUndefined();
   });
 
-  it("finds no file below a link", async () => {
+  it("ignores files below a link", async () => {
     symlinkSync(outside, at("trap"));
     expect(await read("trap/secret")).toBeUndefined();
     expect(await copyOut(root, at("trap/secret"), join(base, "copy"))).toBe(false);
@@ -52,7 +52,7 @@ describe("reading", () => {
 });
 
 describe("writing", () => {
-  it("makes the directories on the way, and replaces what is there", async () => {
+  it("creates parent directories, and replaces an existing file", async () => {
     await writeInside(root, at("a/b/file"), "one", undefined);
     await writeInside(root, at("a/b/file"), "two", undefined);
     expect(await read("a/b/file")).toBe("two");
@@ -65,22 +65,22 @@ describe("writing", () => {
     expect(await read("deep/trap")).toBe("ours");
   });
 
-  it("does not pass a link", async () => {
+  it("does not write below a link", async () => {
     symlinkSync(outside, at("trap"));
     await expect(writeInside(root, at("trap/file"), "ours", undefined)).rejects.toThrow("trap is a link");
     expect(existsSync(join(outside, "file"))).toBe(false);
   });
 });
 
-describe("clearing away", () => {
-  it("removes what is closed, and leaves alone what links lead to", async () => {
+describe("cleaning up", () => {
+  it("removes directories without permissions, and does not follow links", async () => {
     symlinkSync(outside, at("trap"));
     chmodSync(at("deep"), 0);
     await removeTree(root);
     expect([existsSync(root), existsSync(join(outside, "secret"))]).toEqual([false, true]);
   });
 
-  it("counts what is there, and not what links lead to", async () => {
+  it("counts the size without following links", async () => {
     writeFileSync(join(outside, "large"), Buffer.alloc(2 ** 20));
     symlinkSync(outside, at("trap"));
     expect(await sizeOf(root)).toBeLessThan(2 ** 20);

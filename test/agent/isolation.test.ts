@@ -1,17 +1,17 @@
-/** One process for each job: whatever a job sends, it takes up only its own process. Other jobs and the agent's heartbeat go on. */
+/** One process for each job: the data of a job can block only its own process, not other jobs or the agent's heartbeat. */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { dropRegistersAfterwards, newRegister } from "../cli/support.ts";
 import { data, resource } from "../support/builders.ts";
-import { addStandIn } from "../support/engines.ts";
+import { addFakeEngine } from "../support/engines.ts";
 import { childrenOf, isRunning, Site, type SiteOptions } from "../support/site.ts";
 import { scaled, until } from "../support/waiting.ts";
-import { finished, openFolder, startStage } from "./support/agent.ts";
+import { finished, openFolder, startTestAgent } from "./support/agent.ts";
 
 dropRegistersAfterwards();
 const engines = openFolder();
-addStandIn(engines);
+addFakeEngine(engines);
 const folders = [engines];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
@@ -23,7 +23,7 @@ interface HostileJob {
   readonly run?: object;
 }
 
-/** Each as large as the server, or the engine, lets it be. */
+/** Each of the maximum size that the server or the engine allows. */
 const hostileJobs: readonly HostileJob[] = [
   {
     title: "a run variable of which every character has to be looked at again and again",
@@ -51,22 +51,22 @@ describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: scaled(400_00
     return site.run(workspaceId, await site.configuration(workspaceId, files(settings)), run);
   }
 
-  /** The processes of the jobs of an agent, or of the server's workers. */
+  /** The job processes of an agent, or of the server's workers. */
   const jobProcesses = () => (site.agentPid > 0 ? [site.agentPid] : childrenOf(site.serverPid)).flatMap(childrenOf);
 
   describe("an agent", () => {
     beforeEach(() => open("agent"));
 
-    test.each(hostileJobs)("goes on with another organization's apply beside $title", async ({ settings, run }) => {
+    test.each(hostileJobs)("continues another organization's apply during $title", async ({ settings, run }) => {
       const other = await begin("other", { resources: { one: "1", two: "2" }, slowMs: 20_000 });
       await site.waitFor(other, "applying");
       const hostile = await begin("acme", settings, run);
-      expect(await site.waitFor(other, "applied", "errored"), site.said).toBe("applied");
+      expect(await site.waitFor(other, "applied", "errored"), site.output).toBe("applied");
       expect(await site.statusOf(hostile)).not.toBe("plan_queued");
       expect(await agentStatuses()).not.toContain("unknown");
     });
 
-    test("a job process that hangs is lost: its plan is executed again, and another's apply goes on", async () => {
+    test("a plan whose process hangs is executed again, and another apply continues", async () => {
       const hold = join(folder, "go-on");
       const other = await begin("other", { resources: { one: "1" }, hold: { apply: hold } });
       await until(async () => readdirSync(folder).includes("go-on.here"), "the first job's apply has begun");
@@ -78,14 +78,14 @@ describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: scaled(400_00
       await until(async () => !jobProcesses().includes(pid), "the agent ends the process that hangs");
       writeFileSync(hold, "");
       writeFileSync(`${hold}-plan`, "");
-      expect(await site.waitFor(other, "applied", "errored"), site.said).toBe("applied");
-      expect(await site.waitFor(hung, "applied", "errored"), site.said).toBe("applied");
+      expect(await site.waitFor(other, "applied", "errored"), site.output).toBe("applied");
+      expect(await site.waitFor(hung, "applied", "errored"), site.output).toBe("applied");
       expect(isRunning(hung)).toBe(false);
     });
   });
 
   test.each(["agent", "workers"] as const)(
-    "of %s: a job process that is killed is lost: an apply has failed at once, and its state is kept",
+    "of %s: an apply whose process is killed fails immediately, and its state is kept",
     async (executes) => {
       await open(executes);
       const hold = join(folder, "go-on");
@@ -96,7 +96,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: scaled(400_00
       const apply = data(await site.admin.get(`/runs/${run}/apply`));
       const log = await (await fetch(apply.attributes["log-read-url"])).text();
       expect(log).toContain("Check the state before you apply again");
-      await until(async () => site.said.includes("state saved "), "its state is kept");
+      await until(async () => site.output.includes("state saved "), "its state is kept");
       const [name = ""] = readdirSync(join(folder, "agent", "lost"));
       expect(readFileSync(join(folder, "agent", "lost", name), "utf8")).toContain('"name": "one"');
       expect(isRunning(run)).toBe(false);
@@ -114,27 +114,23 @@ describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: scaled(400_00
 });
 
 describe("memory", () => {
-  test(
-    "a job that needs more of it than its process may have ends that process alone",
-    { timeout: scaled(400_000) },
-    async () => {
-      const stage = await startStage({ engines, sandbox: "none" });
-      try {
-        // 75 MB that take twenty times as much when they are read.
-        const empty = {};
-        const unknown = Array.from({ length: 25_000_000 }, () => empty);
-        const hostile = stage.server.add({ files: files({}), attributes: { unknown } });
-        await until(
-          async () => stage.said.some((line) => line.startsWith("job abandoned run=unknown ")),
-          "its process is ended",
-          300,
-        );
-        const next = stage.server.add({ files: files({ resources: { a: "1" } }) });
-        expect(await finished(next)).toMatchObject({ result: "finished" });
-        expect(hostile.finished).toBeUndefined();
-      } finally {
-        await stage.close();
-      }
-    },
-  );
+  test("a job that exceeds its memory ends only its own process", { timeout: scaled(400_000) }, async () => {
+    const testAgent = await startTestAgent({ engines, sandbox: "none" });
+    try {
+      // 75 MB, which take twenty times as much memory when they are parsed.
+      const empty = {};
+      const unknown = Array.from({ length: 25_000_000 }, () => empty);
+      const hostile = testAgent.server.add({ files: files({}), attributes: { unknown } });
+      await until(
+        async () => testAgent.lines.some((line) => line.startsWith("job abandoned run=unknown ")),
+        "its process is ended",
+        300,
+      );
+      const next = testAgent.server.add({ files: files({ resources: { a: "1" } }) });
+      expect(await finished(next)).toMatchObject({ result: "finished" });
+      expect(hostile.finished).toBeUndefined();
+    } finally {
+      await testAgent.close();
+    }
+  });
 });

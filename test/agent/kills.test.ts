@@ -1,6 +1,6 @@
 /**
- * The agent, the server, and the server with workers of its own, killed without a word in every phase of a run: each run ends in what is
- * true, nothing is applied twice, no lock stays, and nothing runs on.
+ * The agent, the server, and the server with its own workers, killed in every phase of a run: each run gets the right status, nothing is
+ * applied twice, no lock stays, and no process is left.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { dropRegistersAfterwards, newRegister } from "../cli/support.ts";
 import type { Engine } from "../support/database.ts";
 import { deep, isDeep, seed } from "../support/depth.ts";
-import { addStandIn } from "../support/engines.ts";
+import { addFakeEngine } from "../support/engines.ts";
 import { data } from "../support/builders.ts";
 import { isRunning, Site, type SiteOptions } from "../support/site.ts";
 import { scaled, until } from "../support/waiting.ts";
@@ -17,7 +17,7 @@ import { openFolder } from "./support/agent.ts";
 
 dropRegistersAfterwards();
 const engines = openFolder();
-addStandIn(engines);
+addFakeEngine(engines);
 const folders = [engines];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
@@ -27,7 +27,7 @@ async function openSite(engine: Engine, options: Pick<SiteOptions, "slots" | "ex
   return [await Site.open({ register: await newRegister(engine), folder, engines, ...options }), folder];
 }
 
-/** Where a run of the stand-in stops until it is told to go on; each keeps a slot busy. */
+/** Where a run of the fake engine pauses until it gets a signal; each occupies a slot. */
 const points = ["init of plan", "plan", "show", "init of apply", "apply", "end of apply"] as const;
 type Name = (typeof points)[number] | "planned" | "pending" | "plan queued" | "apply queued";
 
@@ -60,13 +60,13 @@ async function setScene(site: Site, folder: string): Promise<Scene> {
   }
   for (const point of points) await begin(point, { [point]: fileOf(point) });
   for (const point of points) await until(async () => existsSync(`${fileOf(point)}.here`), `it reaches ${point}`);
-  // Every slot is taken now.
+  // Every slot is busy now.
   await begin("plan queued");
   data(await site.admin.post(`/runs/${runs.get("apply queued")}/actions/apply`));
   const behind = workspaces.get("apply")!;
   workspaces.set("pending", behind);
   runs.set("pending", await site.run(behind, await site.configuration(behind, files({}))));
-  // What the first resource made is with the server, which makes it the workspace's when the run is lost.
+  // The server has the state with the first resource, and adopts it when the run is lost.
   await until(async () => (await site.statesOf(behind)).length > 0, "the first change of a state is stored");
   const goOn = () => points.forEach((point) => writeFileSync(fileOf(point), ""));
   return { runs, workspaces, ledger, goOn };
@@ -93,7 +93,7 @@ async function statusesOf(site: Site, { runs }: Scene): Promise<Record<string, s
 
 const isOver = (status: string) => ["applied", "errored", "canceled", "planned_and_finished"].includes(status);
 
-/** Until all have ended; the one that waits for a person is confirmed first. */
+/** Waits until all have ended; confirms the one that needs confirmation first. */
 async function letEnd(site: Site, scene: Scene): Promise<Record<string, string>> {
   data(await site.admin.post(`/runs/${scene.runs.get("planned")}/actions/apply`));
   return until(async () => {
@@ -102,10 +102,10 @@ async function letEnd(site: Site, scene: Scene): Promise<Record<string, string>>
   }, "every run ends");
 }
 
-/** What must be so whatever was killed. */
+/** Holds whatever was killed. */
 async function checkTruth(site: Site, scene: Scene, ended: Readonly<Record<string, string>>): Promise<void> {
   const entries = readFileSync(scene.ledger, "utf8").trim().split("\n");
-  // Their engines may have ended, and nobody could be told.
+  // Their engines may have ended without being able to report it.
   const late = givenUp(site, scene);
   for (const [name, runId] of scene.runs) {
     const begun = entries.filter((entry) => entry === `${runId} begins`).length;
@@ -129,8 +129,8 @@ async function checkTruth(site: Site, scene: Scene, ended: Readonly<Record<strin
   }
 }
 
-/** Runs of which the agent says that it could not reach the server; and who waits behind one finds its work half done. */
-function givenUp({ said }: Site, { runs }: Scene): string[] {
+/** Runs whose agent reports that it could not reach the server; the next run finds their work half done. */
+function givenUp({ output: said }: Site, { runs }: Scene): string[] {
   const names = [...runs].filter(([, id]) => new RegExp(`job abandoned run=${id} .*for too long`).test(said));
   return names.flatMap(([name]) => (name === "apply" ? [name, "pending"] : [name]));
 }
@@ -159,7 +159,7 @@ const victims: Record<"agent" | "server" | "both", Victim> = {
     executes: "agent",
     kill: async (site, { runs, goOn }) => {
       await site.killAgent();
-      // Its engines are killed a moment after it; until then they could still act on the signal.
+      // Its engines are killed shortly after it; until then they could still handle the signal.
       await until(async () => ![...runs.values()].some(isRunning), "its engines end");
       goOn();
       site.startAgent();
@@ -171,12 +171,12 @@ const victims: Record<"agent" | "server" | "both", Victim> = {
     executes: "agent",
     kill: async (site, { goOn }) => {
       await site.killServer();
-      // Engines go on meanwhile, and end while nobody can be told.
+      // Engines continue meanwhile, and end while the server can't be reached.
       goOn();
       await pause(1000);
       await site.startServer();
     },
-    // Nothing is left to do for the one that waited behind.
+    // The run that waited has nothing left to do.
     ends: { ...goneOn, ...others, pending: "planned_and_finished" },
   },
   both: {
@@ -201,7 +201,7 @@ const tried: readonly (Victim & { readonly engine: Engine })[] = isDeep
       { ...victims.server, engine: "postgres" },
     ];
 
-describe("killed with a run in every phase", () => {
+describe("killed with a run in each phase", () => {
   test.each(tried)("$title, on $engine", { timeout: scaled(400_000) }, async ({ engine, executes, kill, ends }) => {
     const [site, folder] = await openSite(engine, { slots: points.length, executes });
     try {
@@ -210,14 +210,14 @@ describe("killed with a run in every phase", () => {
       await kill(site, scene);
       const ended = await letEnd(site, scene);
       const [seen, expected] = [{ ...ended }, { ...ends }];
-      // On a machine on which a server takes half a minute to start, its agent has given up, and says so.
+      // On a machine on which a server takes half a minute to start, its agent has given up and logged that.
       for (const name of givenUp(site, scene)) {
         delete seen[name];
         delete expected[name];
       }
-      expect(seen, site.said).toEqual(expected);
+      expect(seen, site.output).toEqual(expected);
       await checkTruth(site, scene, ended);
-      // The whole state of an apply that was lost at its end is kept where it was made.
+      // The complete state of an apply that was lost at its end is kept on the agent's machine.
       if (ended["end of apply"] === "errored")
         expect(readdirSync(join(folder, "agent", "lost")).join(" ")).toContain(scene.runs.get("end of apply"));
     } finally {
@@ -226,7 +226,7 @@ describe("killed with a run in every phase", () => {
   });
 });
 
-/** Repeatable by its seed. */
+/** Reproducible by its seed. */
 function* randomNumbers(from: number): Generator<number, never> {
   for (let state = from >>> 0; ;) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -234,7 +234,7 @@ function* randomNumbers(from: number): Generator<number, never> {
   }
 }
 
-describe.runIf(isDeep)("killed at random moments while runs go through", () => {
+describe.runIf(isDeep)("killed at random moments while runs are executed", () => {
   const rounds = deep(1, 6);
   test.each<Engine>(["sqlite", "postgres"])("on %s", { timeout: scaled(900_000) }, async (engine) => {
     const random = randomNumbers(seed + engine.length);
@@ -277,7 +277,7 @@ describe.runIf(isDeep)("killed at random moments while runs go through", () => {
           } else expect(stored.length).toBeLessThanOrEqual(1);
           expect(isRunning(id)).toBe(false);
         }
-        // In the order in which they were asked for.
+        // In the order in which they were created.
         const begun = entries.filter((entry) => own.some(({ id }) => entry === `${id} begins`));
         const order = own.map(({ id }) => `${id} begins`).filter((entry) => begun.includes(entry));
         expect(begun).toEqual(order);

@@ -1,4 +1,4 @@
-/** How an agent lives and ends: engines that come later, servers that go, signals, and being killed. */
+/** The lifecycle of an agent: engines that are added later, unreachable servers, signals, and kills. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,15 +9,15 @@ import { openCgroups } from "../../src/sandbox/cgroup.ts";
 import { claimUids } from "../../src/sandbox/uids.ts";
 import { readAgentSettings } from "../../src/agent/settings.ts";
 import { cadastre, start } from "../cli/support.ts";
-import { addStandIn } from "../support/engines.ts";
+import { addFakeEngine } from "../support/engines.ts";
 import { childrenOf, isRunning } from "../support/site.ts";
-import { finished, openFolder, startStage } from "./support/agent.ts";
+import { finished, openFolder, startTestAgent } from "./support/agent.ts";
 import { scaled, until } from "../support/waiting.ts";
 import { agentToken, TestServer } from "./support/server.ts";
 import { isOnBothEngines } from "../support/depth.ts";
 
 const engines = openFolder();
-addStandIn(engines);
+addFakeEngine(engines);
 const folders = [engines];
 const servers: TestServer[] = [];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
@@ -55,37 +55,40 @@ function startProcess(server: TestServer, environment: Record<string, string> = 
   return { home, settings, ...start(["agent"], settings) };
 }
 
-describe("an agent in this process", () => {
-  it("sees an engine that is added while it waits", async () => {
+describe("an agent", () => {
+  it("finds an engine that is added while it waits", async () => {
     const folder = openFolder();
     folders.push(folder);
-    const stage = await startStage({ engines: folder, sandbox: "none" });
+    const testAgent = await startTestAgent({ engines: folder, sandbox: "none" });
     try {
-      expect(stage.said.join("\n")).toContain("no engines found directory=");
-      const plan = stage.server.add({ files: config({}), attributes: { engine: "tofu", "engine-version": "1.9.0" } });
-      addStandIn(folder, "tofu", "1.9.0");
+      expect(testAgent.lines.join("\n")).toContain("no engines found directory=");
+      const plan = testAgent.server.add({
+        files: config({}),
+        attributes: { engine: "tofu", "engine-version": "1.9.0" },
+      });
+      addFakeEngine(folder, "tofu", "1.9.0");
       await finished(plan);
       expect(plan.log).toContain("OpenTofu v1.9.0");
     } finally {
-      await stage.close();
+      await testAgent.close();
     }
   });
 
-  it("registers again when the server has forgotten it", async () => {
-    const stage = await startStage({ engines, sandbox: "none" });
+  it("registers again after the server has deleted it", async () => {
+    const testAgent = await startTestAgent({ engines, sandbox: "none" });
     try {
-      stage.server.troubles.push({ path: /actions\/claim/, status: 404, times: 1 });
-      await until(() => stage.server.registered.length === 2);
-      await finished(stage.server.add({ files: config({}) }));
+      testAgent.server.troubles.push({ path: /actions\/claim/, status: 404, times: 1 });
+      await until(() => testAgent.server.registered.length === 2);
+      await finished(testAgent.server.add({ files: config({}) }));
     } finally {
-      await stage.close();
+      await testAgent.close();
     }
   });
 
-  it("keeps the state of an apply that was taken from it", async () => {
-    const stage = await startStage({ engines, sandbox: "none" });
+  it("keeps the state of a lost apply", async () => {
+    const testAgent = await startTestAgent({ engines, sandbox: "none" });
     try {
-      const { server, settings } = stage;
+      const { server, settings } = testAgent;
       const files = config({ resources: { a: "1", b: "2" }, slowMs: scaled(1_500) });
       const plan = server.add({ files });
       await finished(plan);
@@ -93,17 +96,17 @@ describe("an agent in this process", () => {
       await until(() => apply.log.includes("Creation complete"));
       server.troubles.push({ path: new RegExp(`${apply.id}/`), status: 409, times: 1000 });
       server.signals.set(apply.id, "cancel");
-      await until(() => stage.said.find((line) => line.startsWith("state saved ")));
+      await until(() => testAgent.lines.find((line) => line.startsWith("state saved ")));
       const [name = ""] = readdirSync(join(settings.agentDirectory, "lost"));
       expect(name.startsWith(plan.runId)).toBe(true);
       expect(readFileSync(join(settings.agentDirectory, "lost", name), "utf8")).toContain('"name": "a"');
       expect(apply.finished).toBeUndefined();
     } finally {
-      await stage.close();
+      await testAgent.close();
     }
   });
 
-  it("does not start twice in one directory", async () => {
+  it("refuses a directory that another agent uses", async () => {
     const server = await newServer();
     const { home, process: child, ended } = startProcess(server);
     await until(() => server.registered.length > 0);
@@ -122,7 +125,7 @@ describe("an agent in this process", () => {
 });
 
 describe("cadastre agent", () => {
-  it("says what is missing", async () => {
+  it("names missing settings", async () => {
     expect(await cadastre(["agent"])).toMatchObject({
       code: 1,
       err: expect.stringContaining("CADASTRE_AGENT_SERVER must be set"),
@@ -153,13 +156,13 @@ describe("cadastre agent", () => {
       expect(out).toContain(name);
   });
 
-  it("ends with a sentence when its token is not taken", async () => {
+  it("exits with an error message when its token is rejected", async () => {
     const server = await newServer();
     const { ended } = startProcess(server, { CADASTRE_AGENT_TOKEN: "some-other-token-0123456789" });
     expect(await ended).toMatchObject({ code: 1, err: expect.stringContaining("Check CADASTRE_AGENT_TOKEN") });
   });
 
-  it("finishes what it has on the first signal, takes no more, and says that it is gone", async () => {
+  it("on the first signal, finishes its jobs, claims no more, and reports that it exits", async () => {
     const server = await newServer();
     const running = startProcess(server);
     const plan = server.add({ files: config({ print: ["begun"], planMs: scaled(1_500), resources: { a: "1" } }) });
@@ -172,7 +175,7 @@ describe("cadastre agent", () => {
     expect(server.pings.at(-1)).toMatchObject({ status: "exited" });
   });
 
-  it("kills what it has on the second signal, and reports it with its state", async () => {
+  it("on the second signal, kills its jobs and reports them with their state", async () => {
     const server = await newServer();
     const running = startProcess(server);
     const files = config({ resources: { a: "1", b: "2" }, slowMs: 1000, deaf: true });
@@ -187,7 +190,7 @@ describe("cadastre agent", () => {
     await until(() => apply.starts === 1);
     running.process.kill("SIGTERM");
     await until(() => running.out().includes("agent draining jobs=1"));
-    // Two signals in the same moment are one key press, so they are sent until one counts.
+    // Two signals at the same moment count as one key press, so they are sent until the second counts.
     while (!running.out().includes("agent stopping, killing engines")) {
       running.process.kill("SIGTERM");
       await pause(20);
@@ -201,7 +204,7 @@ describe("cadastre agent", () => {
   });
 
   it.each(sandboxes)(
-    "takes its engine with it when it is killed, in the sandbox %s, and keeps the state afterwards",
+    "when killed, takes its engine with it, in the sandbox %s, and keeps the state",
     async (sandbox) => {
       const server = await newServer();
       const running = startProcess(server, { CADASTRE_SANDBOX: sandbox });
@@ -222,7 +225,7 @@ describe("cadastre agent", () => {
     },
   );
 
-  it("needs little memory for much output", async () => {
+  it("needs little memory for large output", async () => {
     const server = await newServer();
     const running = startProcess(server);
     const files = config({ resources: { a: "1" }, noiseBytes: 60 * 2 ** 20 });
@@ -248,7 +251,7 @@ describe("cadastre agent", () => {
 });
 
 describe("user ids", () => {
-  it("are nobody else's while they are held", async () => {
+  it("are exclusive while they are claimed", async () => {
     const base = 1_900_000_000;
     const [one, two] = [await claimUids(base, 2), await claimUids(base, 2)];
     expect([one.list, two.list]).toEqual([
@@ -279,7 +282,7 @@ describe("cgroups", () => {
     return folder;
   }
 
-  it("are divided: the agent into one of its own, each slot into another with its limits", async () => {
+  it("are separate for the agent and for each slot, with the slot's limits", async () => {
     const folder = fakeCgroup("cpu memory pids");
     const { description: sentence, slot } = openCgroups(limits, folder);
     expect(sentence).toBe("Each job is limited to 1024 MB of memory and 100 processes.");
@@ -293,7 +296,7 @@ describe("cgroups", () => {
     expect(cgroup.outOfMemory()).toBe(2);
   });
 
-  it("say why there are none", () => {
+  it("give the reason if there are none", () => {
     expect(openCgroups(limits, fakeCgroup("cpu"))).toMatchObject({
       slot: undefined,
       description: expect.stringContaining("lacks the memory and pids controllers"),

@@ -1,7 +1,7 @@
-/** A log on its way: soon, in order, bounded. And a pulse that stops. */
+/** Uploads of a run's log, in order and bounded; and the heartbeat of a job. */
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { Fenced } from "../../src/agent/client.ts";
+import { JobLost } from "../../src/agent/client.ts";
 import { RunLog } from "../../src/agent/log.ts";
 import { Heartbeat } from "../../src/agent/job-supervisor.ts";
 import { ServerRejection, ServerUnreachable } from "../../src/agent/server.ts";
@@ -22,7 +22,7 @@ function recorder(wait = 0) {
 }
 
 describe("RunLog", () => {
-  it("sends what is written without being asked to, many lines at once, with offsets that follow each other", async () => {
+  it("sends many lines per request, with consecutive offsets", async () => {
     const { sent, send, text } = recorder();
     const log = new RunLog({ send, bytesMax: 1e9, secrets: [] });
     const written = Array.from({ length: 60 }, (_, line) => `line ${line};`);
@@ -40,7 +40,7 @@ describe("RunLog", () => {
     expect(text()).toBe(written.join(""));
   });
 
-  it("makes whoever writes too fast wait, and holds little", async () => {
+  it("applies backpressure to a fast writer, and buffers little", async () => {
     const { sent, send } = recorder(20);
     const log = new RunLog({ send, bytesMax: 1e9, secrets: ["a secret that is not there"] });
     let written = 0;
@@ -53,7 +53,7 @@ describe("RunLog", () => {
     expect(sent.reduce((sum, { text }) => sum + text.length, 0)).toBe(written);
   });
 
-  it("masks over the borders of chunks before it counts", async () => {
+  it("masks across chunk boundaries before it counts bytes", async () => {
     const { send, text } = recorder();
     const log = new RunLog({ send, bytesMax: 1e9, secrets: ["correct horse"] });
     await log.write(Buffer.from("it is corr"));
@@ -64,7 +64,7 @@ describe("RunLog", () => {
     expect(text()).toBe("it is ***.\n");
   });
 
-  it("has no marks but the server's", async () => {
+  it("replaces start and end markers, which only the server writes", async () => {
     const { send, text } = recorder();
     const log = new RunLog({ send, bytesMax: 1e9, secrets: [] });
     await log.write(Buffer.from("a\u0002b\u0003c"));
@@ -72,14 +72,14 @@ describe("RunLog", () => {
     expect(text()).toBe("a?b?c");
   });
 
-  it("raises what sending raised, to whoever writes next", async () => {
-    const log = new RunLog({ send: () => Promise.reject(new Fenced("gone")), bytesMax: 1e9, secrets: [] });
+  it("throws the error of sending at the next write", async () => {
+    const log = new RunLog({ send: () => Promise.reject(new JobLost("gone")), bytesMax: 1e9, secrets: [] });
     await log.write(Buffer.from("a"));
     await expect(log.end()).rejects.toThrow("gone");
     await expect(log.write(Buffer.from("b"))).rejects.toThrow("gone");
   });
 
-  it("is full when the server says so", async () => {
+  it("is full when the server rejects more", async () => {
     const log = new RunLog({
       send: () => Promise.reject(new ServerRejection(413, "too long")),
       bytesMax: 1e9,
@@ -90,11 +90,11 @@ describe("RunLog", () => {
   });
 });
 
-describe("Pulse", () => {
-  it("loses the job when nobody answers for too long, and not before", async () => {
+describe("Heartbeat", () => {
+  it("loses the job when the server is unreachable for too long, and not before", async () => {
     const lost = new AbortController();
     const silenceMs = scaled(1_500);
-    const pulse = new Heartbeat(lost, () => undefined, silenceMs);
+    const heartbeat = new Heartbeat(lost, () => undefined, silenceMs);
     let answers = true;
     let answeredAt = 0;
     const client = {
@@ -105,22 +105,22 @@ describe("Pulse", () => {
         return null;
       },
     };
-    pulse.start(client);
+    heartbeat.start(client);
     await pause(silenceMs + 1_000);
     expect(lost.signal.aborted).toBe(false);
     answers = false;
     await until(() => lost.signal.aborted);
     expect(performance.now() - answeredAt).toBeGreaterThan(silenceMs / 2);
     expect((lost.signal.reason as Error).message).toContain("could not be reached");
-    pulse.stop();
+    heartbeat.stop();
   });
 
-  it("tells each signal once, and asks at leisure then", async () => {
-    const told: string[] = [];
+  it("passes each signal on once, and polls more slowly afterwards", async () => {
+    const signals: string[] = [];
     let beats = 0;
     let signal: "cancel" | "kill" = "cancel";
-    const pulse = new Heartbeat(new AbortController(), (name) => told.push(name));
-    pulse.start({
+    const heartbeat = new Heartbeat(new AbortController(), (name) => signals.push(name));
+    heartbeat.start({
       heartbeat: async () => {
         beats += 1;
         return signal;
@@ -128,18 +128,18 @@ describe("Pulse", () => {
     });
     await until(() => beats > 1);
     signal = "kill";
-    await until(() => told.length === 2);
-    pulse.stop();
-    expect(told).toEqual(["cancel", "kill"]);
+    await until(() => signals.length === 2);
+    heartbeat.stop();
+    expect(signals).toEqual(["cancel", "kill"]);
     expect(beats).toBeLessThan(6);
   });
 
-  it("loses the job at once when it is no longer ours", async () => {
+  it("loses the job immediately when another agent has it", async () => {
     const lost = new AbortController();
-    const pulse = new Heartbeat(lost, () => undefined);
-    pulse.start({ heartbeat: () => Promise.reject(new Fenced("another has it")) });
+    const heartbeat = new Heartbeat(lost, () => undefined);
+    heartbeat.start({ heartbeat: () => Promise.reject(new JobLost("another has it")) });
     await until(() => lost.signal.aborted);
     expect((lost.signal.reason as Error).message).toBe("another has it");
-    pulse.stop();
+    heartbeat.stop();
   });
 });

@@ -1,4 +1,4 @@
-/** Secrets never show, however the stream is cut; and everything else does. */
+/** Secrets are never shown, however the stream is split; everything else is. */
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -6,14 +6,14 @@ import { parseJob } from "../../src/agent/job.ts";
 import { masked, Masker } from "../../src/agent/masking.ts";
 import { ServerConnection } from "../../src/agent/server.ts";
 import { readAgentSettings } from "../../src/agent/settings.ts";
-import { JobRun } from "../../src/agent/job-run.ts";
+import { AgentJobRun } from "../../src/agent/job-run.ts";
 import { secretSpellings } from "../../src/kernel/secret-spellings.ts";
 import { findTools, makeSandbox } from "../../src/sandbox/choose.ts";
 import { deep, seed } from "../support/depth.ts";
 import { newFolder } from "../support/folder.ts";
 import { expectLinear } from "../support/growth.ts";
 import { agentToken, TestServer } from "./support/server.ts";
-import { itInGate } from "../support/once.ts";
+import { itInGate } from "../support/engine-independent.ts";
 
 const options = { seed, numRuns: deep(300, 10_000) };
 
@@ -31,7 +31,7 @@ function shownInPieces(secrets: string[], pieces: readonly Buffer[]): string {
   return Buffer.concat([...pieces.map((piece) => masker.write(piece)), masker.end()]).toString("latin1");
 }
 
-/** Letter by letter, without any cleverness: hidden is what lies in an occurrence of a form. */
+/** The naive algorithm, letter by letter: hides every occurrence of a spelling. */
 function oracle(forms: readonly Buffer[], text: Buffer): string {
   const hidden = Array.from({ length: text.length }, () => false);
   for (const form of forms)
@@ -43,7 +43,7 @@ function oracle(forms: readonly Buffer[], text: Buffer): string {
 }
 
 describe("masking", () => {
-  it("hides what a plain search finds, whatever the cuts", () => {
+  it("hides what a plain search finds, however the stream is split", () => {
     fc.assert(
       fc.property(
         fc.array(word(4, 9), { maxLength: 4 }),
@@ -58,7 +58,7 @@ describe("masking", () => {
     );
   });
 
-  it("hides a secret in each of its spellings, at every cut", () => {
+  itInGate("hides a secret in each of its spellings, at every split", () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 6, maxLength: 30, unit: "grapheme" }).filter((text) => text.trim().length >= 6),
@@ -84,7 +84,7 @@ describe("masking", () => {
     );
   });
 
-  it("hides the base64 of something longer that contains it", () => {
+  it("hides the base64 of a longer text that contains it", () => {
     for (const before of ["", "u", "us", "user:"]) {
       const text = Buffer.from(`${before}correct horse battery`).toString("base64");
       expect(masked(["correct horse battery"], text)).toContain("***");
@@ -92,17 +92,17 @@ describe("masking", () => {
     }
   });
 
-  it("hides what Go escapes for HTML, and the lines of what has several", () => {
+  it("hides what Go escapes for HTML, and each line of a multi-line secret", () => {
     expect(masked(["a<b>&c"], String.raw`x a\u003cb\u003e\u0026c y`)).toBe("x *** y");
     const key = "-----BEGIN KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END KEY-----\n";
     expect(masked([key], "    MIIEvQIBADANBg\n    kqhkiG9w0BAQEF\n")).toBe("    ***\n    ***\n");
   });
 
-  it.each(["", "abc", "true", "false", "null"])("lets pass what hides nothing: '%s'", (secret) => {
+  it.each(["", "abc", "true", "false", "null"])("does not mask values that are too common: '%s'", (secret) => {
     expect(masked([secret], `{"abc":true,"x":[false,null]}`)).toBe(`{"abc":true,"x":[false,null]}`);
   });
 
-  it("holds nothing back that can't become a secret", () => {
+  it("holds back no bytes that can't become part of a secret", () => {
     const masker = new Masker(["x".repeat(4000)]);
     expect(String(masker.write(Buffer.from("a line\n")))).toBe("a line\n");
     expect(String(masker.write(Buffer.from("xxx")))).toBe("");
@@ -124,31 +124,39 @@ describe("an unexpected error of a job", () => {
         body: JSON.stringify({ wait: 1, engines: { terraform: ["1.5.7"] } }),
       });
       const environment = { CADASTRE_AGENT_SERVER: server.url, CADASTRE_AGENT_TOKEN: agentToken };
-      // A directory that is not there, so that the error's message and stack hold its name.
+      // A missing directory, so that the error's message and stack contain its name.
       const agentDirectory = join(newFolder("cadastre-masking-"), value);
       const settings = { ...readAgentSettings({ environment }), agentDirectory };
       const sandbox = makeSandbox("none", settings, findTools(), []);
       if (typeof sandbox === "string") throw new Error(sandbox);
-      const said: string[] = [];
+      const lines: string[] = [];
       const mounts = { mirror: undefined, ca: undefined, knownHosts: undefined };
-      const say = (line: string) => void said.push(line);
-      const options = { slot: 0, settings, sandbox, cgroup: undefined, mounts, lost: agentDirectory, say };
-      await new JobRun(parseJob(await claim.json()), {
+      const say = (line: string) => void lines.push(line);
+      const options = {
+        slot: 0,
+        settings,
+        sandbox,
+        cgroup: undefined,
+        mounts,
+        lostStatesDirectory: agentDirectory,
+        say,
+      };
+      await new AgentJobRun(parseJob(await claim.json()), {
         ...options,
         server: new ServerConnection(server.url),
       }).execute();
       expect(report.finished).toMatchObject({ "error-message": expect.stringMatching(/ENOENT.*\*\*\*/) });
-      expect(said.join("\n")).toMatch(/ENOENT.*\*\*\*/);
-      expect(JSON.stringify([report, said])).not.toContain(value);
+      expect(lines.join("\n")).toMatch(/ENOENT.*\*\*\*/);
+      expect(JSON.stringify([report, lines])).not.toContain(value);
     } finally {
       await server.close();
     }
   });
 });
 
-describe("what masking costs", () => {
+describe("the cost of masking", () => {
   const sizeMax = 256 * 1024;
-  /** In pieces of so many bytes. */
+  /** In chunks of this many bytes. */
   const shownLength = (secrets: readonly string[], text: string, pieceLength: number): number => {
     const masker = new Masker(secrets);
     const bytes = Buffer.from(text);

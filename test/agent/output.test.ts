@@ -1,4 +1,4 @@
-/** What is read off an engine's output in passing. */
+/** Parsing of an engine's output. */
 import { describe, expect, it } from "vitest";
 import { countsOfPlan, EngineOutputReader } from "../../src/agent/output.ts";
 
@@ -44,7 +44,7 @@ describe("an engine's output", () => {
     expect(read(...text).counts).toEqual({ additions, changes, destructions, imports, invocations });
   });
 
-  it("has its first error", () => {
+  it("contains its first error", () => {
     expect(read("╷\n│ \u001b[31mError: \u001b[0mno such thing\n│ Error: second\n").error).toBe("no such thing");
     expect(
       read(

@@ -1,23 +1,23 @@
-/** Plans and applies from claim to report, with the stand-in engine, in each sandbox that works here. */
+/** Plans and applies from claim to report, with the fake engine, in each sandbox that works here. */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findTools, isRoot } from "../../src/sandbox/choose.ts";
 import { isDeep, isOnBothEngines } from "../support/depth.ts";
-import { addStandIn } from "../support/engines.ts";
-import { finished, openFolder, type Stage, startStage } from "./support/agent.ts";
+import { addFakeEngine } from "../support/engines.ts";
+import { finished, openFolder, type TestAgent, startTestAgent } from "./support/agent.ts";
 import { scaled, until } from "../support/waiting.ts";
 import type { Reported, TestServer } from "./support/server.ts";
 
 const engines = openFolder();
-addStandIn(engines);
+addFakeEngine(engines);
 afterAll(() => rmSync(engines, { recursive: true, force: true }));
 
 const { bwrap, setpriv } = findTools();
 const canUser = isRoot() && setpriv !== undefined;
 
-/** The sandbox of a user differs from none in few lines, which the files beside this one try; all of this a deep run does. */
+/** The user sandbox differs from none in few lines, which other tests cover; only deep runs test it here. */
 const kinds = [
   "none",
   ...(canUser && (isDeep || bwrap === undefined) ? (["user"] as const) : []),
@@ -28,16 +28,16 @@ const config = (settings: object) => ({ "main.tf": "", "stand-in.json": JSON.str
 const logOf = (report: Reported) => Buffer.from(report.log, "latin1").toString("utf8");
 
 describe.each(kinds)("in the sandbox %s", (sandbox) => {
-  let stage: Stage;
+  let testAgent: TestAgent;
   let server: TestServer;
 
   beforeAll(async () => {
-    stage = await startStage({ engines, sandbox, agentSlots: 2, jobDiskMegabytes: 200 });
-    ({ server } = stage);
+    testAgent = await startTestAgent({ engines, sandbox, agentSlots: 2, jobDiskMegabytes: 200 });
+    ({ server } = testAgent);
   });
-  afterAll(() => stage.close());
+  afterAll(() => testAgent.close());
 
-  /** A plan and its apply, both to their ends. */
+  /** A finished plan and its finished apply. */
   async function planAndApply(settings: object, attributes: object = {}) {
     const files = config(settings);
     const plan = server.add({ files, attributes: { ...attributes } });
@@ -56,7 +56,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     });
   });
 
-  it("survives answers that break off: configuration, plan, lock file and state are fetched again", async () => {
+  it("fetches configuration, plan, lock file and state again if a response is truncated", async () => {
     await planAndApply({ resources: { before: "1" } });
     const paths = [/^\/configurations\//, /^\/state$/, /contents\/plan$/, /contents\/lock-file$/, /\/state-versions$/];
     server.cuts.push(...paths.map((path) => ({ path, times: 2 })));
@@ -68,7 +68,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     server.states.length = 0;
   });
 
-  it("plans: three lines, the engine's output, and everything that is made of a plan", async () => {
+  it("plans: logs three lines and the engine's output, and uploads all artifacts of the plan", async () => {
     const plan = server.add({ files: config({ resources: { one: "1", two: "2" } }) });
     expect(await finished(plan)).toEqual({
       attempt: 1,
@@ -105,7 +105,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(JSON.parse(String(server.states.at(-1)?.bytes))).toMatchObject({ resources: [{ name: "three" }] });
   });
 
-  it("keeps the state of an apply that fails half-way", async () => {
+  it("stores the state of an apply that fails half-way", async () => {
     const { apply } = await planAndApply({ resources: { four: "4", six: "6", five: "5" }, failAt: "five" });
     expect(apply.finished).toMatchObject({ result: "errored", "error-message": "creating five failed" });
     const { resources } = JSON.parse(String(server.states.at(-1)?.bytes)) as { resources: { name: string }[] };
@@ -113,7 +113,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(resources.map(({ name }) => name)).not.toContain("five");
   });
 
-  it("hands over a state that the server does not take", async () => {
+  it("uploads a rejected state as the errored state", async () => {
     const files = config({ resources: { seven: "7" }, serialBack: true });
     const plan = server.add({ files });
     await finished(plan);
@@ -126,14 +126,14 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(logOf(apply)).toContain("errored state of this apply");
   });
 
-  it("tells an engine's failure once, with its words", async () => {
+  it("reports an engine's failure once, with the engine's message", async () => {
     const plan = server.add({ files: config({ planFails: "nothing is right" }), attributes: { structured: false } });
     expect(await finished(plan)).toMatchObject({ result: "errored", "error-message": "nothing is right" });
     expect(logOf(plan).match(/nothing is right/g)).toHaveLength(1);
     expect(plan.contents).toEqual({});
   });
 
-  it("shows what init says when it fails", async () => {
+  it("logs the output of a failed init", async () => {
     const plan = server.add({ files: config({ initFails: "no such module" }), attributes: { structured: false } });
     expect(await finished(plan)).toMatchObject({ result: "errored", "error-message": "no such module" });
     expect(logOf(plan)).toContain("no such module");
@@ -142,14 +142,19 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
 
   it.each([
     [
-      "a working directory that is not there",
+      "a missing working directory",
       { "working-directory": "deep/inside" },
       {},
       /doesn't contain the workspace's working directory 'deep\/inside'/,
     ],
-    ["a working directory outside", { "working-directory": "../../.." }, {}, /is outside the configuration/],
     [
-      "an override file that would win",
+      "a working directory outside the configuration",
+      { "working-directory": "../../.." },
+      {},
+      /is outside the configuration/,
+    ],
+    [
+      "an override file that would take precedence",
       {},
       { "zzzzz_override.tf": "terraform { cloud { } }" },
       /zzzzz_override.tf would replace the backend/,
@@ -177,7 +182,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(logOf(plan)).toMatch(sentence);
   });
 
-  it("works in a directory below the configuration", async () => {
+  it("runs in the working directory", async () => {
     const plan = server.add({
       files: { "deep/inside/stand-in.json": JSON.stringify({ resources: { below: "1" } }) },
       attributes: { "working-directory": "/deep/inside/" },
@@ -186,7 +191,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(String(plan.contents["plan-json"])).toContain("terraform_data.below");
   });
 
-  it("gives variables, the run's facts and identity tokens, and hides what is secret", async () => {
+  it("passes variables, run variables and identity tokens, and masks secrets", async () => {
     const variable = { category: "terraform", hcl: false, sensitive: false };
     const plan = server.add({
       files: config({
@@ -224,7 +229,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(log).toContain("Ignored environment variables, which the agent sets or reserves: PATH, LD_PRELOAD.");
   });
 
-  it("interrupts the engine on cancel, and says canceled", async () => {
+  it("interrupts the engine on cancel, and reports canceled", async () => {
     const plan = server.add({ files: config({ planMs: 60_000, print: ["begun"] }) });
     await until(() => plan.log.includes("begun"));
     server.signals.set(plan.id, "cancel");
@@ -232,7 +237,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(logOf(plan)).toContain("Interrupt received.");
   });
 
-  it("stores the state of an apply that is canceled", async () => {
+  it("stores the state of a canceled apply", async () => {
     const settings = { resources: { eight: "8", nine: "9", ten: "10" }, slowMs: scaled(400) };
     const files = config(settings);
     const plan = server.add({ files });
@@ -245,7 +250,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(server.states.length).toBe(before + 1);
   });
 
-  it("kills a deaf engine on kill", async () => {
+  it("kills an engine that ignores interrupts on kill", async () => {
     const plan = server.add({ files: config({ planMs: 60_000, deaf: true, print: ["begun"] }) });
     await until(() => plan.log.includes("begun"));
     server.signals.set(plan.id, "cancel");
@@ -255,7 +260,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(await finished(plan)).toMatchObject({ result: "canceled" });
   });
 
-  it("stops what takes too long, and says so", async () => {
+  it("stops a job that exceeds its timeout, and reports why", async () => {
     const plan = server.add({ files: config({ planMs: 60_000 }), attributes: { "timeout-seconds": 2 } });
     expect(await finished(plan)).toMatchObject({
       result: "errored",
@@ -263,7 +268,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     });
   });
 
-  it("stops what fills the disk, and says so", async () => {
+  it("stops a job that exceeds its disk limit, and reports why", async () => {
     const plan = server.add({ files: config({ planMs: 60_000, writeBytes: 250 * 2 ** 20 }) });
     expect(await finished(plan)).toMatchObject({
       result: "errored",
@@ -271,7 +276,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     });
   });
 
-  it("keeps of a long log what may be kept, and ends it with a sentence", async () => {
+  it("truncates a long log, and ends it with a notice", async () => {
     const files = config({ resources: { eleven: "11" }, noiseBytes: 3_000_000 });
     const plan = server.add({ files });
     await finished(plan);
@@ -287,21 +292,21 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(logOf(apply)).toMatch(/The log has reached its limit of 999998 bytes\. .*\n$/);
   });
 
-  it("generates configuration where that is allowed", async () => {
+  it("generates configuration if allowed", async () => {
     const plan = server.add({ files: config({}), attributes: { "allow-config-generation": true } });
     await finished(plan);
     expect(String(plan.contents["generated-configuration"])).toBe("# generated\n");
   });
 
-  it("gives a job up that is no longer its own, and reports nothing more", async () => {
+  it("abandons a lost job, and reports nothing more", async () => {
     const plan = server.add({ files: config({ planMs: 60_000, print: ["begun"] }) });
     await until(() => plan.log.includes("begun"));
     server.troubles.push({ path: new RegExp(`${plan.id}/actions/heartbeat`), status: 409, times: 1 });
-    await until(() => stage.said.find((line) => line.startsWith(`job abandoned run=${plan.runId} phase=plan `)));
+    await until(() => testAgent.lines.find((line) => line.startsWith(`job abandoned run=${plan.runId} phase=plan `)));
     expect(plan.finished).toBeUndefined();
   });
 
-  it("goes on where single answers fail", async () => {
+  it("retries failed requests", async () => {
     const plan = server.add({ files: config({ resources: { twelve: "12" } }) });
     server.troubles.push({
       path: new RegExp(`${plan.id}/(log|contents|actions/(start|finish))`),
@@ -312,9 +317,9 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     expect(plan.starts).toBe(1);
   });
 
-  it("leaves nothing behind", async () => {
-    const { agentDirectory } = stage.settings;
-    await until(() => stage.agent.jobCount === 0);
+  it("leaves no files or processes", async () => {
+    const { agentDirectory } = testAgent.settings;
+    await until(() => testAgent.agent.jobCount === 0);
     expect(readdirSync(join(agentDirectory, "jobs"))).toEqual([]);
     expect(readdirSync(join(agentDirectory, "spool"))).toEqual([]);
     expect(existsSync(join(agentDirectory, "lost"))).toBe(false);

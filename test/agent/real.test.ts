@@ -1,6 +1,6 @@
 /**
- * The agent with real engines, inside every sandbox. It needs a folder of them, as CADASTRE_ENGINES has it, named by
- * CADASTRE_TEST_ENGINE_FOLDER (`npm run test:real` names the one that the conformance scripts fill); without the variable it skips itself.
+ * The agent with real engines, in every sandbox. CADASTRE_TEST_ENGINE_FOLDER names a directory with engines, in the format of
+ * CADASTRE_ENGINES (`npm run test:real` sets it to the one that the conformance scripts fill); without it, the tests are skipped.
  */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { findEngines } from "../../src/agent/engines.ts";
 import { findTools, isRoot } from "../../src/sandbox/choose.ts";
 import { products } from "../../src/agent/settings.ts";
 import { start } from "../cli/support.ts";
-import { finished, openFolder, type Stage, startStage } from "./support/agent.ts";
+import { finished, openFolder, type TestAgent, startTestAgent } from "./support/agent.ts";
 import { until } from "../support/waiting.ts";
 import { agentToken, type Reported, TestServer } from "./support/server.ts";
 
@@ -36,8 +36,8 @@ if (!isThere)
   it.skip("real engines: set CADASTRE_TEST_ENGINE_FOLDER to a folder with terraform/VERSION/terraform or tofu/VERSION/tofu", () =>
     undefined);
 
-describe.runIf(isThere)("what these tests need", () => {
-  it("is here: engines in the folder, and bubblewrap", () => {
+describe.runIf(isThere)("the requirements of these tests", () => {
+  it("are met: engines in the folder, and bubblewrap", () => {
     expect(engines, `Build engines into ${folder} first; npm run conformance:cli does.`).not.toEqual([]);
     expect(sandboxes, "Install bubblewrap.").toContain("bubblewrap");
   });
@@ -46,15 +46,15 @@ describe.runIf(isThere)("what these tests need", () => {
 describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine) => ({ sandbox, ...engine }))))(
   "$product $version in the sandbox $sandbox",
   ({ sandbox, product, version }) => {
-    let stage: Stage;
+    let testAgent: TestAgent;
     let server: TestServer;
     const attributes = { engine: product, "engine-version": version };
 
     beforeAll(async () => {
-      stage = await startStage({ engines: folder, sandbox, agentSlots: 2 });
-      ({ server } = stage);
+      testAgent = await startTestAgent({ engines: folder, sandbox, agentSlots: 2 });
+      ({ server } = testAgent);
     });
-    afterAll(() => stage.close());
+    afterAll(() => testAgent.close());
 
     async function planAndApply(main: string, more: object = {}) {
       const files = { "main.tf": main };
@@ -91,7 +91,7 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
     ];
 
     it.each([true, false])(
-      "plans and applies, structured %s, with a cloud block that nobody contacts",
+      "plans and applies, structured %s, with a cloud block that is never contacted",
       async (structured) => {
         const { plan, apply } = await planAndApply(main, {
           structured,
@@ -120,7 +120,7 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
       240_000,
     );
 
-    it("says that nothing changes, and plans destruction", async () => {
+    it("reports no changes, and plans a destroy", async () => {
       const plan = server.add({
         files: { "main.tf": main },
         attributes: { ...attributes, variables, "refresh-only": true },
@@ -147,7 +147,7 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
       expect(await finished(plan)).toMatchObject({ "resource-additions": 1, "resource-destructions": 1 });
     });
 
-    it("tells which variable is wrong, and fails", async () => {
+    it("names the invalid variable, and fails", async () => {
       const wrong = [
         ...variables.slice(0, 1),
         { ...variable, key: "words", value: "[nonsense", hcl: true },
@@ -160,7 +160,7 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
       });
     });
 
-    it("reads values in HCL as engines do, and lets none set another variable", async () => {
+    it("parses HCL values as engines do, and lets none set another variable", async () => {
       const values = {
         text: '"a $${b} \\u00e9 /* { */"',
         lines: "<<-EOT\n    one\n      two\n  EOT\n",
@@ -194,7 +194,7 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
       expect(stateOf(server).outputs["guard"]?.value).toBe("priority");
     }, 240_000);
 
-    it("keeps the state of an apply that fails half-way", async () => {
+    it("stores the state of an apply that fails half-way", async () => {
       const { apply } = await planAndApply(`
         resource "terraform_data" "good" {}
         resource "terraform_data" "bad" {
@@ -208,7 +208,7 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
       expect(stateOf(server).resources.map(({ name }) => name)).toContain("good");
     });
 
-    it("stops gracefully on cancel, with the state of what was done", async () => {
+    it("stops gracefully on cancel, and stores the state", async () => {
       const files = {
         "main.tf": `
           resource "terraform_data" "quick" { input = "q" }
@@ -227,7 +227,7 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
       expect(logOf(apply)).toMatch(/[Ii]nterrupt/);
     });
 
-    it("kills at once on kill", async () => {
+    it("kills immediately on kill", async () => {
       const plan = server.add({
         files: {
           "main.tf":
@@ -242,9 +242,9 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
       expect(await finished(apply)).toMatchObject({ result: "canceled" });
     });
 
-    it("leaves nothing running", async () => {
-      await until(() => stage.agent.jobCount === 0);
-      expect(stage.said.filter((line) => /not removed|job abandoned/.test(line))).toEqual([]);
+    it("leaves no processes", async () => {
+      await until(() => testAgent.agent.jobCount === 0);
+      expect(testAgent.lines.filter((line) => /not removed|job abandoned/.test(line))).toEqual([]);
     });
   },
 );
@@ -260,8 +260,8 @@ function secret(name: string): string {
   return `${name}-${randomBytes(12).toString("hex")}`;
 }
 
-/** All that one can think of to get at what is not one's own. What it finds it prints. */
-const crimes = (home: string, data: string) => `
+/** Many attempts to read data of others. Prints what it finds. */
+const attacks = (home: string, data: string) => `
   exec 2>&1
   echo "--- files"; cat ${data}/cadastre.db ${data}/cadastre.key; ls -la ${home} ${home}/jobs ${home}/spool ${home}/lost
   cat ${home}/jobs/*/private/* ${home}/jobs/*/configuration/*; cat /job/../../*/private/*
@@ -270,7 +270,7 @@ const crimes = (home: string, data: string) => `
   echo "--- kernel"; p=$(cat /proc/sys/kernel/core_pattern); (echo "$p" > /proc/sys/kernel/core_pattern) && echo "wrote core_pattern"
   (echo h > /proc/sysrq-trigger) && echo "wrote sysrq-trigger"
   unshare -Ur true && echo "made a user namespace"; mount -t tmpfs none /mnt && echo mounted; (echo x > /usr/evil) && echo "wrote to usr"
-  cat /etc/shadow | head -1; id; echo "--- end of crimes"`;
+  cat /etc/shadow | head -1; id; echo "--- end of attacks"`;
 
 describe.runIf(isThere && engines.length > 0).each(["none", ...sandboxes])(
   "a hostile configuration in the sandbox %s",
@@ -322,9 +322,9 @@ describe.runIf(isThere && engines.length > 0).each(["none", ...sandboxes])(
       });
       await until(() => victimApply.log.includes("waiting"));
       const hostileFiles = {
-        "main.tf": `resource "terraform_data" "crime" {\n  provisioner "local-exec" {\n    command = "sh crimes.sh; cat $(find . -name nothing)"\n  }\n}
+        "main.tf": `resource "terraform_data" "attack" {\n  provisioner "local-exec" {\n    command = "sh attacks.sh; cat $(find . -name nothing)"\n  }\n}
         output "read" { value = [for f in ["${data}/cadastre.db", "${data}/cadastre.key", "/etc/shadow", "/proc/1/environ"] : try(filebase64(f), "unreadable")] }\n`,
-        "crimes.sh": crimes(home, data).replaceAll("\\\\", "\\"),
+        "attacks.sh": attacks(home, data).replaceAll("\\\\", "\\"),
       };
       const plan = server.add({ files: hostileFiles, attributes });
       await finished(plan);
@@ -343,12 +343,12 @@ describe.runIf(isThere && engines.length > 0).each(["none", ...sandboxes])(
       rmSync(join(home, ".."), { recursive: true, force: true });
     });
 
-    it("ran to its end", () => {
-      expect(log).toContain("--- end of crimes");
+    it("runs to its end", () => {
+      expect(log).toContain("--- end of attacks");
     });
 
     if (sandbox === "none")
-      it("finds the agent's token and the other job's secret: the crimes are real", () => {
+      it("finds the agent's token and the other job's secret: the attacks are real", () => {
         expect(log).toContain(agentToken);
         expect(log).toContain(secrets.environment);
         expect(log).toContain(secrets.victim);
@@ -360,11 +360,11 @@ describe.runIf(isThere && engines.length > 0).each(["none", ...sandboxes])(
           expect(log).not.toContain(found);
           expect(log).not.toContain(Buffer.from(found).toString("base64").slice(0, -4));
         }
-        for (const deed of ["wrote core_pattern", "wrote sysrq-trigger", "mounted", "wrote to usr", "root:"])
-          expect(log).not.toContain(deed);
+        for (const success of ["wrote core_pattern", "wrote sysrq-trigger", "mounted", "wrote to usr", "root:"])
+          expect(log).not.toContain(success);
       });
 
-    it.runIf(sandbox === "bubblewrap")("sees no processes but its own, and makes no namespaces", () => {
+    it.runIf(sandbox === "bubblewrap")("sees only its own processes, and can't create namespaces", () => {
       expect(log).not.toContain("made a user namespace");
       expect(log).not.toContain("cadastre.ts agent");
       expect(log).not.toContain("sleep 300");

@@ -1,4 +1,4 @@
-/** When the state of an apply goes to the server while the engine still writes it. */
+/** When the state of an apply is uploaded while the engine still writes it. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ function keeping(rhythm: number) {
   return { keeper, serials, kept };
 }
 
-it("the first change is sent as soon as it is seen, however long the rhythm", async () => {
+it("uploads the first change immediately, however long the interval", async () => {
   const { keeper, serials } = keeping(3_600_000);
   keeper.start();
   await sleep(50);
@@ -38,7 +38,7 @@ it("the first change is sent as soon as it is seen, however long the rhythm", as
   expect(serials).toEqual([1, 2]);
 });
 
-it("what follows is sent once in a rhythm, and what has not changed is not sent at all", async () => {
+it("uploads later changes once per interval, and an unchanged state never", async () => {
   const { keeper, serials } = keeping(400);
   keeper.start();
   write(1);
@@ -53,8 +53,8 @@ it("what follows is sent once in a rhythm, and what has not changed is not sent 
 it.each([
   ["is incomplete", '{"version": 4, "serial": 7, "lineage": "l", "resources": ['],
   ["has no serial", '{"version": 4, "lineage": "l"}'],
-  ["is nested deeper than anybody reads", `{"serial": 7, "lineage": "l", "x": ${"[".repeat(600)}${"]".repeat(600)}}`],
-])("a state that %s at the end is kept aside, and a sentence says where", async (_, text) => {
+  ["is nested too deeply", `{"serial": 7, "lineage": "l", "x": ${"[".repeat(600)}${"]".repeat(600)}}`],
+])("saves a state that %s at the end as the errored state, and says where", async (_, text) => {
   const { keeper, serials, kept } = keeping(60_000);
   keeper.start();
   writeFileSync(join(root, "terraform.tfstate"), text);
@@ -62,7 +62,7 @@ it.each([
   expect({ serials, kept }).toEqual({ serials: [], kept: [text] });
 });
 
-it("a large state is sent, whatever the order of its members", async () => {
+it("uploads a large state, whatever the order of its members", async () => {
   const { keeper, serials } = keeping(60_000);
   const text = `{"padding": [${"{},".repeat(1_000_000)}{}], "lineage": "l", "nested": {"serial": 1}, "serial": 9}`;
   writeFileSync(join(root, "terraform.tfstate"), text);

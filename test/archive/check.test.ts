@@ -7,7 +7,7 @@ import { ArchiveCheck, readmeBytesMax } from "../../src/archive/check.ts";
 import { ArchiveFault, limits } from "../../src/archive/faults.ts";
 import { archive, type Entry, header, inPieces, pax, part, tar, tarEnd, withChecksum } from "../support/archives.ts";
 import { deep, seed } from "../support/depth.ts";
-import { itInGate } from "../support/once.ts";
+import { itInGate } from "../support/engine-independent.ts";
 
 async function check(bytes: Uint8Array, { directory = "", pieces = 1000 } = {}) {
   const checking = new ArchiveCheck(directory);
@@ -19,15 +19,15 @@ async function check(bytes: Uint8Array, { directory = "", pieces = 1000 } = {}) 
   }
 }
 
-/** The word of the refusal, and its sentence. */
-async function refusal(bytes: Uint8Array, pieces = 1000): Promise<{ word: string; sentence: string }> {
+/** The code of the fault, and its message. */
+async function refusal(bytes: Uint8Array, pieces = 1000): Promise<{ code: string; sentence: string }> {
   try {
     await check(bytes, { pieces });
   } catch (error) {
-    if (error instanceof ArchiveFault) return { word: error.word, sentence: error.message };
+    if (error instanceof ArchiveFault) return { code: error.code, sentence: error.message };
     throw error;
   }
-  return { word: "none", sentence: "" };
+  return { code: "none", sentence: "" };
 }
 
 const main: Entry = { name: "main.tf", content: 'resource "null_resource" "one" {}\n' };
@@ -35,7 +35,7 @@ const directory = (name: string): Entry => ({ name, type: "5" });
 const link = (name: string, target: string): Entry => ({ name, type: "2", target });
 const hardLink = (name: string, target: string): Entry => ({ name, type: "1", target });
 
-describe("an archive that is taken", () => {
+describe("an archive that is accepted", () => {
   const taken: Record<string, (Entry | Buffer)[]> = {
     "with files, directories and links": [
       directory("modules/"),
@@ -62,7 +62,7 @@ describe("an archive that is taken", () => {
       link("x", "y"),
     ],
     "with a prefix": [{ ...main, prefix: "a/b" }],
-    "with what is told of all entries": [
+    "with a global header": [
       part({ name: "pax_global_header", type: "g", content: "52 comment=0123456789012345678901234567890123456789\n" }),
       main,
     ],
@@ -87,7 +87,7 @@ describe("an archive that is taken", () => {
 
   const refusalOrSummary = (bytes: Uint8Array, pieces: number) => check(bytes, { pieces });
 
-  it("in several members of gzip, and with the zeros that tar fills up with", async () => {
+  it("in several gzip members, and with tar's padding of zeros", async () => {
     const whole = Buffer.concat([tar([main]), Buffer.alloc(8192)]);
     const bytes = Buffer.concat([gzipSync(whole.subarray(0, 700)), gzipSync(whole.subarray(700))]);
     for (const pieces of [1, 100, 100_000]) await expect(check(bytes, { pieces })).resolves.toBeDefined();
@@ -183,31 +183,31 @@ describe("an archive that is refused", () => {
     ],
   };
 
-  it.each(Object.entries(refused))("%s", async (_title, [parts, word, sentence]) => {
+  it.each(Object.entries(refused))("%s", async (_title, [parts, code, sentence]) => {
     for (const pieces of [1, 100_000]) {
-      const told = await refusal(archive(parts), pieces);
-      expect(told.word).toBe(word);
-      expect(told.sentence).toMatch(sentence);
+      const reported = await refusal(archive(parts), pieces);
+      expect(reported.code).toBe(code);
+      expect(reported.sentence).toMatch(sentence);
     }
   });
 
-  it("shows names without what a terminal would obey, and not all of a long one", async () => {
+  it("shows names without control characters, and truncates long ones", async () => {
     const { sentence } = await refusal(archive([{ ...main, name: "/a\u001B[31m\nb" }]));
     expect(sentence).toContain("'/a\uFFFD[31m\uFFFDb'");
     const long = await refusal(archive([pax({ path: `/${"a".repeat(4000)}` }), main]));
     expect(long.sentence.length).toBeLessThan(400);
   });
 
-  it("a wrong checksum, and what is no number", async () => {
+  it("a wrong checksum, and an invalid number", async () => {
     const wrong = part(main);
     wrong[0] = 0x7a;
-    expect(await refusal(archive([wrong]))).toMatchObject({ word: "corrupt" });
+    expect(await refusal(archive([wrong]))).toMatchObject({ code: "corrupt" });
     const sized = header(main);
     sized.write("zz", 124, "latin1");
-    expect(await refusal(archive([withChecksum(sized)]))).toMatchObject({ word: "corrupt" });
+    expect(await refusal(archive([withChecksum(sized)]))).toMatchObject({ code: "corrupt" });
     const huge = header(main);
     huge.fill(0xff, 124, 136);
-    expect(await refusal(archive([withChecksum(huge)]))).toMatchObject({ word: "corrupt" });
+    expect(await refusal(archive([withChecksum(huge)]))).toMatchObject({ code: "corrupt" });
   });
 
   it.each([
@@ -235,25 +235,25 @@ describe("an archive that is refused", () => {
     ["an archive after the archive", Buffer.concat([archive([main]), archive([main])]), "trailing_data"],
     ["an entry that is larger than the archive", archive([header({ ...main, size: 1e6 })]), "truncated"],
     ["an entry of 16 TiB", archive([header({ ...main, size: 2 ** 44 })]), "truncated"],
-  ])("%s", async (_title, bytes, word) => {
-    for (const pieces of [1, 7, 100_000]) expect((await refusal(bytes, pieces)).word).toBe(word);
+  ])("%s", async (_title, bytes, code) => {
+    for (const pieces of [1, 7, 100_000]) expect((await refusal(bytes, pieces)).code).toBe(code);
   });
 
   it("cut off anywhere", async () => {
     const whole = archive([directory("a"), main, link("b", "main.tf")]);
     for (let length = 1; length < whole.length; length++)
-      expect((await refusal(whole.subarray(0, length))).word).toBe("truncated");
+      expect((await refusal(whole.subarray(0, length))).code).toBe("truncated");
   });
 
-  it("with a bit turned over anywhere: as a fault of the archive, and nothing else", async () => {
+  it("with any bit flipped: as an archive fault, and nothing else", async () => {
     const whole = archive([directory("a"), main, link("b", "main.tf")]);
     await fc.assert(
       fc.asyncProperty(fc.nat(whole.length - 1), fc.integer({ min: 0, max: 7 }), async (place, bit) => {
         const broken = Buffer.from(whole);
         broken[place]! ^= 1 << bit;
-        // Some bits mean nothing: a time in the header of gzip, and those that fill up the last byte of what was compressed.
-        const { word } = await refusal(broken);
-        if (word === "none") expect(gunzipSync(broken)).toEqual(gunzipSync(whole));
+        // Some bits have no meaning: the time in the gzip header, and the padding of the last compressed byte.
+        const { code } = await refusal(broken);
+        if (code === "none") expect(gunzipSync(broken)).toEqual(gunzipSync(whole));
       }),
       { seed, numRuns: deep(80, 5000) },
     );
@@ -261,65 +261,65 @@ describe("an archive that is refused", () => {
 });
 
 describe("limits", () => {
-  it("of what is sent", async () => {
+  it("of the packed size", async () => {
     const bytes = Buffer.alloc(1024 * 1024);
     const checking = new ArchiveCheck("");
-    // A member of gzip whose comment never ends: nothing comes out of it.
+    // A gzip member whose comment never ends, so that it yields no data.
     await checking.write(Buffer.from([0x1f, 0x8b, 8, 0x10, 0, 0, 0, 0, 0, 0]));
     bytes.fill("a");
     const sent = async () => {
       for (let count = 0; count <= 100; count++) await checking.write(bytes);
     };
     await expect(sent()).rejects.toMatchObject({
-      word: "too_large",
+      code: "too_large",
       message: expect.stringContaining(String(limits.packedBytes)),
     });
   });
 
   itInGate("of what comes out: a bomb is noticed while it is inflated, in bounded memory", async () => {
-    // 600 MiB in less than 1 MiB: the member of gzip repeated, each of them 4 MiB of one file.
+    // 600 MiB in less than 1 MiB: a repeated gzip member, each with 4 MiB of one file.
     const zeros = gzipSync(Buffer.alloc(4 * 1024 * 1024), { level: 9 });
     const first = gzipSync(header({ ...main, size: 600 * 1024 * 1024 }));
     const bomb = Buffer.concat([first, ...Array.from({ length: 150 }, () => zeros)]);
     expect(bomb.length).toBeLessThan(1024 * 1024);
-    // A process of its own, started as the service is, so that nobody else's memory counts.
+    // A separate process, started like the service, so that only its own memory counts.
     const script = `
       import { readFileSync } from "node:fs";
       import { ArchiveCheck } from ${JSON.stringify(pathToFileURL("src/archive/check.ts").href)};
       const checking = new ArchiveCheck("");
-      let word;
-      try { for await (const piece of process.stdin) await checking.write(piece); } catch (error) { word = error.word; }
-      // What resourceUsage() tells begins with the peak of the process that started this one.
+      let code;
+      try { for await (const piece of process.stdin) await checking.write(piece); } catch (error) { code = error.code; }
+      // resourceUsage() starts with the peak of the parent process.
       const [, kilobytes] = /VmHWM:\\s+(\\d+)/.exec(readFileSync("/proc/self/status", "utf8"));
-      console.log(JSON.stringify({ word, peakBytes: kilobytes * 1024 }));`;
+      console.log(JSON.stringify({ code, peakBytes: kilobytes * 1024 }));`;
     const child = spawnSync(process.execPath, ["--expose-gc", "--input-type=module", "-e", script], { input: bomb });
-    const told = JSON.parse(child.stdout.toString()) as { word: string; peakBytes: number };
-    expect(told.word).toBe("too_large_unpacked");
-    expect(told.peakBytes).toBeLessThan(300 * 1024 * 1024);
+    const reported = JSON.parse(child.stdout.toString()) as { code: string; peakBytes: number };
+    expect(reported.code).toBe("too_large_unpacked");
+    expect(reported.peakBytes).toBeLessThan(300 * 1024 * 1024);
   });
 
   itInGate("of entries, with the directories that names mention", async () => {
     const some = (count: number) =>
       Array.from({ length: count }, (_, place) => header({ name: `d${place}/f`, content: "" }));
-    expect((await refusal(archive(some(limits.entries / 2)), 65536)).word).toBe("none");
-    expect((await refusal(archive(some(limits.entries / 2 + 1)), 65536)).word).toBe("too_many_entries");
+    expect((await refusal(archive(some(limits.entries / 2)), 65536)).code).toBe("none");
+    expect((await refusal(archive(some(limits.entries / 2 + 1)), 65536)).code).toBe("too_many_entries");
   });
 
   itInGate("of names together", async () => {
     const long = (place: number) => pax({ path: `${"a".repeat(250)}/`.repeat(16) + String(place) });
     const parts = Array.from({ length: 4500 }, (_, place) => [long(place), header({ name: "a" })]).flat();
-    expect((await refusal(archive(parts), 65536)).word).toBe("names_too_long");
+    expect((await refusal(archive(parts), 65536)).code).toBe("names_too_long");
   });
 
-  it("of the ways that links go: all together have half a million steps, however many there are", async () => {
+  itInGate("of the steps that following links takes: half a million for all links together", async () => {
     const far = `${"d/../".repeat(800)}x`;
     const steps = far.split("/").length;
     const taken = Math.floor(500_000 / steps);
     const links = (count: number) =>
       Array.from({ length: count }, (_, place) => [pax({ linkpath: far }), link(`l${place}`, "x")]).flat();
-    expect((await refusal(archive([directory("d"), ...links(taken)]), 65536)).word).toBe("none");
-    const { word, sentence } = await refusal(archive([directory("d"), ...links(taken + 100)]), 65536);
-    expect([word, sentence]).toEqual(["link_circle", expect.stringContaining(`'l${taken}'`)]);
+    expect((await refusal(archive([directory("d"), ...links(taken)]), 65536)).code).toBe("none");
+    const { code, sentence } = await refusal(archive([directory("d"), ...links(taken + 100)]), 65536);
+    expect([code, sentence]).toEqual(["link_circle", expect.stringContaining(`'l${taken}'`)]);
   });
 });
 

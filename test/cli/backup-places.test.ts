@@ -1,4 +1,4 @@
-/** Where a backup is written to: to a file, new or older, and to nothing else. */
+/** The target of a backup: a new or existing file, and nothing else. */
 import { execFileSync } from "node:child_process";
 import { lstatSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { cadastre, dropRegistersAfterwards, newRegister, useFolder } from "./sup
 dropRegistersAfterwards();
 const folder = useFolder();
 
-test("replaces nothing but a file: neither a device, nor a pipe, nor a link", async () => {
+test("replaces only a file: no device, pipe or link", async () => {
   const register = await newRegister("sqlite", true);
   const [pipe, link, target] = ["a-pipe", "a-link", "behind-the-link"].map((name) => join(folder, name)) as [
     string,
@@ -30,7 +30,7 @@ test("replaces nothing but a file: neither a device, nor a pipe, nor a link", as
   expect(readFileSync(target, "utf8")).toBe("old");
 });
 
-test("that can't even be looked for is told in a line, too", async () => {
+test("reports an inaccessible path in one line", async () => {
   const register = await newRegister("sqlite", true);
   const path = join(folder, "no-folder", "in-a-file.backup");
   writeFileSync(join(folder, "no-folder"), "but a file");

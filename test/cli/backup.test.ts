@@ -1,4 +1,4 @@
-/** Backups: what is in one, that it is one moment of the register, and that it moves between the engines unchanged. */
+/** Backups: their contents, that each is one snapshot of the register, and that they move between the engines unchanged. */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,29 +16,29 @@ import { operatorContext } from "../../src/service.ts";
 import { type Api, type Json, startApi, startApiOn } from "../support/api.ts";
 import { archive } from "../support/archives.ts";
 import { unique } from "../support/builders.ts";
-import { fetchBytes, mainTf, sendConfiguration } from "../support/configurations.ts";
+import { fetchBytes, mainTf, uploadConfiguration } from "../support/configurations.ts";
 import { newDatabase, tablesOfPostgres, type TestDatabase } from "../support/database.ts";
 import { cadastre, dropRegistersAfterwards, newRegister as newRegisterOfOthers, start, useFolder } from "./support.ts";
 
 dropRegistersAfterwards();
 const folder = useFolder();
-/** The one that servers under test have. */
+/** The key of the servers under test. */
 const encryptionKey = "07".repeat(32);
 const newRegister = async (...words: Parameters<typeof newRegisterOfOthers>) => ({
   ...(await newRegisterOfOthers(...words)),
   CADASTRE_ENCRYPTION_KEY: encryptionKey,
 });
 const engines = ["sqlite", "postgres"] as const;
-/** The embedded database's index of names, and what it counts: made anew by triggers when rows are loaded. */
+/** The embedded database's name index and counters, which triggers rebuild when rows are loaded. */
 const derived = ["workspace~_name%", "%~_counts"] as const;
 const allTables = tablesAfter(migrations.map(({ name }) => name));
 
-/** Nothing is complained of; how far it is, is told after a second, which a busy machine may take. */
+/** No error; progress lines appear after a second, which a busy machine may take. */
 const atMostProgress = expect.stringMatching(/^(?:\w+ \w+: \d+ rows?(?:\n|$))*$/);
 
 type Register = Awaited<ReturnType<typeof newRegister>>;
 
-/** A register with something of everything, on the embedded database. */
+/** A register with every kind of resource, on the embedded database. */
 let api: Api;
 let source: Register;
 let file: string;
@@ -62,7 +62,7 @@ beforeAll(async () => {
   await api.grantProject(project.id, team.id, "write");
   for (let count = 0; count < 150; count += 1) await api.makeProject(organization.name);
   const workspace = await api.makeWorkspace(organization.name, { name: "Indexed-by-name" });
-  configuration = await sendConfiguration(organization.owner, workspace.id, {}, configurationFiles);
+  configuration = await uploadConfiguration(organization.owner, workspace.id, {}, configurationFiles);
   ownerToken = organization.owner.token ?? "";
   file = join(folder, "source.backup");
   expect(await cadastre(["backup", file], source)).toMatchObject({ code: 0, err: atMostProgress });
@@ -70,7 +70,7 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 
 describe("the tables", () => {
-  test("are all those of the embedded database, each after those that it refers to", async () => {
+  test("are all tables of the embedded database, each after those that it refers to", async () => {
     const { rows } = await sql<{ name: string }>`
       select name from sqlite_master where type = 'table' and name not like 'sqlite~_%' escape '~'
         and name not like ${derived[0]} escape '~' and name not like ${derived[1]} escape '~'`.execute(
@@ -84,7 +84,7 @@ describe("the tables", () => {
     }
   });
 
-  test("are all those of PostgreSQL", async () => {
+  test("are all tables of PostgreSQL", async () => {
     const { database, drop } = await newDatabase("postgres");
     const { rows } = await sql<{ name: string }>`
       select table_name as name from information_schema.tables where table_schema = current_schema()`.execute(
@@ -96,7 +96,7 @@ describe("the tables", () => {
     await drop();
   });
 
-  test("follow what migrations drop and rename", () => {
+  test("follow migrations that drop or rename tables", () => {
     const statements = ["CREATE TABLE one (id TEXT)", "CREATE TABLE two (id TEXT)", "CREATE INDEX a ON one (id)"];
     const later = ["DROP TABLE one", "ALTER TABLE two RENAME TO three", "ALTER TABLE three ADD COLUMN size INTEGER"];
     const known = [
@@ -109,7 +109,7 @@ describe("the tables", () => {
 });
 
 describe("a backup", () => {
-  test("is the documented format, and for its owner alone", () => {
+  test("has the documented format, and only its owner can read it", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const text = gunzipSync(readFileSync(file)).toString();
     const lines = text.trimEnd().split("\n");
@@ -130,7 +130,7 @@ describe("a backup", () => {
     expect(text).not.toContain(encryptionKey);
   });
 
-  test("says how much it holds, and to keep the key", async () => {
+  test("reports its size, and reminds of the key", async () => {
     const named = await cadastre(["backup", join(folder, "named.backup")], source);
     expect(named.out).toMatch(
       /^Wrote \d+ rows in \d+ tables to .*named\.backup \(\d+ bytes\)\.\n.*CADASTRE_ENCRYPTION_KEY\. Keep a copy/,
@@ -149,25 +149,25 @@ describe("a backup", () => {
     expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
   });
 
-  test("that can't be written is told in a line", async () => {
+  test("that can't be written is reported in one line", async () => {
     const path = join(folder, "no", "such", "folder.backup");
     const { code, err } = await cadastre(["backup", path], source);
     expect(code).toBe(1);
     expect(err).toMatch(/^The backup can't be written to .*folder\.backup \(ENOENT.*\)\. Check the directory/);
   });
 
-  test.each(engines)("of %s is one moment, while others write", async (engine) => {
+  test.each(engines)("of %s is one snapshot under concurrent writes", async (engine) => {
     const testDatabase = await newDatabase(engine);
     const { database } = testDatabase;
     for (let count = 0; count < 200; count += 1) await addUserWithToken(database);
-    const path = join(folder, `moment-${engine}.backup`);
+    const path = join(folder, `snapshot-${engine}.backup`);
     const register = { CADASTRE_DATABASE: testDatabase.address, CADASTRE_ENCRYPTION_KEY: encryptionKey };
     const running = start(["backup", path], register);
     while (running.process.exitCode === null) {
       await addUserWithToken(database);
       await sleep(1);
     }
-    // On a busy machine it takes long enough to tell how far it is.
+    // On a busy machine it takes long enough to print progress.
     expect(await running.ended).toMatchObject({ code: 0 });
     const { users, tokens, audit_events: events } = JSON.parse(lastLine(path)).rows;
     expect(users).toBeGreaterThanOrEqual(200);
@@ -177,18 +177,18 @@ describe("a backup", () => {
 });
 
 describe("backup verify", () => {
-  test("says that a file is whole and that every secret in it can be read, and opens no database", async () => {
+  test("reports that a file is complete and every secret can be decrypted, and opens no database", async () => {
     const nowhere = { CADASTRE_DATABASE: "postgres://127.0.0.1:1/nothing" };
-    const told = await cadastre(["backup", "verify", file], { ...nowhere, CADASTRE_ENCRYPTION_KEY: encryptionKey });
-    expect(told).toMatchObject({ code: 0, err: atMostProgress });
-    expect(told.out).toMatch(/^.*source\.backup is complete: \d+ rows in \d+ tables, created at .* by Cadastre /);
-    expect(told.out).toMatch(/\nIts [1-9]\d* secrets? can be decrypted with the key in CADASTRE_ENCRYPTION_KEY\.$/);
+    const verified = await cadastre(["backup", "verify", file], { ...nowhere, CADASTRE_ENCRYPTION_KEY: encryptionKey });
+    expect(verified).toMatchObject({ code: 0, err: atMostProgress });
+    expect(verified.out).toMatch(/^.*source\.backup is complete: \d+ rows in \d+ tables, created at .* by Cadastre /);
+    expect(verified.out).toMatch(/\nIts [1-9]\d* secrets? can be decrypted with the key in CADASTRE_ENCRYPTION_KEY\.$/);
     const without = await cadastre(["backup", "verify", file], nowhere);
     expect(without).toMatchObject({ code: 0 });
     expect(without.out).toMatch(/\nIts secrets were not checked\. To check them, set CADASTRE_ENCRYPTION_KEY to/);
   });
 
-  test("refuses one whose secrets are under another key, and one that is damaged", async () => {
+  test("refuses a file with secrets of another key, and a damaged one", async () => {
     const other = await cadastre(["backup", "verify", file], { CADASTRE_ENCRYPTION_KEY: "e".repeat(64) });
     expect(other).toMatchObject({ code: 1, out: "" });
     expect(other.err).toMatch(/is complete, but \w+\.\w+ of .* can't be decrypted: it needs the key [0-9a-f]{16}/);
@@ -221,7 +221,7 @@ describe("a restore", () => {
     expect(names.rows).toEqual([{ nameKey: "indexed-by-name" }]);
   });
 
-  test.each(engines)("brings a configuration back as it was sent, with its readme, on %s", async (engine) => {
+  test.each(engines)("restores a configuration as it was uploaded, with its readme, on %s", async (engine) => {
     const { CADASTRE_DATABASE: address, ...key } = await newRegister(engine);
     expect((await cadastre(["restore", file], { CADASTRE_DATABASE: address, ...key })).code).toBe(0);
     const database = openDatabase(address);
@@ -239,7 +239,7 @@ describe("a restore", () => {
     }
   });
 
-  test.each(engines)("goes into an empty database only, on %s", async (engine) => {
+  test.each(engines)("requires an empty database, on %s", async (engine) => {
     const register = await newRegister(engine, true);
     await cadastre(["migrate"], register);
     await cadastre(["user", "create", "--username", "ada", "--email", "ada@acme.example"], register);
@@ -247,7 +247,7 @@ describe("a restore", () => {
     expect(await cadastre(["restore", file], register)).toEqual({
       code: 1,
       out: "",
-      // On a busy machine it also tells how far it is.
+      // On a busy machine it also prints progress.
       err: expect.stringContaining(
         "The database is not empty (it has users). A backup can only be restored into an empty database: set CADASTRE_DATABASE to another one.",
       ),
@@ -255,14 +255,14 @@ describe("a restore", () => {
     expect(await allRows(register)).toEqual(before);
   });
 
-  test("takes the place of the check value that a migrated database has", async () => {
+  test("replaces the check value of a migrated database", async () => {
     const register = await newRegister("sqlite");
     await cadastre(["migrate"], { ...register, CADASTRE_ENCRYPTION_KEY: "e".repeat(64) });
     expect((await cadastre(["restore", file], register)).code).toBe(0);
     expect((await cadastre(["user", "list"], register)).code).toBe(0);
   });
 
-  test("with another key, or none, is refused before anything is made", async () => {
+  test("with another key, or none, is refused before anything is created", async () => {
     const { CADASTRE_DATABASE } = await newRegister("sqlite");
     for (const CADASTRE_ENCRYPTION_KEY of ["", "e".repeat(64)]) {
       const { code, err } = await cadastre(["restore", file], { CADASTRE_DATABASE, CADASTRE_ENCRYPTION_KEY });
@@ -276,7 +276,7 @@ describe("a restore", () => {
   });
 });
 
-describe("a file that is refused", () => {
+describe("a restore refuses", () => {
   const edited = (edit: (text: string) => string) => gzipSync(edit(gunzipSync(readFileSync(file)).toString()));
   const truncatedText = (text: string) => text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
 
@@ -310,19 +310,19 @@ describe("a file that is refused", () => {
     ["that is text", /is not a backup of Cadastre/, () => Buffer.from("Dear Ada")],
     ["that is other compressed text", /is not a backup of Cadastre/, () => gzipSync("Dear Ada\n")],
     ["that is empty", /is (not a backup|truncated)/, () => Buffer.alloc(0)],
-  ])("is one %s; nothing is written", async (_, sentence, contents) => {
+  ])("a file %s, and writes nothing", async (_, sentence, contents) => {
     const path = join(folder, "refused.backup");
     writeFileSync(path, contents());
     const register = await newRegister("sqlite");
     const { code, out, err } = await cadastre(["restore", path], register);
     expect({ code, out }).toEqual({ code: 1, out: "" });
-    const told = err.replace(/^(?:\w+ \w+: \d+ rows?\n)+/, "");
-    expect(told).toMatch(sentence);
-    expect(told).not.toContain("\n");
+    const message = err.replace(/^(?:\w+ \w+: \d+ rows?\n)+/, "");
+    expect(message).toMatch(sentence);
+    expect(message).not.toContain("\n");
     expect(existsSync(register.CADASTRE_DATABASE.slice("sqlite:".length))).toBe(false);
   });
 
-  test("is one that is not there", async () => {
+  test("a missing file", async () => {
     const { code, err } = await cadastre(["restore", join(folder, "nowhere")], await newRegister("sqlite"));
     expect(code).toBe(1);
     expect(err).toMatch(/^The backup .*nowhere can't be read \(ENOENT/);
@@ -336,7 +336,7 @@ describe("a file that is refused", () => {
   }
 });
 
-test("values survive the way through a line", () => {
+test("values survive encoding and decoding", () => {
   const values = ["", "a\n\u2028🏔", 0, -1, Number.MAX_SAFE_INTEGER, null, randomBytes(1000), Buffer.alloc(0)];
   const line = encodeRow(values);
   expect(line).not.toContain("\n");
@@ -354,7 +354,7 @@ async function addUserWithToken(database: TestDatabase["database"]): Promise<voi
 
 const lastLine = (path: string) => gunzipSync(readFileSync(path)).toString().trimEnd().split("\n").at(-1) ?? "";
 
-/** Every row of every table, in an order that does not depend on the engine. */
+/** Every row of every table, in the same order on both engines. */
 async function allRows(register: Register): Promise<Record<string, string[]>> {
   const database: Database = openDatabase(register.CADASTRE_DATABASE);
   try {

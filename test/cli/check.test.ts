@@ -1,4 +1,4 @@
-/** `cadastre serve --check`: every fault at once, a line each, and nothing is started or changed. */
+/** `cadastre serve --check`: reports all faults together, one line each, and starts or changes nothing. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -12,7 +12,7 @@ const check = (environment: Record<string, string>) => cadastre(["serve", "--che
 const otherKey = "fedcba9876543210".repeat(4);
 
 describe.each(["sqlite", "postgres"] as const)("serve --check on %s", (engine) => {
-  test("passes where a start would succeed", async () => {
+  test("passes if a start would succeed", async () => {
     const register = await newRegister(engine, true);
     const { code, out, err } = await check({
       ...register,
@@ -57,7 +57,7 @@ describe.each(["sqlite", "postgres"] as const)("serve --check on %s", (engine) =
   });
 });
 
-test("uses the other lines of a settings file that has a wrong one, and no defaults in place of a file that can't be read", async () => {
+test("uses the valid lines of a settings file, and no defaults in place of an unreadable file", async () => {
   const { CADASTRE_DATABASE, CADASTRE_ENCRYPTION_KEY } = await newRegister("sqlite", true);
   const config = join(folder, "server.conf");
   const lines = { CADASTRE_DATABASE, CADASTRE_ENCRYPTION_KEY, CADASTRE_LISTN: "127.0.0.1:0" };
@@ -77,7 +77,7 @@ test("uses the other lines of a settings file that has a wrong one, and no defau
   });
 });
 
-test("tells every fault at once, a line each", async () => {
+test("reports all faults together, one line each", async () => {
   const certificate = join(folder, "certificate.pem");
   writeFileSync(certificate, "none");
   const { code, out, err } = await check({
@@ -108,7 +108,7 @@ test("tells every fault at once, a line each", async () => {
   expect(err).not.toContain("hush");
 });
 
-test("finds what an embedded database lacks", async () => {
+test("reports problems of an embedded database", async () => {
   const path = join(folder, "cadastre.db");
   const settings = { CADASTRE_DATABASE: `sqlite:${path}` };
   expect((await check(settings)).out).toContain("key: the first start creates one");
@@ -128,7 +128,7 @@ test("finds what an embedded database lacks", async () => {
   expect(err).toMatch(/^The database .*\/inside\/cadastre\.db can't be created \(.*: EACCES\)/);
 });
 
-test("finds a certificate that has expired", async () => {
+test("reports an expired certificate", async () => {
   const { code, err } = await check({
     CADASTRE_DATABASE: `sqlite:${join(folder, "new.db")}`,
     CADASTRE_TLS_CERT: fixture("expired-cert.pem"),
@@ -138,7 +138,7 @@ test("finds a certificate that has expired", async () => {
   expect(err).toMatch(/^The certificate in .*expired-cert\.pem expired at 2020-01-02T00:00:00\.000Z\. Replace it\.$/);
 });
 
-test("finds a sandbox that is asked for and does not work", async () => {
+test("reports a selected sandbox that does not work", async () => {
   const { code, err, out } = await check({
     CADASTRE_DATABASE: `sqlite:${join(folder, "new.db")}`,
     CADASTRE_SANDBOX: "user",

@@ -1,8 +1,8 @@
-/** Servers on one register whose machines' clocks are an hour apart: what ends, ends at the same moment for all of them. */
+/** Servers on one register whose machines' clocks are an hour apart: expiry happens at the same time on all of them. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Caller, callerOn } from "../support/api.ts";
 import { data, resource, unique } from "../support/builders.ts";
-import { announced, put, stateOf } from "../support/states.ts";
+import { pendingStateAttributes, put, stateOf } from "../support/states.ts";
 import { dropRegistersAfterwards, fixture, newRegister, type Service, startService, stopService } from "./support.ts";
 
 dropRegistersAfterwards();
@@ -42,7 +42,7 @@ async function workspace(): Promise<string> {
 const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
 
 describe("servers with wrong clocks", () => {
-  test("hold to a lock's lease that another has given", async () => {
+  test("respect a lock lease from another server", async () => {
     const id = await workspace();
     data(await right.post(`/workspaces/${id}/actions/lock`, { "lease-seconds": 600 }));
     for (const each of [ahead, back]) {
@@ -51,7 +51,7 @@ describe("servers with wrong clocks", () => {
     }
   });
 
-  test("give leases that end for the others as they say", async () => {
+  test("grant leases that end at the same time on the others", async () => {
     for (const each of [ahead, back]) {
       const id = await workspace();
       const { attributes } = data(await each.post(`/workspaces/${id}/actions/lock`, { "lease-seconds": 600 }));
@@ -61,7 +61,7 @@ describe("servers with wrong clocks", () => {
     }
   });
 
-  test("take a token until its end, and not after it", async () => {
+  test("accept a token until it expires, and not afterwards", async () => {
     const user = data(
       await right.post(
         "/admin/users",
@@ -75,7 +75,7 @@ describe("servers with wrong clocks", () => {
     for (const { url } of services) expect((await callerOn(url, token).get("/account/details")).status).toBe(200);
   });
 
-  test("take what is sent to a URL that another has signed", async () => {
+  test("accept uploads to a URL that another server has signed", async () => {
     const id = await workspace();
     data(await right.post(`/workspaces/${id}/actions/lock`));
     for (const [serial, [signer, taker]] of [
@@ -85,7 +85,7 @@ describe("servers with wrong clocks", () => {
       const state = stateOf({ serial: serial + 1 });
       const made = await (signer as Caller).post(
         `/workspaces/${id}/state-versions`,
-        resource("state-versions", announced(state)),
+        resource("state-versions", pendingStateAttributes(state)),
       );
       const { pathname, search } = new URL(data(made).attributes["hosted-state-upload-url"]);
       const takerUrl = services[taker === ahead ? 1 : 2]?.url;
@@ -93,7 +93,7 @@ describe("servers with wrong clocks", () => {
     }
   });
 
-  test("write the same time into the trail", async () => {
+  test("write the same time into the audit log", async () => {
     for (const each of [ahead, back]) {
       const name = unique("ws");
       const made = data(await each.post(`/organizations/${organization}/workspaces`, resource("workspaces", { name })));

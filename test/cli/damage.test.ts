@@ -1,4 +1,4 @@
-/** Disks that are full and files that are damaged: honest refusals, nothing by half, nothing lost without a word. */
+/** Full disks and damaged files: clear errors, no partial change, and no silent loss. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ function newSettings() {
 const organization = (name: string) => resource("organizations", { name, email: "a@example.com" });
 
 describe("a full disk", () => {
-  it("is told as it is, leaves nothing by half, and is over when there is room", async () => {
+  it("is reported, leaves no partial change, and ends when there is space again", async () => {
     const { path, environment } = newSettings();
     const service = await startService(environment);
     const admin = callerOn(service.url, token);
@@ -36,7 +36,7 @@ describe("a full disk", () => {
       execFileSync("prlimit", [`--pid=${service.process.pid}`, `--fsize=${bytes}:unlimited`]);
     data(await admin.post("/organizations", organization("acme")));
     const workspace = data(await admin.post("/organizations/acme/workspaces", resource("workspaces", { name: "one" })));
-    // No file of the process can grow beyond this any more: neither the database nor its log.
+    // No file of the process can grow beyond this: neither the database nor its log.
     limit(Math.max(statSync(path).size, statSync(`${path}-wal`).size) + 64 * 1024);
     const kept: string[] = [];
     let refused;
@@ -54,7 +54,7 @@ describe("a full disk", () => {
       data(await callerOn(url, token).get(`/workspaces/${workspace.id}/vars`)).map(
         ({ attributes }: { attributes: { key: string } }) => attributes.key,
       );
-    // Whoever reads goes on, and finds what was answered with success, and nothing else.
+    // Reads continue, and find exactly the acknowledged changes.
     expect((await keys(service.url)).toSorted()).toEqual(kept.toSorted());
     limit("unlimited");
     data(await admin.post(`/workspaces/${workspace.id}/vars`, resource("vars", { key: "room", category: "env" })));
@@ -68,7 +68,7 @@ describe("a full disk", () => {
   });
 });
 
-describe("a database that is damaged", () => {
+describe("a start with a damaged database", () => {
   const refusedStart = async (environment: Record<string, string>) => {
     const outcome = await start(["serve"], { CADASTRE_LISTEN: "127.0.0.1:0", CADASTRE_CONSOLE: "off", ...environment })
       .ended;
@@ -77,14 +77,14 @@ describe("a database that is damaged", () => {
     return outcome.err;
   };
 
-  /** A register with something in it, closed. */
+  /** A closed register with data. */
   async function filled() {
     const settings = newSettings();
     expect((await cadastre(["migrate"], settings.environment)).code).toBe(0);
     return settings;
   }
 
-  it("refuses a file that is none", async () => {
+  it("refuses a file that is not a database", async () => {
     const { path, environment } = newSettings();
     writeFileSync(path, "this is no database, and long enough to be looked at ".repeat(100));
     const before = readFileSync(path);
@@ -92,7 +92,7 @@ describe("a database that is damaged", () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  it("refuses a file of which the end is missing, and leaves it as it is", async () => {
+  it("refuses a truncated file, and leaves it unchanged", async () => {
     const { path, environment } = await filled();
     truncateSync(path, Math.floor(statSync(path).size / 2));
     const size = statSync(path).size;
@@ -103,7 +103,7 @@ describe("a database that is damaged", () => {
   it.each([
     ["its key in the settings", true],
     ["its key beside it", false],
-  ])("refuses a file of which nothing is left, with %s, and begins anew once it is gone", async (_, isSet) => {
+  ])("refuses an empty file, with %s, and creates a new one once it is removed", async (_, isSet) => {
     const { path, environment } = newSettings();
     const settings = isSet ? environment : { ...environment, CADASTRE_ENCRYPTION_KEY: "" };
     expect((await cadastre(["migrate"], settings)).code).toBe(0);
@@ -116,7 +116,7 @@ describe("a database that is damaged", () => {
     expect((await cadastre(["migrate"], settings)).code).toBe(0);
   });
 
-  it("refuses a log without its database, which would be thrown away", async () => {
+  it("refuses a log without its database, which SQLite would delete", async () => {
     const { path, environment } = await filled();
     copyFileSync(path, `${path}-wal`);
     rmSync(path);
@@ -124,7 +124,7 @@ describe("a database that is damaged", () => {
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
   });
 
-  /** Transactions that stand in the log alone, as after a crash. */
+  /** Transactions that are only in the log, as after a crash. */
   async function crashed() {
     const { path, environment } = await filled();
     const writer = new DatabaseSync(path);
@@ -145,7 +145,7 @@ describe("a database that is damaged", () => {
     return rows.n;
   };
 
-  it("refuses a log that is damaged in the middle: what follows was committed", async () => {
+  it("refuses a log that is damaged in the middle, because committed transactions follow", async () => {
     const { path, environment, log } = await crashed();
     const broken = Buffer.from(log);
     broken[32 + 24 + 100]! ^= 0xff;
@@ -154,14 +154,14 @@ describe("a database that is damaged", () => {
     expect(readFileSync(`${path}-wal`).equals(broken)).toBe(true);
   });
 
-  it("takes a log whose last transaction a crash has cut off, and all before it", async () => {
+  it("accepts a log whose last transaction was truncated by a crash, and keeps the others", async () => {
     const { path, environment, log } = await crashed();
     writeFileSync(`${path}-wal`, log.subarray(0, log.length - 100));
     expect((await cadastre(["migrate"], environment)).code).toBe(0);
     expect(keptIn(path)).toBe(5);
   });
 
-  it("takes a whole log whole", async () => {
+  it("accepts an intact log with all transactions", async () => {
     const { path, environment, log } = await crashed();
     writeFileSync(`${path}-wal`, log);
     expect((await cadastre(["migrate"], environment)).code).toBe(0);

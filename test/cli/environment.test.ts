@@ -1,4 +1,4 @@
-/** Variables that begin like ours and are none, and secrets that a file holds. */
+/** Unknown `CADASTRE_` variables, and secrets in files. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -6,6 +6,7 @@ import { agentSettingTable } from "../../src/agent/settings.ts";
 import { variablesOf } from "../../src/kernel/settings.ts";
 import { settingTable } from "../../src/settings.ts";
 import { account, cadastre, encryptionKey, startService, stopService, useFolder } from "./support.ts";
+import { itInGate } from "../support/engine-independent.ts";
 
 const folder = useFolder();
 const database = `sqlite:${join(folder, "cadastre.db")}`;
@@ -26,7 +27,7 @@ describe("an unknown variable", () => {
     expect(err.split("\n")).toContain(`${name} is not a setting. Did you mean ${meant}? Correct it, or unset it.`);
   });
 
-  test("is no matter of 'version' and of help", async () => {
+  test("does not affect 'version' and help", async () => {
     expect((await cadastre(["version"], { CADASTRE_TYPO: "x" })).code).toBe(0);
     expect((await cadastre(["serve", "--help"], { CADASTRE_TYPO: "x" })).code).toBe(0);
   });
@@ -49,7 +50,7 @@ describe("an unknown variable", () => {
   });
 });
 
-test("what Kubernetes, the agent and the tests set is no fault", async () => {
+test("variables of Kubernetes, the agent and the tests are accepted", async () => {
   expect((await cadastre(["migrate"], { CADASTRE_DATABASE: database })).code).toBe(0);
   const injected = {
     CADASTRE_SERVICE_HOST: "10.0.0.1",
@@ -83,19 +84,19 @@ describe("a secret in a file", () => {
     return path;
   };
 
-  test("each has one: every setting whose value nobody may see", () => {
+  test("is possible for every secret setting", () => {
     const secrets = [settingTable, agentSettingTable]
       .flatMap((table) => Object.values(table))
       .filter(({ variable, shape }) => /TOKEN|PASSWORD|KEY|SECRET/.test(variable) || /PASSWORD@/.test(shape))
       .map(({ variable }) => variable)
-      // Those name a file already.
+      // These already name a file.
       .filter((variable) => !["CADASTRE_TLS_KEY", "CADASTRE_FIRST_TOKEN_FILE"].includes(variable));
     const files = [settingTable, agentSettingTable].flatMap(variablesOf).filter((name) => name.endsWith("_FILE"));
     expect(files).toEqual(expect.arrayContaining(secrets.map((variable) => `${variable}_FILE`)));
     expect(files).toEqual(expect.arrayContaining(["CADASTRE_DATABASE_FILE", "CADASTRE_SMTP_URL_FILE"]));
   });
 
-  test("starts the service, and so does one that the settings file names", async () => {
+  itInGate("starts the service, also if the settings file names it", async () => {
     const token = "a-token-that-is-in-a-file";
     const config = secret(
       "settings",
@@ -132,7 +133,7 @@ describe("a secret in a file", () => {
     expect(await cadastre(["serve"], environment)).toMatchObject({ code: 1, err: sentence });
   });
 
-  test("is given by a flag that wins over the environment", async () => {
+  test("can be named by a flag, which takes precedence over the environment", async () => {
     const path = secret("short", "short\n");
     const words = ["serve", "--metrics-token-file", path];
     expect(await cadastre(words, { CADASTRE_METRICS_TOKEN: "x".repeat(20) })).toMatchObject({

@@ -1,4 +1,4 @@
-/** `cadastre job …` on both engines, and beside a service that runs the same jobs. */
+/** `cadastre job …` on both engines, also next to a service that runs the same jobs. */
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -43,7 +43,7 @@ async function withExpiredToken(register: Register): Promise<void> {
   );
 }
 
-/** What it tells besides that it goes on, as it does on a machine that takes longer than a second. */
+/** The output without progress lines, which appear on a machine that takes longer than a second. */
 const runByHand = async (register: Register) => {
   const outcome = await cadastre(["job", "run", name], register);
   const said = outcome.err.split("\n").filter((line) => !/^running expired-tokens: \d+ steps? done$/.test(line));
@@ -57,7 +57,7 @@ const listed = async (register: Register) => {
 };
 
 describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
-  test("jobs are run by hand and listed", async () => {
+  test("runs and lists jobs", async () => {
     const register = await newRegister(engine);
     await cadastre(["migrate"], register);
     await withExpiredToken(register);
@@ -77,7 +77,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(out.split("\n")).toHaveLength(1 + jobs.length);
   });
 
-  test("a job that a server runs is refused with its name, and one of a server that died is not", async () => {
+  test("refuses a job that a server is running, but not one of a server that died", async () => {
     const register = await newRegister(engine);
     await cadastre(["migrate"], register);
     await cadastre(["job", "run", name], register);
@@ -93,7 +93,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect((await cadastre(["job", "run", name], register)).code).toBe(0);
   });
 
-  test("a job that failed is listed with the sentence, and one that was stopped as such", async () => {
+  test("lists the error of a failed job, and a stopped one as stopped", async () => {
     const register = await newRegister(engine);
     await cadastre(["migrate"], register);
     await cadastre(["job", "run", name], register);
@@ -103,7 +103,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(await listed(register)).toMatchObject({ outcome: "stopped", "last-run": "2027-01-15T08:00:00.000Z" });
   });
 
-  test("a service runs them by itself, and leaves no lease when it is stopped", async () => {
+  test("a service runs jobs automatically, and leaves no lease when it is stopped", async () => {
     const register = await newRegister(engine);
     await cadastre(["migrate"], register);
     await withExpiredToken(register);
@@ -116,7 +116,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
   });
 });
 
-test("a long run tells that it goes on, and Ctrl+C stops it without losing what is done", async () => {
+test("a long run prints progress, and Ctrl+C stops it without losing completed steps", async () => {
   const register = await newRegister("postgres");
   await cadastre(["migrate"], register);
   await withExpiredToken(register);
@@ -146,7 +146,7 @@ test("a long run tells that it goes on, and Ctrl+C stops it without losing what 
   expect(await tokens(register)).toHaveLength(1);
 });
 
-test("the job for backups is named with what it takes, where that is not set", async () => {
+test("the backup job without a directory is refused with the setting to set", async () => {
   expect(await cadastre(["job", "run", "backup"])).toEqual({
     code: 2,
     out: "",

@@ -1,4 +1,4 @@
-/** `cadastre key …`: rotating the encryption key, also by somebody who is killed in the middle. */
+/** `cadastre key …`: rotating the encryption key, also if the command is killed. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -38,12 +38,12 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect((await cadastre(["key", "list"], given(older))).code).toBe(0);
   });
   afterAll(async () => {
-    // Others are to find the check of the key as they leave it.
+    // Other tests rely on the check value of their key.
     await api.database.write(({ db }) => db.deleteFrom("meta").execute());
     await api.stop();
   });
 
-  test("a list names keys by their ids, and what each is for", async () => {
+  test("lists the keys with their ids and uses", async () => {
     expect(await cadastre(["key", "list", "--json"], given(older, newer))).toMatchObject({ code: 0, err: "" });
     const { out } = await cadastre(["key", "list", "--json"], given(older, newer));
     expect(JSON.parse(out)).toEqual([
@@ -53,12 +53,12 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(out).not.toContain(older);
   });
 
-  test("with the one key that everything is under there is nothing to do", async () => {
+  test("does nothing if every secret is encrypted with the only key", async () => {
     const { code, out } = await cadastre(["key", "rotate"], given(older));
     expect({ code, out }).toEqual({ code: 0, out: `Every secret is already encrypted with the key ${idOf(older)}.` });
   });
 
-  test("without the key that something is under it is refused, and nothing is changed", async () => {
+  test("refuses to rotate without a key that is still in use, and changes nothing", async () => {
     for (const keys of [[newer], [newer, stranger]]) {
       const { code, err } = await cadastre(["key", "rotate"], given(...keys));
       expect(code).toBe(1);
@@ -67,7 +67,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(await counts()).toEqual({ [idOf(older)]: secrets });
   });
 
-  test("it can be killed and run again; afterwards the new key does alone, and the old one does not", async () => {
+  test("can be killed and run again; afterwards the new key is enough and the old one is refused", async () => {
     const killed = start(["key", "rotate"], given(newer, older));
     while (killed.process.exitCode === null && (await counts())[idOf(newer)] === undefined);
     killed.process.kill("SIGKILL");

@@ -1,6 +1,6 @@
 /**
- * The service is killed, without a word of warning, while people write: what was acknowledged is there afterwards, whole, and
- * nothing is there by half.
+ * The service is killed while callers write: afterwards every acknowledged change is complete, and
+ * no other change is partial.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { type Caller, callerOn } from "../support/api.ts";
 import { data, resource, unique } from "../support/builders.ts";
 import type { Engine } from "../support/database.ts";
 import { deep } from "../support/depth.ts";
-import { announced, inRequest, managed, md5, post, put, stateOf } from "../support/states.ts";
+import { pendingStateAttributes, stateAttributes, managed, md5, post, put, stateOf } from "../support/states.ts";
 import { dropRegistersAfterwards, newRegister, type Service, startService, stopService } from "./support.ts";
 import { scaled, until } from "../support/waiting.ts";
 
@@ -19,18 +19,18 @@ const kills = deep(2, 20);
 const writers = 4;
 const adminToken = "the-admin-of-a-killed-service";
 
-/** What the service has said yes to. */
+/** The changes that the service has acknowledged. */
 interface Acknowledged {
   readonly workspaces: Set<string>;
   /** The digests of states, by the version's id. */
   readonly states: Map<string, string>;
   readonly vars: Map<string, string>;
-  /** The workspace that each writer writes to, and the last serial there that was acknowledged. */
+  /** The workspace of each writer, and the last acknowledged serial there. */
   readonly serials: Map<string, number>;
 }
 
 describe.concurrent.each<Engine>(["sqlite", "postgres"])("killed again and again on %s", (engine) => {
-  test("loses nothing and leaves nothing by half", { timeout: scaled(600_000) }, async () => {
+  test("loses no acknowledged change and leaves no partial one", { timeout: scaled(600_000) }, async () => {
     const settings = {
       ...(await newRegister(engine)),
       CADASTRE_ADMIN_TOKEN: adminToken,
@@ -78,7 +78,7 @@ async function writeUntilKilled(
     }
   });
   const before = known.states.size;
-  // At some moment after something was acknowledged, however slow the machine is.
+  // Some time after a change was acknowledged, on a machine of any speed.
   await until(() => known.states.size > before + 1);
   await sleep(afterMs);
   service.process.kill("SIGKILL");
@@ -86,7 +86,7 @@ async function writeUntilKilled(
   await Promise.all(writing);
 }
 
-/** A workspace, a variable and a state; the state by turns in the request and by its URL, small and of several chunks. */
+/** A workspace, a variable and a state; the state alternately in the request and by its URL, small and of several chunks. */
 async function writeOnce(admin: Caller, organization: string, workspaceId: string, known: Acknowledged): Promise<void> {
   const name = unique("ws");
   data(await admin.post(`/organizations/${organization}/workspaces`, resource("workspaces", { name })));
@@ -100,13 +100,13 @@ async function writeOnce(admin: Caller, organization: string, workspaceId: strin
 }
 
 async function writeState(admin: Caller, workspaceId: string, known: Acknowledged): Promise<void> {
-  // Past whatever was written but not acknowledged before the last kill.
+  // Beyond everything that was written but not acknowledged before the last kill.
   const serial = (known.serials.get(workspaceId) ?? 0) + 1 + Math.floor(Math.random() * 3);
   const byUrl = serial % 2 === 0;
-  // Several chunks each; those of a deep run are too large to be read within their request.
+  // Several chunks each; those of a deep run are too large to be parsed within their request.
   const padding = randomBytes(byUrl ? deep(450_000, 700_000) : 2_000).toString("hex");
   const state = stateOf({ serial, resources: [managed("one"), managed("two", 1, { padding })] });
-  const version = data(await post(admin, workspaceId, byUrl ? announced(state) : inRequest(state)));
+  const version = data(await post(admin, workspaceId, byUrl ? pendingStateAttributes(state) : stateAttributes(state)));
   if (byUrl) {
     const sent = await put(version.attributes["hosted-state-upload-url"], state);
     if (sent.status !== 204) throw new Error(`the upload was answered ${sent.status}`);
@@ -127,7 +127,7 @@ async function verify(service: Service, organization: string, known: Acknowledge
   }
 }
 
-/** Also what was not acknowledged: it is there whole, or not at all. */
+/** Also unacknowledged changes: each is complete or absent. */
 async function verifyVersions(
   service: Service,
   admin: Caller,
@@ -145,13 +145,13 @@ async function verifyVersions(
   if (finalized.length === 0) return;
   const current = data(await admin.get(`/workspaces/${workspaceId}/current-state-version`));
   expect(current.id).toBe(finalized[0].id);
-  // A large state is read by a job, which the next server takes over from the one that was killed.
+  // A job parses a large state; the next server takes it over from the killed one.
   const resourceCount = async () => data(await admin.get(`/workspaces/${workspaceId}`)).attributes["resource-count"];
   await until(async () => (await resourceCount()) === 2);
   known.serials.set(workspaceId, Math.max(known.serials.get(workspaceId) ?? 0, serials[0]));
 }
 
-/** Of what a version's download gives; fails where that breaks off. */
+/** Of a version's download; fails if it is truncated. */
 async function digestOf(service: Service, id: string): Promise<string> {
   const response = await fetch(`${service.url}/api/v2/state-versions/${id}/download`, {
     headers: { authorization: `Bearer ${adminToken}` },

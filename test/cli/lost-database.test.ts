@@ -1,7 +1,7 @@
 /**
- * The database goes away under a service that people use: connections are cut, it is restarted, it crashes, it hangs. Every
- * answer is right or an honest 503, what was acknowledged is there afterwards, what was refused is not, and the process
- * goes on by itself.
+ * The database of a running service is lost: connections are cut, it is restarted, it crashes, it hangs. Every response is correct or a
+ * 503; acknowledged changes exist afterwards, refused ones don't, and the service recovers
+ * automatically.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -10,7 +10,7 @@ import { type Answer, type Caller, callerOn, mediaType } from "../support/api.ts
 import { data, resource, unique } from "../support/builders.ts";
 import { deep } from "../support/depth.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { managed, post, inRequest, stateOf } from "../support/states.ts";
+import { managed, post, stateAttributes, stateOf } from "../support/states.ts";
 import { encryptionKey, type Service, startService, stopService } from "./support.ts";
 import { scaled, until } from "../support/waiting.ts";
 
@@ -25,12 +25,12 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.stop());
 
-/** What was told of each name that somebody asked to create. */
-type Told = "made" | "refused" | "unknown";
+/** The response to the creation of a name. */
+type CreationOutcome = "made" | "refused" | "unknown";
 
 class Crowd {
-  readonly told = new Map<string, Told>();
-  /** Of each writer's own workspace: the descriptions that it may have, the last acknowledged one first. */
+  readonly outcomes = new Map<string, CreationOutcome>();
+  /** For each writer's own workspace: its possible descriptions, the last acknowledged one first. */
   readonly descriptions = new Map<string, string[]>();
   readonly faults: string[] = [];
   /** Requests that are not answered yet. */
@@ -79,7 +79,7 @@ class Crowd {
       this.#admin.post(`/organizations/${organization}/workspaces`, workspace(name)),
       201,
     );
-    this.told.set(name, created);
+    this.outcomes.set(name, created);
     const [last = "", ...perhaps] = this.descriptions.get(id) ?? [];
     const patched = await this.#judged(
       this.#admin.patch(`/workspaces/${id}`, resource("workspaces", { description: name })),
@@ -96,9 +96,9 @@ class Crowd {
     await this.#judged(this.#admin.get(`/organizations/${organization}/workspaces?page[size]=5`), 200);
   }
 
-  async #judged(asked: Promise<Answer>, success: number): Promise<Told> {
-    this.open.add(asked);
-    const answer = await asked.finally(() => this.open.delete(asked));
+  async #judged(request: Promise<Answer>, success: number): Promise<CreationOutcome> {
+    this.open.add(request);
+    const answer = await request.finally(() => this.open.delete(request));
     if (answer.status === success) {
       this.made += 1;
       return "made";
@@ -118,7 +118,7 @@ class Crowd {
 
 const workspace = (name: string) => resource("workspaces", { name });
 
-/** Until the crowd has been served again, and the service says that it is ready. */
+/** Until requests succeed again and the service is ready. */
 async function untilServing(service: Service, crowd: Crowd): Promise<void> {
   const before = crowd.made;
   await until(async () => (await fetch(`${service.url}/readyz`)).status === 200 && crowd.made > before + 2 * writers);
@@ -140,7 +140,7 @@ async function hang(service: Service, crowd: Crowd): Promise<void> {
     expect((await fetch(`${service.url}/readyz`)).status).toBe(503);
     expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
     const before = crowd.refused;
-    // Nobody has to wait until the database goes on.
+    // All requests are answered before the database continues.
     await Promise.allSettled(crowd.open);
     await until(() => crowd.refused > before + writers);
   } finally {
@@ -150,14 +150,14 @@ async function hang(service: Service, crowd: Crowd): Promise<void> {
 
 async function verify(service: Service, crowd: Crowd): Promise<void> {
   const admin = callerOn(service.url, adminToken);
-  const found = new Map<Told, number[]>([
+  const found = new Map<CreationOutcome, number[]>([
     ["made", []],
     ["refused", []],
     ["unknown", []],
   ]);
-  for (const [name, told] of crowd.told) {
+  for (const [name, outcome] of crowd.outcomes) {
     const { status } = await admin.get(`/organizations/${organization}/workspaces/${name}`);
-    found.get(told)?.push(status);
+    found.get(outcome)?.push(status);
   }
   expect(new Set(found.get("made"))).toEqual(new Set([200]));
   expect(found.get("refused")).not.toContain(200);
@@ -167,20 +167,20 @@ async function verify(service: Service, crowd: Crowd): Promise<void> {
   }
 }
 
-/** A large state is read by a job, which needs its lease and the database. */
+/** A large state is parsed by a job, which needs its lease and the database. */
 async function verifyJobs(service: Service): Promise<void> {
   const admin = callerOn(service.url, adminToken);
   const { id } = data(await admin.post(`/organizations/${organization}/workspaces`, workspace(unique("jobs"))));
   await admin.post(`/workspaces/${id}/actions/lock`);
   const state = stateOf({ resources: [managed("one"), managed("two", 1, { padding: "x".repeat(1_200_000) })] });
-  data(await post(admin, id, inRequest(state)));
+  data(await post(admin, id, stateAttributes(state)));
   await admin.post(`/workspaces/${id}/actions/unlock`);
   const resourceCount = async () => data(await admin.get(`/workspaces/${id}`)).attributes["resource-count"];
   await until(async () => (await resourceCount()) === 2);
 }
 
 test(
-  "loses nothing, promises nothing that it does not keep, and comes back by itself",
+  "loses no acknowledged change, makes no refused one, and recovers automatically",
   {
     timeout: scaled(600_000),
   },

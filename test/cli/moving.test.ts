@@ -1,6 +1,6 @@
 /**
- * An import is killed, without a word of warning, again and again while the register is served; begun once more it goes on, and at its
- * end both organizations are the same, document by document. A thousand workspaces in a deep run.
+ * An import is killed several times while a server uses the register; it continues when it is started again, and in the
+ * end both organizations are equal, document by document. A deep run imports a thousand workspaces.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ const workspaceCount = deep(16, 1000);
 const killsMin = deep(2, 6);
 const organization = "acme";
 const token = "the-admin-of-a-moving-register";
-/** What the report lists to be entered. */
+/** The secrets that the report lists. */
 const secrets = [
   "ssh-keys: modules",
   "agent-pools: builders",
@@ -29,7 +29,7 @@ const secrets = [
 const quiet = { CADASTRE_ADMIN_TOKEN: token, CADASTRE_LOG_LEVEL: "fatal" };
 
 test.each<Engine>(["sqlite", "postgres"])(
-  "an import into %s that is killed goes on",
+  "an import into %s continues after it was killed",
   { timeout: 1_800_000 },
   async (engine) => {
     const source = await startService({ ...(await newRegister("sqlite")), ...quiet });
@@ -43,9 +43,9 @@ test.each<Engine>(["sqlite", "postgres"])(
       const before = await workspacesOf(here);
       const running = start(words, settings);
       const isOver = running.ended.then(() => true);
-      // At some moment after it has brought something, however slow the machine is.
-      const wanted = Math.min(before + Math.ceil(workspaceCount / (killsMin + 1)), workspaceCount);
-      while ((await workspacesOf(here)) < wanted && !(await Promise.race([isOver, sleep(20, false)])));
+      // Some time after it has imported something, on a machine of any speed.
+      const killAt = Math.min(before + Math.ceil(workspaceCount / (killsMin + 1)), workspaceCount);
+      while ((await workspacesOf(here)) < killAt && !(await Promise.race([isOver, sleep(20, false)])));
       running.process.kill("SIGKILL");
       expect((await running.ended).code).not.toBe(0);
       const soFar = JSON.parse((await start(["import", "--report", "--json"], register).ended).out) as Json[];
@@ -53,7 +53,7 @@ test.each<Engine>(["sqlite", "postgres"])(
     }
     const last = await start(words, settings).ended;
     expect(last).toMatchObject({ code: 0, err: expect.not.stringContaining("failed") });
-    // Whichever of the runs brought it.
+    // Of all runs together.
     const toEnter = JSON.parse(last.out)["to-enter"] as Json[];
     expect(toEnter.map(({ kind, thing }) => `${kind}: ${thing}`).toSorted()).toEqual(secrets.toSorted());
     expect(await comparable(target, here, organization)).toEqual(await comparable(source, there, organization));

@@ -1,4 +1,4 @@
-/** Backups of every released schema, kept in test/fixtures/backups: each is verified and restored by this version, on both engines. */
+/** Backups of every released schema in test/fixtures/backups: this version verifies and restores each, on both engines. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
@@ -86,20 +86,20 @@ async function expectContents(api: Api): Promise<void> {
 describe.each(files)("%s", (name) => {
   const file = join(folder, name);
 
-  test("is small, and of a schema that this version can reach", async () => {
+  test("is small, and has a schema that this version can migrate", async () => {
     expect(statSync(file).size).toBeLessThan(100_000);
     const names = migrations.map((migration) => migration.name);
     const { migrations: applied } = await headerOf(file);
     expect(applied).toEqual(names.slice(0, applied.length));
   });
 
-  test("is verified, every secret in it too", async () => {
+  test("can be verified with every secret", async () => {
     const { code, out } = await cadastre(["backup", "verify", file], { CADASTRE_DATABASE: "sqlite:/none", ...key });
     expect(code).toBe(0);
     expect(out).toMatch(/ is complete: [\s\S]*\nIts (?:[6-9]|\d\d) secrets can be decrypted/);
   });
 
-  test.each(engines)("is restored into %s, migrated as by an upgrade, and served", async (engine) => {
+  test.each(engines)("can be restored into %s, is migrated as by an upgrade, and can be served", async (engine) => {
     const register = await emptyRegister(engine);
     const { code, out } = await cadastre(["restore", file], register);
     expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^Restored \d+ rows/) });
@@ -123,10 +123,10 @@ describe.each(files)("%s", (name) => {
 describe("an older backup", () => {
   const file = join(folder, "0.2.0-2026-11-15.backup");
 
-  test.each(engines)("that can't be loaded whole leaves nothing behind, on %s", async (engine) => {
+  test.each(engines)("that can't be loaded completely leaves nothing behind, on %s", async (engine) => {
     const register = await emptyRegister(engine);
     const database = openDatabase(register.CADASTRE_DATABASE);
-    // A table of somebody else's, in the way of a migration that comes after the rows.
+    // A foreign table that conflicts with a migration after the rows.
     await database.write((tx) => sql`create table runs (id text primary key)`.execute(tx.db));
     expect((await cadastre(["restore", file], register)).code).not.toBe(0);
     const tables = (await schemaOf(database)) as { readonly name: string }[];
@@ -134,7 +134,7 @@ describe("an older backup", () => {
     await database.close();
   });
 
-  test.each(engines)("is refused by a database that has a newer schema already, on %s", async (engine) => {
+  test.each(engines)("is refused by a database with a newer schema, on %s", async (engine) => {
     const register = await emptyRegister(engine, true);
     const { code, err } = await cadastre(["restore", file], register);
     expect(code).toBe(1);

@@ -1,4 +1,4 @@
-/** The documents' shell blocks, pasted as they stand, in their order: those that can be run work. */
+/** Runs the shell blocks of the documents, unchanged and in order. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -12,14 +12,14 @@ const folder = useFolder();
 
 const isThere = (program: string) => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
 
-/** Not what a reader has to type differently, but what a test can't share with others: ports, names and the network. */
+/** Replaces only what a test can't share with others: ports, names and the network. */
 const exchanged: readonly (readonly [RegExp, string])[] = [
-  // That was done before the tests were started.
+  // Done before the tests started.
   [/^npm ci(?: && |\n)/m, ""],
   [/--listen 0\.0\.0\.0:\d+/g, "--listen 127.0.0.1:0"],
 ];
 
-/** A checkout whose `data/` is a folder of its own. */
+/** A checkout with its own `data/`. */
 function checkout(name: string): string {
   const place = join(folder, name);
   mkdirSync(place);
@@ -35,7 +35,7 @@ const environment = {
   CADASTRE_LOG_LEVEL: "fatal",
 };
 
-/** Somebody who reads a document from its beginning to its end. */
+/** A reader of a document, from the beginning to the end. */
 class Reader {
   readonly #place: string;
   readonly #terminal: PastingTerminal;
@@ -70,7 +70,7 @@ class Reader {
     return this.#url === "" ? text : text.replaceAll("http://127.0.0.1:8080", this.#url);
   }
 
-  /** The first one stays, as the documents say; one on another database or address is tried and ended. */
+  /** The first server stays, as the documents say; one on another database or address is started and stopped. */
   async #serve(block: string): Promise<void> {
     const terminal = new PastingTerminal(this.#place, environment);
     if (this.#functions !== "") await terminal.paste(this.#functions);
@@ -84,7 +84,7 @@ class Reader {
   }
 }
 
-test("a block that fails is a failure", async () => {
+test("a failing block fails the test", async () => {
   const terminal = new PastingTerminal(folder, environment);
   expect(await terminal.paste("MADE=yes\necho made")).toBe("made\n");
   expect(await terminal.paste('echo "$MADE"')).toBe("yes\n");
@@ -97,7 +97,7 @@ describe.each(Object.keys(plans).filter((document) => runnable(document).length 
   const reader = new Reader(document.replaceAll(/\W/g, "-"));
   afterAll(() => reader.close());
 
-  // In the order of the document: a block may need what an earlier one made.
+  // In the order of the document, because a block may need the result of an earlier one.
   test.each(runnable(document))("$plan.begins …", async ({ block, plan }) => {
     if ((plan.needs ?? []).every(isThere)) await reader.follow(block, plan);
   });

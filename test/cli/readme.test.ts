@@ -1,4 +1,4 @@
-/** The README's quick start, pasted as it stands: it works, and each block stops at its first error. */
+/** The README's quick start works unchanged, and each block stops at its first error. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const folder = useFolder();
 const token = "the-reader-of-the-readme";
 const readme = readFileSync("README.md", "utf8");
 const quickStart = readme.split("\n## Quick start\n")[1]?.split("\n## ")[0] ?? "";
-/** Those after the start itself. */
+/** The blocks after the start itself. */
 const blocks = [...quickStart.matchAll(/```sh\n(.*?)```/gs)].map(([, block = ""]) => block).slice(1);
 
 const isThere = (program: string) => spawnSync(program, ["--version"]).error === undefined;
@@ -39,7 +39,7 @@ async function paste(shell: string, pasted: readonly string[], organization: str
   return { out, err, code: code as number };
 }
 
-test("asks for nothing but curl and what every shell has", () => {
+test("needs only curl and a shell", () => {
   expect(quickStart).not.toMatch(/\bjq\b|python/);
   expect(blocks.length).toBeGreaterThan(4);
 });
@@ -51,12 +51,12 @@ describe.skipIf(isWithoutCurl).each(shells)("in %s", (shell) => {
     const { code, out, err } = await paste(shell, blocks, `acme-${shell}`);
     expect(code).toBe(0);
     expect(out).toMatch(/^PROJECT is prj-\w+$/m);
-    // Twice at the end: found by its tag, and by its name.
+    // Twice at the end: by its tag, and by its name.
     expect(out.match(/"name":"network-production"/g)).toHaveLength(3);
     expect(out + err).not.toContain('"errors"');
   });
 
-  test("a block that fails shows why and stops there", async () => {
+  test("a failing block shows the reason and stops", async () => {
     const again = await paste(shell, [words, project], `acme-${shell}`);
     expect(again.code).not.toBe(0);
     expect(again.err).toContain("Name has already been taken");

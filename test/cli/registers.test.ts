@@ -1,4 +1,4 @@
-/** Commands on users and tokens, on both engines, and what they say of a register that can't be used. */
+/** Commands for users and tokens on both engines, and their errors for an unusable database. */
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { cadastre, dropRegistersAfterwards, newRegister, startService, stopServi
 dropRegistersAfterwards();
 const folder = useFolder();
 
-/** Whose key is in force: that is what is left to do by a migration on a copy of what others have migrated. */
+/** `migrate` only stores the check value of the key here: the database is a copy of a migrated one. */
 async function migrated(engine: "sqlite" | "postgres") {
   const register = await newRegister(engine, true);
   expect((await cadastre(["migrate"], register)).code).toBe(0);
@@ -21,13 +21,13 @@ const adminToken = "an-admin-who-is-locked-out";
 const ada = ["user", "create", "--username", "Ada", "--email", "ada@acme.example"];
 
 describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
-  test("migrate makes the schema, and says when there is nothing to do", async () => {
+  test("migrate creates the schema, and reports if there is nothing to do", async () => {
     const register = await newRegister(engine);
     expect((await cadastre(["migrate"], register)).out).toMatch(/up to date; applied 0001-foundation/);
     expect((await cadastre(["migrate"], register)).out).toBe("The database is up to date.");
   });
 
-  test("users are added, listed and audited", async () => {
+  test("users are created, listed and audited", async () => {
     const register = await migrated(engine);
     expect((await cadastre(["user", "list"], register)).out).toBe("There are no users.");
     expect((await cadastre([...ada, "--site-admin"], register)).out).toMatch(
@@ -70,7 +70,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect((await cadastre(["user", "set-password", "--user", "bob"], register)).code).toBe(1);
   });
 
-  test("the key of runs' identities is replaced, and kept or not", async () => {
+  test("the signing key of run identities is rotated, with or without revoking older ones", async () => {
     const register = await migrated(engine);
     const first = await cadastre(["identity-key", "rotate"], register);
     expect(first).toMatchObject({ code: 0, err: "" });
@@ -85,7 +85,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     ]);
   });
 
-  test("an agent pool of the site is made with a token, which is shown once", async () => {
+  test("a site agent pool is created with a token, which is shown once", async () => {
     const register = await migrated(engine);
     const { out } = await cadastre(["agent-pool", "create", "everybody"], register);
     expect(out).toMatch(
@@ -105,7 +105,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(JSON.stringify(await auditEvents(register))).not.toContain(secret);
   });
 
-  test("a user that breaks the API's rules is refused with every fault", async () => {
+  test("an invalid user is refused with all faults", async () => {
     const register = await migrated(engine);
     await cadastre(ada, register);
     expect(await cadastre(["user", "create", "--username", "aDA", "--email", "ADA@acme.example"], register)).toEqual({
@@ -141,7 +141,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(actions.sort()).toEqual(["authentication-tokens.create", "authentication-tokens.delete", "users.create"]);
   });
 
-  test("the owners of an organization get a token, also where users' tokens are refused", async () => {
+  test("an owners team gets a token, also if the organization refuses user tokens", async () => {
     const register = await migrated(engine);
     const service = await startService({ ...register, CADASTRE_ADMIN_TOKEN: adminToken });
     const call = (token: string, path: string, method = "GET", body?: object) =>
@@ -163,7 +163,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(unknown).toMatchObject({ code: 1, err: "There is no organization 'nobody'." });
   });
 
-  test("a token's expiry is given as a duration or an instant", async () => {
+  test("a token's expiry can be a duration or a timestamp", async () => {
     const register = await migrated(engine);
     await cadastre(ada, register);
     const create = async (...words: string[]) =>
@@ -177,7 +177,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(JSON.parse((await cadastre(["token", "list", "--json"], register)).out)).toHaveLength(2);
   });
 
-  test("an unknown user is named", async () => {
+  test("an unknown user is refused by name", async () => {
     const register = await migrated(engine);
     for (const command of [
       ["token", "create"],
@@ -190,7 +190,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     }
   });
 
-  test("a database without a register is named, and none is made", async () => {
+  test("a database without a register is refused, and none is created", async () => {
     const register = await newRegister(engine);
     const listed = await cadastre(["user", "list"], register);
     expect(listed).toMatchObject({ code: 1, out: "" });
@@ -225,11 +225,11 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
   });
 });
 
-describe("a database that can't be used is told in a line", () => {
+describe("an unusable database is reported in one line", () => {
   const list = (database: string, key = "a".repeat(64)) =>
     cadastre(["user", "list"], { CADASTRE_DATABASE: database, CADASTRE_ENCRYPTION_KEY: key });
 
-  test("PostgreSQL that is not there, without its password", async () => {
+  test("an unreachable PostgreSQL, without its password", async () => {
     const { code, err } = await list("postgres://ada:s3cr@t@127.0.0.1:1/nothing");
     expect(code).toBe(1);
     expect(err).toMatch(/^The database postgres:\/\/ada:…@127\.0\.0\.1:1\/nothing can't be reached \(.*\)\. Check/);
@@ -242,7 +242,7 @@ describe("a database that can't be used is told in a line", () => {
     );
   });
 
-  test("a file that is no database, and a folder", async () => {
+  test("a file that is not a database, and a directory", async () => {
     const file = join(folder, "letter.txt");
     writeFileSync(file, "Dear Ada, this is not a database, and will never be one.".repeat(20));
     expect((await list(`sqlite:${file}`)).err).toMatch(
@@ -255,7 +255,7 @@ describe("a database that can't be used is told in a line", () => {
     expect(existsSync(`${folder}.key`)).toBe(false);
   });
 
-  test("an embedded database whose key file is lost; no other is made", async () => {
+  test("an embedded database without its key file; no new one is created", async () => {
     const path = join(folder, "keyless.db");
     const settings = { CADASTRE_DATABASE: `sqlite:${path}` };
     await cadastre(["migrate"], settings);
@@ -269,7 +269,7 @@ describe("a database that can't be used is told in a line", () => {
   });
 });
 
-test("settings come from flags, the environment and a file, in this order", async () => {
+test("flags take precedence over the environment, and the environment over the file", async () => {
   const addresses = ["flag", "environment", "file"].map((name) => `sqlite:${join(folder, name)}`);
   const [flag = "", environment = "", file = ""] = addresses;
   const config = join(folder, "settings");
@@ -302,7 +302,7 @@ const hashes = (register: { CADASTRE_DATABASE: string }) =>
     (await reader.db.selectFrom("tokens").select("hash").execute()).map(({ hash }) => hash),
   );
 
-/** Makes the database look like one of another version. */
+/** Makes the database look like that of another version. */
 const changeMigrations = (register: { CADASTRE_DATABASE: string }, name: string | undefined) =>
   onDatabase(register, (database) =>
     database.write(async ({ db }) => {

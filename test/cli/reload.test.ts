@@ -1,4 +1,4 @@
-/** A certificate that is replaced while the service runs. */
+/** Replacing a certificate while the service runs. */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ dropRegistersAfterwards();
 const folder = useFolder();
 const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
 
-/** The name on the certificate that a new connection gets. */
+/** The name in the certificate of a new connection. */
 async function shown(url: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = secureConnect({ host: hostname, port: Number(port), rejectUnauthorized: false });
@@ -31,7 +31,7 @@ function makePair(name: string): void {
 const isWithoutOpenssl = spawnSync("openssl", ["version"]).error !== undefined;
 
 describe.skipIf(isWithoutOpenssl)("TLS files", () => {
-  test("are taken up when they change or on SIGHUP; a pair that can't be used leaves the one in use, and is told", async () => {
+  test("are reloaded when they change or on SIGHUP; an invalid pair is logged, and the current one stays in use", async () => {
     makePair("first.example");
     const service = await startService({
       ...(await newRegister("sqlite", true)),
@@ -48,14 +48,14 @@ describe.skipIf(isWithoutOpenssl)("TLS files", () => {
     expect(await shown(service.url)).toBe("second.example");
     writeFileSync(cert, "nothing");
     makePair("third.example");
-    // Nobody says so: it is seen.
+    // Without a signal: the change is detected.
     while ((await shown(service.url)) !== "third.example") await sleep(100);
     const { code, out } = await stopService(service);
     expect(code).toBe(0);
     expect(out).toMatch(/The TLS files can't be used \(.*\)\. Check CADASTRE_TLS_CERT .*TLS certificate not replaced/);
   });
 
-  test("SIGHUP ends nothing where there are none", async () => {
+  test("SIGHUP does not stop a service without TLS files", async () => {
     const service = await startService({ ...(await newRegister("sqlite", true)) });
     service.process.kill("SIGHUP");
     while (!service.out().includes("TLS reload skipped")) await sleep(10);

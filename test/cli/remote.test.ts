@@ -1,4 +1,4 @@
-/** Commands that ask a running server over its API, with a token, instead of opening the database. */
+/** Commands that call a running server's API with a token instead of opening the database. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,7 +19,7 @@ const adminToken = "the-token-of-the-first-admin";
 
 describe.each(["sqlite", "postgres"] as const)("over the API of a server on %s", (engine) => {
   let service: Service;
-  /** Names no database: what works with it works over the API. */
+  /** Without a database, so that everything goes over the API. */
   let remote: Record<string, string>;
   beforeAll(async () => {
     const register = await newRegister(engine, true);
@@ -32,7 +32,7 @@ describe.each(["sqlite", "postgres"] as const)("over the API of a server on %s",
   });
   afterAll(() => stopService(service));
 
-  test("users are added and listed", async () => {
+  test("users are created and listed", async () => {
     const added = await cadastre(["user", "create", "grace", "--email", "grace@acme.example"], remote);
     expect(added).toMatchObject({
       code: 0,
@@ -46,7 +46,7 @@ describe.each(["sqlite", "postgres"] as const)("over the API of a server on %s",
     ]);
   });
 
-  test("tokens are made, listed and revoked, with the rights of the token", async () => {
+  test("tokens are created, listed and revoked with the permissions of the token", async () => {
     const made = await cadastre(["token", "create", "Grace", "--description", "laptop", "--json"], remote);
     const { token, id, holder } = JSON.parse(made.out);
     expect(holder).toBe("grace");
@@ -76,7 +76,7 @@ describe.each(["sqlite", "postgres"] as const)("over the API of a server on %s",
     });
   });
 
-  test("a token of an organization's owners is made", async () => {
+  test("a token of an owners team is created", async () => {
     const headers = { authorization: `Bearer ${adminToken}`, "content-type": "application/vnd.api+json" };
     const attributes = { name: `acme-${engine}`, email: "acme@acme.example" };
     const body = JSON.stringify({ data: { type: "organizations", attributes } });
@@ -86,7 +86,7 @@ describe.each(["sqlite", "postgres"] as const)("over the API of a server on %s",
     expect((await account(service.url, JSON.parse(out).token)).status).toBe(200);
   });
 
-  test("an agent pool of the site is made with its token", async () => {
+  test("a site agent pool is created with its token", async () => {
     const { out } = await cadastre(["agent-pool", "create", "everybody", "--json"], remote);
     expect(JSON.parse(out)).toEqual({
       id: expect.stringMatching(/^apool-/),
@@ -98,14 +98,14 @@ describe.each(["sqlite", "postgres"] as const)("over the API of a server on %s",
   });
 });
 
-test("an address and a token go together", async () => {
+test("an address requires a token and vice versa", async () => {
   expect(await cadastre(["token", "list"], { CADASTRE_TOKEN: adminToken })).toMatchObject({
     code: 1,
     err: "CADASTRE_ADDRESS and CADASTRE_TOKEN go together: set both or neither.",
   });
 });
 
-test("a database that a flag names wins over an address in the environment", async () => {
+test("a database flag takes precedence over an address in the environment", async () => {
   const remote = { CADASTRE_ADDRESS: "http://127.0.0.1:1", CADASTRE_TOKEN: adminToken };
   const database = ["--database", `sqlite:${join(folder, "flag.db")}`];
   expect((await cadastre(["migrate", ...database], remote)).code).toBe(0);
@@ -123,7 +123,7 @@ test("a database that a flag names wins over an address in the environment", asy
   });
 });
 
-test("a server that is not there is a sentence", async () => {
+test("an unreachable server is reported in a sentence", async () => {
   const { code, err } = await cadastre(["user", "list"], {
     CADASTRE_ADDRESS: "http://127.0.0.1:1",
     CADASTRE_TOKEN: adminToken,

@@ -1,4 +1,4 @@
-/** Two servers behind a balancer are replaced by those of the next version, one after the other, while callers read and write. */
+/** Two servers behind a load balancer are replaced by the next version, one after the other, while callers read and write. */
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -35,7 +35,7 @@ const next: Migration = {
 };
 const compatible: Migration = { ...next, writersKnow: migrations.at(-1)?.name ?? "" };
 
-/** A deep run keeps every core busy with something else, too. */
+/** A deep run also keeps every core busy with other work. */
 const burners = Array.from({ length: deep(0, 2 * availableParallelism()) }, () =>
   spawn(process.execPath, ["-e", "for (;;) Math.sqrt(Math.random())"], { stdio: "ignore" }),
 );
@@ -50,11 +50,11 @@ interface Call {
   readonly retryAfter: string | null;
 }
 
-/** Calls until it is over, and keeps what came of each call. */
-async function keepCalling(url: string, path: string, calls: Call[], over: AbortSignal): Promise<void> {
+/** Sends requests until the end, and records each response. */
+async function keepCalling(url: string, path: string, calls: Call[], ending: AbortSignal): Promise<void> {
   const caller = callerOn(url, token);
   const loop = async () => {
-    while (!over.aborted) {
+    while (!ending.aborted) {
       for (const kind of ["write", "read"] as const) {
         const answer = await (kind === "read"
           ? caller.get(path)
@@ -75,7 +75,7 @@ async function isReady(url: string): Promise<boolean> {
   );
 }
 
-/** Replaces both, and gives what callers got meanwhile and what the new servers logged. */
+/** Replaces both servers. Returns the responses meanwhile and the log of the new servers. */
 async function upgrade(migration: Migration): Promise<{ readonly calls: Call[]; readonly logs: string[] }> {
   const environment = {
     ...(await newRegister("postgres")),
@@ -106,9 +106,9 @@ async function upgrade(migration: Migration): Promise<{ readonly calls: Call[]; 
   const organization = data(
     await admin.post("/organizations", resource("organizations", { name: unique("org"), email: "ops@acme.example" })),
   );
-  const over = new AbortController();
+  const ending = new AbortController();
   const calls: Call[] = [];
-  const calling = keepCalling(balancer.url, `/organizations/${organization.id}/projects`, calls, over.signal);
+  const calling = keepCalling(balancer.url, `/organizations/${organization.id}/projects`, calls, ending.signal);
   const untilCalled = async () => {
     const before = calls.length;
     await until(() => calls.length > before + 40);
@@ -124,14 +124,14 @@ async function upgrade(migration: Migration): Promise<{ readonly calls: Call[]; 
     await until(() => balancer.ready().includes(urls[index] ?? ""), replacement);
   }
   await untilCalled();
-  over.abort();
+  ending.abort();
   await calling;
   await balancer.stop();
   for (const server of newer) server.process.kill("SIGTERM");
   return { calls, logs: (await Promise.all(newer.map(({ ended }) => ended))).map(({ out }) => out) };
 }
 
-test("no request fails where older servers can work with the migration", { timeout: scaled(600_000) }, async () => {
+test("no request fails if the migration is compatible with older servers", { timeout: scaled(600_000) }, async () => {
   const { calls, logs } = await upgrade(compatible);
   expect(calls.length).toBeGreaterThan(100);
   expect(calls.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
@@ -139,7 +139,7 @@ test("no request fails where older servers can work with the migration", { timeo
   expect(logs[1]).not.toContain("applying migration");
 });
 
-test("where they can't, reads go on and writes are asked to come again", { timeout: scaled(600_000) }, async () => {
+test("otherwise reads succeed, and writes get 503 with Retry-After", { timeout: scaled(600_000) }, async () => {
   const { calls } = await upgrade(next);
   const failed = calls.filter(({ status }) => status !== 200 && status !== 201);
   expect(calls.filter(({ kind }) => kind === "read").length).toBeGreaterThan(50);

@@ -1,4 +1,4 @@
-/** The service as a process: what its first start prints, and what keeps it from starting. */
+/** The service as a process: the output of the first start, and the errors that prevent a start. */
 import { spawn, spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ import {
   useFolder,
 } from "./support.ts";
 
-/** The tests need nothing but Node and npm; what is printed for people needs curl. */
+/** The tests need only Node and npm; the printed commands need curl. */
 const isWithoutCurl = spawnSync("curl", ["--version"]).error !== undefined;
 
 dropRegistersAfterwards();
@@ -31,7 +31,7 @@ const folder = useFolder();
 const adminToken = "chosen-by-the-operator-1";
 
 let registers = 0;
-/** An embedded database of its own, with an admin whose token is known. */
+/** A separate embedded database, with a known admin token. */
 const embedded = () => ({
   CADASTRE_DATABASE: `sqlite:${join(folder, `${(registers += 1)}.db`)}`,
   CADASTRE_ADMIN_TOKEN: adminToken,
@@ -46,7 +46,7 @@ const signIn = (url: string, password: string) =>
   });
 
 describe("the first start", () => {
-  test("prints the admin's token, which works, and what to do next, which works when it is pasted; the second start prints none", async () => {
+  test("prints a working admin token and working next commands; the second start prints no token", async () => {
     const settings = { CADASTRE_DATABASE: `sqlite:${join(folder, "first", "cadastre.db")}` };
     const first = await startService(settings);
     const token = tokenIn(first.out()) ?? "";
@@ -70,7 +70,7 @@ describe("the first start", () => {
     expect(out).not.toContain("Sign in ");
   });
 
-  test("takes CADASTRE_ADMIN_TOKEN and CADASTRE_ADMIN_PASSWORD and does not repeat them", async () => {
+  test("uses CADASTRE_ADMIN_TOKEN and CADASTRE_ADMIN_PASSWORD and does not print them", async () => {
     const adminPassword = "chosen by the operator";
     const service = await startService({
       ...(await newRegister("postgres")),
@@ -87,7 +87,7 @@ describe("the first start", () => {
   });
 });
 
-test("serves over TLS, and prints what works over it", async () => {
+test("serves over TLS, and prints commands that work over it", async () => {
   const certificate = readFileSync(fixture("localhost-cert.pem"));
   const service = await startService({
     ...embedded(),
@@ -99,22 +99,22 @@ test("serves over TLS, and prints what works over it", async () => {
     const { code, out } = await shell([`export TOKEN=${adminToken}`, ...commandsIn(service.out())]);
     expect({ code, username: JSON.parse(out).data.attributes.username }).toEqual({ code: 0, username: "admin" });
   }
-  const asked = httpsRequest(`${service.url}/readyz`, { ca: certificate }).end();
-  const [response] = await once(asked, "response");
+  const request = httpsRequest(`${service.url}/readyz`, { ca: certificate }).end();
+  const [response] = await once(request, "response");
   expect(response.statusCode).toBe(200);
   response.resume();
   const { hostname, port } = new URL(service.url);
   const broken = secureConnect({ host: hostname, port: Number(port), ca: certificate });
   broken.write("NOTHING\r\n\r\n");
   expect(await textOf(broken)).toMatch(/^HTTP\/1\.1 400 .*"errors"/s);
-  // Without TLS there is nobody to answer; the service goes on.
+  // Requests without TLS get no response; the service continues.
   const plain = await connection(service.url);
   plain.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   await once(plain.resume(), "close");
   expect((await stopService(service)).code).toBe(0);
 });
 
-describe("ends with one line, and no stack, for", () => {
+describe("exits with one line and no stack for", () => {
   const refused = async (settings: Record<string, string>, sentence: RegExp) => {
     const { code, out, err } = await cadastre(["serve"], {
       CADASTRE_LISTEN: "127.0.0.1:0",
@@ -126,7 +126,7 @@ describe("ends with one line, and no stack, for", () => {
     expect(err).not.toContain("\n");
   };
 
-  test("a taken port, also as a real process", async () => {
+  test("a port in use, also as a real process", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const listen = `127.0.0.1:${(other.address() as AddressInfo).port}`;
@@ -150,15 +150,15 @@ describe("ends with one line, and no stack, for", () => {
   test("an address of another machine", () =>
     refused({ CADASTRE_LISTEN: "192.0.2.1:8080" }, /^The address 192\.0\.2\.1:8080 can't be used on this machine/));
 
-  test("an unusable setting", () => refused({ CADASTRE_GRACE_SECONDS: "long" }, /^CADASTRE_GRACE_SECONDS must be/));
+  test("an invalid setting", () => refused({ CADASTRE_GRACE_SECONDS: "long" }, /^CADASTRE_GRACE_SECONDS must be/));
 
-  test("a settings file that is not there", () =>
+  test("a missing settings file", () =>
     refused({ CADASTRE_CONFIG: join(folder, "none") }, /^The settings file .*none can't be read\./));
 
-  test("TLS files that are not there, no PEM, or don't belong together", async () => {
+  test("TLS files that are missing, not PEM, or don't match", async () => {
     const text = join(folder, "text.pem");
     writeFileSync(text, "no certificate");
-    // Of another kind than the certificate, which is EC.
+    // Another key type than the certificate's, which is EC.
     const rsa = join(folder, "rsa.pem");
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     writeFileSync(rsa, privateKey.export({ type: "pkcs8", format: "pem" }));
@@ -176,20 +176,20 @@ describe("ends with one line, and no stack, for", () => {
     }
   });
 
-  test("PostgreSQL that is not there", () =>
+  test("an unreachable PostgreSQL", () =>
     refused(
       { CADASTRE_DATABASE: "postgres://127.0.0.1:1/nothing", CADASTRE_ENCRYPTION_KEY: "a".repeat(64) },
       /^The database postgres:.* can't be reached/,
     ));
 
-  test("a folder that can't be made", () =>
+  test("a directory that can't be created", () =>
     refused(
       { CADASTRE_DATABASE: `sqlite:${fixture("localhost-cert.pem")}/cadastre.db` },
       /^The key file of the database .*, or its folder, can't be used/,
     ));
 });
 
-/** What a start says to paste. */
+/** The commands that a start prints. */
 const commandsIn = (said: string) =>
   [...said.matchAll(/^ {4}((?:export|curl) .*)$/gm)].map(([, command = ""]) => command);
 

@@ -1,4 +1,4 @@
-/** The documents' shell blocks are all run by a test or listed with the reason, and name commands as the program wants them. */
+/** Every shell block of the documents is run by a test or listed with a reason, and every command in the documents is valid. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "../../src/cli/arguments.ts";
@@ -6,7 +6,7 @@ import { commands } from "../../src/cli/commands.ts";
 import { blocksOf, plans, plansFor } from "./shell-blocks.ts";
 
 describe.each(Object.entries(plans))("%s", (document, planned) => {
-  test("has no shell block that is neither run nor listed with the reason why it can't be", () => {
+  test("has only shell blocks that are run or listed with a reason", () => {
     const blocks = blocksOf(document);
     expect(blocks.filter((block) => plansFor(document, block).length !== 1)).toEqual([]);
     expect(planned.filter(({ begins }) => !blocks.some((block) => block.startsWith(begins)))).toEqual([]);
@@ -15,7 +15,7 @@ describe.each(Object.entries(plans))("%s", (document, planned) => {
 });
 
 const firstWords = [...new Set(commands.map(({ name }) => name.split(" ")[0]))].join("|");
-/** At the beginning it is the program; elsewhere it may be the name of a container or of a folder. */
+/** At the beginning it is the program; elsewhere it can be the name of a container or directory. */
 const commandLine = new RegExp(`(?:^cadastre|[\\s/]cadastre(?= (?:${firstWords})\\b)|run cadastre --) ([a-z].*)$`);
 
 /** `cadastre …` in a sentence or a block. */
@@ -36,14 +36,14 @@ const written = documents.flatMap((document) =>
   commandLinesIn(readFileSync(document, "utf8")).map((line) => [document, line] as const),
 );
 
-test("the documents name commands", () => expect(written.length).toBeGreaterThan(30));
+test("the documents contain commands", () => expect(written.length).toBeGreaterThan(30));
 
-test.each(written)("%s: 'cadastre %s' is written as the program wants it", (_document, line) => {
+test.each(written)("%s: 'cadastre %s' is a valid command", (_document, line) => {
   const words = line.split(/\s+/).filter((word) => word !== "" && word !== "…");
   const command = commands.find(({ name }) => name.split(" ").every((word, position) => words[position] === word));
-  // The name of a group stands for its commands.
+  // The name of a group of commands.
   if (command === undefined) return expect(commands.some(({ name }) => name.startsWith(`${line} `))).toBe(true);
   const rest = words.slice(command.name.split(" ").length);
-  // In a sentence the command may stand for itself.
+  // In a sentence the arguments can be missing.
   if (rest.length > 0) parse(command, rest);
 });

@@ -1,14 +1,14 @@
 /** Every shell block of the documents for operators: how the test runs it, or why it can't. */
 import { readFileSync } from "node:fs";
 
-/** How a block is run: pasted into the reader's terminal, or into one of its own because it ends with a server. */
+/** How a block is run: in the reader's terminal, or in a separate one because it ends with a server. */
 export interface BlockPlan {
-  /** The text that the block begins with. */
+  /** The beginning of the block. */
   readonly begins: string;
   readonly run?: "paste" | "serve";
-  /** Programs beyond npm and curl: without them it is left out on this machine. */
+  /** Programs besides npm and curl, without which the block is skipped. */
   readonly needs?: readonly string[];
-  /** What the text around it asks for first. */
+  /** What the surrounding text requires first. */
   readonly first?: "restart" | "stop";
   /** Why no test of this kind can run it. */
   readonly cannot?: string;
@@ -47,7 +47,7 @@ export const plans: Readonly<Record<string, readonly BlockPlan[]>> = {
     { begins: "npx --yes ./cadastre-*.tgz serve", cannot: byPackageTest },
     {
       begins: "npm ci && npm run release -- --snapshot",
-      cannot: "makes every archive, for minutes; test/packaging tells its parts",
+      cannot: "builds every archive, which takes minutes; test/packaging tests the parts",
     },
     { begins: "tar xzf cadastre-*-linux-*.tar.gz", cannot: "needs the archive that the release makes" },
     { begins: "./systemd/install", cannot: bySystemdTry },
@@ -91,6 +91,6 @@ export const plans: Readonly<Record<string, readonly BlockPlan[]>> = {
 export const blocksOf = (document: string): string[] =>
   [...readFileSync(document, "utf8").matchAll(/^```(?:sh|bash|shell)\n(.*?)^```/gms)].map(([, block = ""]) => block);
 
-/** One, unless the list above is wrong. */
+/** Exactly one, unless the list above is wrong. */
 export const plansFor = (document: string, block: string): BlockPlan[] =>
   (plans[document] ?? []).filter(({ begins }) => block.startsWith(begins));

@@ -1,4 +1,4 @@
-/** How the service ends as a process: what it finishes, what it waits for and for how long. */
+/** How the service stops as a process: what it finishes, and how long it waits. */
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { type Socket } from "node:net";
@@ -41,7 +41,7 @@ describe.concurrent("stopping", () => {
     },
   );
 
-  test("is told by /readyz first, while whoever comes is served and sent elsewhere for the next time", async () => {
+  test("is announced by /readyz first, while requests are still served with 'connection: close'", async () => {
     const service = await startService(await embedded(), ["--drain-seconds", "4", "--grace-seconds", "600"]);
     const running = await halfSent(service.url, "ada");
     service.process.kill("SIGTERM");
@@ -52,7 +52,7 @@ describe.concurrent("stopping", () => {
     expect(await ready.text()).toContain("The service is stopping.");
     const served = await account(service.url, adminToken);
     expect([served.status, served.headers.get("connection")]).toEqual([200, "close"]);
-    // The second time from what is kept.
+    // The second time from the cache.
     expect((await account(service.url, adminToken)).headers.get("connection")).toBe("close");
     expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
     await untilRefused(service.url);
@@ -61,11 +61,11 @@ describe.concurrent("stopping", () => {
     expect(await service.ended).toMatchObject({ code: 0, err: "" });
   });
 
-  test("during the start ends it as properly as later", async () => {
+  test("works during the start as later", async () => {
     const settings = await newRegister("sqlite");
     const path = settings.CADASTRE_DATABASE.slice("sqlite:".length);
     const starting = start(["serve"], { ...settings, CADASTRE_LISTEN: "127.0.0.1:0", CADASTRE_CONSOLE: "off" });
-    // From here on it makes the schema, the admin and the server.
+    // From here on it creates the schema, the admin and the server.
     while (!existsSync(path)) await sleep(1);
     starting.process.kill("SIGTERM");
     expect(await starting.ended).toMatchObject({ code: 0, err: "" });
@@ -73,7 +73,7 @@ describe.concurrent("stopping", () => {
     expect((await stopService(again)).code).toBe(0);
   });
 
-  test("does not wait past the grace period", async () => {
+  test("does not wait longer than the grace period", async () => {
     const service = await startService(await embedded(), ["--grace-seconds", "1"]);
     await halfSent(service.url, "ada");
     const { code, out } = await stopService(service);
@@ -81,12 +81,12 @@ describe.concurrent("stopping", () => {
     expect(out).toContain("grace period exceeded");
   });
 
-  test("a second signal ends it at once", async () => {
+  test("a second signal stops it immediately", async () => {
     const service = await startService(await embedded(), ["--grace-seconds", "600"]);
     await halfSent(service.url, "ada");
     service.process.kill("SIGTERM");
     await untilRefused(service.url);
-    // Two signals in the same moment are one key press, so they are sent until one counts.
+    // Two simultaneous signals count as one key press, so they are sent until one counts.
     while (service.process.exitCode === null) {
       service.process.kill("SIGINT");
       await sleep(20);
@@ -100,13 +100,13 @@ function request(method: string, path: string, body = ""): string {
   return `${method} ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** A request that the service has begun to read and can't answer before it is finished. */
+/** A request that the service has started to read and can't answer before it is complete. */
 async function halfSent(url: string, username: string): Promise<{ socket: Socket; finish: () => void }> {
   const socket = await connection(url);
   const attributes = { username, email: `${username}@acme.example` };
   const text = request("POST", "/api/v2/admin/users", JSON.stringify({ data: { type: "users", attributes } }));
   socket.write(text.slice(0, -10));
-  // Requests of other connections are read in the order in which they arrive, so by now the half is there.
+  // Requests are read in the order of arrival, so the first half has arrived by now.
   await account(url, adminToken);
   await account(url, adminToken);
   return { socket, finish: () => socket.write(text.slice(-10)) };

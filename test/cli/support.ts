@@ -1,4 +1,4 @@
-/** The command line for tests: in this process for what it says and does, as a real process for how it lives and ends. */
+/** The command line for tests: in this process for its output and effects, as a real process for start and stop. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
@@ -21,7 +21,7 @@ export interface Outcome {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Runs a command in this process; what it logs would be said among the results of the tests. */
+/** Runs a command in this process, without logging, which would appear among the test results. */
 export async function cadastre(words: readonly string[], environment: Environment = {}): Promise<Outcome> {
   const out: string[] = [];
   const err: string[] = [];
@@ -40,7 +40,7 @@ export function useFolder(): string {
   return folder;
 }
 
-/** The settings of a new database, as environment; without a schema unless `migrated`, and dropped after the tests of the file. */
+/** The settings of a new database as environment variables; without a schema unless `migrated`, and dropped after the file's tests. */
 export async function newRegister(
   engine: Engine,
   migrated = false,
@@ -61,12 +61,12 @@ export function dropRegistersAfterwards(): void {
 
 export interface Running {
   readonly process: ChildProcess;
-  /** What it printed so far. */
+  /** The output so far. */
   readonly out: () => string;
   readonly ended: Promise<Outcome>;
 }
 
-/** Runs a command as its own process, with nothing of our environment but what it takes to start. */
+/** Runs a command as a separate process, with the minimum of our environment. */
 export const start = (words: readonly string[], environment: Environment): Running =>
   startNode(launcher, environment, words);
 
@@ -76,7 +76,7 @@ export function startNode(program: string, environment: Environment, words: read
     env: { PATH: process.env["PATH"] ?? "", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // A test that fails must not leave it running.
+  // A failing test must not leave it running.
   const kill = () => child.kill("SIGKILL");
   process.once("exit", kill);
   child.once("close", () => process.off("exit", kill));
@@ -92,7 +92,7 @@ export interface Service extends Running {
   readonly url: string;
 }
 
-/** Starts the service on a free port and waits until it says where it is. */
+/** Starts the service on a free port and waits until it prints its address. */
 export async function startService(environment: Environment, words: readonly string[] = []): Promise<Service> {
   const running = start(["serve", ...words], {
     CADASTRE_LISTEN: "127.0.0.1:0",
@@ -122,16 +122,16 @@ export async function stopService({ process: child, ended }: Running): Promise<O
 /** The token that a first start prints. */
 export const tokenIn = (text: string) => /^ +export TOKEN=(cadastre-[\w-]{43})$/m.exec(text)?.[1];
 
-/** Who a token's holder is, asked of a service. */
+/** The account of a token's holder. */
 export const account = (url: string, token: string): Promise<Response> =>
   fetch(`${url}/api/v2/account/details`, { headers: { authorization: `Bearer ${token}` } });
 
-/** A connection of its own to a service. */
+/** A separate connection to a service. */
 export async function connection(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   await once(socket, "connect");
-  // Whether the service ends a connection or cuts it off is not what these tests are about.
+  // These tests don't care whether the service ends or resets a connection.
   socket.on("error", () => {});
   return socket;
 }

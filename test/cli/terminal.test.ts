@@ -1,4 +1,4 @@
-/** A start on a terminal, for a person; and the same in a service, for machines. */
+/** The output of a start on a terminal, and as a service. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -15,12 +15,12 @@ const embedded = () => ({
   CADASTRE_CONSOLE: "off",
 });
 
-/** Makes a terminal; every Debian has it, and other machines mostly. */
+/** Creates a terminal; every Debian has it, and most other systems. */
 const isWithoutScript = spawnSync("script", ["--version"]).error !== undefined;
 
-/** On a terminal of its own; `type` is what a person types there. */
+/** On a separate terminal; `type` is the input. */
 function onTerminal(environment: Record<string, string>) {
-  // Without a shell between, which Ctrl+C would end too.
+  // Without a shell in between, which Ctrl+C would end too.
   const command = `exec ${[process.execPath, launcher, "serve"].map((word) => `'${word}'`).join(" ")}`;
   const child = spawn("script", ["-qefc", command, "/dev/null"], {
     env: { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", ...environment },
@@ -45,7 +45,7 @@ function onTerminal(environment: Record<string, string>) {
 }
 
 describe.skipIf(isWithoutScript)("on a terminal", () => {
-  test("the start says what a person needs, requests are quiet, and Ctrl+C stops it", async () => {
+  test("the start prints what a person needs, requests are not logged, and Ctrl+C stops it", async () => {
     const terminal = onTerminal(embedded());
     const [, url = ""] = await terminal.said(/Address +(\S+)[\s\S]*Ctrl\+C\./);
     expect(terminal.out()).toMatch(/^\n {2}Cadastre \d/);
@@ -58,7 +58,7 @@ describe.skipIf(isWithoutScript)("on a terminal", () => {
     expect(terminal.out()).not.toMatch(/[{}]|info|nothing/);
   });
 
-  test("what is asked for is logged, in lines that can be read", async () => {
+  test("requests are logged as text if the log level asks for it", async () => {
     const terminal = onTerminal({ ...embedded(), CADASTRE_LOG_LEVEL: "info" });
     const [, url = ""] = await terminal.said(/Address +(\S+)[\s\S]*Ctrl\+C\./);
     await fetch(`${url}/api/v2/nothing`);
@@ -68,7 +68,7 @@ describe.skipIf(isWithoutScript)("on a terminal", () => {
     expect(terminal.out()).not.toContain('{"level"');
   });
 
-  test("the second start says how to make a token", async () => {
+  test("the second start prints how to create a token", async () => {
     const settings = embedded();
     for (const isFirst of [true, false]) {
       const terminal = onTerminal(settings);
@@ -82,7 +82,7 @@ describe.skipIf(isWithoutScript)("on a terminal", () => {
 });
 
 describe("in a service", () => {
-  test("with CADASTRE_LOG_FORMAT=json everything is JSON, and no secret is in it", async () => {
+  test("with CADASTRE_LOG_FORMAT=json all output is JSON without secrets", async () => {
     const service = start(["serve"], { ...embedded(), CADASTRE_LOG_FORMAT: "json" });
     while (!service.out().includes('"msg":"serving"') || !service.out().includes("first site admin"))
       await once(service.process.stdout!, "data");
@@ -100,7 +100,7 @@ describe("in a service", () => {
     expect(out).not.toMatch(/cadastre-[\w-]{43}/);
   });
 
-  test("with CADASTRE_LOG_FORMAT=text the log can be read elsewhere too", async () => {
+  test("with CADASTRE_LOG_FORMAT=text the log is text", async () => {
     const service = await startService({ ...embedded(), CADASTRE_LOG_FORMAT: "text" });
     await fetch(`${service.url}/readyz`);
     const { out } = await stopService(service);
@@ -110,7 +110,7 @@ describe("in a service", () => {
 });
 
 describe("CADASTRE_FIRST_TOKEN_FILE", () => {
-  test("has the first admin's token, for the service's user alone; nothing prints it, and later starts leave it", async () => {
+  test("contains the first admin's token with mode 0600; it is not printed, and later starts leave the file", async () => {
     const file = join(folder, "it's the first token");
     const settings = { ...embedded(), CADASTRE_FIRST_TOKEN_FILE: file };
     const first = await startService(settings);
@@ -130,7 +130,7 @@ describe("CADASTRE_FIRST_TOKEN_FILE", () => {
     expect(readFileSync(file, "utf8").trim()).toBe(token);
   });
 
-  test("that can't be written keeps the service from starting, and there is no admin whose token nobody knows", async () => {
+  test("that can't be written prevents the start, and no admin is created", async () => {
     const settings = embedded();
     const taken = join(folder, "taken");
     writeFileSync(taken, "mine");
@@ -147,7 +147,7 @@ describe("CADASTRE_FIRST_TOKEN_FILE", () => {
     expect((await cadastre(["user", "list", "--json"], settings)).out).not.toContain("admin");
   });
 
-  test("is not written for a token that the operator chose", async () => {
+  test("is not written if the operator sets the token", async () => {
     const file = join(folder, "not-needed");
     const chosen = { CADASTRE_ADMIN_TOKEN: "chosen-by-the-operator-2", CADASTRE_FIRST_TOKEN_FILE: file };
     await stopService(await startService({ ...embedded(), ...chosen }));
@@ -155,18 +155,18 @@ describe("CADASTRE_FIRST_TOKEN_FILE", () => {
   });
 });
 
-describe("on every address of the machine, without a public one", () => {
-  test("hands out one that works on it, and says what to set for others", async () => {
+describe("on all addresses without a public URL", () => {
+  test("uses a working local address, and prints what to set for others", async () => {
     const service = await startService(embedded(), ["--listen", "0.0.0.0:0"]);
     expect(service.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(service.out()).toContain("Set CADASTRE_PUBLIC_URL to the address by which others reach it");
     await stopService(service);
-    const told = start(["serve"], { ...embedded(), CADASTRE_LISTEN: "0.0.0.0:0", CADASTRE_LOG_FORMAT: "json" });
-    while (!told.out().includes('"msg":"serving"')) await once(told.process.stdout!, "data");
-    expect(told.out()).toMatch(
+    const jsonService = start(["serve"], { ...embedded(), CADASTRE_LISTEN: "0.0.0.0:0", CADASTRE_LOG_FORMAT: "json" });
+    while (!jsonService.out().includes('"msg":"serving"')) await once(jsonService.process.stdout!, "data");
+    expect(jsonService.out()).toMatch(
       /"level":(?:40|"warn").*Set CADASTRE_PUBLIC_URL to the address by which others reach it/,
     );
-    await stopService(told);
+    await stopService(jsonService);
     const known = await startService(embedded(), ["--listen", "0.0.0.0:0", "--public-url", "https://cadastre.example"]);
     expect(known.out()).not.toContain("Set CADASTRE_PUBLIC_URL");
     await stopService(known);
@@ -174,7 +174,7 @@ describe("on every address of the machine, without a public one", () => {
 });
 
 describe("cadastre health", () => {
-  test("tells by its exit code whether the server is ready", async () => {
+  test("reports by its exit code whether the server is ready", async () => {
     const service = await startService(embedded());
     const listen = new URL(service.url).host;
     expect(await cadastre(["health", "--listen", listen])).toEqual({ code: 0, out: "ready", err: "" });
@@ -186,7 +186,7 @@ describe("cadastre health", () => {
     expect(err).toMatch(/^The server is not ready \(.*ECONNREFUSED.*\)\. See the server's log\.$/);
   });
 
-  test("waits for one that is about to start, for as long as it is told to", async () => {
+  test("waits for a starting server for the given time", async () => {
     const settings = embedded();
     const before = await startService(settings);
     await stopService(before);

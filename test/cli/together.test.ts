@@ -1,4 +1,4 @@
-/** Several servers are started at once on a database that holds nothing yet: all of them serve, and one makes the admin. */
+/** Several servers start together on an empty database: all of them serve, and one creates the admin. */
 import { describe, expect, test } from "vitest";
 import { serve } from "../../src/main.ts";
 import { readSettings } from "../../src/settings.ts";
@@ -35,7 +35,7 @@ describe("servers that start together on an empty PostgreSQL", () => {
     }
   });
 
-  test("all serve as processes too", async () => {
+  test("all serve as separate processes", async () => {
     const environment = {
       ...(await newRegister("postgres")),
       ...quietly,

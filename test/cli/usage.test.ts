@@ -1,4 +1,4 @@
-/** What the command line answers to people: help that is enough, and one line for what was written wrongly. */
+/** The help of the command line, and one line for each usage error. */
 import { describe, expect, test } from "vitest";
 import { commands } from "../../src/cli/commands.ts";
 import { flagOf } from "../../src/kernel/settings.ts";
@@ -17,7 +17,7 @@ describe("help", () => {
   );
 
   test.each(commands.map((command) => [command.name, command] as const))(
-    "of '%s' tells its options, in both ways to ask",
+    "of '%s' lists its options, with --help and with help",
     async (name, command) => {
       const { code, out } = await cadastre([...name.split(" "), "--help"]);
       expect(code).toBe(0);
@@ -44,7 +44,7 @@ describe("help", () => {
     expect((await cadastre(["help", "token"])).out).toBe(out);
   });
 
-  test("wins over what else is wrong with the command", async () => {
+  test("takes precedence over other usage errors", async () => {
     expect((await cadastre(["token", "revoke", "--help"])).code).toBe(0);
   });
 });
@@ -53,7 +53,7 @@ test.each([["version"], ["--version"], ["-v"]])("%s prints the version", async (
   expect(await cadastre([word])).toEqual({ code: 0, out: version, err: "" });
 });
 
-describe("a command that was written wrongly", () => {
+describe("a usage error", () => {
   test.each([
     ["destroy", "Unknown command 'destroy'. Run 'cadastre help' for a list of commands."],
     ["--database x", "Unknown command '--database'. Run 'cadastre help' for a list of commands."],
@@ -89,7 +89,7 @@ describe("a command that was written wrongly", () => {
     ["backup", "'cadastre backup' needs FILE. See 'cadastre backup --help'."],
     ["backup a b", "Unexpected argument 'b'. See 'cadastre backup --help'."],
     ["restore", "'cadastre restore' needs FILE. See 'cadastre restore --help'."],
-  ])("'%s' ends with 2 and one line", async (line, sentence) => {
+  ])("'%s' exits with 2 and one line", async (line, sentence) => {
     expect(await cadastre(line.split(" "))).toEqual({ code: 2, out: "", err: sentence });
   });
 });

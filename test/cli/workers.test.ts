@@ -1,4 +1,4 @@
-/** The server's own workers, as real processes: they execute runs, come back when they die, and leave nothing behind. */
+/** The server's workers as real processes: they execute runs, are restarted when they die, and leave nothing behind. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,8 +7,8 @@ import { openDatabase } from "../../src/database/engines/open.ts";
 import { archive } from "../support/archives.ts";
 import { callerOn, type Caller, type Json } from "../support/api.ts";
 import { data, resource } from "../support/builders.ts";
-import { addStandIn } from "../support/engines.ts";
-import { announce } from "../support/configurations.ts";
+import { addFakeEngine } from "../support/engines.ts";
+import { createConfiguration } from "../support/configurations.ts";
 import { runBody } from "../support/runs.ts";
 import { put } from "../support/states.ts";
 import { until } from "../support/waiting.ts";
@@ -41,7 +41,7 @@ async function runToEnd(admin: Caller, organization: string): Promise<Json> {
       resource("workspaces", { name: `w-${Date.now()}`, "execution-mode": "remote", "terraform-version": "1.5.7" }),
     ),
   );
-  const configuration = data(await announce(admin, workspace.id));
+  const configuration = data(await createConfiguration(admin, workspace.id));
   const bytes = archive([{ name: "stand-in.json", content: JSON.stringify({ resources: { one: "1" } }) }]);
   await put(configuration.attributes["upload-url"], bytes);
   const run = data(await admin.post("/runs", runBody(workspace.id, { "auto-apply": true }, configuration.id)));
@@ -52,7 +52,7 @@ async function runToEnd(admin: Caller, organization: string): Promise<Json> {
 }
 
 describe("CADASTRE_WORKERS", () => {
-  test("without an engine the start says what to do", async () => {
+  test("without an engine the start fails with instructions", async () => {
     const register = await newRegister("sqlite");
     const { code, err } = await cadastre(["serve"], {
       ...register,
@@ -63,10 +63,10 @@ describe("CADASTRE_WORKERS", () => {
     expect(err).toMatch(/^CADASTRE_WORKERS is 2, but there is no engine in .*\/none\. Put one at .*terraform\/VERSION/);
   });
 
-  test("runs are executed by the server, again after the workers died, and workers and token go with the server", async () => {
+  test("the server executes runs, restarts dead workers, and stops workers and token with itself", async () => {
     const register = await newRegister("sqlite");
     const engines = join(folder, "engines");
-    addStandIn(engines);
+    addFakeEngine(engines);
     const settings = {
       ...register,
       CADASTRE_ADMIN_TOKEN: adminToken,
@@ -88,7 +88,7 @@ describe("CADASTRE_WORKERS", () => {
     const [first] = await agents();
     expect(first.attributes.engines.terraform).toEqual(["1.5.7"]);
 
-    // Neither the log nor the process list tells the token, nor does the child know the server's own secrets.
+    // The token is neither in the log nor in the process list, and the child does not get the server's secrets.
     const child = Number(/"worker":(\d+)/.exec(service.out())?.[1]);
     const environment = execFileSync("cat", [`/proc/${child}/environ`]).toString();
     const token = /CADASTRE_AGENT_TOKEN=([^\0]+)/.exec(environment)?.[1] ?? "none";
@@ -100,7 +100,7 @@ describe("CADASTRE_WORKERS", () => {
     await until(async () => ((await agents()).length > 1 ? true : undefined), "the workers come back");
     expect((await runToEnd(admin, "acme")).attributes.status, service.out()).toBe("applied");
 
-    // Killed, it takes its workers with it.
+    // A killed server takes its workers with it.
     const worker = Number(/"worker":(\d+)/.exec(service.out().slice(service.out().lastIndexOf('"worker":')))?.[1]);
     expect(isAlive(worker)).toBe(true);
     service.process.kill("SIGKILL");
@@ -115,9 +115,9 @@ describe("CADASTRE_WORKERS", () => {
     await database.close();
   });
 
-  test("the workers get what the server's settings file says about host keys and the sandbox", async () => {
+  test("the workers get the host keys and the sandbox from the server's settings file", async () => {
     const engines = join(folder, "engines");
-    addStandIn(engines);
+    addFakeEngine(engines);
     const config = join(folder, "server.conf");
     const knownHosts = join(folder, "known_hosts");
     writeFileSync(knownHosts, "");
@@ -138,7 +138,7 @@ describe("CADASTRE_WORKERS", () => {
   describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const settingsOf = async (name: string) => {
       const engines = join(folder, "engines");
-      addStandIn(engines);
+      addFakeEngine(engines);
       return {
         ...(await newRegister(engine)),
         CADASTRE_ADMIN_TOKEN: adminToken,
@@ -149,7 +149,7 @@ describe("CADASTRE_WORKERS", () => {
       };
     };
 
-    test("a second server in the same folder refuses to start and says what to do; the first goes on", async () => {
+    test("a second server in the same directory refuses to start with instructions; the first continues", async () => {
       const settings = await settingsOf("shared");
       const service = await startService({ ...settings, CADASTRE_LISTEN: "127.0.0.2:0" });
       try {
@@ -175,7 +175,7 @@ describe("CADASTRE_WORKERS", () => {
       }
     });
 
-    test("of two servers that start together in one folder, one starts", async () => {
+    test("of two servers that start together in one directory, one starts", async () => {
       const settings = await settingsOf("together");
       await cadastre(["migrate"], settings);
       const both = ["127.0.0.1:0", "127.0.0.2:0"].map((listen) =>
@@ -187,12 +187,12 @@ describe("CADASTRE_WORKERS", () => {
       for (const each of ended) if (!(each instanceof Error)) await stopService(each);
     });
 
-    test("whatever else keeps the workers from starting refuses the start too", async () => {
+    test("other errors of the workers' start prevent the server's start too", async () => {
       const settings = { ...(await settingsOf("certificate")), CADASTRE_AGENT_CA: join(folder, "no-such.pem") };
       const { code, err } = await start(["serve"], { ...settings, CADASTRE_LISTEN: "127.0.0.1:0" }).ended;
       expect(code).toBe(1);
       expect(err).toMatch(/^CADASTRE_WORKERS is 1, but the workers can't start: CADASTRE_AGENT_CA can't be read/m);
-      // The next start shows the first admin's token, which this one has not.
+      // The next start prints the first admin's token, because this one has not.
       expect((await cadastre(["user", "list", "--json"], settings)).out).toBe("[]");
     });
   });

@@ -1,4 +1,4 @@
-/** Who has access, why, and what a grant would change: as people who decide about access use it. */
+/** Who has access, why, and what a grant would change: as access managers use it. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
 import {
@@ -46,8 +46,8 @@ const levelsOf = async (team: string, query: string): Promise<string[]> =>
     .filter((record: Json) => record.relationships.team.data.id === team)
     .map((record: Json) => record.attributes.access);
 
-describe("who can do what to a workspace", () => {
-  test("a click on a value says why, and what would be left without the grant, which a button then removes", async () => {
+describe("the access matrix of a workspace", () => {
+  test("explains a value, previews what removing the grant changes, and removes it", async () => {
     const { page, go, complaints } = await signedIn(org.owner.token);
     await go(`/${org.name}/workspaces/network-production/access`);
     const apply = page.getByRole("button", { name: "operators, apply: yes" });
@@ -71,21 +71,21 @@ describe("who can do what to a workspace", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("people too, filtered by permission, and each can be taken out of the team that gives it", async () => {
+  test("lists people by permission, and removes them from the team that grants it", async () => {
     const { page, go, complaints } = await signedIn(org.owner.token);
     await go(`/${org.name}/workspaces/network-production/access?who=people&permission=apply`);
     await page.getByRole("button", { name: `${ana!.username}, apply: yes` }).click();
     await page.getByRole("button", { name: `What if ${ana!.username} left operators?` }).click();
     const change = page.getByRole("region", { name: "What would change" });
     await change.getByText("plan, apply, write variables, write states, lock").first().waitFor();
-    // What another team gives is kept, so it is not among what is lost.
+    // Another team still grants it, so it is not listed as lost.
     expect(await change.innerText()).not.toMatch(/Lose: read/);
     await expectCount(page.getByRole("link", { name: mia!.username }), 0);
     await page.getByRole("button", { name: "Cancel" }).click();
     expect(complaints).toEqual([]);
   });
 
-  test("a project's matrix has its own permissions beside those on its workspaces", async () => {
+  test("a project's matrix has project permissions and permissions on its workspaces", async () => {
     const { page, go, complaints } = await signedIn(org.owner.token);
     await go(`/${org.name}/projects/${network!.id}/access`);
     await page.getByRole("button", { name: "owners, move: yes" }).waitFor();
@@ -97,7 +97,7 @@ describe("who can do what to a workspace", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a member who does not manage access sees teams and themself, and is offered nothing", async () => {
+  test("a member without access management sees teams and their own access, and no actions", async () => {
     const { page, go, complaints } = await signedIn(ana!.token);
     await go(`/${org.name}/workspaces/network-production/access`);
     await page.getByRole("button", { name: "operators, apply: yes" }).click();
@@ -118,7 +118,7 @@ describe("who can do what to a workspace", () => {
 });
 
 describe("granting access", () => {
-  test("is previewed as one chooses, refused when access changed meanwhile, and then made as previewed", async () => {
+  test("shows a preview, is refused if access changed meanwhile, and then applies as previewed", async () => {
     const { page, go, complaints } = await signedIn(org.owner.token);
     await go(`/${org.name}/grant?project=${billing!.id}`);
     await page.getByRole("combobox", { name: "Team" }).fill("contract");
@@ -136,7 +136,7 @@ describe("granting access", () => {
     await page.getByLabel("Reason").fill("audit of invoices");
     await previewed;
     await expectAccessible(page);
-    // Somebody else gives a colleague a place meanwhile.
+    // Someone else adds a member to the team meanwhile.
     data(
       await org.owner.patch(`/teams/${readers!.id}`, {
         data: { type: "teams", id: readers!.id, attributes: { "organization-access": { "read-workspaces": true } } },
@@ -154,7 +154,7 @@ describe("granting access", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a grant that is there is changed, permission by permission, and removed", async () => {
+  test("changes an existing grant, permission by permission, and removes it", async () => {
     const { page, go, complaints } = await signedIn(org.owner.token);
     await go(`/${org.name}/grant?project=${network!.id}&team=${operators!.id}`);
     await page.getByText(/operators already has write on Network, never expires/).waitFor();

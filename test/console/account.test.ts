@@ -1,4 +1,4 @@
-/** One's own account: tokens, sessions, the password; and the site's users for those who run it. */
+/** The account page: tokens, sessions, password; and the site's users for site admins. */
 import { expect, test } from "vitest";
 import { data, resource } from "../support/builders.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
@@ -6,7 +6,7 @@ import { expectAccessible, expectCount, useConsole } from "./support/browser.ts"
 const console = useConsole();
 const password = "correct-horse-battery";
 
-test("a site admin adds somebody, who makes a token and ends another session, and changes the password", async () => {
+test("a site admin creates a user, who creates a token, ends another session and changes the password", async () => {
   const { admin } = console.api;
   const site = await console.visit(admin.token);
   await site.go("/~/site");
@@ -19,7 +19,7 @@ test("a site admin adds somebody, who makes a token and ends another session, an
   await expectAccessible(site.page);
   expect(site.complaints).toEqual([]);
 
-  // A session elsewhere, and one in this browser.
+  // Another session, and one in this browser.
   data(await console.api.nobody.post("/sessions", resource("sessions", { username: "mia", password })));
   const { page, go, complaints } = await console.visit();
   await go("/~/account");
@@ -54,7 +54,7 @@ test("a site admin adds somebody, who makes a token and ends another session, an
   expect(complaints).toEqual([]);
 });
 
-test("the site's pages are for its admins", async () => {
+test("only site admins see the site's pages", async () => {
   const { page, go } = await console.visit(
     data(
       await console.api.admin.post(

@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
 import { data, makeMember, makeProject, makeTeam, makeWorkspace, resource } from "../support/builders.ts";
-import { rowsOfTable } from "../support/tables.ts";
+import { parseCsv } from "../support/csv.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
-import { useOrganization } from "./support/places.ts";
+import { useOrganization } from "./support/organizations.ts";
 
 const console = useConsole();
 const { org, inOrganization } = useOrganization(console);
@@ -19,7 +19,7 @@ const dayAndHour = new Intl.DateTimeFormat("en-GB", {
   minute: "2-digit",
 });
 
-/** In this minute of another hour, of today where there is one. */
+/** The same minute of another hour, today if possible. */
 function today(): Date {
   const now = new Date();
   return new Date(now.getTime() + (now.getHours() < 22 ? 1 : 0) * hourMs + 90_000);
@@ -45,7 +45,7 @@ describe("the audit log", () => {
       ),
     );
 
-  test("says who was granted what, on what and until when, within a range, and is exported as it is filtered", async () => {
+  test("shows grants with level, target and expiry in a time range, and exports what is filtered", async () => {
     const record = await grant(until.toISOString());
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}`);
@@ -76,7 +76,7 @@ describe("the audit log", () => {
     await page.getByRole("button", { name: "Export CSV" }).click();
     const file = await saved;
     expect(file.suggestedFilename()).toBe(`audit-${org.name}.csv`);
-    const rows = rowsOfTable(await readFile(await file.path(), "utf8"));
+    const rows = parseCsv(await readFile(await file.path(), "utf8"));
     expect(rows.map((row) => [row["action"], row["actor-name"], row["subject-id"]])).toEqual([
       ["team-projects.create", org.owner.username, record.id],
     ]);
@@ -91,30 +91,30 @@ describe("the audit log", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("has a custom range that is the same for a colleague in another time zone", async () => {
+  test("has a custom range that means the same in another time zone", async () => {
     const askedBy = async (timezoneId: string) => {
       const { page, go } = await console.visit(org.owner.token, { timezoneId });
-      const asked: (string | null)[] = [];
+      const sinceFilters: (string | null)[] = [];
       page.on("request", (request) => {
         const url = new URL(request.url());
-        if (url.searchParams.has("filter[since]")) asked.push(url.searchParams.get("filter[since]"));
+        if (url.searchParams.has("filter[since]")) sinceFilters.push(url.searchParams.get("filter[since]"));
       });
-      return { page, go, asked };
+      return { page, go, sinceFilters };
     };
     const mine = await askedBy("America/New_York");
     await mine.go(`/${org.name}/audit`);
     await mine.page.getByRole("button", { name: "Custom" }).click();
     await mine.page.getByLabel("From", { exact: true }).fill("2026-01-15T09:30");
-    await expect.poll(() => mine.asked.at(-1)).toBe("2026-01-15T14:30:00.000Z");
+    await expect.poll(() => mine.sinceFilters.at(-1)).toBe("2026-01-15T14:30:00.000Z");
     expect(await mine.page.getByLabel("From", { exact: true }).inputValue()).toBe("2026-01-15T09:30");
     const theirs = await askedBy("Asia/Tokyo");
     const { pathname, search } = new URL(mine.page.url());
     await theirs.go(`${pathname.replace(/^\/app/, "")}${search}`);
-    await expect.poll(() => theirs.asked.at(-1)).toBe("2026-01-15T14:30:00.000Z");
+    await expect.poll(() => theirs.sinceFilters.at(-1)).toBe("2026-01-15T14:30:00.000Z");
     expect(await theirs.page.getByLabel("From", { exact: true }).inputValue()).toBe("2026-01-15T23:30");
   });
 
-  test("names teams, people, projects and workspaces, also those that are gone", async () => {
+  test("names teams, people, projects and workspaces, also deleted ones", async () => {
     const end = new Date(Date.now() + 40 * 24 * hourMs);
     const member = await makeMember(console.api, org.name);
     const workspace = await makeWorkspace(console.api, org.name, { name: "ledger" });
@@ -168,7 +168,7 @@ describe("the audit log", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("has a file in proportion: every event that the filters leave, not only those on the page", async () => {
+  test("exports every matching event, not only those on the page", async () => {
     for (let number = 0; number < 60; number++)
       data(await org.owner.post(inOrganization("projects"), resource("projects", { name: `project ${number}` })));
     const { page, go, complaints } = await console.visit(org.owner.token);
@@ -176,7 +176,7 @@ describe("the audit log", () => {
     await page.getByRole("button", { name: "Load older events" }).waitFor();
     const saved = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export CSV" }).click();
-    const rows = rowsOfTable(await readFile(await (await saved).path(), "utf8"));
+    const rows = parseCsv(await readFile(await (await saved).path(), "utf8"));
     expect(rows.filter((row) => row["action"] === "projects.create").length).toBeGreaterThanOrEqual(61);
     expect(complaints).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
- * What the first start gives to paste, pasted: the real CLI makes the first state with nothing but the texts of the page, by HTTP and by
- * HTTPS. `npm run test:console:cli`; it needs openssl, and a Terraform that `npm run conformance:cli` has built or CADASTRE_TERRAFORM names.
+ * The setup page's commands, pasted: the real CLI creates the first state with nothing but the texts of the page, over HTTP and HTTPS.
+ * `npm run test:console:cli`; it needs openssl, and a Terraform that `npm run conformance:cli` has built or CADASTRE_TERRAFORM names.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ describe.each([
   { transport: "HTTP", console: useConsole() },
   { transport: "HTTPS", console: useConsole({ tls }) },
 ])("by $transport", ({ transport, console }) => {
-  test("init and apply make the first state, which the page tells by itself", async () => {
+  test("init and apply create the first state, and the page updates", async () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token, { ignoreHTTPSErrors: true });
     await go("/~/new-organization");
     await page.getByLabel("Name").fill("acme");

@@ -1,16 +1,16 @@
-/** A first visit: what is seen before the code is there, and that the browser has nothing to note. What every page costs is in `sweep`. */
+/** A first visit: what is visible before the code is loaded, without warnings in the browser's console. `sweep` measures every page. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { data } from "../support/builders.ts";
 import { useConsole } from "./support/browser.ts";
 import { useEveryPage } from "./support/every-page.ts";
-import { watchful } from "./support/looks.ts";
+import { observe } from "./support/rendering.ts";
 
 const console = useConsole();
 const { scene, addressOf } = useEveryPage(console);
 
-/** Whatever the browser writes into its console; a refusal of the server is in there too. */
+/** All messages in the browser's console, including rejected requests. */
 function notesOf(page: Page): string[] {
   const notes: string[] = [];
   page.on("console", (message) => notes.push(message.text()));
@@ -18,7 +18,7 @@ function notesOf(page: Page): string[] {
   return notes;
 }
 
-test("every component of the library that the code uses has its style", () => {
+test("every used component of the library has its styles", () => {
   const folder = "dist/console/~/assets/";
   const textOf = (end: string) =>
     readdirSync(folder)
@@ -31,9 +31,9 @@ test("every component of the library that the code uses has its style", () => {
   expect(known.filter((name) => code.includes(name) && !style.includes(name))).toEqual([]);
 });
 
-test("a member finds no refusal behind any link of the navigation or of a workspace", async () => {
+test("no link of the navigation or of a workspace leads a member to a refusal", async () => {
   const made = data(await console.api.admin.post(`/users${addressOf("/$user")}/authentication-tokens`));
-  const { page, load } = await watchful(console, made.attributes.token, {});
+  const { page, load } = await observe(console, made.attributes.token, {});
   const notes = notesOf(page);
   const linksOf = async (address: string, name: string): Promise<string[]> => {
     await load(address);
@@ -52,15 +52,15 @@ test("a member finds no refusal behind any link of the navigation or of a worksp
   await page.context().close();
 });
 
-// ---- before the code is there ----
+// ---- before the code is loaded ----
 
-const looks = (["light", "dark"] as const).flatMap((colorScheme) =>
+const variants = (["light", "dark"] as const).flatMap((colorScheme) =>
   [1280, 390].map((width) => ({ colorScheme, viewport: { width, height: 800 } })),
 );
 const grounds = { light: "rgb(255, 255, 255)", dark: "rgb(36, 36, 36)" };
 const groundOf = (page: Page) => page.evaluate("getComputedStyle(document.getElementById('frame')).backgroundColor");
 
-/** Opens a page whose scripts and styles are held back until `release`. */
+/** Opens a page whose scripts and styles are delayed until `release`. */
 async function held(address: string, options: BrowserContextOptions) {
   const { page } = await console.visit(scene.owner, options);
   let release = () => {};
@@ -73,17 +73,17 @@ async function held(address: string, options: BrowserContextOptions) {
   return { page, release };
 }
 
-describe.each(looks)("before the code is there, in $colorScheme, $viewport.width wide", (look) => {
-  const isWide = look.viewport.width > 1000;
+describe.each(variants)("before the code is loaded, in $colorScheme, $viewport.width wide", (variant) => {
+  const isWide = variant.viewport.width > 1000;
 
-  test("the frame is seen, and nothing of it moves when the page appears", async () => {
-    const { page, release } = await held("/acme/workspaces", look);
+  test("the shell is visible, and does not shift when the page appears", async () => {
+    const { page, release } = await held("/acme/workspaces", variant);
     const brand = page.getByRole("img", { name: "Cadastre" });
     await brand.waitFor();
-    expect(await groundOf(page)).toBe(grounds[look.colorScheme]);
+    expect(await groundOf(page)).toBe(grounds[variant.colorScheme]);
     expect(await page.locator("#frame aside").isVisible()).toBe(isWide);
     expect(await page.getByText("Cadastre", { exact: true }).first().isVisible()).toBe(true);
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(look.viewport.width);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(variant.viewport.width);
     const before = await brand.boundingBox();
     release();
     await page.getByRole("heading", { name: "Workspaces" }).waitFor();
@@ -93,17 +93,17 @@ describe.each(looks)("before the code is there, in $colorScheme, $viewport.width
       expect(Math.abs(after![side] - before![side]), side).toBeLessThanOrEqual(2);
   });
 
-  test("without JavaScript the frame says what is missing", async () => {
-    const { page } = await console.visit(scene.owner, { ...look, javaScriptEnabled: false });
+  test("without JavaScript the shell says that JavaScript is required", async () => {
+    const { page } = await console.visit(scene.owner, { ...variant, javaScriptEnabled: false });
     await page.goto(`${console.api.url}/app/acme/workspaces`);
     await page.getByRole("img", { name: "Cadastre" }).waitFor();
     expect(await page.locator("#frame aside").isVisible()).toBe(isWide);
-    // Found by its element: looking for text leaves `noscript` out.
+    // Located by its element: a search by text skips `noscript`.
     await page.locator("#frame main noscript p", { hasText: "The console needs JavaScript." }).waitFor();
   });
 });
 
-test("the frame has the theme that somebody chose, whatever the system's is", async () => {
+test("the shell has the chosen theme, whatever the system's theme", async () => {
   const { page, go } = await console.visit(scene.owner, { colorScheme: "light" });
   await go("/acme");
   await page.getByRole("button", { name: "Switch to dark theme" }).click();
@@ -113,7 +113,7 @@ test("the frame has the theme that somebody chose, whatever the system's is", as
   expect(await groundOf(page)).toBe(grounds.dark);
 });
 
-test("where nobody is signed in, no navigation is drawn, and nothing is asked that would be refused", async () => {
+test("without a session, there is no navigation, and no request that would be refused", async () => {
   const { page } = await console.visit();
   const notes = notesOf(page);
   await page.goto(`${console.api.url}/app/acme/workspaces`);

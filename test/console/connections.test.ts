@@ -1,15 +1,15 @@
-/** How runs reach the outside, and who comes in from there: keys, pools, trusts. */
+/** SSH keys, agent pools and identity trusts. */
 import { describe, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
 import { data, makeMember, makeProject, makeTeam, makeWorkspace, resource } from "../support/builders.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
-import { useOrganization } from "./support/places.ts";
+import { useOrganization } from "./support/organizations.ts";
 
 const console = useConsole();
 const { org, inOrganization } = useOrganization(console);
 
 describe("an SSH key", () => {
-  test("is added, chosen by a workspace, and deleted; its text never comes back", async () => {
+  test("is added, used by a workspace, and deleted; its text is never returned", async () => {
     const { id } = await makeWorkspace(console.api, org.name, { name: "modules" });
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/ssh-keys`);
@@ -44,7 +44,7 @@ describe("an SSH key", () => {
 });
 
 describe("an agent pool", () => {
-  test("serves everybody but some, then only those that are chosen; has a token; and goes", async () => {
+  test("is available to all but some workspaces, then only to selected ones; has a token; is deleted", async () => {
     const project = await makeProject(console.api, org.name, { name: "Datacenter" });
     const workspace = await makeWorkspace(console.api, org.name, { name: "racks" });
     const { page, go, complaints } = await console.visit(org.owner.token);
@@ -101,7 +101,7 @@ describe("an agent pool", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("can be looked at by a member, and changed by nobody without the permission", async () => {
+  test("is read-only for a member without the permission", async () => {
     const pool = data(await org.owner.post(inOrganization("agent-pools"), resource("agent-pools", { name: "attic" })));
     const member = await makeMember(console.api, org.name);
     const { page, go, complaints } = await console.visit(member.token);
@@ -123,8 +123,8 @@ describe("an agent pool", () => {
   });
 });
 
-describe("a trust", () => {
-  test("lets a pipeline in by what its token says, is changed, and taken back", async () => {
+describe("an identity trust", () => {
+  test("exchanges a pipeline's token by its claims, is edited, and deleted", async () => {
     const team = await makeTeam(console.api, org.name, { name: "deployers" });
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/identity-trusts`);

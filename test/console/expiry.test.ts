@@ -1,4 +1,4 @@
-/** Access, seats, locks and tokens that end in hours, as an engineer on call needs them; and previews by what happens to people. */
+/** Grants, memberships, locks and tokens that expire in hours, as an on-call engineer needs them; and previews of their effects. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Locator, Page } from "playwright-core";
 import type { Json } from "../support/api.ts";
@@ -27,7 +27,7 @@ interface Stage {
   readonly members: readonly Member[];
 }
 
-/** Everybody has an organization of their own, so that the second try of a journey finds it as the first did. */
+/** Each test has its own organization, so that a retry starts from the same data. */
 async function prepare(people = 2): Promise<Stage> {
   const { api } = console;
   const org = await makeOrganization(api);
@@ -52,7 +52,7 @@ const visit = (org: Org, screen: (typeof screens)[number]): Promise<Visitor> =>
     timezoneId: "Europe/Berlin",
   });
 
-/** The exact moment was sent: so long after something between these two. */
+/** The exact time was sent: this long after a moment between these two. */
 function expectEnd(end: string, [from, to]: readonly [number, number], afterMs: number): void {
   expect(Date.parse(end)).toBeGreaterThanOrEqual(from + afterMs);
   expect(Date.parse(end)).toBeLessThanOrEqual(to + afterMs);
@@ -66,7 +66,7 @@ const choose = (within: Page | Locator, label: string) => within.getByText(label
 const nearText = (hours: string) => new RegExp(`in ${hours}, (today|tomorrow) \\d\\d:\\d\\d`);
 
 describe.each(screens)("$name", (screen) => {
-  test("the team on call gets write on a project for 1 hour in 4 clicks, and the hour is shown", async () => {
+  test("grants the on-call team write on a project for 1 hour in 4 clicks, and shows the expiry", async () => {
     const { org, project, onCall } = await prepare();
     const { page, go, complaints } = await visit(org, screen);
     await go(`/${org.name}/projects/${project.id}/access`);
@@ -106,7 +106,7 @@ describe.each(screens)("$name", (screen) => {
     expect(complaints).toEqual([]);
   });
 
-  test("a seat lasts 8 hours, then until a date and time; a time that has passed is refused in the field", async () => {
+  test("a membership expires in 8 hours, then at a date and time; a past time is refused in the field", async () => {
     const { org, onCall } = await prepare(0);
     const member = await makeMember(console.api, org.name);
     const { page, go, complaints } = await visit(org, screen);
@@ -141,7 +141,7 @@ describe.each(screens)("$name", (screen) => {
     expect(complaints).toEqual([]);
   });
 
-  test("a lock lasts 1 hour by the keyboard, and until a moment; the server's refusal stands at the field", async () => {
+  test("a lock expires in 1 hour by keyboard, or at a time; the server's error is shown at the field", async () => {
     const { org, workspace } = await prepare(0);
     const { page, go, complaints } = await visit(org, screen);
     await go(`/${org.name}/workspaces/payments-eu`);
@@ -150,7 +150,7 @@ describe.each(screens)("$name", (screen) => {
     await page.getByRole("button", { name: "Lock", exact: true }).click();
     await dialog.getByLabel("Reason").fill("incident 42");
     await page.keyboard.press("Tab");
-    // Tab leads to what is chosen. From "Never" the arrows go round: "Custom", then the first.
+    // Tab moves to the chosen option. From "Never" the arrows wrap around: "Custom", then the first.
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
     expect(await dialog.getByRole("radio", { name: "1 hour" }).isChecked()).toBe(true);
@@ -163,7 +163,7 @@ describe.each(screens)("$name", (screen) => {
       .waitFor();
     expectEnd((await shown())["lock-expires-at"], [from, Date.now()], hourMs);
     await go(`/${org.name}/workspaces`);
-    // The list has no column for the lock where there is little room.
+    // The list has no lock column on narrow screens.
     const inList = page.getByText(/expires in 1 hour/).first();
     if (screen.viewport.width > 600) await inList.waitFor();
     data(await org.owner.post(`/workspaces/${workspace.id}/actions/unlock`));
@@ -189,7 +189,7 @@ describe.each(screens)("$name", (screen) => {
     expect(complaints).toEqual([]);
   });
 
-  test("a preview says once what happens to many, and names the rest when asked", async () => {
+  test("a preview summarizes what happens to many people, and lists the others on request", async () => {
     const { org, project, onCall, members } = await prepare(11);
     const { page, go, complaints } = await visit(org, screen);
     await go(`/${org.name}/grant?team=${onCall.id}&project=${project.id}`);
@@ -208,8 +208,8 @@ describe.each(screens)("$name", (screen) => {
   });
 });
 
-describe("a grant for a time", () => {
-  test("is sent with the moment of the click, not of the choice, and refused in the field once it has passed", async () => {
+describe("a grant with an expiry", () => {
+  test("counts from the click, not from the choice, and is refused in the field if the time has passed", async () => {
     const { org, project, onCall } = await prepare(0);
     const { page, go } = await visit(org, screens[0]!);
     await go(`/${org.name}/grant?team=${onCall.id}&project=${project.id}`);
@@ -219,7 +219,7 @@ describe("a grant for a time", () => {
     expect(await page.getByRole("button", { name: "Grant access" }).isDisabled()).toBe(true);
     await choose(page, "1 week");
     await page.locator("button:enabled", { hasText: "Grant access" }).waitFor();
-    // Long enough to tell the two apart.
+    // Long enough to distinguish the two.
     await page.waitForTimeout(1500);
     const from = Date.now();
     await page.getByRole("button", { name: "Grant access" }).click();
@@ -229,13 +229,13 @@ describe("a grant for a time", () => {
   });
 });
 
-test("what is sent is counted by the server's clock, with a browser an hour behind", async () => {
+test("expiries use the server's clock, even if the browser is an hour behind", async () => {
   const { org, project, onCall } = await prepare(0);
   const { page, go } = await visit(org, screens[0]!);
   await page.clock.setFixedTime(Date.now() - hourMs);
   await go(`/${org.name}/grant?team=${onCall.id}&project=${project.id}`);
   await choose(page, "1 hour");
-  // The server's clock is known by whole seconds.
+  // The server's clock is known in whole seconds.
   const from = Date.now() - 60_000;
   await page.locator("button:enabled", { hasText: "Grant access" }).click();
   await page.waitForURL(`**/projects/${project.id}/access`);
@@ -254,7 +254,7 @@ describe("tokens", () => {
     ({ org } = await prepare(0));
   });
 
-  test("are counted by what they need: those that end soon, those never used", async () => {
+  test("are counted: those that expire soon, those never used", async () => {
     const team = await makeTeam(console.api, org.name, { name: "ci" });
     const ends = [2 * 24 * hourMs - hourMs, 200 * 24 * hourMs];
     for (const [index, ms] of ends.entries())
@@ -267,7 +267,7 @@ describe("tokens", () => {
           }),
         ),
       );
-    // Uses are written in batches, when a server has time.
+    // Last uses are written in batches.
     await console.api.database.write((tx) =>
       tx.db
         .updateTable("tokens")

@@ -1,4 +1,4 @@
-/** From nothing to the first state, as a person goes; and pages that are not there. */
+/** From an empty site to the first state; and missing pages. */
 import { describe, expect, test } from "vitest";
 import { makeOrganization, makeMember, resource } from "../support/builders.ts";
 import { managed, stateOf, writeState } from "../support/states.ts";
@@ -7,7 +7,7 @@ import { expectAccessible, expectCount, useConsole } from "./support/browser.ts"
 const console = useConsole();
 
 describe("a first start", () => {
-  test("leads from a name to a project, a workspace, a cloud block, a token and the first state", async () => {
+  test("leads from an organization to a project, a workspace, a cloud block, a token and the first state", async () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/");
     await page.getByRole("link", { name: "New organization" }).first().click();
@@ -38,7 +38,7 @@ describe("a first start", () => {
     const token = /token = "([^"]+)"/.exec((await file.textContent())!)![1]!;
     await expectAccessible(page);
 
-    // With the token that is on the page, as Terraform would.
+    // With the token on the page, like Terraform.
     const terraform = console.api.as(token);
     const { data } = (await terraform.get("/organizations/acme/workspaces/network-production")).body;
     await writeState(terraform, data.id, stateOf({ resources: [managed("first")] }));
@@ -49,7 +49,7 @@ describe("a first start", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("tells whoever may not make organizations or workspaces whom to ask", async () => {
+  test("says whom to ask if the caller can't create organizations or workspaces", async () => {
     const organization = await makeOrganization(console.api);
     const member = await makeMember(console.api, organization.name);
     const { page, go, complaints } = await console.visit(member.token);
@@ -62,8 +62,8 @@ describe("a first start", () => {
   });
 });
 
-describe("what is not there", () => {
-  test("is told inside the shell, with the way to everything else", async () => {
+describe("a missing page", () => {
+  test("is reported inside the shell, with links to other pages", async () => {
     const { name, owner } = await makeOrganization(console.api);
     const { page, go, complaints } = await console.visit(owner.token);
     for (const path of [`/${name}/nowhere`, "/~/nowhere"]) {
@@ -77,7 +77,7 @@ describe("what is not there", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("another's organization is as one that does not exist", async () => {
+  test("an organization of others looks as if it did not exist", async () => {
     const { owner } = await makeOrganization(console.api);
     const other = await makeOrganization(console.api);
     const { page, go } = await console.visit(owner.token);
@@ -86,7 +86,7 @@ describe("what is not there", () => {
     await expectCount(page.getByRole("navigation", { name: "Organization" }), 0);
   });
 
-  test("a name that is markup stays a name", async () => {
+  test("markup in a name is shown as text", async () => {
     const { name, owner } = await makeOrganization(console.api);
     const markup = "<img src=x onerror=alert(1)> <b>bold</b>";
     const made = await owner.post(

@@ -1,4 +1,4 @@
-/** The hosted edition: what it does not have is not offered, and whoever comes by an old link is told. */
+/** The hosted edition: missing features are not offered, and old links explain that. */
 import { beforeAll, expect, test } from "vitest";
 import { data, resource } from "../support/builders.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
@@ -11,7 +11,7 @@ beforeAll(async () => {
   data(await admin.post("/organizations/acme/workspaces", resource("workspaces", { name: "network" })));
 });
 
-test("no list of all runs of the site, and no policies of how long things are kept", async () => {
+test("has no list of the site's runs, and no retention policies", async () => {
   const { page, go, complaints } = await console.visit(console.api.admin.token);
   await go("/~/site");
   const tabs = page.getByRole("navigation", { name: "Page sections" });

@@ -1,4 +1,4 @@
-/** The console by keyboard alone: the mouse is never touched here, and the focus is always somewhere. */
+/** The console by keyboard alone: without a mouse, and with the focus always on an element. */
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import {
@@ -30,7 +30,7 @@ beforeAll(async () => {
   data(await api.admin.patch(`/admin/users/${id}`, resource("users", { username: "ana", password })));
 });
 
-/** What has the focus, as it is called. */
+/** The name of the focused element. */
 const focused = (page: Page) =>
   page.evaluate(
     "(() => { const { ariaLabel, innerText, id, tagName } = document.activeElement; return (ariaLabel || innerText?.trim() || id || tagName).split('\\n')[0] })()",
@@ -38,13 +38,13 @@ const focused = (page: Page) =>
 
 const reaches = (page: Page, name: string) => expect.poll(() => focused(page)).toBe(name);
 
-/** Until what is typed goes into it. */
+/** Waits until it has the focus. */
 async function openFinder(page: Page): Promise<void> {
   await page.keyboard.press("Control+k");
   await page.locator("[role=combobox]:focus").waitFor();
 }
 
-/** With Tab, until it is there. */
+/** Presses Tab until it has the focus. */
 async function tabTo(page: Page, name: string, key = "Tab"): Promise<void> {
   for (let step = 0; step < 60; step++) {
     if ((await focused(page)) === name) return;
@@ -53,11 +53,11 @@ async function tabTo(page: Page, name: string, key = "Tab"): Promise<void> {
   throw new Error(`Tab does not come to ${name}; it is at ${await focused(page)}`);
 }
 
-test("signs in, finds a workspace, locks it, and asks who can and why", async () => {
+test("signs in, finds a workspace, locks it, and opens who has access and why", async () => {
   const { page, go, complaints } = await console.visit();
   const { keyboard } = page;
   await go("/acme");
-  // The first field has the focus by itself.
+  // The first field has the focus automatically.
   await expect.poll(() => page.evaluate("document.activeElement.autocomplete")).toBe("username");
   await keyboard.type("ana");
   await keyboard.press("Tab");
@@ -65,7 +65,7 @@ test("signs in, finds a workspace, locks it, and asks who can and why", async ()
   await keyboard.press("Enter");
   await page.getByRole("heading", { name: "acme" }).waitFor();
 
-  // The first Tab offers to skip what is the same on every page.
+  // The first Tab offers to skip the navigation.
   await keyboard.press("Tab");
   await reaches(page, "Skip to content");
   await keyboard.press("Enter");
@@ -76,7 +76,7 @@ test("signs in, finds a workspace, locks it, and asks who can and why", async ()
   await keyboard.type("network-st");
   await page.getByRole("option", { name: /^network-staging/, selected: true }).waitFor();
   await expectAccessible(page);
-  // Closed with nothing chosen, the focus is back.
+  // Closed without a choice, the focus returns.
   await keyboard.press("Escape");
   await reaches(page, "All workspaces");
   await openFinder(page);
@@ -87,8 +87,8 @@ test("signs in, finds a workspace, locks it, and asks who can and why", async ()
   await keyboard.press("ArrowUp");
   await keyboard.press("Enter");
   await page.getByRole("heading", { name: "network-production", level: 1 }).waitFor();
-  // What is on the new page is told, and the next Tab begins at its content.
-  await page.locator("[data-page-told]", { hasText: "network-production · Workspaces · acme" }).waitFor();
+  // The new page is announced, and the next Tab begins at its content.
+  await page.locator("[data-page-announcement]", { hasText: "network-production · Workspaces · acme" }).waitFor();
   await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("content");
 
   await tabTo(page, "Lock");
@@ -102,14 +102,14 @@ test("signs in, finds a workspace, locks it, and asks who can and why", async ()
   await keyboard.type("incident 42");
   await tabTo(page, "Lock");
   await keyboard.press("Enter");
-  // What it did is told at once, and the focus is on what took the button's place.
+  // The result is announced immediately, and the button's replacement has the focus.
   await page.getByRole("alert").filter({ hasText: "Locked network-production." }).waitFor();
   await reaches(page, "Unlock");
 
   await tabTo(page, "Access");
   await keyboard.press("Enter");
   await page.waitForURL("**/network-production/access");
-  await page.locator("[data-page-told]", { hasText: "Access · network-production" }).waitFor();
+  await page.locator("[data-page-announcement]", { hasText: "Access · network-production" }).waitFor();
   await tabTo(page, "operators, read: yes. Why?");
   for (const [label, value] of [
     ["plan", "yes"],
@@ -125,7 +125,7 @@ test("signs in, finds a workspace, locks it, and asks who can and why", async ()
   expect(complaints).toEqual([]);
 });
 
-test("`?` lists the keys, `/` searches, and `g` goes to places", async () => {
+test("`?` lists the shortcuts, `/` searches, and `g` goes to pages", async () => {
   const { page, go, complaints } = await console.visit(console.api.admin.token);
   const { keyboard } = page;
   await go("/acme/workspaces");
@@ -139,7 +139,7 @@ test("`?` lists the keys, `/` searches, and `g` goes to places", async () => {
   await keyboard.type("gt");
   await page.waitForURL("**/app/acme/workspaces?q=gt");
   await page.evaluate("document.activeElement.blur()");
-  // One after the other, within a second: on a busy machine it may take more than one try.
+  // One after the other, within a second: a busy machine may need several tries.
   const teams = page.getByRole("heading", { name: "Teams", level: 1 });
   const goToTeams = async () => {
     await keyboard.press("g");
@@ -147,7 +147,7 @@ test("`?` lists the keys, `/` searches, and `g` goes to places", async () => {
     return teams.count();
   };
   await expect.poll(goToTeams).toBe(1);
-  // Whoever knows the name does not wait for what is found by it.
+  // Enter doesn't wait for the search results.
   await openFinder(page);
   await keyboard.type("network-st");
   await keyboard.press("Enter");
@@ -155,7 +155,7 @@ test("`?` lists the keys, `/` searches, and `g` goes to places", async () => {
   expect(complaints).toEqual([]);
 });
 
-test("where a row is deleted, the focus is on the next", async () => {
+test("after a row is deleted, the next one has the focus", async () => {
   const { api } = console;
   const { data: workspace } = (await api.admin.get("/organizations/acme/workspaces/network-staging")).body;
   for (const key of ["alpha", "beta", "gamma"])

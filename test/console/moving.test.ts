@@ -1,4 +1,4 @@
-/** Moving many workspaces at once: from the list of them, or on the board itself, on a large screen and on a phone. */
+/** Moving many workspaces at once: from the list or on the move page, on a large screen and on a phone. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 const phone = { viewport: { width: 390, height: 760 }, hasTouch: true };
 
-/** The requests that move anything, and how many workspaces each names. */
+/** The requests that move workspaces, and how many workspaces each contains. */
 function movesOf(page: Page): number[] {
   const moves: number[] = [];
   page.on("request", (request) => {
@@ -53,7 +53,7 @@ function movesOf(page: Page): number[] {
 const countIn = async (project: Json): Promise<number> =>
   data(await org.owner.get(`/projects/${project.id}`)).attributes["workspace-count"];
 
-/** Whether somebody sees it without scrolling, and nothing lies over it. */
+/** Whether it is visible without scrolling, and nothing covers it. */
 const isInView = (page: Page, name: string | RegExp): Promise<boolean> =>
   page.getByRole("button", { name }).evaluate((button: any) => {
     const { left, top, width, height } = button.getBoundingClientRect();
@@ -64,7 +64,7 @@ const noSidewaysScroll = (page: Page): Promise<boolean> =>
   page.evaluate("document.documentElement.scrollWidth <= innerWidth") as Promise<boolean>;
 
 describe("moving workspaces", () => {
-  test("ticks in the list of workspaces lead to the board; all that match are one click, and move in one request", async () => {
+  test("a selection in the list of workspaces opens the move page; all matches are one click, and move in one request", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     const moves = movesOf(page);
     await go(`/${org.name}/workspaces?q=service`);
@@ -103,7 +103,7 @@ describe("moving workspaces", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("on a phone: select, review, move, with the bar always in view and nothing under it that can't be reached", async () => {
+  test("on a phone: select, review, move, with the bar always visible and nothing hidden under it", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token, phone);
     const moves = movesOf(page);
     await go(`/${org.name}/move?q=service`);
@@ -138,7 +138,7 @@ describe("moving workspaces", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("says nothing of tags and variable sets until they are known, and says so where they can't be had", async () => {
+  test("shows tags and variable sets when they are loaded, and an error if they can't be loaded", async () => {
     const tagged = await makeProject(console.api, org.name, { name: "Tagged" });
     const binding = { type: "tag-bindings", attributes: { key: "tier", value: "gold" } };
     expect((await org.owner.patch(`/projects/${tagged.id}/tag-bindings`, { data: [binding] })).status).toBe(200);

@@ -1,15 +1,15 @@
-/** Names and messages as long as the API takes them, without a blank: no page scrolls sideways, and a name keeps its telling end. */
+/** Names and messages of the maximum length, without spaces: no page scrolls sideways, and a name keeps its distinctive end. */
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
 import { data, makeTeamToken, resource } from "../support/builders.ts";
 import { makeConfiguration, makeRun } from "../support/runs.ts";
 import { useConsole } from "./support/browser.ts";
-import { type Looker, settle, watchful } from "./support/looks.ts";
+import { type ObservedVisitor, settle, observe } from "./support/rendering.ts";
 
 const console = useConsole();
 
-/** `length` characters that end in something to know it by. */
+/** `length` characters with a distinctive end. */
 const long = (length: number, end: string): string => `${"x".repeat(length - end.length)}${end}`;
 const organization = long(40, "-acme");
 const workspace = long(90, "-production");
@@ -110,7 +110,7 @@ beforeAll(async () => {
   siteIds["pool"] = sitePool.id;
 });
 
-/** Every page, but those of a state, which has no long text of its own. */
+/** Every page except those of a state, which has no long text. */
 const source = ["routes.ts", "organization-routes.ts"]
   .map((name) => readFileSync(new URL(`../../console/${name}`, import.meta.url), "utf8"))
   .join("");
@@ -135,7 +135,7 @@ const addressOf = (path: string) =>
 
 const desk = { width: 1280, height: 800 };
 const phone = { width: 390, height: 780 };
-let looker: Promise<Looker> | undefined;
+let looker: Promise<ObservedVisitor> | undefined;
 
 const tooWide = `(() => {
   const { scrollWidth } = document.documentElement;
@@ -147,7 +147,7 @@ const tooWide = `(() => {
 })()`;
 
 test.each(pages)("%s does not scroll sideways", async (path) => {
-  const { page, follow } = await (looker ??= watchful(console, console.api.admin.token, {
+  const { page, follow } = await (looker ??= observe(console, console.api.admin.token, {
     viewport: desk,
     reducedMotion: "reduce",
   }));
@@ -159,7 +159,7 @@ test.each(pages)("%s does not scroll sideways", async (path) => {
   expect(await page.evaluate(tooWide), "at 390").toBe("");
 });
 
-test("a long name keeps its end, and is whole for those who hear it or point at it", async () => {
+test("a long name keeps its end, and is complete for screen readers and on hover", async () => {
   const { page, go } = await console.visit(console.api.admin.token, { viewport: phone });
   await go(`/${organization}/workspaces`);
   const link = page.getByRole("link", { name: workspace });
@@ -173,7 +173,7 @@ test("a long name keeps its end, and is whole for those who hear it or point at 
 test.each([
   ["behind", -600_000],
   ["ahead", 600_000],
-])("what just happened is not to come, with a browser ten minutes %s", async (_, ms) => {
+])("a past event is not shown in the future, with a browser ten minutes %s", async (_, ms) => {
   const { page, go } = await console.visit(console.api.admin.token);
   await page.clock.setFixedTime(Date.now() + ms);
   await go(`/${organization}/runs`);

@@ -35,8 +35,8 @@ describe.each([
 ])("a new workspace, %s", (screen, size) => {
   test("goes to the default project, and says who will have access there and elsewhere", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token, size);
-    const asked: string[] = [];
-    page.on("request", (request) => request.url().includes("/api/") && asked.push(request.url()));
+    const requestedUrls: string[] = [];
+    page.on("request", (request) => request.url().includes("/api/") && requestedUrls.push(request.url()));
     await go(`/${org.name}/new-workspace`);
     const project = page.getByRole("combobox", { name: "Project" });
     await expect.poll(() => project.inputValue()).toBe("Default Project");
@@ -50,7 +50,7 @@ describe.each([
     await page.getByRole("option", { name: "Network" }).click();
     await page.getByText("owners, auditors (read) and 3 more teams will have access.").waitFor();
     await expectAccessible(page);
-    expect(asked.filter((url) => url.includes("team-access"))).toHaveLength(3);
+    expect(requestedUrls.filter((url) => url.includes("team-access"))).toHaveLength(3);
     const name = screen === "on a phone" ? "from-phone" : "from-desk";
     await page.getByLabel("Name").fill(name);
     await page.getByRole("button", { name: "Create workspace" }).click();
@@ -60,7 +60,7 @@ describe.each([
     expect(complaints).toEqual([]);
   });
 
-  test("goes to the project that somebody came from", async () => {
+  test("goes to the project that the link names", async () => {
     const { page, go } = await console.visit(org.owner.token, size);
     await go(`/${org.name}/projects/${accounting!.id}`);
     await page.getByRole("link", { name: "New workspace" }).first().click();
@@ -72,7 +72,7 @@ describe.each([
     expect(await page.getByLabel("Name").inputValue()).toBe("half-filled");
   });
 
-  test("keeps what was typed when another project is chosen", async () => {
+  test("keeps the input when another project is chosen", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token, size);
     await go(`/${org.name}/new-workspace`);
     const project = page.getByRole("combobox", { name: "Project" });
@@ -100,7 +100,7 @@ describe.each([
   });
 });
 
-test("a link to a project in which somebody can't create workspaces leads to the default project", async () => {
+test("a link to a project in which the caller can't create workspaces falls back to the default project", async () => {
   const { api } = console;
   const team = await makeTeam(api, org.name, { name: "newcomers" });
   const shown = data(await org.owner.get(`/organizations/${org.name}`));

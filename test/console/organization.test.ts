@@ -1,4 +1,4 @@
-/** An organization's teams, people, tokens, trail and settings, as those who look after it use them. */
+/** An organization's teams, people, tokens, audit log and settings, as its owners use them. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { data, makeMember, makeOrganization, makeTeam, type Member, type Org, resource } from "../support/builders.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
 
 describe("a team", () => {
-  test("takes somebody until a moment, with a reason, and lets them go", async () => {
+  test("gets a member with an expiry and a reason, and loses them again", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/teams`);
     await page.getByRole("link", { name: "network-ops" }).click();
@@ -43,7 +43,7 @@ describe("a team", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("may do more in the whole organization once it is ticked and saved", async () => {
+  test("gets organization permissions when they are saved", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/teams/${teamId}/settings`);
     await page.getByRole("checkbox", { name: "Manage membership" }).check();
@@ -57,7 +57,7 @@ describe("a team", () => {
 });
 
 describe("tokens", () => {
-  test("are there with what ends soon first; one is made, rotated and revoked", async () => {
+  test("are listed by expiry; one is created, rotated and revoked", async () => {
     const later = { description: "later", "expired-at": inDays(300) };
     const soon = { description: "soon", "expired-at": inDays(3) };
     for (const attributes of [later, soon])
@@ -89,7 +89,7 @@ describe("tokens", () => {
 });
 
 describe("the audit log", () => {
-  test("is filtered by who and what, in the address, and tells before and after", async () => {
+  test("is filtered by actor and type in the URL, and shows values before and after", async () => {
     await org.owner.post(`/organizations/${org.name}/projects`, resource("projects", { name: "Billing" }));
     await org.owner.patch(
       `/organizations/${org.name}`,
@@ -112,7 +112,7 @@ describe("the audit log", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("is neither offered nor told to a member", async () => {
+  test("is neither offered nor shown to a member", async () => {
     const { page, go } = await console.visit(member.token);
     await go(`/${org.name}/teams`);
     await page.getByRole("link", { name: "network-ops" }).waitFor();
@@ -131,7 +131,7 @@ describe("the audit log", () => {
 });
 
 describe("settings", () => {
-  test("that somebody else changed meanwhile are sent again on top of theirs", async () => {
+  test("that someone else changed meanwhile are saved on top of theirs", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/settings`);
     await page.getByLabel("Email").fill("mine@acme.example");
@@ -147,8 +147,8 @@ describe("settings", () => {
   });
 });
 
-describe("every place", () => {
-  test("is drawn without a fault, and keeps to the width of a phone, in the dark", async () => {
+describe("every page", () => {
+  test("renders without errors at the width of a phone in dark mode", async () => {
     const set = data(
       await org.owner.post(`/organizations/${org.name}/varsets`, resource("varsets", { name: "s", global: true })),
     );

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { useConsole } from "./support/browser.ts";
-import { watchful, settle } from "./support/looks.ts";
+import { observe, settle } from "./support/rendering.ts";
 import { toPalette } from "./support/palette-png.ts";
 import { type Scene, setScene } from "./support/scene.ts";
 
@@ -72,7 +72,7 @@ test.each(shots)("%s", async (name, path, prepare) => {
   for (const colorScheme of ["light", "dark"] as const) {
     const screen = name.endsWith("-phone") ? { viewport: { width: 390, height: 844 } } : {};
     const options = { colorScheme, deviceScaleFactor: 1, ...screen };
-    const { page, load, complaints } = await watchful(console, scene.owner, options);
+    const { page, load, complaints } = await observe(console, scene.owner, options);
     await load(path());
     await prepare?.(page);
     await settle(page);

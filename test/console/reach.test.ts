@@ -1,4 +1,4 @@
-/** What somebody can reach, who holds a permission, somebody who leaves, and moves: with what each would change. */
+/** Reach, who has a permission, offboarding, and moves, with their previews. */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
@@ -59,7 +59,7 @@ beforeAll(async () => {
 });
 
 describe("reach", () => {
-  test("of a person: totals by level, a tree with why, filtered by permission, and exported", async () => {
+  test("of a person: totals by level, a tree with sources, a permission filter, and an export", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/people/${ana.id}/reach`);
     await page.getByText("Access to 4 workspaces and 1 project").waitFor();
@@ -82,7 +82,7 @@ describe("reach", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("of a team; and the organization's holders of a permission lead to theirs", async () => {
+  test("of a team; and the list of who has a permission links to it", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/who-can?permission=can-queue-apply`);
     const row = page.getByRole("row", { name: /operators team/ });
@@ -94,7 +94,7 @@ describe("reach", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("of a token, which leads from the list of tokens to what it reaches; and is nothing to others", async () => {
+  test("of a token, linked from the list of tokens; hidden from others", async () => {
     const path = `/teams/${operators!.id}/authentication-tokens`;
     const token = data(
       await org.owner.post(path, resource("authentication-tokens", { description: "CI of the network" })),
@@ -121,7 +121,7 @@ describe("reach", () => {
     expect([...complaints, ...other.complaints]).toEqual([]);
   });
 
-  test("of others is nothing to a member who manages nobody", async () => {
+  test("of others is hidden from a member who manages nobody", async () => {
     const { page, go } = await console.visit(ana.token);
     await go(`/${org.name}/people/${org.owner.id}/reach`);
     await page.getByText("not found").waitFor();
@@ -130,8 +130,8 @@ describe("reach", () => {
   });
 });
 
-describe("the move board", () => {
-  test("three workspaces, ticked as a range, with what each loses and gains, go at once", async () => {
+describe("the move page", () => {
+  test("moves three workspaces, selected as a range, and shows what each loses and gains", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/move?q=network&to=${billing!.id}`);
     await page.getByLabel("Select network-eu").check();
@@ -155,7 +155,7 @@ describe("the move board", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("says why whoever may not move them can't", async () => {
+  test("says why the caller can't move them", async () => {
     const { page, go } = await console.visit(ana.token);
     const found = data(await org.owner.get(`/organizations/${org.name}/workspaces?search[name]=billing-eu`));
     await go(`/${org.name}/move?workspaces=${found[0].id}&to=${billing!.id}`);
@@ -167,8 +167,8 @@ describe("the move board", () => {
   });
 });
 
-describe("somebody who leaves", () => {
-  test("locks, tokens and teams have their buttons; what goes with them is told first", async () => {
+describe("offboarding", () => {
+  test("has actions for locks, tokens and teams, each with a preview", async () => {
     data(
       await org.owner.post(`/team-projects`, {
         data: {

@@ -13,9 +13,9 @@ import {
   resource,
 } from "../support/builders.ts";
 import { FakeGithub } from "../support/github.ts";
-import { makeConnected, makeConnection, pushTo, workOffNow } from "../support/vcs.ts";
+import { makeConnected, makeConnection, pushTo, processVcsEvents } from "../support/vcs.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
-import { useOrganization } from "./support/places.ts";
+import { useOrganization } from "./support/organizations.ts";
 
 const console = useConsole();
 const { org, inOrganization } = useOrganization(console);
@@ -39,7 +39,7 @@ const privateKey = "-----BEGIN OPENSSH PRIVATE KEY-----\nhush-hush\n-----END OPE
 const repositoryOf = async (id: string) => data(await org.owner.get(`/workspaces/${id}`)).attributes["vcs-repo"];
 
 describe("a repository", () => {
-  test("is chosen from what the connection can see, with a branch; its webhook can be made by hand; and it is left again", async () => {
+  test("is chosen from the connection's repositories, with a branch; its webhook can be created by hand; it is disconnected", async () => {
     const { id } = await makeWorkspace(console.api, org.name, { name: "network" });
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/connections`);
@@ -94,7 +94,7 @@ describe("a repository", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("is typed by hand where the provider does not answer; what the server refuses is said at its field", async () => {
+  test("is typed by hand if the provider doesn't respond; the server's error is shown at the field", async () => {
     const { id } = await makeWorkspace(console.api, org.name, { name: "by-hand" });
     const elsewhere = createServer();
     await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
@@ -117,11 +117,11 @@ describe("a repository", () => {
     await dialog.getByRole("button", { name: "Connect" }).click();
     await page.getByText("Connected by-hand to acme/typed.").waitFor();
     expect(await repositoryOf(id)).toMatchObject({ identifier: "acme/typed", branch: "" });
-    // That the provider was not there is what the page says, and the browser notes.
+    // The page reports that the provider is unreachable, and so does the browser's console.
     expect(complaints.filter((complaint) => !/status of 503/.test(complaint))).toEqual([]);
   });
 
-  test("can't be chosen by those who may see no connection, and is not theirs to change who may only read", async () => {
+  test("can't be chosen without access to a connection, nor changed with read access", async () => {
     const workspace = await makeWorkspace(console.api, org.name, { name: "guarded" });
     const teams = await Promise.all(["admin", "read"].map((name) => makeTeam(console.api, org.name, { name })));
     for (const { id, attributes } of teams)
@@ -141,11 +141,11 @@ describe("a repository", () => {
     expect([...complaints, ...looking.complaints]).toEqual([]);
   });
 
-  test("tells why a push started no run: beside the workspace, on its overview, and for the organization", async () => {
+  test("shows why a push started no run: on the workspace, its overview, and the organization's page", async () => {
     const connection = await makeConnection(org);
     await makeConnected(console.api, org, connection, { name: "follower" }, { identifier: "acme/follower" });
     expect(await pushTo(console.api, connection, { repository: "acme/follower", branch: "elsewhere" })).toBe(202);
-    await workOffNow(console.api);
+    await processVcsEvents(console.api);
     const [event] = data(await org.owner.get(inOrganization("vcs-events")));
     const { detail } = event.attributes;
     expect(detail).toContain("started no run");
@@ -168,7 +168,7 @@ describe("a repository", () => {
 });
 
 describe("a connection", () => {
-  test("is renamed, given another secret, and kept to one project; a workspace elsewhere is told so", async () => {
+  test("is renamed, gets a new secret, and is limited to one project; a workspace elsewhere gets an error", async () => {
     const org = await makeOrganization(console.api);
     const project = await makeProject(console.api, org.name, { name: "Platform" });
     await makeWorkspace(console.api, org.name, { name: "outside" });

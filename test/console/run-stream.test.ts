@@ -1,11 +1,11 @@
-/** The page of a run that is executed: followed by one stream, which is closed when it is not needed and resumed when it was cut. */
+/** The page of a running run: followed by one stream, which is closed when it is not needed and resumed when it is interrupted. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { appendLog } from "../../src/resources/runs/phases/logs.ts";
 import type { Json } from "../support/api.ts";
 import { data, makeMember, makeTeam, makeTeamWorkspace, resource, unique } from "../support/builders.ts";
 import { testVault } from "../support/phases.ts";
-import { bring, happen, makeRun, makeRunnable } from "../support/runs.ts";
+import { advanceRun, applyTransition, makeRun, makeRunnable } from "../support/runs.ts";
 import { until } from "../support/waiting.ts";
 import { type Console, expectAccessible, useConsole } from "./support/browser.ts";
 
@@ -25,13 +25,13 @@ interface Followed {
   say(text: string): Promise<void>;
 }
 
-/** A run whose plan is being made, and its log. */
+/** A planning run, and its log. */
 async function planningRun(console: Console, prefix: string): Promise<Followed> {
   const name = unique(prefix);
   const message = `Plans ${name}`;
   const { id: workspaceId } = await makeRunnable(console.api, "acme", { name });
   const run = await makeRun(console.api.admin, workspaceId, { message });
-  await bring(console.api, run.id, "planning");
+  await advanceRun(console.api, run.id, "planning");
   const phaseId = run.relationships.plan.data.id;
   let offset = 0;
   const say = (text: string) =>
@@ -45,7 +45,7 @@ async function planningRun(console: Console, prefix: string): Promise<Followed> 
 
 const isStream = (url: string) => /\/runs\/[\w-]+\/events(\?|$)/.test(url);
 
-/** What the page asks the API for. */
+/** The page's requests to the API. */
 function watchRequests(page: Page) {
   const seen = { streams: 0, open: 0, others: [] as string[] };
   page.on("request", (request) => {
@@ -68,7 +68,7 @@ describe("the page of a run", () => {
   const console = useConsole({ options: { streams: { checkMs: 300 } } });
   beforeAll(() => makeAcme(console));
 
-  test("shows each line as it is written by one stream, asks for little else, and closes it when the run ends", async () => {
+  test("shows each line as it is written, with one stream and few other requests, and closes it when the run ends", async () => {
     const { run, path, say } = await planningRun(console, "streamed");
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     const seen = watchRequests(page);
@@ -85,10 +85,10 @@ describe("the page of a run", () => {
     expect(seen.others.slice(before)).toEqual([]);
     expect(seen.streams).toBe(1);
     await expectAccessible(page);
-    await happen(console.api, run.id, { event: "phase-finished", hasChanges: false });
+    await applyTransition(console.api, run.id, { event: "phase-finished", hasChanges: false });
     await page.getByText("No changes", { exact: false }).first().waitFor();
     await until(() => seen.open === 0, "the stream is closed");
-    // What the end changes is read once, and that is all.
+    // The end causes only one more read.
     await page.waitForLoadState("networkidle");
     expect(seen.others.length - before).toBeLessThanOrEqual(6);
     expect(seen.streams).toBe(1);
@@ -98,7 +98,7 @@ describe("the page of a run", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("closes the stream when it is left, and opens it again where it comes back", async () => {
+  test("closes the stream when the user leaves, and reopens it when they come back", async () => {
     const { path, message, say } = await planningRun(console, "left");
     await say("one\n");
     const { page, go } = await console.visit(console.api.admin.token);
@@ -112,7 +112,7 @@ describe("the page of a run", () => {
     expect(seen.open).toBe(1);
   });
 
-  test("closes the stream while its tab is hidden for long, and has every line when it is shown again", async () => {
+  test("closes the stream while its tab is hidden for long, and shows every line afterwards", async () => {
     const { path, say } = await planningRun(console, "hidden");
     await say("one\n");
     const { page, go } = await console.visit(console.api.admin.token);
@@ -131,7 +131,7 @@ describe("the page of a run", () => {
     expect(await logOf(page).getByRole("link").allInnerTexts()).toHaveLength(2);
   });
 
-  test("says that the run is gone when access to it ends, and follows it no more", async () => {
+  test("says that the run is gone when access to it ends, and stops following it", async () => {
     const { workspaceId, path, say } = await planningRun(console, "taken-away");
     const team = await makeTeam(console.api, "acme");
     const grant = await makeTeamWorkspace(console.api, workspaceId, team.id, { access: "read" });
@@ -149,7 +149,7 @@ describe("the page of a run", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("asks for a page to sign in when the session ends", async () => {
+  test("redirects to the sign-in page when the session ends", async () => {
     const { path, say } = await planningRun(console, "signed-out");
     const { page, go } = await console.visit(console.api.admin.token);
     await say("before\n");
@@ -159,7 +159,7 @@ describe("the page of a run", () => {
     await page.waitForURL(/sign-in/);
   });
 
-  test("polls where no stream can be had", async () => {
+  test("polls if no stream can be opened", async () => {
     const { run, path, say } = await planningRun(console, "behind-a-proxy");
     const { page, go } = await console.visit(console.api.admin.token);
     await page.route(isStreamUrl, (route) => route.abort());
@@ -168,18 +168,18 @@ describe("the page of a run", () => {
     await logOf(page).getByText("one", { exact: true }).waitFor();
     await say("two\n");
     await logOf(page).getByText("two", { exact: true }).waitFor();
-    await happen(console.api, run.id, { event: "phase-finished", hasChanges: false });
+    await applyTransition(console.api, run.id, { event: "phase-finished", hasChanges: false });
     await page.getByText("No changes", { exact: false }).first().waitFor();
   });
 });
 
 const isStreamUrl = (url: URL) => isStream(url.href);
 
-describe("a stream that is cut again and again", () => {
-  const console = useConsole({ options: { streams: { lifeMs: 1_200 } } });
+describe("a stream that is interrupted repeatedly", () => {
+  const console = useConsole({ options: { streams: { lifetimeMs: 1_200 } } });
   beforeAll(() => makeAcme(console));
 
-  test("is resumed, and every line is there once", async () => {
+  test("resumes, and shows every line once", async () => {
     const { path, say } = await planningRun(console, "cut");
     const { page, go } = await console.visit(console.api.admin.token);
     const seen = watchRequests(page);

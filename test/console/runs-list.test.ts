@@ -1,8 +1,8 @@
-/** Lists of runs: where their names lead, how they are counted, and that they fit; and actions in a drawn plan. */
+/** Lists of runs: links, counts and layout; and actions in a displayed plan. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { data, resource } from "../support/builders.ts";
 import { storeOutput } from "../support/phases.ts";
-import { bring, makeRun, makeRunnable } from "../support/runs.ts";
+import { advanceRun, makeRun, makeRunnable } from "../support/runs.ts";
 import { expectAccessible, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
@@ -45,7 +45,7 @@ describe("the runs of an organization", () => {
       expect(complaints).toEqual([]);
     });
 
-  test("are turned over where there are more than a page has", async () => {
+  test("are paged if there are more than a page holds", async () => {
     const workspace = await makeRunnable(console.api, "acme", { name: `busy-${Date.now()}` });
     for (let count = 1; count <= 30; count += 1)
       await makeRun(console.api.admin, workspace.id, { message: `Nightly ${count}`, "plan-only": true });
@@ -58,7 +58,7 @@ describe("the runs of an organization", () => {
     await page.getByText("Runs 1–30", { exact: true }).waitFor();
   });
 
-  test("that match nothing say what was searched for", async () => {
+  test("show the search if nothing matches", async () => {
     const { page, go } = await console.visit(console.api.admin.token);
     await go("/acme/runs?q=nothing");
     await page.getByText('No runs match "nothing"').waitFor();
@@ -70,7 +70,7 @@ describe("the runs of an organization", () => {
 test("a plan shows the actions that its apply invokes", async () => {
   const workspace = await makeRunnable(console.api, "acme", { name: `acting-${Date.now()}` });
   const run = await makeRun(console.api.admin, workspace.id, { message: "Warm the caches" });
-  await bring(console.api, run.id, "planned");
+  await advanceRun(console.api, run.id, "planned");
   const plan = {
     format_version: "1.2",
     action_invocations: [

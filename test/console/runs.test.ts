@@ -1,10 +1,10 @@
-/** Runs in the console: started, looked at while they go, confirmed and discarded; by those who may. */
+/** Runs in the console: starting, following, confirming and discarding them, with the right permissions. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { appendLog } from "../../src/resources/runs/phases/logs.ts";
 import { type Json } from "../support/api.ts";
 import { data, makeMember, makeTeam, makeTeamWorkspace, resource } from "../support/builders.ts";
 import { storeOutput, testVault } from "../support/phases.ts";
-import { bring, cancelLongAgo, happen, makeRun, makeRunnable, showRun } from "../support/runs.ts";
+import { advanceRun, cancelLongAgo, applyTransition, makeRun, makeRunnable, showRun } from "../support/runs.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
@@ -36,17 +36,17 @@ const change = (address: string, actions: string[], before: unknown, after: unkn
   change: { actions, before, after, after_unknown: {}, before_sensitive: {}, after_sensitive: {}, ...more },
 });
 
-/** A run whose plan is done, with a plan to draw. */
+/** A planned run with a structured plan. */
 async function plannedRun(workspaceId: string, message: string, changes: object[]): Promise<Json> {
   const run = await makeRun(console.api.admin, workspaceId, { message });
-  await bring(console.api, run.id, "planned");
+  await advanceRun(console.api, run.id, "planned");
   const plan = JSON.stringify({ format_version: "1.2", resource_changes: changes });
   await storeOutput(console.api, { id: run.id, organizationId } as never, "plan-json", plan);
   return run;
 }
 
 describe("a run", () => {
-  test("is started with a message, and found in the lists of the workspace and of the organization", async () => {
+  test("is started with a message, and listed for the workspace and the organization", async () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await makeRunnable(console.api, "acme", { name: "network" });
     await go(runsOf("network"));
@@ -126,7 +126,7 @@ describe("a run", () => {
     await page.getByRole("button", { name: "Confirm & apply" }).click();
     const dialog = page.getByRole("dialog", { name: "Apply to runs?" });
     await dialog.getByText("2 to add, 0 to change, 1 to destroy.").waitFor();
-    // Marked by more than its place in the sentence.
+    // Emphasized, not only by its position in the sentence.
     await dialog.getByText("1 to destroy", { exact: true }).waitFor();
     await dialog.getByLabel("Comment").fill("In the window at 14:00");
     await expectAccessible(page);
@@ -137,10 +137,10 @@ describe("a run", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("without a plan in JSON says where to look instead", async () => {
+  test("without a structured plan links to the plan log", async () => {
     const { id } = await makeRunnable(console.api, "acme", { name: "only-a-log" });
     const run = await makeRun(console.api.admin, id, { message: "Planned by an old agent" });
-    await bring(console.api, run.id, "planned");
+    await advanceRun(console.api, run.id, "planned");
     const { page, go } = await console.visit(console.api.admin.token);
     await go(`${runsOf("only-a-log")}/${run.id}`);
     await page.getByText("No structured plan").waitFor();
@@ -149,10 +149,10 @@ describe("a run", () => {
     await expectAccessible(page);
   });
 
-  test("shows its log while it grows, in colours, searched, and with an address for each line", async () => {
+  test("shows its growing log in colour, with search and a link for each line", async () => {
     const { id } = await makeRunnable(console.api, "acme", { name: "talks" });
     const run = await makeRun(console.api.admin, id, { message: "Talks a lot" });
-    await bring(console.api, run.id, "planning");
+    await advanceRun(console.api, run.id, "planning");
     const planId = run.relationships.plan.data.id;
     const first = `${Array.from({ length: 300 }, (_, index) => `line ${index + 1}`).join("\n")}\n`;
     await say(planId, 0, first);
@@ -178,12 +178,12 @@ describe("a run", () => {
     await page.getByRole("button", { name: "Cancel run" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel run" }).click();
     await page.getByText("Cancel requested.").waitFor();
-    await happen(console.api, run.id, { event: "phase-errored" });
+    await applyTransition(console.api, run.id, { event: "phase-errored" });
     await page.getByText("The run was canceled.").waitFor();
     expect(complaints).toEqual([]);
   });
 
-  test("is discarded with a comment; and whoever comes too late is told so", async () => {
+  test("is discarded with a comment; a later action gets an error", async () => {
     const { id } = await makeRunnable(console.api, "acme", { name: "given-up" });
     const run = await plannedRun(id, "Not like that", [change("aws_instance.one", ["create"], null, { a: 1 })]);
     const { page, go, complaints } = await console.visit(console.api.admin.token);
@@ -207,10 +207,10 @@ describe("a run", () => {
     expect([...complaints, ...slow.complaints]).toEqual([]);
   });
 
-  test("that does not stop is ended by force, once it was asked and had its time; and one that waits is put first", async () => {
+  test("that does not stop can be force-canceled after a cancel; and a queued one can run next", async () => {
     const { id } = await makeRunnable(console.api, "acme", { name: "stubborn" });
     const run = await makeRun(console.api.admin, id, { message: "Hangs" });
-    await bring(console.api, run.id, "planning");
+    await advanceRun(console.api, run.id, "planning");
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go(`${runsOf("stubborn")}/${run.id}`);
     await page.getByRole("button", { name: "Cancel run" }).waitFor();
@@ -242,7 +242,7 @@ describe("a run", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that somebody may only read offers nothing, and says who can act", async () => {
+  test("offers no actions with read access, and says who can act", async () => {
     const workspace = await makeRunnable(console.api, "acme", { name: "audited" });
     const team = await makeTeam(console.api, "acme", { name: "auditors" });
     await makeTeamWorkspace(console.api, workspace.id, team.id, { access: "read" });
@@ -256,7 +256,7 @@ describe("a run", () => {
     const logged: string[] = [];
     page.on("console", (message) => logged.push(message.text()));
     await go(`${runsOf("audited")}/${run.id}`);
-    const needed = "You can't confirm it: that needs apply permission on this workspace's runs.";
+    const needed = "You can't confirm this plan: you need permission to apply runs in this workspace.";
     await page.getByText(`${needed} Ask appliers and owners.`).waitFor();
     expect(logged).toEqual([]);
     const deeds = ["Confirm & apply", "Discard", "Cancel run", "Force cancel", "Run next"];
@@ -265,11 +265,11 @@ describe("a run", () => {
     const stuck = await makeRunnable(console.api, "acme", { name: "stuck" });
     await makeTeamWorkspace(console.api, stuck.id, team.id, { access: "write" });
     const hanging = await makeRun(console.api.admin, stuck.id, { message: "Hangs" });
-    await bring(console.api, hanging.id, "planning");
+    await advanceRun(console.api, hanging.id, "planning");
     await cancelLongAgo(console.api, hanging.id);
     await go(`${runsOf("stuck")}/${hanging.id}`);
     await page.getByRole("heading", { name: "Hangs" }).waitFor();
-    // Whoever may apply may ask it to stop, and not end it by force.
+    // Apply permission allows cancel, but not force cancel.
     await expectCount(page.getByRole("button", { name: "Force cancel" }), 0);
     const stranger = await console.visit((await makeMember(console.api, "acme")).token);
     await stranger.go(`${runsOf("audited")}/${run.id}`);

@@ -42,7 +42,7 @@ async function openPalette(page: Page): Promise<void> {
 const options = (page: Page) => page.getByRole("listbox", { name: "Results" }).getByRole("option");
 const optionNames = (page: Page) => options(page).allInnerTexts();
 
-test("lists find words in any order, and say what found nothing", async () => {
+test("lists match words in any order, and show a search without results", async () => {
   const { page, go } = await console.visit(console.api.admin.token);
   await go("/acme/workspaces?q=payments+prod");
   await page.getByRole("link", { name: "prod-payments-eu" }).waitFor();
@@ -59,14 +59,14 @@ test.each([
   ["a desk", {}],
   ["a phone", phone],
   ["a dark phone", { ...phone, colorScheme: "dark" as const }],
-])("the palette finds workspaces and acts on them, on %s", async (_, options) => {
+])("the palette finds workspaces and runs actions on them, on %s", async (_, options) => {
   const { page, go, complaints } = await console.visit(console.api.admin.token, options);
   await go("/acme");
   await openPalette(page);
   await page.keyboard.type("payments prod");
   await page.getByRole("option", { name: /^prod-payments-eu/, selected: true }).waitFor();
   await expectAccessible(page, "results");
-  // Tab goes to what can be done with it.
+  // Tab shows its actions.
   await page.keyboard.press("Tab");
   await page.getByRole("combobox", { name: "Actions for prod-payments-eu" }).waitFor();
   await expect
@@ -86,7 +86,7 @@ test.each([
   await page.getByRole("button", { name: "Unlock", exact: true }).waitFor();
   expect(page.url()).not.toContain("open=");
 
-  // On its page its own actions come first; one's own lock is let go at once.
+  // On the workspace's page, its actions come first; the caller's own lock is released immediately.
   await openPalette(page);
   await page.getByRole("group", { name: "prod-payments-eu" }).waitFor();
   await page.keyboard.type("unlock");
@@ -96,7 +96,7 @@ test.each([
   expect(complaints).toEqual([]);
 });
 
-test("with a finger, a workspace's actions are beside it", async () => {
+test("on a touch screen, a workspace's actions have a button", async () => {
   const { page, go } = await console.visit(console.api.admin.token, phone);
   await go("/acme");
   await openPalette(page);
@@ -114,7 +114,7 @@ test.each([
   ["invite", /people\?open=invite/, "dialog", /invite/i],
   ["move", /move/, "heading", /move/i],
   ["create token", /tokens\?open=create/, "dialog", /token/i],
-] as const)("%j opens where it is done", async (text, url, role, name) => {
+] as const)("%j opens the page of the action", async (text, url, role, name) => {
   const { page, go } = await console.visit(console.api.admin.token);
   await go("/acme");
   await openPalette(page);
@@ -141,7 +141,7 @@ test("going back from what was created doesn't open its dialog again", async () 
   await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
 });
 
-test("nothing is offered that the caller can't do", async () => {
+test("offers only actions that the caller can do", async () => {
   const { page, go } = await console.visit(reader.token);
   await go("/acme/workspaces/prod-network");
   await openPalette(page);

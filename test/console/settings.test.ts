@@ -1,4 +1,4 @@
-/** What an organization and its projects say for all of their workspaces, and variable sets; as those who look after them do it. */
+/** Settings of an organization and its projects, and variable sets. */
 import { describe, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
 import {
@@ -13,13 +13,13 @@ import {
   resource,
 } from "../support/builders.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
-import { useOrganization } from "./support/places.ts";
+import { useOrganization } from "./support/organizations.ts";
 
 const console = useConsole();
 const { org, inOrganization } = useOrganization(console);
 
 describe("an organization", () => {
-  test("keeps states for some days, and then everything again", async () => {
+  test("sets a retention period, and removes it again", async () => {
     const policy = () => org.owner.get(inOrganization("relationships/data-retention-policy"));
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/settings`);
@@ -36,7 +36,7 @@ describe("an organization", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("reserves a tag key, forbids to override it, and frees it again", async () => {
+  test("reserves a tag key, prevents overrides, and unreserves it", async () => {
     const keys = async () =>
       data(await org.owner.get(inOrganization("reserved-tag-keys"))).map(({ attributes }: Json) => [
         attributes.key,
@@ -61,7 +61,7 @@ describe("an organization", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("limits how long tokens work, by whose they are", async () => {
+  test("limits token lifetimes by kind", async () => {
     const other = await makeOrganization(console.api);
     const { page, go, complaints } = await console.visit(other.owner.token);
     await go(`/${other.name}/settings`);
@@ -81,7 +81,7 @@ describe("an organization", () => {
 });
 
 describe("a project", () => {
-  test("is made, has its settings and tags changed, tells who did it, and goes when it is empty", async () => {
+  test("is created, edited and tagged, shows who did it, and is deleted when empty", async () => {
     const pool = data(await org.owner.post(inOrganization("agent-pools"), resource("agent-pools", { name: "cellar" })));
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/projects`);
@@ -147,7 +147,7 @@ describe("a project", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that somebody may only read offers no change", async () => {
+  test("offers no changes with read access", async () => {
     const project = await makeProject(console.api, org.name, { name: "Billing" });
     const team = await makeTeam(console.api, org.name, { name: "readers" });
     await grantProject(console.api, org.id, project.id, team.id, "read");
@@ -170,7 +170,7 @@ describe("a project", () => {
 });
 
 describe("a variable set", () => {
-  test("is made, given variables and places, made to win, and goes with what it has", async () => {
+  test("is created, gets variables, projects, workspaces and priority, and is deleted", async () => {
     await makeProject(console.api, org.name, { name: "Platform" });
     await makeWorkspace(console.api, org.name, { name: "registry" });
     const { page, go, complaints } = await console.visit(org.owner.token);

@@ -13,7 +13,7 @@ beforeAll(async () => {
   expect(made.status).toBe(201);
 });
 
-test("a page that was asked for without a session comes after signing in", async () => {
+test("a page that was requested without a session opens after signing in", async () => {
   const { page, go, complaints } = await console.visit();
   await go("/?page=1");
   await page.getByLabel("Username").fill("ana");

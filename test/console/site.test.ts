@@ -1,10 +1,10 @@
-/** Those who run the site: users, organizations, versions, single sign-on; and people who sign in by it, and out. */
+/** Site administration: users, organizations, versions, single sign-on; and signing in and out with it. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import CertifiedProvider, { type Configuration } from "oidc-provider";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { data, makeOrganization, makeTeam, makeUser, resource, unique } from "../support/builders.ts";
-import { bring, makeRun, makeRunnable, showRun } from "../support/runs.ts";
+import { advanceRun, makeRun, makeRunnable, showRun } from "../support/runs.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
@@ -13,7 +13,7 @@ const password = "correct horse battery staple";
 let http: Server;
 let issuer: string;
 
-/** A provider that others have written and certified, with its own pages. */
+/** A certified third-party identity provider with its own pages. */
 beforeAll(async () => {
   http = createServer();
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
@@ -50,7 +50,7 @@ afterAll(() => {
 });
 
 describe("a site admin", () => {
-  test("gives somebody a link, by which they choose their password and are signed in", async () => {
+  test("creates a password link, with which a user sets a password and is signed in", async () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/~/site");
     await page.getByRole("button", { name: "New user" }).click();
@@ -85,7 +85,7 @@ describe("a site admin", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("closes an organization, which nobody else then sees, and opens it", async () => {
+  test("disables an organization, which nobody else can see then, and enables it", async () => {
     const { name, owner } = await makeOrganization(console.api);
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/~/site/organizations");
@@ -102,7 +102,7 @@ describe("a site admin", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("adds a version, and offers it no longer", async () => {
+  test("adds a version, and disables it", async () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/~/site/versions");
     await page.getByRole("button", { name: "Add version" }).click();
@@ -125,7 +125,7 @@ describe("a site admin", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("gives the site a pool with a token, renames it, and deletes it", async () => {
+  test("creates a site agent pool with a token, renames it, and deletes it", async () => {
     const { admin } = console.api;
     const { page, go, complaints } = await console.visit(admin.token);
     await go("/~/site/agent-pools");
@@ -164,11 +164,11 @@ describe("a site admin", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("sees the runs of every organization, and ends one by force", async () => {
+  test("sees the runs of every organization, and force-cancels one", async () => {
     const org = await makeOrganization(console.api);
     const workspace = await makeRunnable(console.api, org.name, { name: "runaway" });
     const run = await makeRun(org.owner, workspace.id, { message: "Goes on and on" });
-    await bring(console.api, run.id, "planning");
+    await advanceRun(console.api, run.id, "planning");
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/~/site/runs");
     await page.getByLabel("Search runs").fill("runaway");
@@ -187,7 +187,7 @@ describe("a site admin", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("is the only one for whom these pages are", async () => {
+  test("is the only one who can open these pages", async () => {
     const somebody = await makeUser(console.api);
     const { page, go } = await console.visit(somebody.token);
     for (const place of [
@@ -207,7 +207,7 @@ describe("a site admin", () => {
 });
 
 describe("single sign-on", () => {
-  test("is set up by a site admin; somebody signs in by it, is in the team of their group, and signs out there, too", async () => {
+  test("is set up by a site admin; a user signs in with it, joins the team of their group, and signs out at the provider too", async () => {
     const org = await makeOrganization(console.api);
     const team = await makeTeam(console.api, org.name, { name: "operators", "sso-team-id": "operators" });
     const { page, go, complaints } = await console.visit(console.api.admin.token);
@@ -259,8 +259,8 @@ describe("single sign-on", () => {
   });
 });
 
-describe("somebody with sessions elsewhere", () => {
-  test("signs out everywhere, here too", async () => {
+describe("a user with other sessions", () => {
+  test("signs out everywhere, including here", async () => {
     const { admin, nobody } = console.api;
     const username = unique("mia");
     await admin.post("/admin/users", resource("users", { username, email: `${username}@acme.example`, password }));
@@ -282,10 +282,10 @@ describe("somebody with sessions elsewhere", () => {
   });
 });
 
-describe("an organization that is called like a page", () => {
+describe("an organization with the name of a page", () => {
   const names = ["sign-in", "authorize", "invitations", "assets"];
 
-  test("has its home, and the pages of those names go on", async () => {
+  test("has a home page, and the pages with these names still work", async () => {
     for (const name of names)
       data(await console.api.admin.post("/organizations", resource("organizations", { name, email: "a@b.example" })));
     const { page, go, complaints } = await console.visit(console.api.admin.token);
@@ -298,7 +298,7 @@ describe("an organization that is called like a page", () => {
       await page.getByRole("heading", { name: "Workspaces" }).waitFor();
     }
     expect(complaints).toEqual([]);
-    // Providers send those whom they have signed out here.
+    // Providers redirect here after a sign-out.
     const outside = await console.visit();
     await outside.go("/sign-in?return=/invitations");
     await outside.page.waitForURL("**/app/~/sign-in?return=**");

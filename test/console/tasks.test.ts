@@ -24,13 +24,13 @@ interface Worker {
   click(what: Locator, options?: Parameters<Locator["click"]>[0]): Promise<void>;
   /** A button, link or tab of the page or, where one is open, of the dialog. */
   press(role: "button" | "link", name: string | RegExp): Promise<void>;
-  /** By Ctrl-K: types the name, and Enter. */
+  /** With Ctrl-K: types the name and presses Enter. */
   find(name: string, expected: RegExp): Promise<void>;
-  /** Types into a field that searches, and takes what it finds by the arrow and Enter. */
+  /** Types into a search field, and chooses the result with the arrow and Enter. */
   choose(label: string | RegExp, name: string): Promise<void>;
 }
 
-/** By the arrows to the option of this name, and Enter. */
+/** Moves to the option with the arrows, and presses Enter. */
 async function take(page: Page, field: Locator, name: string | RegExp): Promise<void> {
   const option = page.getByRole("option", { name }).first();
   await option.waitFor();
@@ -62,7 +62,7 @@ async function atHome(): Promise<Worker> {
     find: async (name, expected) => {
       const field = page.getByRole("combobox", { name: "Find anything" });
       const isThere = () => expected.test(page.url());
-      // As in `choose`, the options may change between the arrow and Enter: then it is done again.
+      // As in `choose`, the options may change between the arrow and Enter: then it tries again.
       for (let tries = 0; tries < 5 && !isThere(); tries += 1) {
         if (tries > 0) await go("/acme");
         await page.keyboard.press("Control+k");
@@ -76,7 +76,7 @@ async function atHome(): Promise<Worker> {
     choose: async (label, name) => {
       const field = page.getByRole("combobox", { name: label });
       const pills = page.locator(".mantine-Pill-root");
-      // The options change once more when the server has searched, also between the arrow and Enter: then nothing was chosen.
+      // The options change again when the server's results arrive, also between the arrow and Enter: then nothing was chosen.
       for (let tries = 0; tries < 5; tries += 1) {
         await field.fill(name);
         await take(page, field, name);

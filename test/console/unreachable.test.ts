@@ -1,4 +1,4 @@
-/** A server that can't be reached: the page says so inside the frame, once, and goes on when the server answers. An error of any kind is shown in one place. */
+/** An unreachable server: the page says so once, inside the shell, and continues later. Each error is shown in one place. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
@@ -15,61 +15,61 @@ beforeAll(async () => {
   data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "ops@acme.example" })));
 });
 
-/** The console's own files may still come, as they do from a browser's cache. */
+/** The console's own files still load, as from a browser's cache. */
 const answers = /\/(api\/|readyz)/;
 const vanish = (page: Page) => page.route(answers, (route) => route.abort("connectionrefused"));
 const comeBack = (page: Page) => page.unroute(answers);
 
-const said = (page: Page) => page.getByText(/can't reach the server|server did not respond/i);
+const unreachableMessage = (page: Page) => page.getByText(/can't reach the server|server did not respond/i);
 const notifications = (page: Page) => page.locator(".mantine-Notification-root");
 
-/** The frame: the brand, and the navigation where there is room for it. */
+/** The shell: the brand, and the navigation if there is room for it. */
 async function expectFrame(page: Page, isWide: boolean): Promise<void> {
   await page.getByRole("link", { name: "Cadastre: all organizations" }).waitFor();
   if (isWide) await page.getByRole("navigation", { name: "Organization" }).waitFor();
   else await page.getByRole("button", { name: "Navigation" }).waitFor();
 }
 
-const looks = (["light", "dark"] as const).flatMap((colorScheme) =>
+const variants = (["light", "dark"] as const).flatMap((colorScheme) =>
   [1280, 390].map((width) => ({ colorScheme, viewport: { width, height: 800 } })),
 );
 
-describe.each(looks)("in $colorScheme, $viewport.width wide", (look) => {
-  const isWide = look.viewport.width > 1000;
+describe.each(variants)("in $colorScheme, $viewport.width wide", (variant) => {
+  const isWide = variant.viewport.width > 1000;
 
-  test("a page that is loaded while the server is away says so inside the frame, and appears when it is back", async () => {
-    const { page, complaints } = await console.visit(console.api.admin.token, look);
+  test("a page that is loaded while the server is down says so inside the shell, and appears when it is back", async () => {
+    const { page, complaints } = await console.visit(console.api.admin.token, variant);
     await vanish(page);
     await page.goto(`${console.api.url}/app/acme/projects`);
     await page.getByRole("heading", { name: "Can't reach the server" }).waitFor();
     await page.getByText("Retrying automatically").waitFor();
     await expectFrame(page, isWide);
-    await expectCount(said(page), 1);
+    await expectCount(unreachableMessage(page), 1);
     await expectAccessible(page);
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(look.viewport.width);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(variant.viewport.width);
     await comeBack(page);
     await page.getByRole("heading", { name: "Projects" }).waitFor();
     await page.getByRole("link", { name: "Default Project" }).waitFor();
-    await expectCount(said(page), 0);
+    await expectCount(unreachableMessage(page), 0);
     expect(complaints.filter((each) => !each.includes("net::ERR_CONNECTION_REFUSED"))).toEqual([]);
   });
 });
 
-test("a page of many parts that is opened while the server is away says so once, and every part appears when it is back", async () => {
+test("a page with many queries that is opened while the server is down says so once, and loads everything when it is back", async () => {
   await make("parts");
   const { page, go } = await console.visit(console.api.admin.token);
   await go("/acme/workspaces/parts/settings");
   await vanish(page);
   await page.getByRole("navigation", { name: "Page sections" }).getByRole("link", { name: "Overview" }).click();
-  await said(page).first().waitFor();
-  await expectCount(said(page), 1);
+  await unreachableMessage(page).first().waitFor();
+  await expectCount(unreachableMessage(page), 1);
   await expectFrame(page, true);
   await comeBack(page);
   await page.getByRole("heading", { name: "About" }).waitFor();
-  await expectCount(said(page), 0);
+  await expectCount(unreachableMessage(page), 0);
 });
 
-test("an error of a form is shown in the form alone", async () => {
+test("an error of a form is shown only in the form", async () => {
   const { id } = await make("formed");
   const { page, go } = await console.visit(console.api.admin.token);
   await go("/acme/workspaces/formed/settings");
@@ -82,7 +82,7 @@ test("an error of a form is shown in the form alone", async () => {
   await expectCount(notifications(page), 0);
   await vanish(page);
   await dialog.getByRole("button", { name: "Lock", exact: true }).click();
-  await said(page).first().waitFor();
+  await unreachableMessage(page).first().waitFor();
   await expectCount(dialog.getByRole("alert"), 1);
   await expectCount(page.getByRole("alert"), 1);
   await expectCount(page.locator(".lost > *"), 0);
@@ -99,8 +99,8 @@ test("an error of a button is shown in one message, also when it is pressed agai
   await vanish(page);
   for (const times of [1, 2]) {
     await unlock.click();
-    await said(page).first().waitFor();
+    await unreachableMessage(page).first().waitFor();
     await expectCount(notifications(page), 1, `after ${times}`);
-    await expectCount(said(page), 1, `after ${times}`);
+    await expectCount(unreachableMessage(page), 1, `after ${times}`);
   }
 });

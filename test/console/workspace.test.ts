@@ -1,4 +1,4 @@
-/** A workspace in the console: its lock, settings, tags, states, variables and end; by those who may. */
+/** A workspace in the console: its lock, settings, tags, states, variables and deletion. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { data, makeMember, makeTeam, makeTeamWorkspace, makeVarset, resource } from "../support/builders.ts";
 import type { Json } from "../support/api.ts";
@@ -19,7 +19,7 @@ const make = async (name: string, attributes: object = {}): Promise<Json> =>
 const show = async (id: string): Promise<Json> => data(await console.api.admin.get(`/workspaces/${id}`));
 
 describe("a workspace", () => {
-  test("without a state says how to begin, and turns by itself when there is one", async () => {
+  test("without a state says how to begin, and updates when there is one", async () => {
     const { id } = await make("fresh");
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces/fresh");
@@ -41,7 +41,7 @@ describe("a workspace", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("is locked with a reason and for a time, renewed, unlocked, and taken from somebody with force", async () => {
+  test("is locked with a reason and an expiry, renewed, unlocked, and force-unlocked", async () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces/network");
     await page.getByText("<b>All networks</b>").waitFor();
@@ -60,7 +60,7 @@ describe("a workspace", () => {
     await makeTeamWorkspace(console.api, workspace.id, team.id, { access: "write" });
     const operator = await makeMember(console.api, "acme", [team.id]);
     data(await operator.post(`/workspaces/${workspace.id}/actions/lock`, { reason: "Mine" }));
-    // A link to a dialog that can't be shown is forgotten, so that it doesn't open once the workspace is unlocked.
+    // An unavailable dialog is removed from the URL, so that it doesn't open once the workspace is unlocked.
     await go("/acme/workspaces/network?open=lock");
     await page.getByRole("button", { name: "Force-unlock" }).click();
     await expect.poll(() => page.url()).not.toContain("open=");
@@ -74,7 +74,7 @@ describe("a workspace", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("has settings that are saved on top of somebody else's change only when one says so", async () => {
+  test("saves settings on top of someone else's change only after confirmation", async () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces/network/settings");
     await page.getByLabel("Working directory").fill("../outside");
@@ -104,7 +104,7 @@ describe("a workspace", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("is tagged, shares its state, and is started by another's applies", async () => {
+  test("is tagged, shares its state, and has run triggers", async () => {
     await make("billing");
     const { id } = await make("tagged");
     const { page, go, complaints } = await console.visit(console.api.admin.token);
@@ -142,7 +142,7 @@ describe("a workspace", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("goes back to an earlier state, which is told from the others by what differs", async () => {
+  test("rolls back to an earlier state version, chosen by its changes", async () => {
     const { id } = await make("stateful");
     const first = await writeState(
       console.api.admin,
@@ -174,11 +174,11 @@ describe("a workspace", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("has variables with their sources, of which one wins; a sensitive value never comes back", async () => {
+  test("has variables with their sources and precedence; a sensitive value is never returned", async () => {
     const { id } = await make("variables");
     const varset = await makeVarset(console.api, "acme", { name: "defaults", global: true });
-    const given = resource("vars", { key: "region", value: "us-east-1", category: "terraform" });
-    data(await console.api.admin.post(`/varsets/${varset.id}/relationships/vars`, given));
+    const variable = resource("vars", { key: "region", value: "us-east-1", category: "terraform" });
+    data(await console.api.admin.post(`/varsets/${varset.id}/relationships/vars`, variable));
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces/variables/variables");
     const table = page.getByRole("table", { name: "Variables" });
@@ -221,7 +221,7 @@ describe("a workspace", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that manages something is not deleted safely, only with force and its name", async () => {
+  test("that manages resources can only be force deleted, with its name", async () => {
     const { id } = await make("doomed");
     await writeState(console.api.admin, id, stateOf({ resources: [managed("left")] }));
     const { page, go, complaints } = await console.visit(console.api.admin.token);
@@ -248,7 +248,7 @@ describe("a workspace", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that somebody may only read offers no change, and says what that would need", async () => {
+  test("offers no changes with read access, and says which permission they need", async () => {
     const { id } = await make("readable");
     const team = await makeTeam(console.api, "acme", { name: "readers" });
     await makeTeamWorkspace(console.api, id, team.id, { access: "read" });
@@ -275,7 +275,7 @@ describe("a workspace", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("tells what was done to it, before and after; not to those who do not own the organization", async () => {
+  test("shows its audit log, before and after; only to owners", async () => {
     const { id } = await make("audited");
     data(await console.api.admin.patch(`/workspaces/${id}`, resource("workspaces", { "auto-apply": true })));
     data(await console.api.admin.post(`/workspaces/${id}/actions/lock`, { reason: "Incident 42" }));

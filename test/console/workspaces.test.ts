@@ -1,4 +1,4 @@
-/** The list of workspaces, as a person uses it; what they manage, and the tags by which they are found. */
+/** The list of workspaces, their resources, and their tags. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { data, makeHolder, makeMember } from "../support/builders.ts";
 import { managed, stateOf, writeState } from "../support/states.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 describe("the workspaces of an organization", () => {
-  test("are found as one types, and the address says what was searched for", async () => {
+  test("are filtered while typing, and the URL contains the search", async () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces");
     await page.getByText("4 workspaces").waitFor();
@@ -38,7 +38,7 @@ describe("the workspaces of an organization", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("one that is called like a place has a page, and the address of a run that the CLI prints leads to it", async () => {
+  test("one with the name of a page can be opened, and so can the run URL that the CLI prints", async () => {
     const { page, go } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces/workspaces");
     await page.getByRole("heading", { name: "workspaces", exact: true }).waitFor();
@@ -49,8 +49,8 @@ describe("the workspaces of an organization", () => {
   });
 });
 
-describe("what is managed, and by what it is found", () => {
-  test("resources of all workspaces, by type; only those of workspaces that one may read", async () => {
+describe("resources and tags", () => {
+  test("lists resources of all readable workspaces, by type", async () => {
     const { admin } = console.api;
     const [workspace] = data(await admin.get("/organizations/acme/workspaces?search[name]=network-staging"));
     await writeState(admin, workspace.id, stateOf({ resources: [managed("subnet", 2), managed("zone")] }));
@@ -72,14 +72,14 @@ describe("what is managed, and by what it is found", () => {
     expect([...complaints, ...member.complaints]).toEqual([]);
   });
 
-  test("tags lead to the workspaces that carry them, and go from all of them at once; by those who may", async () => {
+  test("tags link to their workspaces, and can be deleted from all of them with the permission", async () => {
     const { admin } = console.api;
     for (const name of ["network-staging", "network-production"]) {
       const [workspace] = data(await admin.get(`/organizations/acme/workspaces?search[name]=${name}`));
       const sent = { data: [{ type: "tags", attributes: { name: "core" } }] };
       expect((await admin.post(`/workspaces/${workspace.id}/relationships/tags`, sent)).status).toBe(204);
     }
-    // Whoever manages projects makes workspaces, but does not delete what is on all of them.
+    // Permission to manage projects allows creating workspaces, but not deleting a tag everywhere.
     const manager = await console.visit((await makeHolder(console.api, "acme", "manage-projects")).token);
     await manager.go("/acme/tags");
     await manager.page.getByRole("link", { name: "core" }).waitFor();

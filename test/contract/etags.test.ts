@@ -1,4 +1,4 @@
-/** Whatever a document shows, of its own row or of another, is told apart by its ETag. */
+/** A document's ETag changes whenever its content does, also if the change is in another row. */
 import { describe, expect, it } from "vitest";
 import { type Answer, useApi } from "../support/api.ts";
 import { resource, unique } from "../support/builders.ts";
@@ -8,8 +8,8 @@ const api = useApi();
 
 const documents = routes.filter(({ operation }) => operation.method === "GET" && operation.answer === "document");
 
-/** Every single document of a tenant that has an ETag, by its operation. */
-async function shown(tenant: Tenant, params: Tenant["params"]): Promise<Map<string, Answer>> {
+/** The tenant's documents that have an ETag, by operation. */
+async function documentsWithEtag(tenant: Tenant, params: Tenant["params"]): Promise<Map<string, Answer>> {
   const answers = new Map<string, Answer>();
   for (const { id, operation } of documents) {
     const answer = await api.admin.get(pathOf(operation, params));
@@ -19,7 +19,7 @@ async function shown(tenant: Tenant, params: Tenant["params"]): Promise<Map<stri
   return answers;
 }
 
-/** What a document shows, without when it was changed. */
+/** The content of a document. */
 const contentOf = (answer: Answer) => JSON.stringify(answer.body.data);
 
 interface Change {
@@ -27,7 +27,7 @@ interface Change {
   readonly path: (tenant: Tenant) => string;
   readonly type: string;
   readonly attributes: () => Record<string, unknown>;
-  /** The path parameters that the change gives another value. */
+  /** The path parameter whose value the change replaces. */
   readonly renamed?: string;
 }
 
@@ -90,19 +90,19 @@ const changes: Change[] = [
   },
 ];
 
-describe("a document that shows something else has another ETag", () => {
+describe("a document with different content has a different ETag", () => {
   it.each(changes)("after a change of $what", async ({ path, type, attributes, renamed }) => {
     const tenant = await makeTenant(api);
     const workspace = `/workspaces/${tenant.params["workspace_id"]}`;
     const repo = { identifier: "acme/network", "oauth-token-id": tenant.params["oauth_token_id"] };
     expect((await api.admin.patch(workspace, resource("workspaces", { "vcs-repo": repo }))).status).toBe(200);
-    const before = await shown(tenant, tenant.params);
+    const before = await documentsWithEtag(tenant, tenant.params);
     const sent = attributes();
     const changed = await api.admin.patch(path(tenant), resource(type, sent));
     expect(changed.status, JSON.stringify(changed.body)).toBe(200);
     const params = renamed === undefined ? tenant.params : { ...tenant.params, [renamed]: String(sent["name"]) };
-    const after = await shown(tenant, params);
-    const unnoticed = [...after].filter(([id, answer]) => {
+    const after = await documentsWithEtag(tenant, params);
+    const unchanged = [...after].filter(([id, answer]) => {
       const old = before.get(id);
       return (
         old !== undefined &&
@@ -110,7 +110,7 @@ describe("a document that shows something else has another ETag", () => {
         old.headers.get("etag") === answer.headers.get("etag")
       );
     });
-    expect(unnoticed.map(([id]) => id)).toEqual([]);
+    expect(unchanged.map(([id]) => id)).toEqual([]);
     expect(contentOf(changed)).not.toBe("");
   });
 });

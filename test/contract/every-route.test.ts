@@ -1,9 +1,9 @@
-/** What holds for every route, without anybody having to remember it for a new one. */
+/** Rules that hold for every route, including new ones: authentication, tenant isolation and unknown ids. */
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../support/api.ts";
 import { deep, seed } from "../support/depth.ts";
-import { describeOnce } from "../support/once.ts";
+import { describeOnce } from "../support/engine-independent.ts";
 import { makeTenant, pathOf, type Route, routes, type Tenant, withQuery, writes } from "../support/tenant.ts";
 
 const api = useApi();
@@ -16,24 +16,24 @@ beforeAll(async () => {
 });
 
 describeOnce("without a token", () => {
-  it.each(routes.filter(({ operation }) => operation.signed))(
-    "$id answers 404 to a URL that we did not sign",
+  it.each(routes.filter(({ operation }) => operation.isSigned))(
+    "$id responds with 404 to a URL without a valid signature",
     async ({ operation }) => {
       const answer = await api.nobody.send(operation.method, pathOf(operation, theirs.params), "{}");
       expect(answer.status).toBe(404);
     },
   );
 
-  const byLink = ({ operation }: Route) => operation.open === true && operation.path.includes(":");
+  const byLink = ({ operation }: Route) => operation.isPublic === true && operation.path.includes(":");
 
-  it.each(routes.filter(byLink))("$id answers 404 to a link that we did not make", async ({ operation }) => {
+  it.each(routes.filter(byLink))("$id responds with 404 to an unknown link", async ({ operation }) => {
     const answer = await api.nobody.send(operation.method, pathOf(operation, theirs.params), operation.example);
     expect(answer.status).toBe(404);
   });
 
-  const isForAnybody = ({ operation }: Route) => operation.open === true && !writes(operation);
-  it.each(routes.filter((route) => !route.operation.signed && !byLink(route) && !isForAnybody(route)))(
-    "$id answers 401",
+  const isPublic = ({ operation }: Route) => operation.isPublic === true && !writes(operation);
+  it.each(routes.filter((route) => !route.operation.isSigned && !byLink(route) && !isPublic(route)))(
+    "$id responds with 401",
     async ({ operation }) => {
       const answer = await api.nobody.send(operation.method, pathOf(operation, theirs.params), operation.example);
       expect(answer.status).toBe(401);
@@ -51,7 +51,7 @@ describe("another organization's callers", () => {
     }
   });
 
-  it("never see a word of it, whatever they combine", async () => {
+  it("never see its data, with any combination of route and query", async () => {
     const kinds = Object.keys(mine.callers) as (keyof Tenant["callers"])[];
     const secrets = [theirs.name, theirs.id, ...Object.values(theirs.params)];
     const call = fc.record({
@@ -75,7 +75,7 @@ describe("another organization's callers", () => {
     );
   });
 
-  it("can't name its things in a body", async () => {
+  it("can't refer to its resources in a body", async () => {
     const { owner } = mine.callers;
     const teams = { data: [{ type: "teams", id: theirs.teamId }] };
     const membership = {
@@ -101,7 +101,7 @@ describe("another organization's callers", () => {
 describe("an unknown id", () => {
   const unknown = new Proxy({} as Record<string, string>, { get: () => "none-0000000000000000" });
   it.each(routes.filter(({ operation }) => operation.path.includes(":")))(
-    "is 404 for a site admin at $id",
+    "gives a site admin 404 at $id",
     async ({ operation }) => {
       expect((await api.admin.send(operation.method, pathOf(operation, unknown), operation.example)).status).toBe(404);
     },

@@ -1,7 +1,7 @@
 /**
- * Nothing that anybody sends takes the server clearly longer than it is large: hostile input of growing size for every field, query parameter,
- * path, header and content, made from the OpenAPI document, so that a new field is in it from its first line. `npm run test:growth` tries
- * every kind of text everywhere; otherwise each place gets a few.
+ * The server's time grows at most linearly with its input: hostile input of growing size for every field, query parameter, path, header and
+ * content, generated from the OpenAPI document, so that new fields are covered. `npm run test:growth` tries every kind of text everywhere;
+ * otherwise each field gets a few.
  */
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { Description, type Operation } from "../../fuzz/document.ts";
@@ -16,16 +16,16 @@ import { deep, isDeep } from "../support/depth.ts";
 import { expectLinear } from "../support/growth.ts";
 import {
   hostileArchives,
-  hostilePlaces,
+  hostileFields,
   hostilePlans,
   hostileStates,
   hostileTexts,
   someTexts,
   withAt,
 } from "../support/hostile.ts";
-import { staged } from "../support/scenes.ts";
-import { upkeepOf } from "../support/states.ts";
-import { intact, makeTenant, pathOf, type Route, routes, type Tenant, withQuery } from "../support/tenant.ts";
+import { prepareRequest } from "../support/scenes.ts";
+import { jobContextOf } from "../support/states.ts";
+import { reuseTenant, makeTenant, pathOf, type Route, routes, type Tenant, withQuery } from "../support/tenant.ts";
 
 const api = useApi();
 const document = new Description(
@@ -34,11 +34,11 @@ const document = new Description(
 const byId = new Map(document.operations.map((operation) => [operation.id, operation]));
 const isStream = ({ operation }: Route) => typeof operation.body === "object" && "stream" in operation.body;
 const stepsOf = deep(2, 4);
-/** Little of it depends on the engine. */
-const describeHere = describe.runIf(isDeep || inject("engine") === "sqlite");
+/** Hardly any of this depends on the engine. */
+const describeOnSqlite = describe.runIf(isDeep || inject("engine") === "sqlite");
 
 let tenant: Tenant;
-let turn = 0;
+let round = 0;
 beforeAll(async () => {
   tenant = await makeTenant(api);
 });
@@ -52,8 +52,8 @@ const described = (route: Route): Operation => {
   return found;
 };
 
-describeHere("the measure", () => {
-  it("refuses cost that grows more than fivefold with each doubling and accepts cost that doubles", async () => {
+describeOnSqlite("the measurement", () => {
+  it("refuses cost that grows more than fivefold with each doubling and accepts linear cost", async () => {
     const steep = (size: number) => {
       let sum = 0;
       for (let step = 0; step < size ** 2.5; step += 1) sum += step % 7;
@@ -64,18 +64,18 @@ describeHere("the measure", () => {
   });
 });
 
-describeHere("fields of bodies", () => {
+describeOnSqlite("fields of bodies", () => {
   const bodyBytesMax = deep(300_000, 900_000);
   const withBody = routes.filter((route) => route.operation.body !== undefined && !isStream(route));
 
   it.each(withBody)("$id", async (route) => {
-    tenant = await intact(api, tenant);
-    const request = await staged(route, { api, tenant });
+    tenant = await reuseTenant(api, tenant);
+    const request = await prepareRequest(route, { api, tenant });
     const caller: Caller = request.callers[0] ?? (/admin/i.test(route.operation.path) ? api.admin : tenant.owner);
     for (const { schema = {} } of Object.values(described(route).bodies))
-      for (const { place, make, sizesMax } of hostilePlaces(document, schema, bodyBytesMax))
+      for (const { place, make, sizesMax } of hostileFields(document, schema, bodyBytesMax))
         for (const sizeMax of sizesMax)
-          for (const family of someTexts((turn += 1), isDeep).slice(0, deep(1, 100)))
+          for (const family of someTexts((round += 1), isDeep).slice(0, deep(1, 100)))
             await expectLinear(
               `${route.id} ${place.join(".")}: ${family}`,
               async (size) => {
@@ -89,24 +89,24 @@ describeHere("fields of bodies", () => {
   });
 });
 
-describeHere("addresses and headers", () => {
+describeOnSqlite("addresses and headers", () => {
   const queryBytesMax = 2_600;
-  const gets = routes.filter(({ operation }) => operation.method === "GET" && !operation.signed);
+  const gets = routes.filter(({ operation }) => operation.method === "GET" && !operation.isSigned);
 
   it.each(gets)("parameters of $id", async (route) => {
-    tenant = await intact(api, tenant);
+    tenant = await reuseTenant(api, tenant);
     const path = pathOf(route.operation, tenant.params);
     const names = described(route).parameters.filter((each) => each.in === "query");
     for (const { name } of [...names, { name: "include" }, { name: "unknown" }])
-      for (const family of someTexts((turn += 1), isDeep)) {
-        const ask = (size: number) => {
+      for (const family of someTexts((round += 1), isDeep)) {
+        const send = (size: number) => {
           const value = encodeURIComponent(hostileTexts[family]?.(size) ?? "").slice(0, 7_800);
           return api.admin.get(withQuery(path, `?${encodeURIComponent(name)}=${value.replace(/%.?$/, "")}`));
         };
-        await expectLinear(`${route.id} ?${name}: ${family}`, ask, queryBytesMax, 1);
+        await expectLinear(`${route.id} ?${name}: ${family}`, send, queryBytesMax, 1);
       }
     const last = path.split("?")[0]?.replace(/[^/]*$/, "") ?? "";
-    for (const family of someTexts((turn += 1), isDeep))
+    for (const family of someTexts((round += 1), isDeep))
       await expectLinear(
         `${route.id} in its path: ${family}`,
         (size) => api.admin.get(last + encodeURIComponent(hostileTexts[family]?.(size) ?? "").slice(0, 7_800)),
@@ -144,7 +144,7 @@ describeHere("addresses and headers", () => {
       "/api/v2/ping",
     ];
     for (const path of paths)
-      for (const family of isDeep ? Object.keys(hostileTexts) : someTexts((turn += 1), false)) {
+      for (const family of isDeep ? Object.keys(hostileTexts) : someTexts((round += 1), false)) {
         const value = (size: number) => (hostileTexts[family]?.(size) ?? "").replaceAll("\n", "");
         await expectLinear(
           `${name} of ${path}: ${family}`,
@@ -162,21 +162,21 @@ describeHere("addresses and headers", () => {
   });
 });
 
-describeHere("contents", () => {
+describeOnSqlite("contents", () => {
   const bytesMax = deep(2, 16) * 1024 * 1024;
   const kinds = { ...hostileStates, ...hostileArchives, ...(isDeep ? { ...hostilePlans, ...hostileTexts } : {}) };
 
   it.each(routes.filter(isStream))("$id", async (route) => {
-    tenant = await intact(api, tenant);
+    tenant = await reuseTenant(api, tenant);
     for (const [kind, make] of Object.entries(kinds))
       await expectLinear(
         `${route.id}: ${kind}`,
         async (size) => {
-          const request = await staged(route, { api, tenant });
+          const request = await prepareRequest(route, { api, tenant });
           await request.send(request.callers[0] ?? tenant.owner, make(size));
-          await parseLargeStates(upkeepOf(api));
+          await parseLargeStates(jobContextOf(api));
         },
-        // A log comes in pieces, and a larger one is cut off.
+        // A log arrives in pieces, and is truncated beyond its limit.
         route.id === "logJob" ? 200_000 : bytesMax,
         deep(1, 3),
       );
@@ -209,7 +209,7 @@ describeHere("contents", () => {
   });
 });
 
-describeHere("patterns and what they are held against", () => {
+describeOnSqlite("patterns and the texts that they match", () => {
   const kinds = Object.entries(hostileTexts).filter((_, index) => isDeep || index % 3 === 0);
 
   it.each(kinds)("%s", async (kind, make) => {

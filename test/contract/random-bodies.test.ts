@@ -1,12 +1,12 @@
-/** Whatever is sent to a route that writes: never a 500, and never half a change. */
+/** Random bodies never cause a server error or a partial write. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { useApi } from "../support/api.ts";
 import { deep, seed } from "../support/depth.ts";
-import { sampled } from "../support/once.ts";
-import { fingerprint } from "../support/register.ts";
-import { exampleFor, intact, makeTenant, pathOf, routes, type Tenant, writes } from "../support/tenant.ts";
-import { mutated, wildJson } from "../support/wild.ts";
+import { sampled } from "../support/engine-independent.ts";
+import { fingerprint } from "../support/database-snapshots.ts";
+import { exampleFor, reuseTenant, makeTenant, pathOf, routes, type Tenant, writes } from "../support/tenant.ts";
+import { mutated, anyJson } from "../support/invalid-input.ts";
 
 const api = useApi();
 
@@ -14,22 +14,22 @@ describe("random bodies", () => {
   let last: Tenant | undefined;
 
   const withBody = routes.filter(
-    ({ operation }) => writes(operation) && operation.body !== undefined && !operation.signed,
+    ({ operation }) => writes(operation) && operation.body !== undefined && !operation.isSigned,
   );
 
-  it.each(withBody)("leave $id standing", async (route) => {
-    let tenant = await intact(api, last);
+  it.each(withBody)("cause no server error and no partial write: $id", async (route) => {
+    let tenant = await reuseTenant(api, last);
     const bodies = fc.oneof(
-      { weight: 1, arbitrary: wildJson },
+      { weight: 1, arbitrary: anyJson },
       { weight: 3, arbitrary: mutated(exampleFor(route.operation, tenant)) },
     );
-    // A refusal leaves what was there before, so what is seen after it is what the next body finds.
-    let seen: string | undefined;
+    // A refused request changes nothing, so the fingerprint after it is valid before the next one.
+    let lastFingerprint: string | undefined;
     await fc.assert(
       fc.asyncProperty(bodies, fc.boolean(), async (body, asAdmin) => {
         const { operation } = route;
-        const before = seen ?? (await fingerprint(api.database));
-        seen = undefined;
+        const before = lastFingerprint ?? (await fingerprint(api.database));
+        lastFingerprint = undefined;
         const caller = asAdmin ? api.admin : tenant.callers.owner;
         const answer = await caller.send(
           operation.method,
@@ -38,7 +38,7 @@ describe("random bodies", () => {
         );
         expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(500);
         if (answer.status < 400) {
-          // It went through, so it may have renamed or removed what the next body needs.
+          // It succeeded, so it may have renamed or deleted what the next body needs.
           if (operation.method === "DELETE" || /rename|ByName|Organization$/.test(route.id))
             tenant = await makeTenant(api);
           return;
@@ -53,7 +53,7 @@ describe("random bodies", () => {
         }
         const after = await fingerprint(api.database);
         expect(after).toBe(before);
-        seen = after;
+        lastFingerprint = after;
       }),
       { numRuns: sampled(deep(14, 1500)), seed },
     );

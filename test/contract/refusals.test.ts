@@ -1,60 +1,68 @@
 /**
- * Every route that reads is refused to somebody of the same organization, who may see the organization and holds nothing in
- * it; a list shows them less. `writes.test.ts` does the same for the routes that write. What every member may do is refused to
- * others of the organization (`refusedToNonMembers`); what is refused to nobody stands in `goldens/without-refusal.txt`.
+ * Every read route refuses a caller who can see the organization but has no permissions in it, or shows them a shorter list.
+ * `writes.test.ts` checks the write routes. Routes that every member can call refuse callers who are not members
+ * (`refusedToNonMembers`); routes that refuse nobody are in `goldens/without-refusal.txt`.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, useApi } from "../support/api.ts";
 import { inProject, makeOrganization, makeTeam, makeVarset, unique } from "../support/builders.ts";
-import { readReasons } from "../support/lists.ts";
-import { isRefused, type Lowly, makeLowly, makeNonMembers, refusedToNonMembers } from "../support/lowly.ts";
-import { staged } from "../support/scenes.ts";
+import { readReasons } from "../support/exception-lists.ts";
+import {
+  isRefused,
+  type UnprivilegedCallers,
+  makeUnprivileged,
+  makeNonMembers,
+  refusedToNonMembers,
+} from "../support/unprivileged.ts";
+import { prepareRequest } from "../support/scenes.ts";
 import { makeTenant, routes, type Tenant, writes } from "../support/tenant.ts";
 
 const open = readReasons("test/goldens/without-refusal.txt");
 const api = useApi();
 let tenant: Tenant;
-let lowly: Lowly;
+let unprivileged: UnprivilegedCallers;
 let nonMembers: Awaited<ReturnType<typeof makeNonMembers>>;
 
 beforeAll(async () => {
   tenant = await makeTenant(api);
-  lowly = await makeLowly(api, tenant);
+  unprivileged = await makeUnprivileged(api, tenant);
   nonMembers = await makeNonMembers(api, tenant);
-  // Of what only some may see, there is something to see.
+  // Resources that only some callers can see must exist.
   await makeOrganization(api);
   await makeTeam(api, tenant.name, { visibility: "secret" });
   await makeVarset(api, tenant.name, {}, { parent: inProject(tenant.projectId).project });
 });
 
-/** How many a list shows; undefined for what is no list. */
+/** The length of a list; undefined for other documents. */
 const lengthOf = ({ body }: Answer): number | undefined => (Array.isArray(body?.data) ? body.data.length : undefined);
 
-describe("a route that reads", () => {
-  it.each(routes.filter(({ operation }) => !writes(operation)))("is refused to some: $id", async (route) => {
-    const request = await staged(route, { api, tenant });
+describe("a read route", () => {
+  it.each(routes.filter(({ operation }) => !writes(operation)))("refuses some callers: $id", async (route) => {
+    const request = await prepareRequest(route, { api, tenant });
     const answersTo = async (callers: readonly Caller[]) => {
       const answers: Answer[] = [];
       for (const caller of callers) answers.push(await request.send(caller));
       return answers;
     };
-    const high = await answersTo([...request.callers, tenant.owner, api.admin]);
-    const told = high.map(({ status, body }) => `${status} ${JSON.stringify(body)}`).join("\n");
+    const privilegedAnswers = await answersTo([...request.callers, tenant.owner, api.admin]);
+    const responses = privilegedAnswers.map(({ status, body }) => `${status} ${JSON.stringify(body)}`).join("\n");
     expect(
-      high.some(({ status }) => status === 200),
-      `it goes through for nobody; does test/support/scenes.ts need a line for it?\n${told}`,
+      privilegedAnswers.some(({ status }) => status === 200),
+      `it succeeds for no caller; does test/support/scenes.ts need an entry for it?\n${responses}`,
     ).toBe(true);
-    const most = Math.max(...high.map((answer) => lengthOf(answer) ?? 0));
-    const low = await answersTo(lowly.map(([, caller]) => caller));
-    const wasRefused = low.some((answer) => isRefused(answer) || (lengthOf(answer) ?? most) < most);
+    const longest = Math.max(...privilegedAnswers.map((answer) => lengthOf(answer) ?? 0));
+    const unprivilegedAnswers = await answersTo(unprivileged.map(([, caller]) => caller));
+    const wasRefused = unprivilegedAnswers.some(
+      (answer) => isRefused(answer) || (lengthOf(answer) ?? longest) < longest,
+    );
     const isForMembers = open.has(route.id) || route.id in refusedToNonMembers;
     const message = isForMembers
-      ? "a member without access is refused; remove the route from refusedToNonMembers (test/support/lowly.ts) or test/goldens/without-refusal.txt"
-      : "no member is refused; if every member may read it, add the route to refusedToNonMembers in test/support/lowly.ts";
+      ? "a member without access is refused; remove it from test/support/unprivileged.ts or test/goldens/without-refusal.txt"
+      : "no member is refused; if every member can read it, add the route to refusedToNonMembers in test/support/unprivileged.ts";
     expect(wasRefused, message).toBe(!isForMembers);
   });
 
-  it("is known, where it is refused to nobody", () => {
+  it("exists, if it is listed as refusing nobody", () => {
     expect([...open.keys()].filter((id) => !routes.some((route) => route.id === id))).toEqual([]);
   });
 });
@@ -63,12 +71,12 @@ describe("a route that reads", () => {
 const altered = (path: string) =>
   path.replace(/(.)(?=$|\/actions\/)/, (last) => (last === "A" || last === "Q" ? "g" : "A"));
 
-describe("what every member may do", () => {
-  it.each(Object.entries(refusedToNonMembers))("is refused to others: %s", async (id, refused) => {
+describe("a route that every member can call", () => {
+  it.each(Object.entries(refusedToNonMembers))("refuses callers who are not members: %s", async (id, refused) => {
     const route = routes.find((each) => each.id === id);
     if (route === undefined) throw new Error(`there is no operation ${id}`);
     const { method } = route.operation;
-    const request = await staged(route, { api, tenant });
+    const request = await prepareRequest(route, { api, tenant });
     if (refused === "altered path") {
       const path = altered(request.path);
       expect(path).not.toBe(request.path);

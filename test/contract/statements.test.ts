@@ -1,18 +1,18 @@
 /**
- * The number of statements of a request does not depend on how much there is. That does not depend on the engine either, so a quick run
- * compares on SQLite alone; PostgreSQL is asked everything once, and every write takes its locks in the written order there.
+ * The number of statements of a request does not depend on the amount of data. It is the same on both engines, so a quick run compares
+ * sizes only on SQLite. On PostgreSQL every request is sent once, and writes must lock rows in the documented order.
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type Caller, useApi } from "../support/api.ts";
 import { grantProject, makeMember, makeProject, makeTeam, makeVarset, resource } from "../support/builders.ts";
 import { change } from "../support/database.ts";
 import { isOnBothEngines } from "../support/depth.ts";
-import { tellsAll } from "../support/once.ts";
-import { staged } from "../support/scenes.ts";
-import { departures, writtenOrder } from "../support/stress/circles.ts";
-import { Witness } from "../support/stress/witness.ts";
+import { runsEverything } from "../support/engine-independent.ts";
+import { prepareRequest } from "../support/scenes.ts";
+import { orderViolations, documentedOrder } from "../support/stress/deadlocks.ts";
+import { LockRecorder } from "../support/stress/lock-recorder.ts";
 import {
-  intact,
+  reuseTenant,
   makeTenant,
   pathOf,
   type Route,
@@ -23,14 +23,14 @@ import {
   writes,
 } from "../support/tenant.ts";
 
-/** Nothing is kept, so that every request is counted as the first of its kind. */
+/** Without the response cache, so that every request is counted like the first one. */
 const api = useApi({ cacheBytes: 0 });
 const isPostgres = inject("engine") === "postgres";
 let small: Tenant;
 let large: Tenant;
 
-/** How many of each there are in the large tenant: more than a page holds, where it is compared with the small one. */
-const many = tellsAll ? 21 : 2;
+/** How many of each resource the large tenant has: more than a page, if it is compared with the small one. */
+const many = runsEverything ? 21 : 2;
 
 beforeAll(async () => {
   small = await makeTenant(api);
@@ -78,86 +78,88 @@ async function count(
   return { statements: api.database.statementCount() - before, status: answer.status };
 }
 
-/** An owner and an organization's token are asked the same of the database; the kinds differ before it. */
+/** For owners and organization tokens the database executes the same statements. */
 const kinds = ["owner", "member", ...(isOnBothEngines ? (["organization token"] as const) : [])] as const;
 
-describe("a request that reads", () => {
-  // A stream goes on asking: `run-streams` counts that.
+describe("a read request", () => {
+  // A stream keeps querying, which the tests of run-streams count.
   const reads = routes.filter(({ operation }) => !writes(operation) && operation.answer !== "events");
-  // A content is a row of its own beside the thing that it belongs to, and its chunks are others.
-  const mostOf: Readonly<Record<string, number>> = {
-    // Two contents are read, of versions that are looked up one after the other.
+  // Contents and their chunks are separate rows.
+  const maxById: Readonly<Record<string, number>> = {
+    // Reads two contents, of versions that are looked up one after the other.
     listStateVersionChanges: 7,
-    // The names of what events mention, and of what that belongs to, which only the first says.
+    // Reads the names of the resources that events mention, and then of their parents.
     listAuditEvents: 5,
   };
-  const most = ({ id, operation }: Route) =>
-    mostOf[id] ?? { document: 2, content: 4 }[operation.answer as "document"] ?? 3;
+  const readStatementsMax = ({ id, operation }: Route) =>
+    maxById[id] ?? { document: 2, content: 4 }[operation.answer as "document"] ?? 3;
 
-  it.each(reads)("needs no more for a large organization: $id", async (route) => {
+  it.each(reads)("needs no more statements for a large organization: $id", async (route) => {
     for (const kind of kinds) {
-      const lots = await count(large.callers[kind], route, large);
-      expect(lots.statements, kind).toBeLessThanOrEqual(most(route));
-      if (tellsAll) expect((await count(small.callers[kind], route, small)).statements, kind).toBe(lots.statements);
+      const counted = await count(large.callers[kind], route, large);
+      expect(counted.statements, kind).toBeLessThanOrEqual(readStatementsMax(route));
+      if (runsEverything)
+        expect((await count(small.callers[kind], route, small)).statements, kind).toBe(counted.statements);
     }
   });
 
   it.each(reads.filter(({ operation }) => operation.query?.include !== undefined))(
-    "needs a constant number more with include: $id",
+    "needs a constant number of additional statements with include: $id",
     async (route) => {
       const callerIn = (tenant: Tenant) =>
         route.operation.path.startsWith("/admin/") ? api.admin : tenant.callers.owner;
       const plain = await count(callerIn(large), route, large);
       for (const name of route.operation.query?.include ?? []) {
         const query = `?include=${name}`;
-        const lots = await count(callerIn(large), route, large, query);
-        expect(lots.status).toBe(200);
-        if (tellsAll) expect((await count(callerIn(small), route, small, query)).statements).toBe(lots.statements);
-        // One for each thing on the way, and never less than two.
-        expect(lots.statements).toBeLessThanOrEqual(plain.statements + Math.max(2, name.split(".").length));
+        const counted = await count(callerIn(large), route, large, query);
+        expect(counted.status).toBe(200);
+        if (runsEverything)
+          expect((await count(callerIn(small), route, small, query)).statements).toBe(counted.statements);
+        // One for each relationship in the path, and at least two.
+        expect(counted.statements).toBeLessThanOrEqual(plain.statements + Math.max(2, name.split(".").length));
       }
     },
   );
 });
 
-/** Where locks are still taken in another order; a deadlock is tried again there. This list only shrinks. */
-const knownDepartures = [
-  "sessions.create: holds tokens (reference), asks for users (reference); organization: not held",
-  "configuration-versions.upload: holds configuration_versions (change), asks for workspaces (change); organization: reference",
+/** Known violations of the lock order; their transactions are retried after a deadlock. This list may only shrink. */
+const knownViolations = [
+  "sessions.create: holds tokens (reference), requests users (reference); organization: not held",
+  "configuration-versions.upload: holds configuration_versions (change), requests workspaces (change); organization: reference",
 ];
 
-describe("a request that writes", () => {
+describe("a write request", () => {
   let spare: Tenant | undefined;
-  let witness: Witness | undefined;
+  let recorder: LockRecorder | undefined;
   beforeAll(async () => {
-    if (isPostgres) witness = await Witness.on(api.address);
+    if (isPostgres) recorder = await LockRecorder.on(api.address);
   });
-  afterAll(() => witness?.end());
+  afterAll(() => recorder?.end());
 
-  // What removes something is counted in `writes.test.ts`, with everything else that goes through.
+  // `writes.test.ts` counts deletions, with all other successful writes.
   const changes = routes.filter(({ operation }) => writes(operation) && operation.method !== "DELETE");
 
-  it.each(changes)("needs at most 9, a step of a run 12: $id", async (route) => {
-    spare = await intact(api, spare);
-    for (const tenant of tellsAll ? [spare, large] : [spare]) {
+  it.each(changes)("needs at most 9 statements, a run transition 12: $id", async (route) => {
+    spare = await reuseTenant(api, spare);
+    for (const tenant of runsEverything ? [spare, large] : [spare]) {
       const { statements } = await count(api.admin, route, tenant);
       expect(statements).toBeLessThanOrEqual(statementsMax(route));
     }
   });
 
-  it.runIf(isPostgres)("takes its locks in the order of docs/architecture.md", async () => {
+  it.runIf(isPostgres)("takes its locks in the order of docs/reference/lock-order.md", async () => {
     for (const route of routes.filter(({ operation }) => operation.method === "DELETE")) {
-      spare = await intact(api, spare);
-      // What others have removed is missing.
-      const request = await staged(route, { api, tenant: spare }).catch(async () => {
+      spare = await reuseTenant(api, spare);
+      // Earlier deletions may have removed what the request needs.
+      const request = await prepareRequest(route, { api, tenant: spare }).catch(async () => {
         spare = await makeTenant(api);
-        return staged(route, { api, tenant: spare });
+        return prepareRequest(route, { api, tenant: spare });
       });
       for (const caller of [...request.callers, spare.owner, api.admin])
         if ((await request.send(caller)).status < 300) break;
     }
-    expect(witness?.steps.length).toBeGreaterThan(50);
-    const found = departures(witness?.steps ?? [], writtenOrder());
-    expect(found.filter((each) => !knownDepartures.includes(each))).toEqual([]);
+    expect(recorder?.steps.length).toBeGreaterThan(50);
+    const found = orderViolations(recorder?.steps ?? [], documentedOrder());
+    expect(found.filter((each) => !knownViolations.includes(each))).toEqual([]);
   });
 });

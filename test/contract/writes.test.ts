@@ -1,72 +1,71 @@
 /**
- * What holds for every route that writes. It is refused to somebody of the same organization who holds nothing in it, and to
- * somebody who reads everything; what every member may do is refused to others by `refusals.test.ts`. With an old ETag it is refused,
- * where it takes one; with the present one it goes through, and gives another. It leaves an event in the trail, and does nothing
- * where that can't be written; what leaves none stands in `goldens/without-event.txt`. What each route leaves is `goldens/audit-events.txt`.
- * And it needs at most nine statements, as `statements.test.ts` says.
+ * Rules for every write route. It refuses a member without permissions, and a member who can only read; `refusals.test.ts` checks routes
+ * that every member can call. If it accepts If-Match, it refuses an old ETag, and succeeds with the current one and returns a new one. It
+ * writes an audit event, and changes nothing if it can't; exceptions are in `goldens/without-event.txt`, and the events of each route in
+ * `goldens/audit-events.txt`. It needs at most nine statements (see `statements.test.ts`).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { workspaces } from "../../src/resources/register/workspaces/definition.ts";
 import { requireIfMatch } from "../../src/resources/shared/preconditions.ts";
 import { type Caller, useApi } from "../support/api.ts";
 import { makeHolder } from "../support/builders.ts";
-import { readReasons } from "../support/lists.ts";
-import { isRefused, type Lowly, makeLowly, refusedToNonMembers } from "../support/lowly.ts";
-import { fingerprint, Trail } from "../support/register.ts";
-import { type Staged, staged } from "../support/scenes.ts";
+import { readReasons } from "../support/exception-lists.ts";
+import { isRefused, type UnprivilegedCallers, makeUnprivileged, refusedToNonMembers } from "../support/unprivileged.ts";
+import { fingerprint, AuditLogBlocker } from "../support/database-snapshots.ts";
+import { type PreparedRequest, prepareRequest } from "../support/scenes.ts";
 import { makeTenant, type Route, routes, statementsMax, type Tenant, writes } from "../support/tenant.ts";
 
 const open = readReasons("test/goldens/without-refusal.txt");
 const unaudited = readReasons("test/goldens/without-event.txt");
-/** Changes of what is the reader's own, and a question about access that they have themselves. */
-const ofReaders = new Set(["updateAccount", "acceptInvitation", "previewAccess"]);
+/** Operations on the reader's own account, and the preview of access, which a reader is allowed. */
+const allowedToReaders = new Set(["updateAccount", "acceptInvitation", "previewAccess"]);
 const api = useApi();
-let theTrail: Trail;
+let blocker: AuditLogBlocker;
 
 beforeAll(async () => {
-  theTrail = new Trail(api.database);
-  await theTrail.guard();
+  blocker = new AuditLogBlocker(api.database);
+  await blocker.install();
 });
-afterAll(() => theTrail.unguard());
+afterAll(() => blocker.uninstall());
 
-interface Stage {
+interface TestedTenant {
   readonly tenant: Tenant;
-  readonly lowly: Lowly;
-  /** Somebody who reads every project and workspace, and may change none. */
+  readonly unprivileged: UnprivilegedCallers;
+  /** Can read every project and workspace, and change none. */
   readonly reader: Caller;
 }
 
 interface Outcome {
-  /** Whether somebody of low standing was refused, and somebody who reads everything. */
+  /** Whether callers without permissions were refused, and the reader. */
   readonly isRefused: boolean;
   readonly isRefusedToReader: boolean;
-  /** What it answered to an old ETag, where it takes one. */
+  /** The status for an old ETag, if it accepts If-Match. */
   readonly toOldEtag: number | undefined;
-  /** What it answered while there was no trail. */
-  readonly withoutTrail: number;
+  /** The status while the audit log was blocked. */
+  readonly withAuditLogBlocked: number;
   readonly events: readonly string[];
   readonly statements: number;
 }
 
-/** A content is taken in piece by piece, and belongs to nothing until all of it is there. */
+/** A content is stored in chunks, which belong to nothing until it is complete. */
 const contents = ({ operation }: Route) =>
   typeof operation.body === "object" && "stream" in operation.body ? ["contents", "content_chunks"] : [];
 
-/** A policy is also made this way, and then there is no ETag yet. */
+/** These operations also create a policy, which has no ETag yet. */
 const comparesEtag = ({ id, takesIfMatch }: Route) => takesIfMatch && !/^(set|change).*RetentionPolicy$/.test(id);
 
-async function tryOn({ tenant, lowly, reader }: Stage, route: Route): Promise<Outcome> {
-  const holds = () => fingerprint(api.database, contents(route));
-  let request = await staged(route, { api, tenant });
+async function tryOn({ tenant, unprivileged, reader }: TestedTenant, route: Route): Promise<Outcome> {
+  const currentFingerprint = () => fingerprint(api.database, contents(route));
+  let request = await prepareRequest(route, { api, tenant });
   let wasRefused = false;
   let wasRefusedToReader = false;
-  const low = [...lowly, ["somebody who reads everything", reader] as const];
-  for (const [kind, caller] of route.operation.signed ? [] : low) {
-    const before = await holds();
+  const refusedCallers = [...unprivileged, ["a reader", reader] as const];
+  for (const [kind, caller] of route.operation.isSigned ? [] : refusedCallers) {
+    const before = await currentFingerprint();
     const answer = await request.send(caller);
-    if (isRefused(answer)) expect(await holds(), `${kind} is refused, and changes nothing`).toBe(before);
-    // Somebody who was let in may have used up what was there.
-    else request = await staged(route, { api, tenant });
+    if (isRefused(answer)) expect(await currentFingerprint(), `${kind} is refused and changes nothing`).toBe(before);
+    // A successful request may have consumed its preconditions.
+    else request = await prepareRequest(route, { api, tenant });
     if (caller === reader) wasRefusedToReader = isRefused(answer);
     else wasRefused ||= isRefused(answer);
   }
@@ -76,33 +75,34 @@ async function tryOn({ tenant, lowly, reader }: Stage, route: Route): Promise<Ou
   async function allowed(
     tried: Route,
     callers: readonly Caller[],
-    { send, path }: Staged,
+    { send, path }: PreparedRequest,
   ): Promise<Omit<Outcome, "isRefused" | "isRefusedToReader">> {
     const refusals: string[] = [];
     const takesIfMatch = comparesEtag(tried);
     for (const each of callers) {
-      const before = await holds();
+      const before = await currentFingerprint();
       const old = takesIfMatch ? await send(each, undefined, { "if-match": '"old"' }) : undefined;
-      if (takesIfMatch) expect(await holds(), "with an old ETag nothing is changed").toBe(before);
-      const lost = await theTrail.without(() => send(each));
-      if (lost.status >= 500) expect(await holds(), "without its event nothing is changed").toBe(before);
+      if (takesIfMatch) expect(await currentFingerprint(), "an old ETag changes nothing").toBe(before);
+      const blocked = await blocker.whileBlocked(() => send(each));
+      if (blocked.status >= 500)
+        expect(await currentFingerprint(), "without its audit event nothing changes").toBe(before);
       const etag = takesIfMatch ? (await each.get(path)).headers.get("etag") : null;
       const counted = api.database.statementCount();
       const answer = await send(each, undefined, etag === null ? {} : { "if-match": etag });
       const statements = api.database.statementCount() - counted;
       if (etag !== null && answer.status === 200)
-        expect(answer.headers.get("etag"), "another ETag after a change").not.toBe(etag);
+        expect(answer.headers.get("etag"), "a new ETag after a change").not.toBe(etag);
       if (answer.status < 300)
         return {
           toOldEtag: old?.status,
-          withoutTrail: lost.status,
+          withAuditLogBlocked: blocked.status,
           statements,
           events: await eventsOf(answer.headers.get("x-request-id")),
         };
       refusals.push(`${answer.status} ${JSON.stringify(answer.body)}`);
     }
     throw new Error(
-      `${tried.id} goes through for nobody; does test/support/scenes.ts need a line for it?\n${refusals.join("\n")}`,
+      `${tried.id} succeeds for no caller; does test/support/scenes.ts need an entry for it?\n${refusals.join("\n")}`,
     );
   }
 }
@@ -118,41 +118,42 @@ async function eventsOf(requestId: string | null): Promise<string[]> {
   return rows.map(({ action }) => action);
 }
 
-let used: Stage | undefined;
+let used: TestedTenant | undefined;
 
-/** On what others have used before, as far as that goes; else on a tenant of its own. */
+/** Uses the tenant of earlier routes if that works, otherwise a new one. */
 async function outcomeOf(route: Route): Promise<Outcome> {
   const onUsed = used && (await tryOn(used, route).catch(() => undefined));
   if (onUsed !== undefined && (onUsed.events.length > 0 || unaudited.has(route.id))) return onUsed;
   const tenant = await makeTenant(api);
   const reader = await makeHolder(api, tenant.name, "read-projects", "read-workspaces");
-  used = { tenant, lowly: await makeLowly(api, tenant), reader };
+  used = { tenant, unprivileged: await makeUnprivileged(api, tenant), reader };
   return tryOn(used, route);
 }
 
-describe("a route that writes", () => {
-  const trail = new Map<string, string>();
-  // What is removed would be missed by those that come after.
+describe("a write route", () => {
+  const eventsById = new Map<string, string>();
+  // Deletions come last, because other routes need the resources.
   const inOrder = routes
     .filter(({ operation }) => writes(operation))
     .toSorted((a, b) => Number(a.operation.method === "DELETE") - Number(b.operation.method === "DELETE"));
 
-  it.each(inOrder)("is refused to some, and leaves an event: $id", async (route) => {
+  it.each(inOrder)("refuses some callers and writes an audit event: $id", async (route) => {
     const outcome = await outcomeOf(route);
-    trail.set(route.id, outcome.events.join(", "));
-    expect(outcome.isRefused, "whether somebody of low standing is refused").toBe(
+    eventsById.set(route.id, outcome.events.join(", "));
+    expect(outcome.isRefused, "whether callers without permissions are refused").toBe(
       !open.has(route.id) && !(route.id in refusedToNonMembers),
     );
-    expect(outcome.isRefusedToReader, "whether somebody who reads everything is refused").toBe(
-      !open.has(route.id) && !(route.id in refusedToNonMembers) && !ofReaders.has(route.id),
+    expect(outcome.isRefusedToReader, "whether a reader is refused").toBe(
+      !open.has(route.id) && !(route.id in refusedToNonMembers) && !allowedToReaders.has(route.id),
     );
-    expect(outcome.events.length > 0, "whether it leaves an event").toBe(!unaudited.has(route.id));
-    expect(outcome.toOldEtag, "to an old ETag").toBe(comparesEtag(route) ? 412 : undefined);
-    if (!unaudited.has(route.id)) expect(outcome.withoutTrail, "without a trail").toBe(500);
+    expect(outcome.events.length > 0, "whether it writes an audit event").toBe(!unaudited.has(route.id));
+    expect(outcome.toOldEtag, "the status for an old ETag").toBe(comparesEtag(route) ? 412 : undefined);
+    if (!unaudited.has(route.id))
+      expect(outcome.withAuditLogBlocked, "the status while the audit log is blocked").toBe(500);
     if (contents(route).length === 0) expect(outcome.statements).toBeLessThanOrEqual(statementsMax(route));
   });
 
-  it("commits nothing where its handler forgets If-Match, in any of its transactions", async () => {
+  it("commits nothing if its handler forgets to check If-Match, in any of its transactions", async () => {
     const { database, ifMatch } = requireIfMatch(api.database, "updateWidget", workspaces, undefined);
     const forgetful = () => database.write(async () => undefined);
     await expect(forgetful()).rejects.toThrow("updateWidget accepts If-Match");
@@ -160,15 +161,15 @@ describe("a route that writes", () => {
     await expect(forgetful()).rejects.toThrow("updateWidget accepts If-Match");
   });
 
-  it("leaves what audit-events.txt says", async () => {
+  it("writes the events in audit-events.txt", async () => {
     const lines = inOrder.map(
       ({ id, operation }) =>
-        `${operation.method.padEnd(6)} ${operation.path}\n       ${id}: ${trail.get(id) || "nothing"}`,
+        `${operation.method.padEnd(6)} ${operation.path}\n       ${id}: ${eventsById.get(id) || "nothing"}`,
     );
     await expect(`${lines.toSorted().join("\n")}\n`).toMatchFileSnapshot("../goldens/audit-events.txt");
   });
 
-  it("is known, where it leaves no event", () => {
+  it("exists, if it is listed without an event", () => {
     expect([...unaudited.keys()].filter((id) => !inOrder.some((route) => route.id === id))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** The number of an organization that tells whether anything changed by which it is decided who may do what there. */
+/** The access version of an organization: changes whenever a change can affect who has which permission there. */
 import { sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { accessVersions } from "../../src/database/migrations/0012-access-versions.ts";
@@ -32,7 +32,7 @@ const versionOf = async ({ id }: Org) =>
       .executeTakeFirstOrThrow()
   ).version;
 
-/** Whether it moved here, and nowhere else. */
+/** Whether it was raised in this organization, and in no other. */
 async function moves(work: () => Promise<unknown>): Promise<boolean> {
   const [before, elsewhere] = [await versionOf(org), await versionOf(other)];
   await work();
@@ -40,7 +40,7 @@ async function moves(work: () => Promise<unknown>): Promise<boolean> {
   return (await versionOf(org)) > before;
 }
 
-describe("it moves with", () => {
+describe("the access version is raised by", () => {
   const columns = Object.entries(watched).flatMap(([table, names]) => names.map((column) => ({ table, column })));
 
   it.each(columns)("$table.$column", async ({ table, column }) => {
@@ -54,7 +54,7 @@ describe("it moves with", () => {
     expect(await moves(touch)).toBe(true);
   });
 
-  it("whatever comes and goes, also with something else", async () => {
+  it("every inserted and deleted row, also by a cascade", async () => {
     const team = await api.makeTeam(org.name);
     const project = await api.makeProject(org.name);
     const member = await api.makeMember(org.name);
@@ -83,8 +83,8 @@ describe("it moves with", () => {
   });
 });
 
-describe("it stays with", () => {
-  it("a workspace that is made or changed", async () => {
+describe("the access version is not raised by", () => {
+  it("the creation or a change of a workspace", async () => {
     expect(
       await moves(async () => {
         const { id } = await api.makeWorkspace(org.name);
@@ -94,7 +94,7 @@ describe("it stays with", () => {
   });
 });
 
-it("knows every table that the decision about a workspace reads", () => {
+it("covers every table that permissions on a workspace depend on", () => {
   const { db } = api.database.reader;
   const columns = workspaceAccessColumns("user-1");
   const { sql: text } = db
@@ -103,7 +103,7 @@ it("knows every table that the decision about a workspace reads", () => {
     .compile();
   const read = new Set([...text.matchAll(/\b(?:from|join) "?(\w+)"?/g)].map(([, table]) => table ?? ""));
   read.delete("workspaces");
-  // What a run may read depends on it; answers to runs are never kept by their warrant.
+  // What a run can read depends on it; responses to runs have no cache validator.
   read.delete("remote_state_consumers");
   expect([...read].filter((table) => watched[table] === undefined)).toEqual([]);
   expect(read.size).toBeGreaterThanOrEqual(6);

@@ -1,4 +1,4 @@
-/** Many who want the same row: each has its turn, those who want something else are not kept, and nobody waits for ever. */
+/** Many writers of one row: they are served in order, other requests are not delayed, and every wait has a limit. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
@@ -8,19 +8,19 @@ import { scaled } from "../support/waiting.ts";
 
 let api: Api;
 let org: Org;
-let wanted: string;
+let workspaceId: string;
 beforeAll(async () => {
   api = await startApi();
   org = await makeOrganization(api);
-  wanted = (await makeWorkspace(api, org.name)).id;
+  workspaceId = (await makeWorkspace(api, org.name)).id;
 });
 afterAll(() => api.stop());
 
 const describeIt = (on: Api, description: string) =>
-  on.admin.patch(`/workspaces/${wanted}`, resource("workspaces", { description }));
+  on.admin.patch(`/workspaces/${workspaceId}`, resource("workspaces", { description }));
 
-describe("many who change the same workspace", () => {
-  it("all do, one after another", async () => {
+describe("many concurrent changes of one workspace", () => {
+  it("all succeed, one after another", async () => {
     const texts = Array.from({ length: 60 }, (_, index) => `text ${index}`);
     const answers = await Promise.all(texts.map((text) => describeIt(api, text)));
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
@@ -28,7 +28,7 @@ describe("many who change the same workspace", () => {
 });
 
 const onPostgres = () => {
-  /** So that nobody has to wait for long; in the same order as those of a server. */
+  /** Short, for the test; in the same order as the defaults. */
   const limits = {
     connectMs: scaled(1_000, 3),
     statementTimeoutMs: scaled(8_000, 3),
@@ -46,27 +46,27 @@ const onPostgres = () => {
     holder = new pg.Client({ connectionString: api.address });
     await holder.connect();
     await holder.query("begin");
-    await holder.query("select id from workspaces where id = $1 for update", [wanted]);
+    await holder.query("select id from workspaces where id = $1 for update", [workspaceId]);
   });
   afterAll(async () => {
     await holder.end();
     await hurried.stop();
   });
 
-  it("are told that it is busy when that takes too long, and have changed nothing", async () => {
-    const begun = performance.now();
+  it("fail with 503 after the timeout, and change nothing", async () => {
+    const startedAt = performance.now();
     const answers = await Promise.all(Array.from({ length: 60 }, (_, index) => describeIt(hurried, `never ${index}`)));
-    // Far less than 60 that wait for the lock one after another.
-    expect(performance.now() - begun).toBeLessThan(limits.writerSlotTimeoutMs + 10 * limits.lockTimeoutMs);
+    // Far less than 60 waits for the lock one after another.
+    expect(performance.now() - startedAt).toBeLessThan(limits.writerSlotTimeoutMs + 10 * limits.lockTimeoutMs);
     for (const answer of answers) {
       expect(answer.status).toBe(503);
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
       expect(answer.body.errors[0].detail).toBe("The database is busy. Nothing was changed. Try again shortly.");
     }
-    expect((await api.admin.get(`/workspaces/${wanted}`)).body.data.attributes.description).not.toMatch(/^never/);
+    expect((await api.admin.get(`/workspaces/${workspaceId}`)).body.data.attributes.description).not.toMatch(/^never/);
   });
 
-  it("do not keep others from reading meanwhile", async () => {
+  it("don't delay readers", async () => {
     const waiting = Array.from({ length: 60 }, (_, index) => describeIt(hurried, `never ${index}`));
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => hurried.admin.get(`/organizations/${org.name}/workspaces`)),
@@ -75,11 +75,11 @@ const onPostgres = () => {
     await Promise.all(waiting);
   });
 
-  it("go on as soon as it is let go", async () => {
+  it("continue as soon as the lock is released", async () => {
     const waiting = Promise.all(Array.from({ length: 20 }, (_, index) => describeIt(hurried, `at last ${index}`)));
     await holder.query("rollback");
     expect((await waiting).filter(({ status }) => status !== 200)).toEqual([]);
   });
 };
 
-if (inject("engine") === "postgres") describe("many who wait for a row that somebody holds", onPostgres);
+if (inject("engine") === "postgres") describe("many changes that wait for a locked row", onPostgres);

@@ -1,4 +1,4 @@
-/** What the embedded database does while the disk is waited for: whoever reads goes on, and nobody is told before it is there. */
+/** Commits of the embedded database: reads continue during a sync, and a write resolves only after it. */
 import { setImmediate as turn } from "node:timers/promises";
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -7,7 +7,7 @@ import type { Database } from "../../src/database/database.ts";
 import { openSqlite } from "../../src/database/engines/sqlite.ts";
 import { newAddress } from "../support/database.ts";
 
-/** A disk that keeps what it is given when it is told to, or fails to. */
+/** A disk whose syncs the test completes or fails. */
 class Disk {
   #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
   isSlow = false;
@@ -20,11 +20,11 @@ class Disk {
       : Promise.resolve();
   };
 
-  async isAsked(): Promise<void> {
+  async waitForSync(): Promise<void> {
     while (this.#waiting.length === 0) await turn();
   }
 
-  keep(): void {
+  complete(): void {
     for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 
@@ -47,7 +47,7 @@ describe("a commit on the embedded database", () => {
     database = openSqlite(path, disk.sync);
   });
   afterEach(async () => {
-    disk.keep();
+    disk.complete();
     await database.close();
     await drop();
   });
@@ -75,64 +75,64 @@ describe("a commit on the embedded database", () => {
   };
   const pagesInLog = (): number => {
     const other = new DatabaseSync(path);
-    const told = other.prepare("PRAGMA wal_checkpoint(NOOP)").get() as { log: number; checkpointed: number };
+    const status = other.prepare("PRAGMA wal_checkpoint(NOOP)").get() as { log: number; checkpointed: number };
     other.close();
-    return told.log - told.checkpointed;
+    return status.log - status.checkpointed;
   };
 
-  it("is told when the disk has it, and until then whoever reads goes on with what was there before", async () => {
+  it("resolves after the sync; until then readers see the previous snapshot", async () => {
     await note("note 1");
     disk.isSlow = true;
     const before = database.snapshotId();
     const written = note("note 2");
-    await disk.isAsked();
+    await disk.waitForSync();
     expect(await settled(written)).toBe(false);
     expect(await notes()).toEqual(["note 1"]);
     expect(database.snapshotId()).toBe(before);
-    disk.keep();
+    disk.complete();
     await written;
     expect(await notes()).toEqual(["note 1", "note 2"]);
     expect(database.snapshotId()).not.toBe(before);
   });
 
-  it("is not another moment where nobody sees what was written, although the disk was waited for", async () => {
+  it("keeps the snapshot id with keepsCache", async () => {
     disk.isSlow = true;
     const before = database.snapshotId();
     const written = note("note 1", "", true);
-    await disk.isAsked();
+    await disk.waitForSync();
     expect(database.snapshotId()).toBe(before);
-    disk.keep();
+    disk.complete();
     await written;
     expect(database.snapshotId()).toBe(before);
     expect(await notes()).toEqual(["note 1"]);
   });
 
-  it("keeps those who come meanwhile waiting, and they share the next one", async () => {
-    // Those who share may not take long about it, whatever else the machine does.
+  it("makes later writes wait, which then share one commit", async () => {
+    // A slow machine must not end the window of the group early.
     const clock = vi.spyOn(performance, "now").mockReturnValue(0);
     onTestFinished(() => clock.mockRestore());
     disk.isSlow = true;
     const first = note("note 1");
-    await disk.isAsked();
+    await disk.waitForSync();
     const later = [note("note 2"), note("note 3"), note("note 1")];
     const refused = expect(later[2]).rejects.toMatchObject({ code: "invalid" });
-    disk.keep();
+    disk.complete();
     await first;
-    await disk.isAsked();
-    disk.keep();
+    await disk.waitForSync();
+    disk.complete();
     await Promise.all([later[0], later[1], refused]);
     expect(disk.syncs).toBe(2);
     expect(await notes()).toEqual(["note 1", "note 2", "note 3"]);
   });
 
-  it("503: a disk that fails leaves it unknown what was kept, and from then on nothing is written", async () => {
+  it("503 with an unknown outcome if the sync fails, and refuses all later writes", async () => {
     await note("note 1");
     disk.isSlow = true;
     const lost = expect(note("note 2")).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringContaining("the outcome is unknown"),
     });
-    await disk.isAsked();
+    await disk.waitForSync();
     disk.fail();
     await lost;
     disk.isSlow = false;
@@ -143,11 +143,11 @@ describe("a commit on the embedded database", () => {
     expect(await notes()).toEqual(["note 1"]);
   });
 
-  it("moves what the log has gathered into the file, so that it does not grow", async () => {
+  it("checkpoints the log, so that it does not grow", async () => {
     const pages = 1_100;
     for (const name of ["note 1", "note 2", "note 3"]) {
       await note(name, "x".repeat(pages * 4096));
-      // Whoever writes next waits until that is done.
+      // The next write waits until that is done.
       await note(`${name}, and on`);
       expect(pagesInLog()).toBeLessThan(100);
     }

@@ -1,12 +1,13 @@
-/** What both engines promise the rest of the service: one suite, run on each. */
+/** The contract of `Database`: one suite, run on each engine. */
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { Overtaken } from "../../src/database/database.ts";
+import { RetryTransaction } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { migrate, migrations } from "../../src/database/migrate.ts";
 import { prepared } from "../../src/database/prepared.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { newAddress, newDatabase, type TestDatabase } from "../support/database.ts";
+import { itInGate } from "../support/engine-independent.ts";
 
 let test: TestDatabase;
 beforeAll(async () => {
@@ -30,7 +31,7 @@ describe("migrations", () => {
     await drop();
   });
 
-  it("refuse a database that a newer version made", async () => {
+  it("refuse a database of a newer version", async () => {
     const { address, drop } = await newAddress();
     const database = openDatabase(address);
     await migrate(database);
@@ -44,18 +45,18 @@ describe("migrations", () => {
 });
 
 describe("a rehearsal", () => {
-  it("answers what its work saw, and leaves nothing", async () => {
-    const [moment, commits] = [test.database.snapshotId(), test.database.commitCount()];
+  it("returns the work's result, and stores nothing", async () => {
+    const [snapshotId, commits] = [test.database.snapshotId(), test.database.commitCount()];
     const seen = await test.database.rehearse(async (tx) => {
       await tx.db.insertInto("meta").values({ name: "rehearsed", value: "1" }).execute();
       return tx.db.selectFrom("meta").select("value").where("name", "=", "rehearsed").execute();
     });
     expect(seen).toEqual([{ value: "1" }]);
     expect(await valueOf("rehearsed")).toBeUndefined();
-    expect([test.database.snapshotId(), test.database.commitCount()]).toEqual([moment, commits]);
+    expect([test.database.snapshotId(), test.database.commitCount()]).toEqual([snapshotId, commits]);
   });
 
-  it("fails with its work's own error, and leaves nothing", async () => {
+  it("fails with the work's error, and stores nothing", async () => {
     const failing = test.database.rehearse(async (tx) => {
       await tx.db.insertInto("meta").values({ name: "rehearsed", value: "1" }).execute();
       throw new Error("changed my mind");
@@ -64,7 +65,7 @@ describe("a rehearsal", () => {
     expect(await valueOf("rehearsed")).toBeUndefined();
   });
 
-  it("takes nothing of those back who write at the same time", async () => {
+  it("rolls back no concurrent write", async () => {
     const names = ["one", "two", "three"].map((name) => `beside ${name}`);
     const rehearse = (name: string) =>
       test.database.rehearse((tx) =>
@@ -79,7 +80,7 @@ describe("a rehearsal", () => {
 });
 
 describe("transactions", () => {
-  it("keep all or nothing", async () => {
+  it("are atomic", async () => {
     const failing = test.database.write(async (tx) => {
       await tx.db.insertInto("meta").values({ name: "half", value: "1" }).execute();
       throw new Error("changed my mind");
@@ -88,7 +89,7 @@ describe("transactions", () => {
     expect(await valueOf("half")).toBeUndefined();
   });
 
-  it("never lose an update when many write at once", async () => {
+  it("lose no update with many concurrent writes", async () => {
     await meta("counter", "0");
     const increment = () =>
       test.database.write(async (tx) => {
@@ -108,7 +109,7 @@ describe("transactions", () => {
     expect(await valueOf("counter")).toBe("40");
   });
 
-  it("are written by two servers at once without loss", async () => {
+  it("lose nothing with two concurrent servers", async () => {
     const second = openDatabase(test.address);
     await meta("shared", "0");
     const add = (database: typeof second) =>
@@ -124,7 +125,7 @@ describe("transactions", () => {
     await second.close();
   });
 
-  it("see a deadlock through by trying again", async () => {
+  itInGate("are retried after a deadlock", async () => {
     await meta("left", "0");
     await meta("right", "0");
     let attempts = 0;
@@ -146,7 +147,7 @@ describe("transactions", () => {
     expect(attempts).toBeGreaterThanOrEqual(4);
   });
 
-  it("run again from the start when they were overtaken, and say that it is busy when that goes on", async () => {
+  it("run again after RetryTransaction, and fail as busy after too many attempts", async () => {
     await meta("overtaken", "0");
     let attempts = 0;
     const overtaken = (times: number) =>
@@ -157,7 +158,7 @@ describe("transactions", () => {
           .set({ value: String(attempts) })
           .where("name", "=", "overtaken")
           .execute();
-        if (attempts <= times) throw new Overtaken("somebody was faster");
+        if (attempts <= times) throw new RetryTransaction("the row changed");
       });
     await overtaken(2);
     expect(await valueOf("overtaken")).toBe("3");
@@ -170,7 +171,7 @@ describe("transactions", () => {
     expect(await valueOf("overtaken")).toBe("3");
   });
 
-  it("tell who took a name, as the caller would see it", async () => {
+  it("report a unique violation by attribute", async () => {
     const user = {
       email: "e@x",
       isSiteAdmin: 0,
@@ -197,7 +198,7 @@ describe("transactions", () => {
     });
   });
 
-  it("refuse an orphan", async () => {
+  it("report a foreign key violation as a conflict", async () => {
     const member = {
       organizationId: "org-none",
       teamId: "team-none",
@@ -211,19 +212,19 @@ describe("transactions", () => {
     expect(error).toMatchObject({ code: "conflict" });
   });
 
-  it("show a snapshot the same moment throughout", async () => {
-    await meta("moment", "before");
+  it("give all statements of a snapshot the same data", async () => {
+    await meta("phase", "before");
     const seen = await test.database.snapshot(async (tx) => {
       const read = async () =>
-        (await tx.db.selectFrom("meta").select("value").where("name", "=", "moment").executeTakeFirst())?.value;
+        (await tx.db.selectFrom("meta").select("value").where("name", "=", "phase").executeTakeFirst())?.value;
       const first = await read();
       await test.database.write((write) =>
-        write.db.updateTable("meta").set({ value: "after" }).where("name", "=", "moment").execute(),
+        write.db.updateTable("meta").set({ value: "after" }).where("name", "=", "phase").execute(),
       );
       return [first, await read()];
     });
     expect(seen).toEqual(["before", "before"]);
-    expect(await valueOf("moment")).toBe("after");
+    expect(await valueOf("phase")).toBe("after");
   });
 
   it("stream a table in chunks", async () => {
@@ -258,7 +259,7 @@ describe("values", () => {
     expect(rows.map((row) => row.name)).toEqual(["order-A", "order-B", "order-_", "order-a", "order-b", "order-ä"]);
   });
 
-  it("are found by a part of them, wildcards and case being letters like others", async () => {
+  it("are found by substrings, where wildcards and case have no special meaning", async () => {
     for (const name of ["find-100%", "find-1000", "find-a_b", "find-axb"]) await meta(name, "x");
     const find = async (part: string) =>
       (
@@ -274,7 +275,7 @@ describe("values", () => {
     expect(await find("FIND-a")).toEqual([]);
   });
 
-  it("come from lists of any length, also an empty one", async () => {
+  it("can be compared with lists of any length, also an empty one", async () => {
     const { dialect, reader } = test.database;
     const find = async (names: string[]) =>
       (
@@ -289,7 +290,7 @@ describe("values", () => {
     expect(await find(["listed", ...Array.from({ length: 2000 }, (_, index) => `none-${index}`)])).toBe(1);
   });
 
-  it("add up bits", async () => {
+  it("can be combined with bit_or", async () => {
     const result = await sql<{ sum: number; none: number | null }>`
       select (select bit_or(v) from (select cast(1 as bigint) as v union all select 6 union all select null) as t) as sum,
              (select bit_or(v) from (select cast(1 as bigint) as v) as t where v = 2) as none`.execute(
@@ -298,7 +299,7 @@ describe("values", () => {
     expect(result.rows).toEqual([{ sum: 7, none: null }]);
   });
 
-  it("keep 53 bits, text of any script, and nothing at all", async () => {
+  it("keep integers of 53 bits, text of any script, and null", async () => {
     await meta("texts", "🍄 ÄÖ 漢字 \n\t'\"\\");
     expect(await valueOf("texts")).toBe("🍄 ÄÖ 漢字 \n\t'\"\\");
     const result = await sql<{
@@ -310,7 +311,7 @@ describe("values", () => {
 });
 
 describe("prepared statements", () => {
-  it("bind each call's own values", async () => {
+  it("bind the values of each call", async () => {
     await meta("one", "1");
     await meta("two", "2");
     const find = prepared<{ name: string }, { value: string }>((db, { name }) =>
@@ -320,7 +321,7 @@ describe("prepared statements", () => {
     expect(found).toEqual([[{ value: "1" }], [{ value: "2" }], []]);
   });
 
-  it("count one statement each, whatever surrounds them", async () => {
+  it("count as one statement each", async () => {
     const before = test.database.statementCount();
     await test.database.write((tx) => tx.db.selectFrom("meta").selectAll().execute());
     await test.database.reader.db.selectFrom("meta").selectAll().execute();
@@ -328,6 +329,6 @@ describe("prepared statements", () => {
   });
 });
 
-it("runs on the engine that it is meant to", () => {
+it("runs on the selected engine", () => {
   expect(test.database.dialect.name).toBe(inject("engine"));
 });

@@ -1,20 +1,20 @@
 /**
- * Two versions on one register: the newer one is this one with a migration more. Servers are replaced one after the other while callers
- * go on, and what any of them was told is so.
+ * Two versions on one register: the newer one has one more migration. Servers are replaced one after the other while callers continue,
+ * and every response stays true.
  */
 import { join } from "node:path";
 import { sql } from "kysely";
 import { afterAll, describe, expect, it } from "vitest";
 import { writeBackup } from "../../src/backup/write.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
-import { migrate, migrations, recordServedMigration } from "../../src/database/migrate.ts";
+import { migrate, migrations, recordReadyMigration } from "../../src/database/migrate.ts";
 import type { Migration } from "../../src/database/migrations/migration.ts";
 import { type Answer, type Api, addFirstAdmin, startApiOn } from "../support/api.ts";
 import { data, makeOrganization, resource, unique } from "../support/builders.ts";
 import { newAddress } from "../support/database.ts";
 import { newFolder } from "../support/folder.ts";
 
-/** It tells later which events were there when it was applied, and widens a table of which all columns are asked for. */
+/** Records which events existed when it was applied, and adds a column to a table that is selected with `*`. */
 const future: Migration = {
   name: "9998-future",
   kind: "adds",
@@ -37,7 +37,7 @@ async function newRegister(): Promise<string> {
   return address;
 }
 
-/** A server of a version, with connections of its own, as if it were a process. */
+/** A server of a version with its own connections, like a separate process. */
 async function startVersion(address: string, known: readonly Migration[]): Promise<Api> {
   const database = openDatabase(address);
   await migrate(database, known);
@@ -54,14 +54,14 @@ const startNewer = (address: string) => startVersion(address, [...migrations, fu
 const isReady = async (api: Api) => (await fetch(`${api.url}/readyz`)).status === 200;
 
 describe("an older server, once the database has a newer schema", () => {
-  it("changes nothing more and says so; it answers reads as the newer one does, and is ready for them until that is", async () => {
+  it("refuses writes, answers reads, and stays ready for reads until the newer one is ready", async () => {
     const address = await newRegister();
     const older = await startOlder(address);
     await addFirstAdmin(older.database);
     const { name, owner } = await makeOrganization(older);
     const projects = `/organizations/${name}/projects`;
     const project = data(await owner.post(projects, resource("projects", { name: "before" })));
-    // Whatever is prepared now was so before the column came.
+    // These statements were prepared before the column was added.
     const read = (api: Api) =>
       Promise.all([`/projects/${project.id}`, projects, `/organizations/${name}`].map((path) => api.admin.get(path)));
     await read(older);
@@ -72,7 +72,7 @@ describe("an older server, once the database has a newer schema", () => {
     expect(refused.body.errors[0].detail).toMatch(/^The database was migrated to another version of Cadastre.* Try/);
     const readOnly = await fetch(`${older.url}/readyz`);
     expect([readOnly.status, await readOnly.json()]).toEqual([200, { status: "read-only" }]);
-    await recordServedMigration(newer.database, [...migrations, future]);
+    await recordReadyMigration(newer.database, [...migrations, future]);
     older.database.fence.handoverMs = 600_000;
     expect((await fetch(`${older.url}/readyz`)).status).toBe(200);
     older.database.fence.handoverMs = 0;
@@ -89,26 +89,26 @@ describe("an older server, once the database has a newer schema", () => {
     expect(byOlder[1]?.body.meta.pagination["total-count"]).toBe(3);
   });
 
-  it("rehearses nothing either, and tells whoever runs it once", async () => {
+  it("refuses rehearsals too, and logs the refusal once", async () => {
     const address = await newRegister();
     const older = await startOlder(address);
-    const told: string[] = [];
-    older.database.fence.onRefusal = (sentence) => void told.push(sentence);
+    const refusals: string[] = [];
+    older.database.fence.onRefusal = (sentence) => void refusals.push(sentence);
     await startNewer(address);
     await expect(older.database.rehearse(async () => 1)).rejects.toThrow(/another version of Cadastre/);
     await expect(older.database.write(async () => 1)).rejects.toThrow(/another version of Cadastre/);
-    expect(told).toHaveLength(1);
+    expect(refusals).toHaveLength(1);
     await expect(migrate(older.database)).rejects.toThrow(/newer version of Cadastre.*9998-future/);
   });
 });
 
-describe("an older server, once the database has a migration more that it can work with", () => {
+describe("an older server, once the database has one more compatible migration", () => {
   const newest = migrations.at(-1)?.name ?? "";
   const usable: Migration = { ...future, name: "9998-usable", writersKnow: newest };
-  /** Of the version after that. */
+  /** Of the following version. */
   const later: Migration = { name: "9999-later", kind: "adds", writersKnow: usable.name, statements: [] };
 
-  it("goes on reading and writing, stays ready, and starts again", async () => {
+  it("continues to read and write, stays ready, and can restart", async () => {
     const address = await newRegister();
     const older = await startOlder(address);
     await addFirstAdmin(older.database);
@@ -116,7 +116,7 @@ describe("an older server, once the database has a migration more that it can wo
     const projects = `/organizations/${name}/projects`;
     await older.as(owner.token).get(projects);
     const newer = await startVersion(address, [...migrations, usable]);
-    await recordServedMigration(newer.database, [...migrations, usable]);
+    await recordReadyMigration(newer.database, [...migrations, usable]);
     const again = await startOlder(address);
     for (const server of [older, newer, again]) {
       const made = data(await server.as(owner.token).post(projects, resource("projects", { name: unique("p") })));
@@ -128,7 +128,7 @@ describe("an older server, once the database has a migration more that it can wo
     expect(rows.map(({ colour }) => colour)).toEqual(Array.from({ length: 4 }, () => "blue"));
   });
 
-  it("makes no backup, which would lack what it does not know", async () => {
+  it("refuses to make a backup, which would lack unknown columns", async () => {
     const address = await newRegister();
     const older = await startOlder(address);
     await startVersion(address, [...migrations, usable]);
@@ -139,7 +139,7 @@ describe("an older server, once the database has a migration more that it can wo
     );
   });
 
-  it("stops at the version after that one, which goes on", async () => {
+  it("refuses writes after an incompatible migration of the following version", async () => {
     const address = await newRegister();
     const older = await startOlder(address);
     const newer = await startVersion(address, [...migrations, usable]);
@@ -149,7 +149,7 @@ describe("an older server, once the database has a migration more that it can wo
     await expect(migrate(older.database)).rejects.toThrow(/newer version of Cadastre.*9998-usable, 9999-later/);
   });
 
-  it("stops where one of several migrations can't be worked with, in whichever order", async () => {
+  it("refuses writes if one of several migrations is incompatible, in any order", async () => {
     const other: Migration = { name: "9999-other", kind: "adds", statements: [] };
     const address = await newRegister();
     const older = await startOlder(address);
@@ -162,17 +162,17 @@ describe("an older server, once the database has a migration more that it can wo
     await expect(alsoOlder.database.write(async () => 1)).rejects.toThrow(/another version of Cadastre/);
   });
 
-  it("waits for no writer, while one that older servers can't work with waits for all", async () => {
+  it("applies a compatible migration without waiting for writers, and an incompatible one after all of them", async () => {
     const address = await newRegister();
     const older = await startOlder(address);
     if (older.database.dialect.name === "sqlite") return;
     const { promise: finish, resolve: finishWriting } = Promise.withResolvers<void>();
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: started, resolve: start } = Promise.withResolvers<void>();
     const writing = older.database.write(async () => {
-      begin();
+      start();
       await finish;
     });
-    await begun;
+    await started;
     const lines: string[] = [];
     const report = (line: string) => void lines.push(line);
     const database = openDatabase(address);
@@ -191,8 +191,8 @@ describe("an older server, once the database has a migration more that it can wo
   });
 });
 
-describe("three servers that are replaced one after the other under load", () => {
-  /** Sends whoever comes to one of the servers, and to another where one says that it can't. */
+describe("three servers that are replaced one by one under load", () => {
+  /** Sends each request to one of the servers, and to another after a 503. */
   class Balancer {
     readonly servers: Api[] = [];
     readonly refusals: Answer[] = [];
@@ -213,7 +213,7 @@ describe("three servers that are replaced one after the other under load", () =>
     }
   }
 
-  it("lose nothing, do nothing twice, and no older one writes after the migration", async () => {
+  it("lose nothing, repeat nothing, and no older one writes after the migration", async () => {
     const address = await newRegister();
     const balancer = new Balancer();
     for (let count = 0; count < 3; count += 1) balancer.servers.push(await startOlder(address));
@@ -223,14 +223,16 @@ describe("three servers that are replaced one after the other under load", () =>
     const { name, owner } = await makeOrganization(first);
     const path = `/organizations/${name}/projects`;
     const made: { readonly name: string; readonly id: string; readonly requestId: string; readonly by: Api }[] = [];
-    const over = new AbortController();
+    const ending = new AbortController();
     const call = async () => {
-      while (!over.signal.aborted) {
-        const wanted = unique("p");
-        const { answer, by } = await balancer.write(owner.token, path, resource("projects", { name: wanted }));
+      while (!ending.signal.aborted) {
+        const projectName = unique("p");
+        const { answer, by } = await balancer.write(owner.token, path, resource("projects", { name: projectName }));
         const { id } = data(answer);
-        made.push({ name: wanted, id, requestId: answer.headers.get("x-request-id") ?? "", by });
-        expect((await balancer.next().as(owner.token).get(`/projects/${id}`)).body.data.attributes.name).toBe(wanted);
+        made.push({ name: projectName, id, requestId: answer.headers.get("x-request-id") ?? "", by });
+        expect((await balancer.next().as(owner.token).get(`/projects/${id}`)).body.data.attributes.name).toBe(
+          projectName,
+        );
       }
     };
     const callers = Array.from({ length: 8 }, call);
@@ -243,11 +245,11 @@ describe("three servers that are replaced one after the other under load", () =>
       balancer.servers.push(await startNewer(address));
       await more(10);
       balancer.servers.splice(balancer.servers.indexOf(server), 1);
-      // Requests that are under way are finished by then.
+      // Running requests have finished by then.
       await more(10);
       await server.stop();
     }
-    over.abort();
+    ending.abort();
     await Promise.all(callers);
 
     const [newer] = balancer.servers as [Api];

@@ -1,4 +1,4 @@
-/** The embedded database's files are for their owner alone, whatever the umask and whatever an older version left. */
+/** Only the owner can read the embedded database's files, with any umask and after an older version. */
 import { chmodSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
@@ -11,14 +11,14 @@ describe.skipIf(inject("engine") !== "sqlite")("the database file, its log and i
   const files = ["", "-wal", "-shm"].map((end) => path + end);
   const modes = () => files.map((file) => (statSync(file).mode & 0o777).toString(8));
 
-  it("have the same mode when they are made, and while they are used", async () => {
+  it("have mode 0600 when they are created and while they are used", async () => {
     const database = openSqlite(path);
     await migrate(database);
     expect(modes()).toEqual(["600", "600", "600"]);
     await database.close();
   });
 
-  it("get it where an older version left them readable to others", async () => {
+  it("get mode 0600 where an older version left them readable for others", async () => {
     const first = openSqlite(path);
     await first.write((tx) => tx.db.deleteFrom("tokens").execute());
     for (const file of files) chmodSync(file, 0o644);

@@ -1,4 +1,4 @@
-/** Masks that were stored before there were variable-sets and policy-overrides: the migration gives levels what they imply. */
+/** Permission masks from before variable-sets and policy-overrides: the migration adds what each level implies. */
 import { CompiledQuery } from "kysely";
 import { expect, it } from "vitest";
 import { ownersAccess } from "../../src/access/organization.ts";
@@ -14,7 +14,7 @@ import { useApi } from "../support/api.ts";
 const api = useApi();
 const before = 2 ** 20 - 1;
 
-it("levels and owners get the new bits, sets that were chosen one by one do not", async () => {
+it("adds the new bits to levels and owners, but not to custom permissions", async () => {
   const org = await api.makeOrganization();
   const [project, workspace] = [await api.makeProject(org.name), await api.makeWorkspace(org.name)];
   for (const access of projectLevelNames)

@@ -1,4 +1,4 @@
-/** A register that was there before: its organizations get policies, and a version that was added before stays as it is. */
+/** Migration of an existing register: its organizations get token policies, and existing engine versions stay. */
 import { CompiledQuery } from "kysely";
 import { expect, it } from "vitest";
 import { moreIdentity } from "../../src/database/migrations/0008-identity.ts";
@@ -8,7 +8,7 @@ import { data, makeOrganization, resource } from "../support/builders.ts";
 const api = useApi();
 const insertions = moreIdentity.statements.filter((statement) => statement.startsWith("INSERT"));
 
-it("organizations get a policy for each type of token, and versions their rows, each once", async () => {
+it("adds one policy for each organization and token type, and one row for each engine version", async () => {
   const orgs = [await makeOrganization(api), await makeOrganization(api)];
   const { db } = api.database.reader;
   const fresh = await db.selectFrom("engineVersions").select("engineVersion").orderBy("id").execute();

@@ -1,4 +1,4 @@
-/** People who were named for mail as users: the migration names them by their memberships, and who has left no more. */
+/** The migration replaces users as mail recipients by their memberships, and drops those who have left. */
 import { CompiledQuery } from "kysely";
 import { expect, it } from "vitest";
 import { notifiedMembers } from "../../src/database/migrations/0032-notified-members.ts";
@@ -7,7 +7,7 @@ import { data, makeMember, makeOrganization, makeUser, makeWorkspace, resource }
 
 const api = useApi();
 
-it("who was named before stays named, as long as they are in the organization", async () => {
+it("keeps recipients who are still members of the organization", async () => {
   const org = await makeOrganization(api);
   const workspace = await makeWorkspace(api, org.name);
   const [ada, left] = [await makeMember(api, org.name), await makeUser(api)];

@@ -1,23 +1,23 @@
-/** PostgreSQL plans the statements that ask for it once, and leaves all others to itself, whoever has the connection next. */
+/** Only statements with the hint use a generic plan on PostgreSQL; others on the same connection don't. */
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Database, Tx } from "../../src/database/database.ts";
 import { openPostgres } from "../../src/database/engines/postgres.ts";
 import { newAddress } from "../support/database.ts";
 
-describe.skipIf(inject("engine") !== "postgres")("a statement that is planned once", () => {
+describe.skipIf(inject("engine") !== "postgres")("a statement with a generic plan", () => {
   let database: Database;
   let drop: () => Promise<void>;
 
   beforeAll(async () => {
     const made = await newAddress("postgres");
     drop = made.drop;
-    // The tests' own server plans everything once.
+    // The tests' own server uses generic plans for everything.
     const preparing = openPostgres(made.address);
     const name = new URL(made.address).pathname.slice(1);
     await sql.raw(`alter database "${name}" set plan_cache_mode = auto`).execute(preparing.reader.db);
     await preparing.close();
-    // Asked one after the other, they all get the same one.
+    // Sequential statements all get the same connection.
     database = openPostgres(made.address, { connections: 2 });
   });
   afterAll(async () => {
@@ -31,13 +31,13 @@ describe.skipIf(inject("engine") !== "postgres")("a statement that is planned on
     return rows[0]?.mode;
   };
 
-  it("is, and those before and after it on the same connection are not", async () => {
+  it("does not affect statements before and after it on the same connection", async () => {
     const modes: unknown[] = [];
     for (const isOnce of [false, true, true, false, true]) modes.push(await modeOf(database.reader, isOnce));
     expect(modes).toEqual(["auto", "force_generic_plan", "force_generic_plan", "auto", "force_generic_plan"]);
   });
 
-  it("leaves transactions alone, also those that are taken back", async () => {
+  it("does not affect transactions, also if they are rolled back", async () => {
     await modeOf(database.reader, true);
     expect(await database.write((tx) => modeOf(tx, false))).toBe("auto");
     await modeOf(database.reader, true);

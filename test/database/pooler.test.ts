@@ -1,4 +1,4 @@
-/** PgBouncer in transaction mode between a server and PostgreSQL; told where it is installed (Debian: `pgbouncer`). */
+/** PgBouncer in transaction mode between a server and PostgreSQL; runs where it is installed (Debian: `pgbouncer`). */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { newAddress } from "../support/database.ts";
 import { newFolder } from "../support/folder.ts";
 
 const program = "/usr/sbin/pgbouncer";
-const isToldHere = inject("engine") === "postgres" && spawnSync(program, ["--version"]).error === undefined;
+const isInstalled = inject("engine") === "postgres" && spawnSync(program, ["--version"]).error === undefined;
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -38,8 +38,8 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
-describe.skipIf(!isToldHere)("behind PgBouncer in transaction mode, with two connections for everybody", () => {
-  const folder = isToldHere ? newFolder("cadastre-pooler-") : "";
+describe.skipIf(!isInstalled)("behind PgBouncer in transaction mode with two connections", () => {
+  const folder = isInstalled ? newFolder("cadastre-pooler-") : "";
   let pooler: ChildProcess;
   let drop: () => Promise<void>;
   let address: string;
@@ -67,7 +67,7 @@ default_pool_size = 2
     );
     chmodSync(folder, 0o755);
     chmodSync(settings, 0o644);
-    // It refuses to be root.
+    // It refuses to run as root.
     const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
     pooler = spawn(program, ["-q", ...user, settings], { stdio: "ignore" });
     while (!(await answers(own))) await sleep(20);
@@ -86,7 +86,7 @@ default_pool_size = 2
     return database;
   };
 
-  it("servers make the schema, serve, and share the connections without disturbing each other", async () => {
+  it("servers create the schema, serve requests, and share the connections", async () => {
     const [one, other] = [open(), open()];
     await Promise.all([migrate(one), migrate(other)]);
     await addFirstAdmin(one);
@@ -114,7 +114,7 @@ default_pool_size = 2
     await Promise.all(servers.map((server) => server.stop()));
   });
 
-  it("transactions have their limits, and leave none to whoever has the connection next", async () => {
+  it("transactions have timeouts, which don't leak to the next user of the connection", async () => {
     const database = open();
     const limit = async (db: Database["reader"]["db"]) =>
       (await sql<{ limit: string }>`select current_setting('lock_timeout') as "limit"`.execute(db)).rows[0]?.limit;

@@ -1,4 +1,4 @@
-/** Every secret of the register comes under another key, while it is being used, and stays what it was. */
+/** Re-encryption of every secret with another key while servers run. */
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { migrations } from "../../src/database/migrate.ts";
@@ -13,7 +13,7 @@ import { vault as older } from "../support/states.ts";
 import { makeTenant, type Tenant } from "../support/tenant.ts";
 
 const [olderKey, newerKey] = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)];
-/** Of a server that was started again with the new key first. */
+/** Of a server that was restarted with the new key first. */
 const newer = createVault(newerKey, olderKey);
 
 let api: Api;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-/** What nothing of a tenant leaves. */
+/** Tables in which the test's tenant has no rows. */
 async function fillTheRest({ database }: Api): Promise<void> {
   await database.write(async ({ db }) => {
     for (const { table, key, owners } of sealedTables)
@@ -47,7 +47,7 @@ async function fillTheRest({ database }: Api): Promise<void> {
   });
 }
 
-/** What is in every sealed value, by its place. */
+/** The plaintext of every sealed value, by table, row and column. */
 async function opened({ database }: Api, vault: Vault): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const { table, key, owners } of sealedTables)
@@ -89,27 +89,27 @@ describe("the list of sealed columns", () => {
   });
 });
 
-describe("sealing anew", () => {
-  it("brings every value under the new key, and none of them becomes another", async () => {
+describe("re-encryption", () => {
+  it("encrypts every value with the new key, and changes none", async () => {
     const before = await opened(api, older);
     const places = new Set([...before.keys()].map((place) => place.replace(/ \S+ /, ".")));
-    // Of sessions by single sign-on, logs of runs, and mailed links, this tenant has none.
+    // This tenant has no sessions by single sign-on, no run logs, and no mailed links.
     const without = ["sso_sessions.sign_out_url", "run_log_chunks.bytes", "notices.secret"];
     const all = sealedTables.flatMap(({ table, owners }) => Object.keys(owners).map((column) => `${table}.${column}`));
     expect(all.filter((place) => !places.has(place) && !without.includes(place))).toEqual([]);
     expect(await countByKey(api.database)).toEqual(new Map([[older.keyId, before.size]]));
 
-    const told: number[] = [];
-    const done = await resealAll(api.database, newer, (count) => told.push(count));
+    const reported: number[] = [];
+    const done = await resealAll(api.database, newer, (count) => reported.push(count));
     expect(done).toBe(before.size);
-    expect(told.at(-1)).toBe(done);
+    expect(reported.at(-1)).toBe(done);
     expect(await countByKey(api.database)).toEqual(new Map([[newer.keyId, before.size]]));
     expect(await opened(api, createVault(newerKey))).toEqual(before);
-    // What a second run finds.
+    // A second run finds nothing.
     expect(await resealAll(api.database, newer, () => {})).toBe(0);
   });
 
-  it("goes on where it was stopped", async () => {
+  it("continues where it was stopped", async () => {
     const back = createVault(olderKey, newerKey);
     const total = sum(await countByKey(api.database));
     const stop = new AbortController();
@@ -122,15 +122,15 @@ describe("sealing anew", () => {
     expect(await countByKey(api.database)).toEqual(new Map([[back.keyId, total]]));
   });
 
-  it("leaves alone what is changed meanwhile, and servers with both keys serve throughout", async () => {
+  it("skips values that change meanwhile, and servers with both keys keep working", async () => {
     const { address, database } = api;
     const server = await startApiOn({ address, database, drop: async () => {} }, { vault: newer });
     const owner = server.as(tenant.owner.token);
     const path = `/workspaces/${tenant.params["workspace_id"]}/vars`;
     const made: { readonly id: string; readonly value: string }[] = [];
-    const over = new AbortController();
+    const ending = new AbortController();
     const use = async () => {
-      while (!over.signal.aborted) {
+      while (!ending.signal.aborted) {
         const attributes = { key: unique("key"), category: "terraform", value: unique("v") };
         const { id } = data(await owner.post(path, resource("vars", attributes)));
         const value = unique("w");
@@ -141,7 +141,7 @@ describe("sealing anew", () => {
     const using = [use(), use()];
     await resealAll(database, newer, () => {});
     while (made.length < 4) await Promise.race([new Promise(setImmediate), ...using]);
-    over.abort();
+    ending.abort();
     await Promise.all(using);
     const { body } = await owner.get(path);
     const values = new Map<string, string>(body.data.map((each: never) => [each["id"], each["attributes"]["value"]]));
@@ -152,7 +152,7 @@ describe("sealing anew", () => {
 });
 
 describe("a retired key", () => {
-  it("seals nothing more: whoever would is refused, at the start and at every write", async () => {
+  it("can't encrypt any more: a server with it is refused at start and at every write", async () => {
     const register = await newDatabase();
     await addFirstAdmin(register.database);
     const own = await startApiOn(register);

@@ -1,4 +1,4 @@
-/** A database that is busy, gone or silent: 503 with Retry-After, never a false word, and everything goes on when it is back. */
+/** A database that is busy, gone or silent: 503 with Retry-After, never a wrong statement, and recovery without a restart. */
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import pg from "pg";
@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vi
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { type Answer, type Api, startApi, startApiOn } from "../support/api.ts";
 import { resource, unique } from "../support/builders.ts";
-import { type Gate, openGate } from "../support/gate.ts";
+import { type DatabaseProxy, openDatabaseProxy } from "../support/database-proxy.ts";
 import { scaled, until } from "../support/waiting.ts";
 
 let api: Api;
@@ -37,7 +37,7 @@ const onSqlite = () => {
   });
 };
 
-/** So that nobody has to wait for long; in the same order as those of a server. */
+/** Short, for the test; in the same order as the defaults. */
 const limits = {
   connectMs: scaled(3_000, 3),
   statementTimeoutMs: scaled(4_000, 3),
@@ -50,11 +50,11 @@ const gone = /can't be reached/;
 const unknown = /outcome is unknown.*Check before you send it again/;
 
 const onPostgres = () => {
-  let gate: Gate;
+  let gate: DatabaseProxy;
   let behindGate: Api;
 
   beforeAll(async () => {
-    gate = await openGate(new URL(api.address));
+    gate = await openDatabaseProxy(new URL(api.address));
     const url = new URL(api.address);
     url.port = String(gate.port);
     const database = openDatabase(url.toString(), limits);
@@ -72,8 +72,8 @@ const onPostgres = () => {
   const statusOf = async (path: string) => (await fetch(behindGate.url + path)).status;
   const isThere = async (name: string) => (await api.admin.get(`/organizations/${name}`)).status === 200;
 
-  /** Acts once, at the first thing that is sent with these words in it. */
-  const atFirst = (words: string, act: Parameters<Gate["listen"]>[0]) => {
+  /** Acts once, on the first message that contains this text. */
+  const atFirst = (words: string, act: Parameters<DatabaseProxy["listen"]>[0]) => {
     let isDone = false;
     gate.listen((sent, passage) => {
       if (isDone || !sent.includes(words)) return true;
@@ -83,19 +83,19 @@ const onPostgres = () => {
     return () => isDone;
   };
 
-  it("gives 503 with Retry-After on reads and writes, is not ready, and recovers by itself", async () => {
+  it("gives 503 with Retry-After on reads and writes, is not ready, and recovers automatically", async () => {
     expect((await createOrganization(behindGate)).status).toBe(201);
     await gate.cut();
     for (const answer of [await createOrganization(behindGate), await behindGate.admin.get("/account/details")])
       expectHonest(answer, gone);
     expect(await statusOf("/readyz")).toBe(503);
     expect(await statusOf("/healthz")).toBe(200);
-    await gate.mend();
+    await gate.restore();
     expect(await statusOf("/readyz")).toBe(200);
     expect((await createOrganization(behindGate)).status).toBe(201);
   });
 
-  it("does what was asked on another connection, once, when one is cut before the COMMIT", async () => {
+  it("retries a write once on another connection when one is cut before the COMMIT", async () => {
     const name = unique("org");
     const isCut = atFirst(name, (_, passage) => {
       passage.cut();
@@ -106,7 +106,7 @@ const onPostgres = () => {
     expect(await isThere(name)).toBe(true);
   });
 
-  it("reads on another connection when one is cut under a statement", async () => {
+  it("reads on another connection when one is cut during a statement", async () => {
     const isCut = atFirst("\0", (_, passage) => {
       passage.cut();
       return false;
@@ -115,10 +115,10 @@ const onPostgres = () => {
     expect(isCut()).toBe(true);
   });
 
-  it("searches on another connection when one is cut under the search", async () => {
+  it("searches on another connection when one is cut during the search", async () => {
     const name = unique("org");
     expect((await createOrganization(behindGate, name)).status).toBe(201);
-    const isCut = atFirst("planned once", (_, passage) => {
+    const isCut = atFirst("generic plan", (_, passage) => {
       passage.cut();
       return false;
     });
@@ -126,13 +126,13 @@ const onPostgres = () => {
     expect(isCut()).toBe(true);
   });
 
-  it("says that the outcome is unknown when the answer to the COMMIT is lost, and does not try again", async () => {
+  it("reports an unknown outcome when the response to the COMMIT is lost, and does not retry", async () => {
     const name = unique("org");
     let commits = 0;
     gate.listen((sent, passage) => {
       if (!sent.includes("COMMIT\0")) return true;
       commits += 1;
-      // Nothing comes back any more, but the COMMIT arrives.
+      // The COMMIT arrives, but its response does not.
       passage.silence();
       void until(() => isThere(name)).then(() => passage.cut());
       return true;
@@ -142,7 +142,7 @@ const onPostgres = () => {
     expect(await isThere(name)).toBe(true);
   });
 
-  it("says the same when the COMMIT itself is lost: nobody can tell the two apart", async () => {
+  it("reports an unknown outcome when the COMMIT itself is lost, which looks the same", async () => {
     const name = unique("org");
     const isCut = atFirst("COMMIT\0", (_, passage) => {
       passage.cut();
@@ -153,7 +153,7 @@ const onPostgres = () => {
     expect(await isThere(name)).toBe(false);
   });
 
-  it("answers while the database is silent, and recovers by itself", async () => {
+  it("answers while the database is silent, and recovers automatically", async () => {
     expect((await createOrganization(behindGate)).status).toBe(201);
     gate.silence();
     const asked = Array.from({ length: 20 }, (_, index) =>
@@ -169,7 +169,7 @@ const onPostgres = () => {
     expect((await createOrganization(behindGate)).status).toBe(201);
   });
 
-  it("gives up one connection that is silent, and goes on with the others", async () => {
+  it("closes one silent connection, and continues with the others", async () => {
     const isSilent = atFirst("BEGIN\0", (_, passage) => {
       passage.silence();
       return false;
@@ -185,7 +185,7 @@ const onPostgres = () => {
     expect((await createOrganization(behindGate)).status).toBe(201);
   });
 
-  it("notices where an answer was lost on the way, and waits for a statement that is slow", async () => {
+  it("detects a lost response, but waits for a slow statement", async () => {
     const { database } = behindGate;
     const pauseSeconds = (2 * limits.backendCheckIntervalMs) / 1000;
     const sleeping = (tx: Pick<typeof database.reader, "db">) =>
@@ -197,7 +197,7 @@ const onPostgres = () => {
     await lost;
   });
 
-  it("asks whether it is ready once, however many want to know", async () => {
+  it("shares one readiness check among concurrent probes", async () => {
     gate.silence();
     const answers: number[] = [];
     for (let count = 0; count < 40; count += 1) void statusOf("/readyz").then((status) => answers.push(status));
@@ -210,19 +210,19 @@ const onPostgres = () => {
     await until(async () => (await statusOf("/readyz")) === 200);
   });
 
-  it("gives up what somebody else is in the way of, and says that nothing was changed", async () => {
+  it("times out a write that waits for a lock, and reports that nothing was changed", async () => {
     const other = new pg.Client({ connectionString: api.address });
     await other.connect();
     await other.query("begin; lock table organizations in access exclusive mode");
     const name = unique("org");
-    expectHonest(await createOrganization(behindGate, name), /takes too long\. Nothing was changed/);
+    expectHonest(await createOrganization(behindGate, name), /did not answer in time\. Nothing was changed/);
     await other.query("rollback");
     await other.end();
     expect(await isThere(name)).toBe(false);
     expect((await createOrganization(behindGate, name)).status).toBe(201);
   });
 
-  it("never takes a transaction for done in which a statement failed", async () => {
+  it("never commits a transaction in which a statement failed", async () => {
     const { database } = behindGate;
     const writing = database.write(async (tx) => {
       await tx.db.insertInto("meta").values({ name: "half-done", value: "1" }).execute();
@@ -232,12 +232,12 @@ const onPostgres = () => {
         .execute()
         .catch(() => "swallowed");
     });
-    await expect(writing).rejects.toThrow(/went on after one of its statements had failed/);
+    await expect(writing).rejects.toThrow(/COMMIT was sent after a statement of the transaction had failed/);
     const found = await database.reader.db.selectFrom("meta").select("name").where("name", "=", "half-done").execute();
     expect(found).toEqual([]);
   });
 
-  it("lets a patient transaction take its time, as long as the database is at work on it", async () => {
+  it("gives a transaction without timeout as long as the backend is working on it", async () => {
     const { database } = behindGate;
     const slow = (tx: Pick<typeof database.reader, "db">) =>
       sql`select pg_sleep(${sql.lit((1.25 * limits.statementTimeoutMs) / 1000)})`.execute(tx.db);

@@ -1,4 +1,4 @@
-/** Lists of resources that were stored while they were bound to their version: the migration keeps them, and sets them free. */
+/** The migration keeps resource lists, and removes their foreign key to the state version. */
 import { CompiledQuery } from "kysely";
 import { expect, it } from "vitest";
 import { state } from "../../src/database/migrations/0003-state.ts";
@@ -11,7 +11,7 @@ const api = useApi();
 
 const columns = stateUpkeep.statements.join("\n").match(/unbound \((id,[^)]+)\)/)?.[1] ?? "";
 
-it("what workspaces manage stays as it was, and outlives its version until a job removes it", async () => {
+it("keeps the resources of workspaces, which outlive their state version until a job removes them", async () => {
   const org = await makeOrganization(api);
   const workspace = await makeWorkspace(api, org.name);
   const { id } = await writeState(org.owner, workspace.id, stateOf({ resources: [managed("a", 30)] }));
@@ -29,7 +29,7 @@ it("what workspaces manage stays as it was, and outlives its version until a job
     await run("DROP TABLE later_resources");
     await run("UPDATE contents SET owner_id = NULL");
     const again = stateUpkeep.statements.filter((text) => !text.includes("ADD COLUMN"));
-    // As that table is called by now.
+    // The table's current name.
     for (const statement of again) await run(statement.replaceAll("state_contents", "contents"));
   });
 

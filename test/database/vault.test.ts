@@ -1,4 +1,4 @@
-/** Sealed values: what opens them, and what does not. */
+/** Encrypted values: what can decrypt them, and what can't. */
 import { describe, expect, it } from "vitest";
 import { checkVault, createVault } from "../../src/database/vault.ts";
 import { newDatabase } from "../support/database.ts";
@@ -8,14 +8,14 @@ const other = createVault(Buffer.alloc(32, 2));
 const plain = Buffer.from("a secret");
 
 describe("a sealed value", () => {
-  it("opens for its owner, and shows nothing of itself", () => {
+  it("can be opened by its owner, and reveals nothing", () => {
     const sealed = Buffer.from(vault.seal("ssh_keys/1/value", plain));
     expect(Buffer.from(vault.open("ssh_keys/1/value", sealed)).toString()).toBe("a secret");
     expect(sealed.includes(plain)).toBe(false);
     expect(Buffer.from(vault.seal("ssh_keys/1/value", plain)).equals(sealed)).toBe(false);
   });
 
-  it("does not open for another owner, under another key, or after a change", () => {
+  it("can't be opened for another owner, with another key, or after a change", () => {
     const sealed = Buffer.from(vault.seal("ssh_keys/1/value", plain));
     expect(() => vault.open("ssh_keys/2/value", sealed)).toThrow();
     expect(() => other.open("ssh_keys/1/value", sealed)).toThrow("another key");
@@ -29,7 +29,7 @@ describe("a sealed value", () => {
 });
 
 describe("the check value", () => {
-  it("lets in servers with the same key and refuses those with another", async () => {
+  it("accepts servers with the same key and refuses others", async () => {
     const { database, drop } = await newDatabase();
     await Promise.all([checkVault(database, vault), checkVault(database, vault)]);
     await expect(checkVault(database, vault)).resolves.toBeUndefined();

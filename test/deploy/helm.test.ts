@@ -1,10 +1,10 @@
-/** What the Helm chart makes: accepted by Helm's own lint, by Kubernetes' own types, and as we mean it. Needs `.ci/install-helm`. */
+/** The Helm chart passes Helm's lint, and renders valid Kubernetes objects with the intended settings. Needs `.ci/install-helm`. */
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../support/api.ts";
 
 const chart = "deploy/helm/cadastre";
-/** Built from source, Helm takes any cluster for an old one. */
+/** Helm built from source assumes an old cluster. */
 const cluster = ["--kube-version", "1.34.0"];
 const minimal = ["--set", "publicUrl=https://cadastre.example"];
 const several = [...minimal, "--set", "database.kind=postgres,secret.name=cadastre,replicas=3"];
@@ -24,7 +24,7 @@ function helm(...words: string[]) {
   return { status, out: stdout, err: stderr };
 }
 
-/** The objects that a release would have, by their kinds; each is of the type that Kubernetes has for it. */
+/** The rendered objects by kind, validated against the Kubernetes types. */
 function rendered(values: readonly string[], release = "cadastre"): Record<string, Json> {
   const { status, out, err } = helm("template", release, chart, ...cluster, ...values);
   expect({ status, err }).toEqual({ status: 0, err: "" });
@@ -51,7 +51,7 @@ describe("the chart", () => {
     expect({ status, out }).toMatchObject({ status: 0, out: expect.stringContaining("0 chart(s) failed") });
   });
 
-  it("makes one server on a volume that stays, with nothing else to prepare", () => {
+  it("renders one server on a volume that survives uninstalling, without further preparation", () => {
     const objects = rendered(minimal);
     expect(Object.keys(objects).sort()).toEqual([
       "Deployment",
@@ -67,7 +67,7 @@ describe("the chart", () => {
     expect(environmentOf(objects)).not.toHaveProperty("CADASTRE_DATABASE");
   });
 
-  it("makes several servers on PostgreSQL, of which none is missing during an update", () => {
+  it("renders several servers on PostgreSQL, which all stay available during an update", () => {
     const objects = rendered(several);
     expect(objects["Deployment"]?.spec).toMatchObject({
       replicas: 3,
@@ -80,11 +80,11 @@ describe("the chart", () => {
     expect(key?.valueFrom.secretKeyRef).toMatchObject({ key: "encryption-key", optional: false });
     expect(podOf(objects).topologySpreadConstraints).toHaveLength(1);
     expect(podOf(objects).containers[0].lifecycle.preStop.exec.command).toEqual(["sleep", "10"]);
-    // It is taken out of the service, told to end, and finishes what runs before it is killed.
+    // Kubernetes removes the pod from the service, sends SIGTERM, and must give it time to finish its requests.
     expect(podOf(objects).terminationGracePeriodSeconds).toBeGreaterThan(40);
   });
 
-  it("lets nothing run as root, write to its image, or ask the cluster for anything", () => {
+  it("runs nothing as root, with a writable image or with access to the Kubernetes API", () => {
     for (const values of [minimal, everything]) {
       const objects = rendered(values);
       for (const pod of [podOf(objects), objects["Pod"]?.spec]) {
@@ -102,14 +102,14 @@ describe("the chart", () => {
     }
   });
 
-  it("asks the service whether it is alive and whether it is ready", () => {
+  it("configures liveness and readiness probes", () => {
     const [container] = podOf(rendered(minimal)).containers;
     expect(container.livenessProbe.httpGet).toEqual({ path: "/healthz", port: "http" });
     expect(container.readinessProbe.httpGet).toEqual({ path: "/readyz", port: "http" });
     expect(container.startupProbe.httpGet).toEqual({ path: "/healthz", port: "http" });
   });
 
-  it("leads an ingress, a monitor and a policy to it where they are asked for", () => {
+  it("renders an ingress, a service monitor and a network policy if enabled", () => {
     const objects = rendered(everything);
     const backend = { service: { name: "cadastre", port: { name: "http" } } };
     expect(objects["Ingress"]?.spec).toMatchObject({
@@ -127,7 +127,7 @@ describe("the chart", () => {
       CADASTRE_RATE_LIMIT: { value: "50" },
       CADASTRE_TRUSTED_PROXIES: { value: "10.0.0.0/8,::1" },
     });
-    // What one thing selects the others have on them.
+    // The selectors match the labels.
     const labels = objects["Deployment"]?.spec.template.metadata.labels;
     for (const selector of [
       objects["Deployment"]?.spec.selector.matchLabels,
@@ -139,14 +139,14 @@ describe("the chart", () => {
     expect(objects["Service"]?.metadata.labels).toMatchObject(objects["ServiceMonitor"]?.spec.selector.matchLabels);
   });
 
-  it("keeps names apart: two releases in a namespace have nothing in common", () => {
+  it("uses different names for two releases in a namespace", () => {
     const [one, other] = [rendered(minimal, "one"), rendered(minimal, "other")];
     for (const kind of Object.keys(one)) expect(one[kind]?.metadata.name).not.toBe(other[kind]?.metadata.name);
     expect(one["Service"]?.spec.selector).not.toEqual(other["Service"]?.spec.selector);
     expect(rendered(minimal, "n".repeat(53))["Deployment"]?.metadata.name.length).toBeLessThan(64);
   });
 
-  it("takes a volume and an account that are there already", () => {
+  it("uses an existing volume and service account", () => {
     const own = ["--set", "database.existingClaim=mine,serviceAccount.name=me"];
     const objects = rendered([...minimal, ...own]);
     expect(Object.keys(objects).sort()).toEqual(["Deployment", "Pod", "Service"]);
@@ -155,9 +155,9 @@ describe("the chart", () => {
   });
 });
 
-describe("is refused, with a sentence", () => {
+describe("the chart is rejected with a message", () => {
   it.each([
-    ["without an address", [], /publicUrl is required/],
+    ["without a public URL", [], /publicUrl is required/],
     ["for several servers on the embedded database", [...minimal, "--set", "replicas=2"], /belongs to one server/],
     ["for PostgreSQL without a secret", [...minimal, "--set", "database.kind=postgres"], /secret\.name is required/],
     [
@@ -165,9 +165,9 @@ describe("is refused, with a sentence", () => {
       [...minimal, "--set", "metrics.serviceMonitor=true"],
       /secret\.name is required/,
     ],
-    ["for a setting of another name", [...minimal, "--set", "settings.RATE=1"], /settings\.RATE is no setting/],
-    ["for a value that is misspelled", [...minimal, "--set", "replica=2"], /replica/],
-    ["for a kind of database that there is not", [...minimal, "--set", "database.kind=mysql"], /kind/],
+    ["for an unknown setting", [...minimal, "--set", "settings.RATE=1"], /settings\.RATE is no setting/],
+    ["for a misspelled value", [...minimal, "--set", "replica=2"], /replica/],
+    ["for an unknown kind of database", [...minimal, "--set", "database.kind=mysql"], /kind/],
   ])("%s", (_, values, sentence) => {
     const { status, err } = helm("template", "cadastre", chart, ...cluster, ...values);
     expect(status).not.toBe(0);

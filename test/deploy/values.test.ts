@@ -1,4 +1,4 @@
-/** The Helm chart's own papers: every value has a word about it, in its table and its schema, and the chart is for this version. */
+/** The Helm chart's values are documented in its README and schema, and the chart is for the newest release. */
 import { readFileSync } from "node:fs";
 import { newestReleased } from "../../packaging/versions.ts";
 import { describe, expect, it } from "vitest";
@@ -13,28 +13,28 @@ interface Value {
   readonly doc: string | undefined;
 }
 
-/** Keys by their indentation. What stands under a key with a word about it belongs to its default, and is no value of its own. */
+/** Finds keys by their indentation. Keys below a documented key belong to its default, and are not values of their own. */
 function valuesIn(text: readonly string[]): Value[] {
   const found: Value[] = [];
-  const above: string[] = [];
+  const parents: string[] = [];
   let doc: string | undefined;
-  let told: number | undefined;
+  let documentedDepth: number | undefined;
   for (const line of text) {
     const [, spaces = "", comment] = /^( *)# -- (.*)$/.exec(line) ?? [];
     if (comment !== undefined) {
-      [doc, told] = [comment, undefined];
+      [doc, documentedDepth] = [comment, undefined];
       continue;
     }
     const [, indent, key = "", rest = ""] = /^( *)([\w.-]+):(?: (.*))?$/.exec(line) ?? [];
     if (indent === undefined) continue;
     const depth = indent.length / 2;
-    if (told !== undefined && depth > told) continue;
-    told = undefined;
-    above.length = depth;
-    above.push(key);
+    if (documentedDepth !== undefined && depth > documentedDepth) continue;
+    documentedDepth = undefined;
+    parents.length = depth;
+    parents.push(key);
     if (rest !== "" || doc !== undefined) {
-      found.push({ path: above.join("."), initially: rest, doc });
-      told = doc === undefined ? undefined : depth;
+      found.push({ path: parents.join("."), initially: rest, doc });
+      documentedDepth = doc === undefined ? undefined : depth;
     }
     [doc] = [undefined, spaces];
   }
@@ -53,12 +53,12 @@ see [how to install](../../../docs/install.md#kubernetes) for more. A test write
 `;
 
 describe("the chart's values", () => {
-  it("have a word about each", () => {
+  it("are all documented", () => {
     expect(values.length).toBeGreaterThan(30);
     expect(values.filter(({ doc }) => doc === undefined).map(({ path }) => path)).toEqual([]);
   });
 
-  it("are in its table", async () => {
+  it("are in the README", async () => {
     const rows = values.map(({ path, initially, doc }) => {
       const shown = initially === "" ? "see values.yaml" : initially === '""' ? "" : `\`${initially}\``;
       return `| \`${path}\` | ${shown} | ${doc} |\n`;
@@ -66,7 +66,7 @@ describe("the chart's values", () => {
     await expect(head + rows.join("")).toMatchFileSnapshot(`../../${chart}/README.md`);
   });
 
-  it("are in its schema, and nothing else is", () => {
+  it("match the schema", () => {
     const schema = JSON.parse(readFileSync(`${chart}/values.schema.json`, "utf8"));
     const paths: string[] = [];
     const walk = (part: Json, before: string) => {
@@ -76,7 +76,7 @@ describe("the chart's values", () => {
       }
     };
     walk(schema, "");
-    // What Helm itself hands to every chart.
+    // Helm passes this to every chart.
     const own = paths.filter((path) => path !== "global");
     const tops = values.map(({ path }) => path);
     expect(own.filter((path) => !tops.some((top) => path === top || path.startsWith(`${top}.`)))).toEqual([]);
@@ -84,7 +84,7 @@ describe("the chart's values", () => {
   });
 });
 
-it("the chart is for the newest version that was released", () => {
+it("the chart is for the newest released version", () => {
   const version = newestReleased(readFileSync("CHANGELOG.md", "utf8"));
   expect(readFileSync(`${chart}/Chart.yaml`, "utf8")).toContain(`\nappVersion: "${version}"\n`);
 });

@@ -17,12 +17,12 @@ const token = "Basic dG9rZW4=";
 
 async function fetched(name: string, { withSubmodules = true, allowed = options.allowed } = {}): Promise<string> {
   const keys = { authorization: { origin: server.url, value: token }, sshKey: undefined };
-  const wanted = { sha: undefined, ref: undefined, withSubmodules };
+  const revision = { sha: undefined, ref: undefined, withSubmodules };
   const signal = new AbortController().signal;
   return fetchCommit(
     { ...options, allowed, signal },
     { url: `${server.url}/${name}.git`, credentials: keys },
-    wanted,
+    revision,
     async (commit) => {
       const pieces: Uint8Array[] = [];
       for await (const piece of commit.archive) pieces.push(piece);
@@ -39,9 +39,9 @@ describe("submodules", () => {
     const middleSha = middle!.push({ "middle.tf": "# in the middle one" });
     addSubmodule(outer!.work, "modules/middle", `${server.url}/a/middle.git`, middleSha);
     outer!.push({ "outer.tf": "# in the outer one" });
-    const whole = await fetched("a/outer");
+    const files = await fetched("a/outer");
     for (const name of ["outer.tf", "modules/middle/middle.tf", "modules/middle/deep/inner.tf"])
-      expect(whole).toContain(name);
+      expect(files).toContain(name);
     expect(await fetched("a/outer", { withSubmodules: false })).not.toContain("middle.tf");
   });
 
@@ -74,12 +74,12 @@ describe("submodules", () => {
 describe("a fetch", () => {
   it("sends the token only to the connection's origin, and connects to no private address that is not allowed", async () => {
     server.repository("a/plain").push({ "main.tf": "" });
-    server.asked.length = 0;
+    server.requests.length = 0;
     await fetched("a/plain");
-    expect(new Set(server.asked.map(({ authorization }) => authorization))).toEqual(new Set([token]));
-    server.asked.length = 0;
+    expect(new Set(server.requests.map(({ authorization }) => authorization))).toEqual(new Set([token]));
+    server.requests.length = 0;
     await expect(fetched("a/plain", { allowed: [] })).rejects.toThrow("CADASTRE_ALLOW_PRIVATE_ADDRESSES");
-    expect(server.asked).toEqual([]);
+    expect(server.requests).toEqual([]);
   });
 
   it("has messages for a missing repository and a refused token", async () => {

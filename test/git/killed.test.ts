@@ -87,8 +87,8 @@ const runsOf = async (admin: Caller, workspace: Json): Promise<string[]> =>
 function holdFetches(): { asked: Promise<void>; release: () => void } {
   const { promise, resolve: release } = Promise.withResolvers<void>();
   git.held = promise;
-  git.asked.length = 0;
-  const asked = until(() => (git.asked.some(({ path }) => path.includes(".git/")) ? true : undefined), "a fetch");
+  git.requests.length = 0;
+  const asked = until(() => (git.requests.some(({ path }) => path.includes(".git/")) ? true : undefined), "a fetch");
   return {
     asked: asked.then(() => undefined),
     release: () => {
@@ -122,12 +122,12 @@ it(
   "a notification is sent again with the same id if the server was killed before the response",
   { timeout: scaled(600_000) },
   async () => {
-    const heard: { id: string; trigger: string }[] = [];
+    const received: { id: string; trigger: string }[] = [];
     const open: ServerResponse[] = [];
     let isHeld = false;
     const receiver: Server = createServer((request, response) => {
       const trigger = String(request.headers["x-cadastre-event"]);
-      heard.push({ id: String(request.headers["x-cadastre-delivery"]), trigger });
+      received.push({ id: String(request.headers["x-cadastre-delivery"]), trigger });
       request.resume();
       if (isHeld) open.push(response);
       else response.writeHead(204).end();
@@ -149,7 +149,7 @@ it(
       isHeld = true;
       const after = repository.push({ "main.tf": "# 2" });
       await provider.deliver(name, "push", github.push({ repository: name, before, after }));
-      await until(() => open[0], "a notice is on its way");
+      await until(() => open[0], "a notification is being sent");
       await kill(first);
       isHeld = false;
       const second = await start();
@@ -157,8 +157,8 @@ it(
       const [delivery] = await until(async () => {
         const all: Json[] = data(await second.admin.get(deliveries));
         return all[0]?.attributes.state === "delivered" ? all : undefined;
-      }, "the notice is delivered");
-      const created = heard.filter(({ trigger }) => trigger === "run:created");
+      }, "the notification is delivered");
+      const created = received.filter(({ trigger }) => trigger === "run:created");
       expect(created.length).toBeGreaterThanOrEqual(2);
       expect(new Set(created.map(({ id }) => id))).toEqual(new Set([delivery.id]));
       await stopService(second);

@@ -13,7 +13,7 @@ import {
   makeConnection,
   pushTo,
   type TestConnection,
-  workOffNow,
+  processVcsEvents,
 } from "../support/vcs.ts";
 import { github } from "../support/vcs-payloads.ts";
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const options = { privateAddresses: ["127.0.0.1"] };
-const work = () => workOffNow(api, options);
+const work = () => processVcsEvents(api, options);
 let counter = 0;
 const nameOf = () => `acme/repository-${(counter += 1)}`;
 
@@ -230,9 +230,9 @@ describe("a pull request", () => {
 
   it("is compared with its merge base, not with its target's newer commits", async () => {
     const { org, connection, name, repository, workspace } = await prepare({ "trigger-patterns": ["modules/**"] });
-    const parted = repository.push({ "modules/a.tf": "# 1" });
+    const mergeBase = repository.push({ "modules/a.tf": "# 1" });
     const target = repository.push({ "modules/a.tf": "# 2" });
-    repository.goTo(parted);
+    repository.goTo(mergeBase);
     const sha = repository.push({ "docs/a.md": "1" }, { branch: "feature" });
     await request(connection, name, { sha, targetSha: target });
     await work();

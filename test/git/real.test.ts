@@ -23,19 +23,19 @@ import { github } from "../support/vcs-payloads.ts";
 import { scaled, until } from "../support/waiting.ts";
 
 const engineFolder = process.env["CADASTRE_TEST_ENGINE_FOLDER"] ?? "";
-const isThere = engineFolder !== "";
+const hasEngines = engineFolder !== "";
 const token = "a secret of both";
 const adminToken = "the-admin-of-what-is-pushed";
 
-if (!isThere) it.skip("real engines: set CADASTRE_TEST_ENGINE_FOLDER", () => undefined);
+if (!hasEngines) it.skip("real engines: set CADASTRE_TEST_ENGINE_FOLDER", () => undefined);
 
 dropRegistersAfterwards();
 
 const ended = ["applied", "errored", "canceled", "discarded", "planned_and_finished"];
 const main = (word: string) => `resource "terraform_data" "one" {\n  input = "${word}"\n}\n`;
 
-describe.runIf(isThere)("with real Terraform", () => {
-  const folder = isThere ? useFolder() : "";
+describe.runIf(hasEngines)("with real Terraform", () => {
+  const folder = hasEngines ? useFolder() : "";
   const receiver = useReceiver();
   const provider = new FakeGithub();
   let git: GitServer;
@@ -128,14 +128,16 @@ describe.runIf(isThere)("with real Terraform", () => {
       () => `a status of ${sha}: ${JSON.stringify(provider.statuses)}`,
     );
 
-  const heard = (run: Json) =>
+  const notificationOf = (run: Json) =>
     until(
       () => receiver.heard.find(({ body }) => body.run_id === run.id),
-      () => `a notice of ${run.id}`,
+      () => `a notification of ${run.id}`,
     );
 
   /** A workspace connected to a repository with one applied commit. */
-  async function begin(name: string): Promise<{ workspace: Json; repository: TestRepository; first: string }> {
+  async function connectAndApply(
+    name: string,
+  ): Promise<{ workspace: Json; repository: TestRepository; first: string }> {
     const repository = git.repository(name);
     const first = repository.push({ "main.tf": main("begun") });
     const workspace = await connect(name);
@@ -145,11 +147,11 @@ describe.runIf(isThere)("with real Terraform", () => {
   }
 
   it(
-    "a push is applied, its commit gets a status, and somebody is commitStatus; a request gets a plan",
+    "a push is applied, its commit gets a status, and a notification is sent; a pull request gets a plan",
     { timeout: scaled(600_000) },
     async () => {
       const name = "acme/network";
-      const { workspace, repository, first } = await begin(name);
+      const { workspace, repository, first } = await connectAndApply(name);
       const after = repository.push({ "main.tf": main("pushed") }, { message: "Push it" });
       expect(await provider.deliver(name, "push", github.push({ repository: name, before: first, after }))).toBe(202);
       const run = await runOf(await eventOf(workspace, after));
@@ -160,12 +162,12 @@ describe.runIf(isThere)("with real Terraform", () => {
         context: "Cadastre/acme/acme-network",
         target_url: `${service.url}/app/acme/acme-network/runs/${run.id}`,
       });
-      const notice = await heard(run);
-      expect(notice.body.notifications).toEqual([
+      const notification = await notificationOf(run);
+      expect(notification.body.notifications).toEqual([
         expect.objectContaining({ trigger: "run:completed", run_status: "applied" }),
       ]);
-      expect(notice.headers["x-tfe-notification-signature"]).toBe(
-        createHmac("sha512", token).update(notice.text).digest("hex"),
+      expect(notification.headers["x-tfe-notification-signature"]).toBe(
+        createHmac("sha512", token).update(notification.text).digest("hex"),
       );
       const outputs = data(await admin.get(`/workspaces/${workspace.id}/resources`));
       expect(outputs.map(({ attributes }: Json) => attributes.address)).toEqual(["terraform_data.one"]);
@@ -203,7 +205,7 @@ describe.runIf(isThere)("with real Terraform", () => {
         data(await admin.get(`/workspaces/${workspace.id}/vcs-events`)).find(
           ({ attributes }: Json) => attributes.tag === "nightly" && attributes.outcome !== null,
         ),
-      () => "what became of the first tag",
+      () => "the outcome of the first tag",
     );
     expect(ignored.attributes.detail).toContain("the tag 'nightly' does not match tags-regex");
     repository.push({ "main.tf": main("released") });
@@ -211,6 +213,6 @@ describe.runIf(isThere)("with real Terraform", () => {
     const run = await runOf(await eventOf(workspace, sha));
     expect(run.attributes.status, service.out()).toBe("applied");
     expect(await commitStatus(sha)).toBe("success");
-    expect((await heard(run)).body.notifications[0].trigger).toBe("run:completed");
+    expect((await notificationOf(run)).body.notifications[0].trigger).toBe("run:completed");
   });
 });

@@ -6,7 +6,7 @@ import { useApi } from "../support/api.ts";
 import { data, makeOrganization, resource } from "../support/builders.ts";
 import { addSubmodule, type GitServer, startGitServer } from "../support/git.ts";
 import { type SshServer, startSshServer } from "../support/sshd.ts";
-import { deliver, eventsOf, makeConnected, makeConnection, workOffNow } from "../support/vcs.ts";
+import { deliver, eventsOf, makeConnected, makeConnection, processVcsEvents } from "../support/vcs.ts";
 import { providers, type TestProvider } from "../support/vcs-payloads.ts";
 
 const bitbucketDataCenter = providers["bitbucket data center"] as TestProvider;
@@ -23,14 +23,14 @@ afterAll(() => {
 
 const addressOf = (name: string) => `${ssh.url}${server.root}/served/${name}.git`;
 
-interface Fetching {
+interface FetchOptions {
   readonly key?: string | undefined;
   readonly knownHosts?: string | undefined;
   readonly allowed?: readonly string[];
 }
 
 /** The names and contents of all fetched files, as one string. */
-async function fetched(name: string, { key, knownHosts, allowed = ["127.0.0.1"] }: Fetching): Promise<string> {
+async function fetched(name: string, { key, knownHosts, allowed = ["127.0.0.1"] }: FetchOptions): Promise<string> {
   const { signal } = new AbortController();
   const keys = { authorization: undefined, sshKey: key };
   return fetchCommit(
@@ -89,14 +89,14 @@ describe("a fetch over SSH", () => {
 
 describe("a connection with an SSH key", () => {
   /** The provider's response with the SSH URL, as from Bitbucket Data Center. */
-  function tellClone(name: string): void {
+  function serveCloneUrl(name: string): void {
     const clone = [{ name: "ssh", href: addressOf(name) }];
     server.api = (_, response) =>
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ links: { clone } }));
   }
 
   async function pushed(sshKey: string, name: string) {
-    tellClone(name);
+    serveCloneUrl(name);
     const org = await makeOrganization(api);
     const addresses = { "http-url": server.url, "api-url": server.url };
     const connection = await makeConnection(org, { "service-provider": "bitbucket_data_center", ...addresses });
@@ -111,25 +111,25 @@ describe("a connection with an SSH key", () => {
   }
 
   /** Also events that wait for a retry. */
-  async function workOff(): Promise<void> {
+  async function processAll(): Promise<void> {
     for (let attempt = 0; attempt < 5; attempt += 1) {
       await api.database.write((tx) =>
         tx.db.updateTable("vcsEvents").set({ dueMs: 0 }).where("outcome", "is", null).execute(),
       );
-      await workOffNow(api, { privateAddresses: ["127.0.0.1"], knownHosts: ssh.knownHosts });
+      await processVcsEvents(api, { privateAddresses: ["127.0.0.1"], knownHosts: ssh.knownHosts });
     }
   }
 
   it("fetches pushes with it", async () => {
     const { org, workspace } = await pushed(ssh.key, "NET/network");
-    await workOff();
+    await processAll();
     const [event] = await eventsOf(org.owner, workspace.id);
     expect(event.attributes).toMatchObject({ outcome: "started", detail: expect.stringContaining("started a run") });
   });
 
   it("that is refused fails, with the reason", async () => {
     const { org, workspace } = await pushed(ssh.otherKey, "NET/refused");
-    await workOff();
+    await processAll();
     const [event] = await eventsOf(org.owner, workspace.id);
     expect(event.attributes).toMatchObject({
       outcome: "failed",

@@ -9,8 +9,8 @@ describe("the memory of the response cache", () => {
     validator: undefined,
     route: "/",
     loggedUrl: "/",
-    caller: "",
-    until: Number.POSITIVE_INFINITY,
+    fingerprint: "",
+    expiresAtMs: Number.POSITIVE_INFINITY,
     snapshotId: 1,
   });
 

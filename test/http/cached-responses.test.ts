@@ -1,4 +1,4 @@
-/** A response from the cache differs from the one that was computed in nothing: headers, log, metrics, limits. */
+/** A cached response has the same headers, log line, metrics and limits as a computed one. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Writable } from "node:stream";
@@ -9,24 +9,24 @@ import { newLogger } from "../../src/http/log.ts";
 import { createServer, type ServerOptions } from "../../src/http/server.ts";
 import { callerOn, type Caller, useApi } from "../support/api.ts";
 import { change } from "../support/database.ts";
-import { speak } from "../support/raw.ts";
+import { sendRaw } from "../support/raw-request.ts";
 import { until } from "../support/waiting.ts";
 
 const api = useApi();
 const path = "/api/v2/account/details";
 
-interface Watched {
+interface ObservedServer {
   readonly url: string;
   readonly caller: Caller;
   /** How many requests the framework has answered. */
   readonly seen: () => number;
-  /** The lines of the log about requests. */
-  readonly told: () => Record<string, unknown>[];
+  /** The log lines of requests. */
+  readonly requestLines: () => Record<string, unknown>[];
   readonly stop: () => Promise<void>;
 }
 
 /** Another server on the same register, with its log. */
-async function watched(more: Partial<ServerOptions> = {}): Promise<Watched> {
+async function startObserved(more: Partial<ServerOptions> = {}): Promise<ObservedServer> {
   let log = "";
   let seen = 0;
   const sink = new Writable({
@@ -57,7 +57,7 @@ async function watched(more: Partial<ServerOptions> = {}): Promise<Watched> {
     url,
     caller: callerOn(url, api.admin.token),
     seen: () => seen,
-    told: () => {
+    requestLines: () => {
       const lines = log.split("\n").filter((line) => line !== "");
       return lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "request");
     },
@@ -65,16 +65,16 @@ async function watched(more: Partial<ServerOptions> = {}): Promise<Watched> {
   };
 }
 
-let service: Watched;
+let service: ObservedServer;
 
 beforeAll(async () => {
-  service = await watched();
+  service = await startObserved();
 });
 afterAll(() => service.stop());
 
 const head = (...more: string[]) =>
   [`GET ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${api.admin.token}`, ...more, "", ""].join("\r\n");
-const ask = (...more: string[]) => speak(service.url, head("Connection: close", ...more));
+const ask = (...more: string[]) => sendRaw(service.url, head("Connection: close", ...more));
 
 it("has the same headers and the same body", async () => {
   await change(api.database);
@@ -88,12 +88,12 @@ it("has the same headers and the same body", async () => {
   expect(second.headers.has("date")).toBe(true);
 });
 
-it("has the same line in the log", async () => {
-  const before = service.told().length;
+it("has the same log line", async () => {
+  const before = service.requestLines().length;
   await service.caller.get(`${path}?x=1`);
   const answer = await service.caller.get(`${path}?x=1`);
-  await expect.poll(() => service.told().length).toBe(before + 2);
-  const [first, second] = service.told().slice(-2);
+  await expect.poll(() => service.requestLines().length).toBe(before + 2);
+  const [first, second] = service.requestLines().slice(-2);
   expect(Object.keys(second!)).toEqual(Object.keys(first!));
   const same = { reqId: "", time: 0, ms: 0 };
   expect({ ...second, ...same }).toEqual({ ...first, ...same });
@@ -101,9 +101,9 @@ it("has the same line in the log", async () => {
   expect(second!["ms"]).toBeGreaterThan(0);
 });
 
-it("is counted by route and status, and its time too", async () => {
+it("is counted by route and status, with its duration", async () => {
   const figures = async () => {
-    const text = await speak(
+    const text = await sendRaw(
       service.url,
       "GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer for-metrics\r\nConnection: close\r\n\r\n",
     );
@@ -117,8 +117,8 @@ it("is counted by route and status, and its time too", async () => {
   await expect.poll(figures).toEqual(before.map((figure) => figure + 1));
 });
 
-it("a request to a service that is stopping: its connection is closed after it", async () => {
-  const stopping = await watched();
+it("closes the connection after the response while the service is stopping", async () => {
+  const stopping = await startObserved();
   await stopping.caller.get(path);
   const socket = connect(Number(new URL(stopping.url).port), "127.0.0.1");
   const [begin, end] = [head().slice(0, -2), head().slice(-2)];
@@ -127,7 +127,7 @@ it("a request to a service that is stopping: its connection is closed after it",
   const closed = new Promise((resolve) => socket.once("close", resolve));
   await once(socket, "connect");
   socket.write(begin);
-  // Requests of other connections are read in the order in which they arrive, so by then the beginning is there.
+  // Requests are read in the order of arrival, so the first part has arrived by then.
   for (let times = 0; times < 2; times += 1) await stopping.caller.get(path);
   const stopped = stopping.stop();
   await until(() =>
@@ -143,34 +143,34 @@ it("a request to a service that is stopping: its connection is closed after it",
   await stopped;
 });
 
-it("the log tells whom a proxy speaks for, also of a response from the cache", async () => {
-  const behind = await watched({ trustedProxies: ["127.0.0.0/8", "10.0.0.1"] });
+it("logs the client's address behind a proxy", async () => {
+  const proxied = await startObserved({ trustedProxies: ["127.0.0.0/8", "10.0.0.1"] });
   const forwarded = { "x-forwarded-for": "192.0.2.7, 10.0.0.1" };
   for (const headers of [forwarded, forwarded, { "x-forwarded-for": '"<odd>' }, { "x-forwarded-for": '"<odd>' }, {}])
-    await behind.caller.get(path, headers as Record<string, string>);
-  await expect.poll(() => behind.told().length).toBe(5);
-  const addresses = behind.told().map(({ remoteAddress }) => remoteAddress);
+    await proxied.caller.get(path, headers as Record<string, string>);
+  await expect.poll(() => proxied.requestLines().length).toBe(5);
+  const addresses = proxied.requestLines().map(({ remoteAddress }) => remoteAddress);
   expect(addresses.slice(0, 2)).toEqual(["192.0.2.7", "192.0.2.7"]);
   expect(addresses[2]).toBe(addresses[3]);
   expect(addresses[4]).toBe("127.0.0.1");
-  await behind.stop();
+  await proxied.stop();
 });
 
-it("a caller who goes before the end of a response from the cache has a line that says so, or one like any other", async () => {
-  const left = await watched();
-  await left.caller.get(path);
+it("logs a response that the caller aborts", async () => {
+  const aborted = await startObserved();
+  await aborted.caller.get(path);
   for (let time = 0; time < 5; time += 1) {
-    const socket = connect(Number(new URL(left.url).port), "127.0.0.1");
+    const socket = connect(Number(new URL(aborted.url).port), "127.0.0.1");
     await new Promise<void>((done) => socket.write(head(), () => done()));
     socket.destroy();
   }
-  await expect.poll(() => left.told().length).toBe(6);
-  for (const line of left.told()) expect(line).toHaveProperty("remoteAddress");
-  await left.stop();
+  await expect.poll(() => aborted.requestLines().length).toBe(6);
+  for (const line of aborted.requestLines()) expect(line).toHaveProperty("remoteAddress");
+  await aborted.stop();
 });
 
 describe.runIf(inject("engine") === "sqlite")("the fast path", () => {
-  /** How many of two equal requests, after a commit, the framework sees of the second. */
+  /** Sends two equal requests after a commit. Returns how often the framework sees the second. */
   async function seenAgain(request: () => Promise<unknown>): Promise<number> {
     await change(api.database);
     await request();
@@ -183,31 +183,35 @@ describe.runIf(inject("engine") === "sqlite")("the fast path", () => {
     expect(await seenAgain(() => service.caller.get(path))).toBe(0);
   });
 
-  it("ends with a commit", async () => {
+  it("is not used after a commit", async () => {
     await change(api.database);
     const before = service.seen();
     expect((await service.caller.get(path)).status).toBe(200);
     expect(service.seen() - before).toBe(1);
   });
 
-  it("answers pipelined requests in their order", async () => {
+  it("answers pipelined requests in order", async () => {
     const ping = head().replace(path, "/api/v2/ping");
-    const answer = await speak(service.url, head() + ping + head() + head("Connection: close"));
+    const answer = await sendRaw(service.url, head() + ping + head() + head("Connection: close"));
     const statuses = `HTTP/1.1 200 OK${answer.body}`.match(/HTTP\/1\.1 \d+/g);
     expect(statuses).toEqual(["HTTP/1.1 200", "HTTP/1.1 204", "HTTP/1.1 200", "HTTP/1.1 200"]);
   });
 
   it.each([
-    ["without a host", () => speak(service.url, head("Connection: close").replace("Host: x\r\n", "")), 400],
-    ["without a token", () => speak(service.url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`), 401],
+    ["without a host", () => sendRaw(service.url, head("Connection: close").replace("Host: x\r\n", "")), 400],
+    [
+      "without a token",
+      () => sendRaw(service.url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+      401,
+    ],
     ["with an unknown token", () => callerOn(service.url, "unknown").get(path), 401],
-    ["with a body", () => speak(service.url, `${head("Connection: close", "Content-Length: 2")}{}`), 200],
+    ["with a body", () => sendRaw(service.url, `${head("Connection: close", "Content-Length: 2")}{}`), 200],
     [
       "with chunks",
-      () => speak(service.url, `${head("Connection: close", "Transfer-Encoding: chunked")}0\r\n\r\n`),
+      () => sendRaw(service.url, `${head("Connection: close", "Transfer-Encoding: chunked")}0\r\n\r\n`),
       200,
     ],
-    ["for a HEAD", () => speak(service.url, head("Connection: close").replace("GET", "HEAD")), 200],
+    ["for a HEAD", () => sendRaw(service.url, head("Connection: close").replace("GET", "HEAD")), 200],
     ["for another media type", () => ask("Accept: text/plain"), 200],
   ])("leaves a request %s to the framework", async (_, request, status) => {
     const before = service.seen();
@@ -225,7 +229,7 @@ describe.runIf(inject("engine") === "sqlite")("the fast path", () => {
   });
 
   it("counts its requests toward the rate limit", async () => {
-    const limited = await watched({ rateLimit: 3 });
+    const limited = await startObserved({ rateLimit: 3 });
     const statuses: number[] = [];
     for (let time = 0; time < 5; time += 1) statuses.push((await limited.caller.get(path)).status);
     expect(statuses.slice(0, 3)).toEqual([200, 200, 200]);

@@ -1,4 +1,4 @@
-/** `/app`: the console's files, and the policy that its pages come with. */
+/** `/app`: the console's files, and the content security policy of its pages. */
 import { describe, expect, test } from "vitest";
 import { useApi } from "../support/api.ts";
 
@@ -22,7 +22,7 @@ const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(api.url + path, { headers, redirect: "manual" });
 
 describe("a browser", () => {
-  test("is led from / to the console, a program is not", async () => {
+  test("is redirected from / to the console; a program is not", async () => {
     const led = await get("/", { accept: "text/html,*/*" });
     expect([led.status, led.headers.get("location")]).toEqual([302, "/app/"]);
     expect((await get("/", { accept: "application/json" })).status).toBe(200);
@@ -45,7 +45,7 @@ describe("a browser", () => {
     },
   );
 
-  test("finds another mark in every page", async () => {
+  test("gets another nonce with every page", async () => {
     const [one, two] = await Promise.all([get("/app/"), get("/app/")]);
     expect(await one!.text()).not.toBe(await two!.text());
   });
@@ -67,7 +67,7 @@ describe("a browser", () => {
     },
   );
 
-  test("may keep for ever what has its content in its name, as small as it asks for", async () => {
+  test("can cache hashed assets forever, and gets them compressed", async () => {
     for (const encoding of ["br", "gzip"]) {
       const answer = await get("/app/~/assets/a.js", { "accept-encoding": encoding });
       expect(answer.headers.get("content-encoding")).toBe(encoding);
@@ -75,7 +75,7 @@ describe("a browser", () => {
       expect(answer.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
       expect(answer.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
       expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
-      // Node's client opens it by itself.
+      // Node's client decompresses it.
       expect(await answer.text()).toBe(script);
     }
     const plain = await get("/app/icon.svg", { "accept-encoding": "identity" });
@@ -86,7 +86,7 @@ describe("a browser", () => {
     expect(plain.headers.get("content-type")).toBe("image/svg+xml");
   });
 
-  test("is told plainly of an asset that is not there, and can't leave the folder", async () => {
+  test("gets 404 for an unknown asset, and can't leave the folder", async () => {
     expect((await get("/app/~/assets/gone.js")).status).toBe(404);
     const answer = await get("/app/~/assets/..%2f..%2fpackage.json");
     expect([200, 404]).toContain(answer.status);
@@ -94,8 +94,8 @@ describe("a browser", () => {
   });
 });
 
-describe("while there are no files yet", () => {
-  test("a page says so and looks again by itself; a build that failed says why, as text", async () => {
+describe("before the console is built", () => {
+  test("a page says so and reloads; after a failed build it shows the reason as text", async () => {
     files = undefined;
     try {
       const waiting = await get("/app/acme");
@@ -111,7 +111,7 @@ describe("while there are no files yet", () => {
   });
 });
 
-test("a service without a console has nothing there", async () => {
+test("a service without a console answers 404", async () => {
   const answer = await fetch(`${bare.url}/app/acme`);
   expect(answer.status).toBe(404);
   expect(((await answer.json()) as any).errors[0].title).toBe("not found");

@@ -1,4 +1,4 @@
-/** A client that puts a secret where it does not belong does not find it in the log, however it is spelled. */
+/** The log contains no secret, wherever a client puts it and however it is encoded. */
 import { connect } from "node:net";
 import { Writable } from "node:stream";
 import { sql } from "kysely";
@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { newLogger } from "../../src/http/log.ts";
 import { useApi } from "../support/api.ts";
 import { resource } from "../support/builders.ts";
-import { speak } from "../support/raw.ts";
+import { sendRaw } from "../support/raw-request.ts";
 
 let log = "";
 const sink = new Writable({
@@ -19,7 +19,7 @@ const logger = newLogger("trace", sink);
 const api = useApi({ logger });
 
 const secret = "s3cr3t-that-nobody-logs";
-/** Every letter as `%xx`. */
+/** Every character as `%xx`. */
 const encoded = [...secret].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join("");
 const twice = encoded.replaceAll("%", "%25");
 
@@ -29,24 +29,24 @@ const lines = () => log.split("\n").filter((line) => line !== "");
 function expectNoSecret(): void {
   for (const spelled of [secret, encoded, encoded.toUpperCase(), twice, Buffer.from(secret).toString("base64")])
     expect(log).not.toContain(spelled);
-  // As bytes, the way a buffer is written to JSON.
+  // As bytes, as JSON shows a buffer.
   expect(log).not.toContain([...Buffer.from(secret)].join(","));
 }
 
-async function asked(target: string, headers: Record<string, string> = {}): Promise<string> {
+async function send(target: string, headers: Record<string, string> = {}): Promise<string> {
   const named = Object.entries({ Host: "cadastre", Connection: "close", ...headers }).map((pair) => pair.join(": "));
-  return (await speak(api.url, `GET ${target} HTTP/1.1\r\n${named.join("\r\n")}\r\n\r\n`)).head;
+  return (await sendRaw(api.url, `GET ${target} HTTP/1.1\r\n${named.join("\r\n")}\r\n\r\n`)).head;
 }
 
 describe("the log", () => {
-  it("tells the path and not the query", async () => {
+  it("has the path without the query", async () => {
     log = "";
     await api.admin.get(`/organizations?token=${secret}&page[size]=1`);
     expect(requests()).toMatchObject([{ method: "GET", url: "/api/v2/organizations?…" }]);
     expectNoSecret();
   });
 
-  it("has one line for a request: what was asked for, by whom, what was answered and how long it took", async () => {
+  it("has one line for a request with method, path, caller, status and duration", async () => {
     log = "";
     const answer = await api.admin.get("/account/details");
     await api.nobody.get("/account/details");
@@ -67,14 +67,14 @@ describe("the log", () => {
     expect(lines()).toHaveLength(2);
   });
 
-  it("has one line also for an answer that was kept", async () => {
+  it("has one line for a cached response", async () => {
     await api.admin.get("/account/details");
     log = "";
     await api.admin.get("/account/details");
     expect(requests()).toMatchObject([{ status: 200, route: "/api/v2/account/details" }]);
   });
 
-  it("has a line, in JSON, also for a caller who has gone before the end", async () => {
+  it("has a JSON line for a request that the caller aborts", async () => {
     log = "";
     for (let time = 0; time < 5; time += 1) {
       const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
@@ -87,16 +87,16 @@ describe("the log", () => {
     for (const request of requests()) expect(request).toHaveProperty("remoteAddress");
   });
 
-  it("has no token that stands in a path", async () => {
+  it("has no token from a path", async () => {
     log = "";
-    await asked(`/api/v2/cadastre-${"a".repeat(43)}`);
+    await send(`/api/v2/cadastre-${"a".repeat(43)}`);
     expect(log).not.toContain("a".repeat(43));
   });
 
-  it("has no permission that stands in a path, also where the query was replaced", async () => {
+  it("has no signature from a path, also where the query was removed", async () => {
     log = "";
-    await asked(`/api/v2/logs/plan-1234567890abcdef.1800000000000.${secret}`);
-    await asked(`/api/v2/logs/plan-1234567890abcdef.1800000000000.${secret}?limit=65536&offset=0`);
+    await send(`/api/v2/logs/plan-1234567890abcdef.1800000000000.${secret}`);
+    await send(`/api/v2/logs/plan-1234567890abcdef.1800000000000.${secret}?limit=65536&offset=0`);
     expect(requests()).toMatchObject([
       { url: "/api/v2/logs/plan-1234567890abcdef.…" },
       { url: "/api/v2/logs/plan-1234567890abcdef.…?…" },
@@ -104,13 +104,13 @@ describe("the log", () => {
     expectNoSecret();
   });
 
-  it("tells of probes only at debug", async () => {
+  it("has probes only at debug level", async () => {
     log = "";
-    for (const path of ["/healthz", "/readyz"]) await asked(path);
+    for (const path of ["/healthz", "/readyz"]) await send(path);
     expect(requests().map(({ level }) => level)).toEqual([20, 20]);
   });
 
-  it("tells paths without a query as they are", async () => {
+  it("has paths without a query unchanged", async () => {
     log = "";
     await api.admin.get("/organizations/acme_1.2~x-y");
     expect(log).toContain('"url":"/api/v2/organizations/acme_1.2~x-y"');
@@ -138,13 +138,13 @@ describe("the log", () => {
     ["a signed URL", `/api/v2/state-versions/sv-1/upload?%73ignature=${encoded}`],
   ])("has no secret of %s", async (_, target) => {
     log = "";
-    expect(await asked(target, { Authorization: `Bearer ${api.admin.token}` })).toMatch(/^HTTP\/1\.1 \d/);
-    await asked(target);
+    expect(await send(target, { Authorization: `Bearer ${api.admin.token}` })).toMatch(/^HTTP\/1\.1 \d/);
+    await send(target);
     expectNoSecret();
     expect(log).not.toContain(api.admin.token);
   });
 
-  it("has none of what is no request at all", async () => {
+  it("has nothing from bytes that are not HTTP", async () => {
     log = "";
     for (const text of [
       `GET /x?token=${secret} FTP/9\r\n\r\n`,
@@ -152,11 +152,11 @@ describe("the log", () => {
       `GET / HTTP/1.1\r\nAuthorization: Bearer ${secret}\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
       `POST /api/v2/organizations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nTransfer-Encoding: chunked\r\n\r\n${secret}\r\n`,
     ])
-      expect((await speak(api.url, text)).head).toMatch(/^HTTP\/1\.1 4\d\d/);
+      expect((await sendRaw(api.url, text)).head).toMatch(/^HTTP\/1\.1 4\d\d/);
     expectNoSecret();
   });
 
-  it("has none of a body", async () => {
+  it("has nothing from a body", async () => {
     log = "";
     await api.admin.post("/organizations", `{"data": ${secret}`);
     await api.admin.post("/organizations", resource("organizations", { name: secret, email: secret }));
@@ -166,13 +166,13 @@ describe("the log", () => {
 });
 
 describe("an error in the log", () => {
-  const told = (error: unknown) => {
+  const logged = (error: unknown) => {
     log = "";
     logger.error({ err: error }, "request failed");
     return JSON.parse(log).err;
   };
 
-  it("comes without the values that the database was given", async () => {
+  it("has no values from statements", async () => {
     const insert = (value: string) =>
       sql`insert into meta (name, value) values (${secret}, ${value})`.execute(api.database.reader.db);
     const errors = [
@@ -185,12 +185,12 @@ describe("an error in the log", () => {
         .catch((error: unknown) => error),
     ];
     for (const error of errors) {
-      told(error);
+      logged(error);
       expectNoSecret();
     }
   });
 
-  it("has the message, the place and the causes, and none of what was hung onto it", () => {
+  it("has the message, the stack and the causes, but no other properties", () => {
     const cause = Object.assign(new Error(`Route GET:/x?token=${secret} failed`), { code: "E1" });
     const error = Object.assign(new TypeError(`it broke with Bearer ${secret}`, { cause }), {
       code: "22P02",
@@ -198,7 +198,7 @@ describe("an error in the log", () => {
       rawPacket: Buffer.from(secret),
       request: { headers: { authorization: secret } },
     });
-    const seen = told(error);
+    const seen = logged(error);
     expect(seen).toMatchObject({
       type: "TypeError",
       code: "22P02",
@@ -208,7 +208,7 @@ describe("an error in the log", () => {
     expectNoSecret();
   });
 
-  it("is the same where the error is all that is logged, and in plain words", () => {
+  it("is sanitized if it is logged without a message, and in text", () => {
     log = "";
     logger.error(new Error(`no route for /x?token=${secret}`));
     logger.warn(`Reply was already sent in "/x%3Ftoken=${secret}" (GET)`);

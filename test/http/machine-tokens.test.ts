@@ -1,8 +1,8 @@
-/** The tokens of agents and of runs: whom they stand for, where they are nobody, and when they die. */
+/** The tokens of agents and runs: where they are accepted, and when they end. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { startApiOn, useApi } from "../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org, resource } from "../support/builders.ts";
-import { makePool, makeRunCaller, type Pool } from "../support/machines.ts";
+import { makePool, makeRunCaller, type Pool } from "../support/agent-callers.ts";
 import { makeTenant, pathOf, routes, type Tenant } from "../support/tenant.ts";
 
 const api = useApi();
@@ -22,29 +22,29 @@ describe("an agent's token", () => {
     own = await makePool(api, tenant);
   });
 
-  // What is open to everybody looks at no token.
+  // Public operations ignore tokens.
   const ordinary = routes.filter(
-    ({ operation }) => operation.callers !== "agents" && !operation.signed && !operation.open,
+    ({ operation }) => operation.callers !== "agents" && !operation.isSigned && !operation.isPublic,
   );
-  it.each(ordinary)("is nobody to $id", async ({ operation }) => {
+  it.each(ordinary)("gets 404 from $id", async ({ operation }) => {
     const answer = await own.agent.send(operation.method, pathOf(operation, tenant.params), operation.example);
-    // A query that can't be understood is told before anything is looked for.
+    // An invalid query is reported before the caller is checked.
     expect([404, 400]).toContain(answer.status);
   });
 
-  it("is told from one that was never made", async () => {
+  it("differs from an unknown token, which gets 401", async () => {
     expect((await pool.agent.get("/account/details")).status).toBe(404);
     expect((await api.as("cadastre-nobodys").get("/account/details")).status).toBe(401);
   });
 
-  it("dies when it is revoked", async () => {
+  it("stops working when it is revoked", async () => {
     const { agent, tokenId } = await makePool(api, org);
     expect((await agent.get("/account/details")).status).toBe(404);
     expect((await org.owner.delete(`/authentication-tokens/${tokenId}`)).status).toBe(204);
     expect((await agent.get("/account/details")).status).toBe(401);
   });
 
-  it("notes when it was last used, in batches", async () => {
+  it("records when it was last used, in batches", async () => {
     const { agent, tokenId } = await makePool(api, org);
     const { database, address } = api;
     const other = await startApiOn({ database, address, drop: async () => {} } as never);
@@ -56,7 +56,7 @@ describe("an agent's token", () => {
 });
 
 describe("a run's token", () => {
-  it("stands for the run while its phase is executed, and for nobody after", async () => {
+  it("works while a phase of the run is executed, and not afterwards", async () => {
     const workspace = await makeWorkspace(api, org.name);
     const run = await makeRunCaller(api, { id: workspace.id, organizationId: org.id });
     expect((await run.get(`/workspaces/${workspace.id}`)).status).toBe(200);
@@ -66,7 +66,7 @@ describe("a run's token", () => {
     expect((await run.get(`/workspaces/${workspace.id}`)).status).toBe(401);
   });
 
-  it("dies when another attempt begins", async () => {
+  it("stops working when another attempt starts", async () => {
     const workspace = await makeWorkspace(api, org.name);
     const run = await makeRunCaller(api, { id: workspace.id, organizationId: org.id });
     expect((await run.get(`/workspaces/${workspace.id}`)).status).toBe(200);
@@ -76,7 +76,7 @@ describe("a run's token", () => {
     expect((await run.get(`/workspaces/${workspace.id}`)).status).toBe(401);
   });
 
-  it("is nobody in an organization that was disabled", async () => {
+  it("is refused in a disabled organization", async () => {
     const closed = await makeOrganization(api);
     const workspace = await makeWorkspace(api, closed.name);
     const run = await makeRunCaller(api, { id: workspace.id, organizationId: closed.id });

@@ -1,14 +1,14 @@
-/** What /metrics tells: each figure with its right type, documented, and the dashboard and the alert rules name no other. */
+/** `/metrics`: every metric has the right type and is documented; the dashboard and the alert rules use no unknown one. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createVault } from "../../src/database/vault.ts";
-import { backupFacts, jobs } from "../../src/jobs/index.ts";
-import { JobRunner } from "../../src/jobs/runner.ts";
+import { backupJobSummary, jobs } from "../../src/jobs/index.ts";
+import { BackgroundJobRunner } from "../../src/jobs/runner.ts";
 import { newId, tokenHash } from "../../src/kernel/ids.ts";
 import { operatorContext } from "../../src/service.ts";
 import { useApi } from "../support/api.ts";
 import { makeOrganization, makeUser, makeWorkspace } from "../support/builders.ts";
-import { describeOnce } from "../support/once.ts";
+import { describeOnce } from "../support/engine-independent.ts";
 import { stateOf, writeState } from "../support/states.ts";
 
 const api = useApi();
@@ -19,7 +19,7 @@ async function scrape(): Promise<string> {
   return answer.text();
 }
 
-/** What is told of the whole register. */
+/** Metrics about the whole register. */
 async function figures(): Promise<Record<string, number>> {
   const lines = (await scrape()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return Object.fromEntries(
@@ -29,16 +29,19 @@ async function figures(): Promise<Record<string, number>> {
 
 const count = () => {
   const { options } = operatorContext(api.database, { organizationCreation: "site-admins" }, "test");
-  return new JobRunner({ database: api.audited, vault: createVault(Buffer.alloc(32, 7)), options, jobs }).runNow(
-    "figures",
-  );
+  return new BackgroundJobRunner({
+    database: api.audited,
+    vault: createVault(Buffer.alloc(32, 7)),
+    options,
+    jobs,
+  }).runNow("figures");
 };
 
 const types = async () =>
   new Map([...(await scrape()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name!, type!]));
 
 describeOnce("the metrics", () => {
-  it("have the type that their name promises, and say what they are", async () => {
+  it("have the type that their name implies, and a help text", async () => {
     const text = await scrape();
     const all = await types();
     expect(all.size).toBeGreaterThan(30);
@@ -46,7 +49,7 @@ describeOnce("the metrics", () => {
       expect(name, name).toMatch(/^(cadastre|process)_[a-z]+(_[a-z]+)*$/);
       expect(type === "counter", name).toBe(name.endsWith("_total"));
       expect(text, name).toMatch(new RegExp(`^# HELP ${name} [A-Z0-9].*\\.$`, "m"));
-      // In base units alone.
+      // Base units only.
       expect(name).not.toMatch(/_(ms|milliseconds|minutes|hours|kib|mib|kilobytes|percent)(_|$)/);
     }
     expect([...all].filter(([, type]) => type === "histogram").map(([name]) => name)).toEqual(
@@ -54,7 +57,7 @@ describeOnce("the metrics", () => {
     );
   });
 
-  it("tell what runs here", async () => {
+  it("include version and database", async () => {
     const [line] = /^cadastre_build_info\{.*$/m.exec(await scrape()) ?? [];
     expect(line).toBe(
       `cadastre_build_info{version="0.0.0-test",node="${process.versions.node}",database="${api.database.dialect.name}"} 1`,
@@ -69,12 +72,12 @@ describeOnce("the metrics", () => {
     expect(documented.toSorted()).toEqual([...(await types()).keys()].toSorted());
   });
 
-  it("name the jobs of docs/reference/jobs.md, all of them", () => {
+  it("cover all jobs of docs/reference/jobs.md", () => {
     const rows = readFileSync("docs/reference/jobs.md", "utf8").matchAll(
       /^\| `([a-z-]+)` \| \d+ (?:second|minute|hour|day)/gm,
     );
     expect([...rows].map(([, name]) => name!).toSorted()).toEqual(
-      [...jobs, backupFacts].map(({ name }) => name).toSorted(),
+      [...jobs, backupJobSummary].map(({ name }) => name).toSorted(),
     );
   });
 
@@ -91,7 +94,7 @@ describeOnce("the metrics", () => {
     },
   );
 
-  it("the dashboard's panels have ids of their own and do not lie over each other", () => {
+  it("the dashboard's panels have unique ids and don't overlap", () => {
     const { panels } = JSON.parse(readFileSync("deploy/grafana/cadastre.json", "utf8")) as {
       panels: { id: number; gridPos: { x: number; y: number; w: number; h: number } }[];
     };
@@ -102,7 +105,7 @@ describeOnce("the metrics", () => {
     expect(new Set(cells).size).toBe(cells.length);
   });
 
-  it("cost the same number of statements, whatever there is", async () => {
+  it("take the same number of statements with any amount of data", async () => {
     const cost = async () => {
       // After a change the token is looked up again, once.
       await scrape();
@@ -119,10 +122,10 @@ describeOnce("the metrics", () => {
   });
 });
 
-describe("the figures of the whole register", () => {
-  it("are counted by a job, and told by every server as that left them", async () => {
+describe("the totals of the whole register", () => {
+  it("are counted by a job, and equal on every server", async () => {
     await api.database.write((tx) => tx.db.deleteFrom("meta").where("name", "=", "figures").execute());
-    // Unknown is not none.
+    // Unknown is not zero.
     expect(
       Object.keys(await figures()).filter((name) =>
         /^cadastre_(stored|.*expiring|workspaces$|database_size)/.test(name),
@@ -147,7 +150,7 @@ describe("the figures of the whole register", () => {
     );
   });
 
-  it("count the tokens that somebody has to renew, and not those that come and go", async () => {
+  it("count expiring tokens, without sessions and short-lived tokens", async () => {
     await count();
     const before = await figures();
     const { id: userId } = await makeUser(api);
@@ -172,7 +175,7 @@ describe("the figures of the whole register", () => {
       token("user", -48 * hour, 2 * hour),
       token("user", -48 * hour, 3 * 24 * hour),
       token("user", -1 * hour, 20 * 24 * hour),
-      // Over already, for ever, for long, made for an hour, and in a browser.
+      // Expired, without expiry, long-lived, created for an hour, and a session.
       token("user", -48 * hour, -hour),
       token("user", -48 * hour, null),
       token("user", -48 * hour, 60 * 24 * hour),
@@ -190,7 +193,7 @@ describe("the figures of the whole register", () => {
     expect(after['cadastre_tokens_expiring{kind="team",within_days="30"}']).toBe(0);
   });
 
-  it("walk through more contents than fit into one statement", async () => {
+  it("count more contents than one statement reads", async () => {
     const org = await makeOrganization(api);
     const rows = Array.from({ length: 4_100 }, (_, index) => ({
       id: newId("contents"),
@@ -203,7 +206,7 @@ describe("the figures of the whole register", () => {
       size: 3,
       md5: "",
       chunkCount: 0,
-      // The last has not arrived yet.
+      // The last is not uploaded yet.
       complete: index === 0 ? 0 : 1,
       touchedAt: new Date().toISOString(),
     }));

@@ -1,10 +1,10 @@
-/** What Node or the framework refuses before there is a request: a JSON:API error with our headers, like any other. */
+/** Requests that Node or the framework rejects: the response is a JSON:API error with our headers. */
 import { METHODS } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { mediaType, useApi } from "../support/api.ts";
-import { type RawAnswer, speak } from "../support/raw.ts";
+import { type RawAnswer, sendRaw } from "../support/raw-request.ts";
 
 const api = useApi();
 const hasty = useApi({ headersTimeoutMs: 400, bodyTimeoutMs: 400 });
@@ -33,31 +33,31 @@ describe("431", () => {
     ["a path", `GET /api/v2/${large} HTTP/1.1\r\nHost: x\r\n\r\n`],
     ["a query", `GET /api/v2/organizations?q=${large} HTTP/1.1\r\nHost: x\r\n\r\n`],
   ])("for %s of more than 16 KiB", async (_, sent) => {
-    expectRefusal(await speak(api.url, sent), 431, "request header fields too large", /larger than 16 KiB/);
+    expectRefusal(await sendRaw(api.url, sent), 431, "request header fields too large", /larger than 16 KiB/);
   });
 
-  it("is read to the end by a client that goes on sending", async () => {
+  it("reaches a client that keeps sending", async () => {
     const sent = `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${"x".repeat(2_000_000)}\r\n\r\n`;
-    expect((await speak(api.url, sent)).status).toBe(431);
+    expect((await sendRaw(api.url, sent)).status).toBe(431);
   });
 });
 
 describe("408", () => {
-  it("for headers that do not come", async () => {
+  it("for headers that don't arrive", async () => {
     expectRefusal(
-      await speak(hasty.url, "GET /api/v2/ping HTTP/1.1\r\nHo"),
+      await sendRaw(hasty.url, "GET /api/v2/ping HTTP/1.1\r\nHo"),
       408,
       "request timeout",
       /headers took too long/,
     );
   });
 
-  it("for a body that does not come", async () => {
+  it("for a body that doesn't arrive", async () => {
     const sent = `POST /api/v2/organizations HTTP/1.1\r\n${authorized(hasty)}Content-Type: ${mediaType}\r\nContent-Length: 500\r\n\r\n{"data"`;
-    expectRefusal(await speak(hasty.url, sent), 408, "request timeout", /body took too long/);
+    expectRefusal(await sendRaw(hasty.url, sent), 408, "request timeout", /body took too long/);
   });
 
-  it("for a body that comes letter by letter", async () => {
+  it("for a body that arrives byte by byte", async () => {
     const { hostname, port } = new URL(hasty.url);
     const socket = connect(Number(port), hostname);
     socket.on("error", () => {});
@@ -88,44 +88,44 @@ describe("400", () => {
     ["a length that is no number", "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n"],
     ["letters that are no request", "\x16\x03\x01 hello\r\n\r\n"],
   ])("for %s", async (_, sent) => {
-    expectRefusal(await speak(api.url, sent), 400, "bad request", /^This is not HTTP\/1\.1 \(/);
+    expectRefusal(await sendRaw(api.url, sent), 400, "bad request", /^This is not HTTP\/1\.1 \(/);
   });
 
-  it("for chunks that are none, in the middle of a request", async () => {
+  it("for invalid chunks in the middle of a request", async () => {
     const sent = `POST /api/v2/organizations HTTP/1.1\r\n${authorized()}Content-Type: ${mediaType}\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n`;
-    expectRefusal(await speak(api.url, sent), 400, "bad request", /^This is not HTTP\/1\.1 \(/);
+    expectRefusal(await sendRaw(api.url, sent), 400, "bad request", /^This is not HTTP\/1\.1 \(/);
   });
 
-  it("for a request without a host", async () => {
-    const answer = await speak(api.url, "GET /api/v2/ping HTTP/1.1\r\nConnection: close\r\n\r\n");
+  it("for a request without a Host header", async () => {
+    const answer = await sendRaw(api.url, "GET /api/v2/ping HTTP/1.1\r\nConnection: close\r\n\r\n");
     expectRefusal(answer, 400, "bad request", /no Host header/);
-    expect((await speak(api.url, "GET /api/v2/ping HTTP/1.0\r\n\r\n")).status).toBe(204);
+    expect((await sendRaw(api.url, "GET /api/v2/ping HTTP/1.0\r\n\r\n")).status).toBe(204);
   });
 
   it("for CONNECT", async () => {
-    const answer = await speak(api.url, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n");
+    const answer = await sendRaw(api.url, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n");
     expectRefusal(answer, 400, "bad request", /does not support CONNECT/);
   });
 });
 
 it("417 for an expectation that can't be met", async () => {
   const sent = `POST /api/v2/organizations HTTP/1.1\r\n${authorized()}Expect: miracles\r\nContent-Length: 2\r\n\r\n{}`;
-  expectRefusal(await speak(api.url, sent), 417, "expectation failed", /100-continue/);
+  expectRefusal(await sendRaw(api.url, sent), 417, "expectation failed", /100-continue/);
 });
 
-it("413 for extensions of chunks that are too long", async () => {
+it("413 for chunk extensions that are too long", async () => {
   const sent = `POST /api/v2/organizations HTTP/1.1\r\n${authorized()}Content-Type: ${mediaType}\r\nTransfer-Encoding: chunked\r\n\r\n1;${large}\r\n`;
-  expectRefusal(await speak(api.url, sent), 413, "payload too large", /extensions/);
+  expectRefusal(await sendRaw(api.url, sent), 413, "payload too large", /extensions/);
 });
 
-describe("what the framework refuses", () => {
+describe("requests that the framework rejects", () => {
   const close = "Connection: close\r\n";
 
   it.each(METHODS.filter((method) => !["CONNECT", "HEAD", "QUERY"].includes(method)))(
     "%s to no path is 404, and 401 without a token",
     async (method) => {
       const to = (path: string, headers: string) =>
-        speak(api.url, `${method} ${path} HTTP/1.1\r\n${headers}${close}Content-Length: 0\r\n\r\n`);
+        sendRaw(api.url, `${method} ${path} HTTP/1.1\r\n${headers}${close}Content-Length: 0\r\n\r\n`);
       expectRefusal(await to("/nowhere", "Host: x\r\n"), 404, "not found", /no such path/);
       expectRefusal(await to("/api/v2/nowhere", authorized()), 404, "not found", /no such path/);
       expectRefusal(await to("/api/v2/nowhere", "Host: x\r\n"), 401, "unauthorized", /valid token/);
@@ -141,7 +141,7 @@ describe("what the framework refuses", () => {
     const [method, path] = route.split(" ");
     const body = '{"data":{"type":"queries"}}';
     const ask = (headers: string) =>
-      speak(
+      sendRaw(
         api.url,
         `${method} /api/v2${path} HTTP/1.1\r\n${headers}${close}${method === "GET" ? "" : `Content-Type: ${mediaType}\r\nContent-Length: ${body.length}\r\n`}\r\n${method === "GET" ? "" : body}`,
       );
@@ -150,23 +150,23 @@ describe("what the framework refuses", () => {
   });
 
   it("QUERY without a body is 400", async () => {
-    const answer = await speak(api.url, `QUERY /nowhere HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
+    const answer = await sendRaw(api.url, `QUERY /nowhere HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
     expectRefusal(answer, 400, "bad request", /./);
   });
 
   it("a path that can't be decoded is 400, and one that is too long 404", async () => {
-    const get = (path: string) => speak(api.url, `GET ${path} HTTP/1.1\r\n${authorized()}${close}\r\n`);
+    const get = (path: string) => sendRaw(api.url, `GET ${path} HTTP/1.1\r\n${authorized()}${close}\r\n`);
     expectRefusal(await get("/api/v2/organizations/%zz"), 400, "bad request", /percent-encoded/);
     expectRefusal(await get(`/api/v2/projects/${"x".repeat(4_000)}`), 404, "not found", /no such/);
   });
 
-  it("an upgrade that nobody offers is passed over", async () => {
+  it("an upgrade that is not supported is ignored", async () => {
     const sent = `GET /api/v2/ping HTTP/1.1\r\nHost: x\r\nConnection: close, upgrade\r\nUpgrade: websocket\r\n\r\n`;
-    expect((await speak(api.url, sent)).status).toBe(204);
+    expect((await sendRaw(api.url, sent)).status).toBe(204);
   });
 });
 
-it("outlives those who go away instead of reading why", async () => {
+it("survives clients that disconnect before they read the error", async () => {
   const { hostname, port } = new URL(api.url);
   for (const sent of ["CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", "NOTHING\r\n\r\n", `GET /${large}`]) {
     for (let times = 0; times < 10; times += 1) {
@@ -181,9 +181,9 @@ it("outlives those who go away instead of reading why", async () => {
   expect((await fetch(`${api.url}/healthz`)).status).toBe(200);
 });
 
-it("what is whole is answered before what is broken behind it", async () => {
+it("answers a complete request before the invalid one that follows", async () => {
   const whole = "GET /.well-known/terraform.json HTTP/1.1\r\nHost: x\r\n\r\n";
-  const { head, body } = await speak(api.url, `${whole}${whole}NOTHING\r\n\r\n`);
+  const { head, body } = await sendRaw(api.url, `${whole}${whole}NOTHING\r\n\r\n`);
   expect(head).toBe("HTTP/1.1 200 OK");
   expect(body.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 400"]);
 });

@@ -1,15 +1,15 @@
-/** What every request passes on its way in, whatever route it is for. */
+/** The checks that every request passes, on every route. */
 import { request as rawRequest } from "node:http";
 import { describe, expect, it } from "vitest";
 import { type Api, mediaType, startApi, useApi } from "../support/api.ts";
 import { details, makeOrganization, pointers, resource } from "../support/builders.ts";
-import { speak } from "../support/raw.ts";
+import { sendRaw } from "../support/raw-request.ts";
 
 const api = useApi();
 const newOrganization = (name: string) => resource("organizations", { name, email: "a@example.com" });
 
 describe("every response", () => {
-  it("carries the API's version, the rate limit, a request id and no permission to store it", async () => {
+  it("has the API version, the rate limit, a request id and no-store", async () => {
     const answer = await api.admin.get("/account/details");
     expect(answer.headers.get("tfp-api-version")).toBe("2.6");
     expect(answer.headers.get("x-ratelimit-limit")).toBe("0");
@@ -18,7 +18,7 @@ describe("every response", () => {
     expect(answer.headers.get("content-type")).toBe(mediaType);
   });
 
-  it("carries the release of Terraform Enterprise that clients may take us for, in both of its forms", async () => {
+  it("has the Terraform Enterprise release in both forms", async () => {
     for (const answer of [
       await api.admin.get("/account/details"),
       await api.nobody.get("/ping"),
@@ -29,14 +29,14 @@ describe("every response", () => {
     }
   });
 
-  it("carries the name of HCP Terraform in the hosted edition alone", async () => {
+  it("has the name HCP Terraform only in the hosted edition", async () => {
     const hosted = await startApi({ options: { edition: "hosted" } });
     const answersOf = async ({ admin, nobody, url }: Pick<Api, "admin" | "nobody" | "url">) => [
       await admin.get("/account/details"),
       await nobody.get("/ping"),
       await nobody.get("/account/details"),
       await admin.get("/organizations/%zz"),
-      await speak(url, "NOTHING\r\n\r\n"),
+      await sendRaw(url, "NOTHING\r\n\r\n"),
     ];
     for (const answer of await answersOf(hosted)) {
       expect(answer.headers.get("tfp-appname")).toBe("HCP Terraform");
@@ -49,7 +49,7 @@ describe("every response", () => {
     await hosted.stop();
   });
 
-  it("carries them also when it is a refusal", async () => {
+  it("has these headers also on errors", async () => {
     const answer = await api.nobody.get("/account/details");
     expect(answer.status).toBe(401);
     expect(answer.headers.get("tfp-api-version")).toBe("2.6");
@@ -71,12 +71,12 @@ describe("authentication", () => {
     expect(answer.headers.get("www-authenticate")).toBe("Bearer");
   });
 
-  it("refuses before it looks at the body", async () => {
+  it("refuses before reading the body", async () => {
     expect((await api.nobody.post("/organizations", "{", {})).status).toBe(401);
     expect((await api.nobody.post("/organizations", "x", { "content-type": "text/plain" })).status).toBe(401);
   });
 
-  it("can't be passed by spelling the path otherwise", async () => {
+  it("can't be bypassed by another spelling of the path", async () => {
     for (const path of [
       "/%61pi/v2/openapi.json",
       "/%61pi/v2/organizations",
@@ -89,7 +89,7 @@ describe("authentication", () => {
     }
   });
 
-  it("does not tell whether a path exists", async () => {
+  it("does not reveal whether a path exists", async () => {
     expect((await api.nobody.get("/no/such/path")).status).toBe(401);
     expect((await api.admin.get("/no/such/path")).status).toBe(404);
   });
@@ -143,7 +143,7 @@ describe("bodies", () => {
     expect((await api.admin.post("/organizations", absurd)).status).toBe(422);
   });
 
-  it("with more than 100,000 members are refused before they are read: 413; long strings are none", async () => {
+  it("with more than 100,000 members are refused before parsing: 413; long strings are accepted", async () => {
     const many = await api.admin.post("/organizations", `{"data":[${"[],".repeat(60_000)}[]]}`);
     expect(many.status).toBe(413);
     expect(details(many)).toEqual(["The body has more than 100000 members and items. Send a smaller body."]);
@@ -178,7 +178,7 @@ describe("bodies", () => {
     expect((await api.admin.post("/organizations", "", { "content-type": mediaType })).status).toBe(422);
   });
 
-  it("carry nothing into prototypes", async () => {
+  it("can't change prototypes", async () => {
     const body =
       '{"data":{"type":"organizations","attributes":{"__proto__":{"name":"polluted"},"constructor":{},"email":"a@b.c"}}}';
     const answer = await api.admin.post("/organizations", body);
@@ -217,20 +217,20 @@ describe("queries", () => {
     expect(answer.body.errors[0].source).toEqual({ parameter: "page[number]" });
   });
 
-  it("name every unusable parameter at once", async () => {
+  it("report all invalid parameters together", async () => {
     const { name, owner } = await makeOrganization(api);
     const answer = await owner.get(`/organizations/${name}/projects?page[number]=0&page[size]=x&sort=age&include=cats`);
     expect(answer.status).toBe(400);
     expect(pointers(answer).toSorted()).toEqual(["include", "page[number]", "page[size]", "sort"]);
   });
 
-  it("with unknown parameters are answered: clients send more than we know", async () => {
+  it("with unknown parameters are accepted, because clients send them", async () => {
     expect((await api.admin.get("/organizations?cache=1&filter[cats]=all")).status).toBe(200);
   });
 });
 
 describe("answers", () => {
-  it("link by paths, also when the request names another host", async () => {
+  it("contain links without a host, also if the request names another one", async () => {
     const { hostname, port } = new URL(api.url);
     const headers = { authorization: `Bearer ${api.admin.token}` };
     const body = await new Promise<string>((resolve, reject) => {
@@ -245,7 +245,7 @@ describe("answers", () => {
     expect(body).not.toContain("evil.example");
   });
 
-  it("carry a request id also where the path can't be read", async () => {
+  it("have a request id also if the path is invalid", async () => {
     const answer = await fetch(`${api.url}/api/v2/organizations/${"x".repeat(600)}`);
     expect(answer.headers.get("x-request-id")).toBeTruthy();
   });
@@ -264,11 +264,11 @@ describe("paths", () => {
     `/projects/${"x".repeat(400)}`,
     `/projects/${"x".repeat(4000)}`,
     "/projects/%F0%9F%8D%84",
-  ])("that name nothing are 404: %s", async (path) => {
+  ])("that match no route are 404: %s", async (path) => {
     expect((await api.admin.get(path)).status).toBe(404);
   });
 
-  /** Without a URL parser that would mend the path. */
+  /** Without a URL parser, which would correct the path. */
   async function rawStatus(path: string): Promise<number | undefined> {
     const { hostname, port } = new URL(api.url);
     return new Promise((resolve, reject) => {

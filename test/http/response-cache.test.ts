@@ -1,11 +1,10 @@
-/** What was answered before is answered again at little cost, and never when it is no longer right. */
+/** The response cache: how many statements a repeated request takes, and that no response is stale. */
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { type Api, type Caller, startApiOn, useApi } from "../support/api.ts";
 import { data, type Org, resource } from "../support/builders.ts";
 import { atTime, before, inMs } from "../support/clock.ts";
 import { change } from "../support/database.ts";
-import { scaled } from "../support/waiting.ts";
 
 const api = useApi();
 const inProject = (id: string) => ({ project: { data: { type: "projects", id } } });
@@ -27,14 +26,14 @@ async function statementsOf(work: () => Promise<unknown>): Promise<number> {
   return api.database.statementCount() - before;
 }
 
-/** The least of several times: on PostgreSQL whoever writes to another database of the same server is seen too. */
+/** The minimum of several attempts: on PostgreSQL, commits in other databases of the same server change the snapshot id too. */
 async function leastOf(work: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let time = 0; time < 25; time += 1) least = Math.min(least, await statementsOf(work));
   return least;
 }
 
-describe("asked again", () => {
+describe("a repeated request", () => {
   const paths = async () => {
     const { id, attributes } = await api.makeWorkspace(org.name);
     return {
@@ -46,7 +45,7 @@ describe("asked again", () => {
     };
   };
 
-  it("while nothing was committed: the same bytes, with one statement, or none on the embedded database", async () => {
+  it("without a commit in between: the same bytes with one statement, or none on SQLite", async () => {
     for (const [what, path] of Object.entries(await paths())) {
       const first = await org.owner.get(path);
       let second = first;
@@ -58,17 +57,17 @@ describe("asked again", () => {
     }
   });
 
-  it("after some other commit: a workspace is right after one statement; anything else is read again", async () => {
+  it("after an unrelated commit: one statement for a workspace; other resources are read again", async () => {
     for (const [what, path] of Object.entries(await paths())) {
       await org.owner.get(path);
       await change(api.database);
-      // On PostgreSQL the first to ask finds out by the first statement that there was a commit at all.
+      // On PostgreSQL the first request needs one statement to find out that there was a commit.
       const most = what.startsWith("a workspace") ? (isSqlite ? 1 : 2) : what === "a list" ? 3 : 2;
       expect(await statementsOf(() => org.owner.get(path)), what).toBeLessThanOrEqual(most);
     }
   });
 
-  it.runIf(isSqlite)("after the times of tokens' last uses were written: as if nothing was committed", async () => {
+  it.runIf(isSqlite)("after the last uses of tokens were stored: like without a commit", async () => {
     const beside = await startApiOn({ address: api.address, database: api.database, drop: async () => {} });
     await beside.as(org.owner.token).get("/account/details");
     const all = Object.entries(await paths());
@@ -79,7 +78,7 @@ describe("asked again", () => {
     for (const [what, path] of all) expect(await statementsOf(() => org.owner.get(path)), what).toBe(0);
   });
 
-  it("while others write, and that is known: a workspace is right after one statement", async () => {
+  it("while others write: one statement for a workspace", async () => {
     const [seen, other] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     await org.owner.get(`/workspaces/${seen.id}`);
     await change(api.database);
@@ -87,7 +86,7 @@ describe("asked again", () => {
     expect(await leastOf(() => org.owner.get(`/workspaces/${seen.id}`))).toBeLessThanOrEqual(1);
   });
 
-  it("after a change of the workspace: as many statements as the first time", async () => {
+  it("after a change of the workspace: as many statements as the first request", async () => {
     const { id } = await api.makeWorkspace(org.name);
     await org.owner.get(`/workspaces/${id}`);
     await org.owner.patch(`/workspaces/${id}`, resource("workspaces", { description: "new" }));
@@ -95,7 +94,7 @@ describe("asked again", () => {
     expect(await statementsOf(() => org.owner.get(`/workspaces/${id}`))).toBe(2);
   });
 
-  it("many at once by one token: they share the look-up of it", async () => {
+  it("concurrent requests of one token share its lookup", async () => {
     const paths = await Promise.all(
       Array.from({ length: 8 }, async () => `/workspaces/${(await api.makeWorkspace(org.name)).id}`),
     );
@@ -106,7 +105,7 @@ describe("asked again", () => {
   });
 });
 
-it("a request counts once against the rate, however it was let in", async () => {
+it("counts once against the rate limit, from the cache or not", async () => {
   const database = openDatabase(api.address);
   const limited = await startApiOn({ address: api.address, database, drop: () => database.close() }, { rateLimit: 12 });
   const { id } = await api.makeWorkspace(org.name);
@@ -119,7 +118,7 @@ it("a request counts once against the rate, however it was let in", async () => 
   await limited.stop();
 });
 
-/** Asks through one server until its answer is kept, changes through the other, and asks again. */
+/** Sends requests to one server until the response is cached, makes a change through the other, and sends it again. */
 async function seenAtOnce(caller: Caller, path: string, work: () => Promise<unknown>) {
   const here = api.as(caller.token);
   const before = await here.get(path);
@@ -128,8 +127,8 @@ async function seenAtOnce(caller: Caller, path: string, work: () => Promise<unkn
   return { before, after: await here.get(path) };
 }
 
-describe("nothing is stale, whichever server it was written through", () => {
-  it("a change of the thing itself", async () => {
+describe("no response is stale after", () => {
+  it("a change of the resource", async () => {
     const { id } = await api.makeWorkspace(org.name);
     for (const description of ["one", "two", "three"]) {
       const { after } = await seenAtOnce(org.owner, `/workspaces/${id}`, () =>
@@ -139,7 +138,7 @@ describe("nothing is stale, whichever server it was written through", () => {
     }
   });
 
-  it("a thing that is gone, and one that comes", async () => {
+  it("a deletion and a creation", async () => {
     const { id, attributes } = await api.makeWorkspace(org.name);
     const list = `/organizations/${org.name}/workspaces?search[name]=${attributes.name}`;
     const gone = await seenAtOnce(org.owner, list, () => other.as(org.owner.token).delete(`/workspaces/${id}`));
@@ -154,7 +153,7 @@ describe("nothing is stale, whichever server it was written through", () => {
     expect(data(back.after)).toHaveLength(1);
   });
 
-  it("a token that is revoked", async () => {
+  it("the revocation of the token", async () => {
     const member = await api.makeMember(org.name, [org.ownersTeamId]);
     const { id } = await api.makeWorkspace(org.name);
     const [token] = data(await member.get(`/users/${member.id}/authentication-tokens`));
@@ -164,7 +163,7 @@ describe("nothing is stale, whichever server it was written through", () => {
     expect(after.status).toBe(401);
   });
 
-  it("a grant on a project that is given, changed and withdrawn", async () => {
+  it("the creation, change and removal of a grant on a project", async () => {
     const team = await api.makeTeam(org.name);
     const member = await api.makeMember(org.name, [team.id]);
     const project = await api.makeProject(org.name);
@@ -184,7 +183,7 @@ describe("nothing is stale, whichever server it was written through", () => {
     expect(withdrawn.after.status).toBe(404);
   });
 
-  it("a grant on a workspace, and a member who leaves a team", async () => {
+  it("a change of a grant on a workspace, and of a team's members", async () => {
     const team = await api.makeTeam(org.name);
     const member = await api.makeMember(org.name, [team.id]);
     const { id } = await api.makeWorkspace(org.name);
@@ -197,7 +196,7 @@ describe("nothing is stale, whichever server it was written through", () => {
     expect(after.status).toBe(404);
   });
 
-  it("a site admin who no longer is one", async () => {
+  it("the caller lost the site admin role", async () => {
     const member = await api.makeMember(org.name);
     const { id } = await api.makeWorkspace(org.name);
     const become = (is: boolean) =>
@@ -208,7 +207,7 @@ describe("nothing is stale, whichever server it was written through", () => {
     expect(after.status).toBe(404);
   });
 
-  it("what a workspace shows of its organization and project", async () => {
+  it("a change of organization or project that a workspace shows", async () => {
     const project = await api.makeProject(org.name);
     const { id } = await api.makeWorkspace(org.name, {}, inProject(project.id));
     const owner = other.as(org.owner.token);
@@ -226,7 +225,7 @@ describe("nothing is stale, whichever server it was written through", () => {
     expect(data(force.after).attributes["default-execution-mode"]).toBe("remote");
   });
 
-  it("an organization that closes itself to users' tokens", async () => {
+  it("the organization refused user tokens", async () => {
     const closing = await api.makeOrganization();
     const { id } = await api.makeWorkspace(closing.name);
     const owners = await other.makeTeamToken(closing.ownersTeamId);
@@ -237,27 +236,31 @@ describe("nothing is stale, whichever server it was written through", () => {
   });
 });
 
-describe("what ends with time", () => {
-  it("a token that expires is refused, though nothing was committed", async () => {
+describe("expiry of tokens", () => {
+  async function expectCachedUntil(end: string, caller: Caller, path: string): Promise<void> {
+    await atTime(before(end), async () => {
+      for (let time = 0; time < 3; time += 1) expect((await caller.get(path)).status).toBe(200);
+    });
+    await atTime(inMs(Date.parse(end) - Date.now() + 1), async () => expect((await caller.get(path)).status).toBe(401));
+  }
+
+  it("refuses an expired token although nothing was committed", async () => {
     const { id } = await api.makeWorkspace(org.name);
-    const soon = inMs(scaled(3_000));
+    const end = inMs(3_600_000);
     const made = await org.owner.post(
       `/users/${org.owner.id}/authentication-tokens`,
-      resource("authentication-tokens", { description: "short", "expired-at": soon }),
+      resource("authentication-tokens", { description: "short", "expired-at": end }),
     );
     const caller = api.as(data(made).attributes.token);
-    expect((await caller.get(`/workspaces/${id}`)).status).toBe(200);
-    expect((await caller.get(`/workspaces/${id}`)).status).toBe(200);
-    await new Promise((resolve) => setTimeout(resolve, Date.parse(soon) - Date.now() + 20));
-    expect((await caller.get(`/workspaces/${id}`)).status).toBe(401);
+    await expectCachedUntil(end, caller, `/workspaces/${id}`);
   });
 
-  it("a token that becomes too old for its organization is refused, though nothing was committed", async () => {
+  it("refuses a token that has become too old for its organization although nothing was committed", async () => {
     const strict = await api.makeOrganization();
     const { id } = await api.makeWorkspace(strict.name);
     const made = data(await strict.owner.post(`/users/${strict.owner.id}/authentication-tokens`));
     const caller = api.as(made.attributes.token);
-    const age = scaled(3_000);
+    const age = 3_600_000;
     await api.database.write(async ({ db }) => {
       await db.updateTable("organizations").set({ maxTtlEnabled: 1 }).where("id", "=", strict.id).execute();
       await db
@@ -267,16 +270,13 @@ describe("what ends with time", () => {
         .where("tokenType", "=", "user")
         .execute();
     });
-    expect((await caller.get(`/workspaces/${id}`)).status).toBe(200);
-    expect((await caller.get(`/workspaces/${id}`)).status).toBe(200);
-    const end = Date.parse(made.attributes["created-at"]) + age;
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, end - Date.now()) + 20));
-    expect((await caller.get(`/workspaces/${id}`)).status).toBe(401);
+    const end = new Date(Date.parse(made.attributes["created-at"]) + age).toISOString();
+    await expectCachedUntil(end, caller, `/workspaces/${id}`);
   });
 });
 
-describe("access that ends with time", () => {
-  /** A member of a team with access for an hour, by which the paths are found; asked for so often that the answers are kept. */
+describe("access that expires", () => {
+  /** A member of a team with access for an hour, on which the paths depend; requested until the responses are cached. */
   async function endingAccess() {
     const team = await api.makeTeam(org.name);
     const member = await api.makeMember(org.name, [team.id]);
@@ -293,7 +293,7 @@ describe("access that ends with time", () => {
     return { end, record, statuses, member, id, list: `/organizations/${org.name}/workspaces` };
   }
 
-  it("asked for again and again: given until its end, by one statement or none, and not once more", async () => {
+  it("is served from the cache until it expires, and not afterwards", async () => {
     const { end, statuses, member, list } = await endingAccess();
     await atTime(before(end), async () => {
       expect(await statuses(5)).toEqual([200, 200, 200, 200, 200]);
@@ -307,25 +307,27 @@ describe("access that ends with time", () => {
     });
   });
 
-  it("so is what somebody is told of another's reach, and of who holds access", async () => {
+  it("also ends in the reach and the access holders that other users see", async () => {
     const { end, member } = await endingAccess();
     const paths = [
       `/users/${member.id}/reach?filter[organization][name]=${org.name}&filter[permission]=can-read-state-versions`,
       `/organizations/${org.name}/access-holders?filter[permission]=can-read-state-versions&page[size]=100`,
     ];
-    const told = paths.map((path) => async () => JSON.stringify(data(await org.owner.get(path))).includes(member.id));
+    const requests = paths.map(
+      (path) => async () => JSON.stringify(data(await org.owner.get(path))).includes(member.id),
+    );
     await atTime(before(end), async () => {
-      for (const ask of told) {
+      for (const ask of requests) {
         for (let time = 0; time < 5; time += 1) expect(await ask()).toBe(true);
         expect(await leastOf(ask)).toBe(isSqlite ? 0 : 1);
       }
     });
     await atTime(end, async () => {
-      for (const ask of told) expect(await ask()).toBe(false);
+      for (const ask of requests) expect(await ask()).toBe(false);
     });
   });
 
-  it("a token's reach is told until the token ends", async () => {
+  it("ends in the reach of a token when the token expires", async () => {
     const { end, member } = await endingAccess();
     const sooner = inMs(60_000);
     const body = resource("authentication-tokens", { "expired-at": sooner });
@@ -342,7 +344,7 @@ describe("access that ends with time", () => {
     await atTime(before(end), async () => expect(await refused()).toContain("expired"));
   });
 
-  it("also where it was found to be right once more after somebody's commit", async () => {
+  it("ends also after the entry was validated again because of a commit", async () => {
     const { end, statuses } = await endingAccess();
     await statuses(2);
     await change(api.database);
@@ -351,7 +353,7 @@ describe("access that ends with time", () => {
     await atTime(end, async () => expect(await statuses(2)).toEqual([404, 404]));
   });
 
-  it("cut short through another server, though it was kept until a later end", async () => {
+  it("ends earlier when another server shortens it", async () => {
     const { statuses, record, end } = await endingAccess();
     const sooner = inMs(60_000);
     await statuses(3);

@@ -1,8 +1,8 @@
-/** What /metrics tells of runs and agents. */
+/** Metrics about runs and agents. */
 import { expect, it } from "vitest";
 import { useApi } from "../support/api.ts";
 import { makeOrganization } from "../support/builders.ts";
-import { makeAgent, makeSitePool } from "../support/machines.ts";
+import { makeAgent, makeSitePool } from "../support/agent-callers.ts";
 import { makeRun, makeRunnable } from "../support/runs.ts";
 
 const api = useApi();
@@ -16,7 +16,7 @@ async function figures(): Promise<Record<string, number>> {
 
 const plansFailed = 'cadastre_phase_seconds_count{phase="plan",result="errored"}';
 
-it("tells what waits and since when, what is executed, and who there is to do it", async () => {
+it("shows queued and running phases with their ages, and agents by status", async () => {
   const org = await makeOrganization(api);
   expect(await figures()).toMatchObject({
     'cadastre_phases_queued{phase="plan"}': 0,
@@ -50,7 +50,7 @@ it("tells what waits and since when, what is executed, and who there is to do it
     'cadastre_agents{status="idle"}': 1,
     'cadastre_agents{status="unknown"}': 1,
   });
-  // Counted by the process, in which others may have ended phases before.
+  // A counter of the process, in which other tests may have ended phases.
   expect((seen[plansFailed] ?? 0) - before).toBe(1);
   expect(seen['cadastre_phase_oldest_wait_seconds{phase="plan"}']).toBeGreaterThanOrEqual(60);
 });

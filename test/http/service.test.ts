@@ -1,9 +1,9 @@
-/** What the service tells clients, and those who run it, about itself. */
+/** Discovery, front page, health checks, limits and transport security. */
 import { createHash } from "node:crypto";
 import { describe, expect, it, afterAll } from "vitest";
 import { type Answer, type Api, type Json, mediaType, startApi, startApiOn, useApi } from "../support/api.ts";
 import { makeOrganization, makeTeamToken, makeUser, resource, unique } from "../support/builders.ts";
-import { speak } from "../support/raw.ts";
+import { sendRaw } from "../support/raw-request.ts";
 
 const api = useApi({ metricsToken: "metrics-token-0123456789" });
 const extra: Api[] = [];
@@ -25,7 +25,7 @@ describe("discovery", () => {
       "tfe.v2.1": "/api/v2/",
       "tfe.v2.2": "/api/v2/",
       "state.v2": "/api/v2/",
-      // Told in `authorizations/login.test.ts`.
+      // See `authorizations/login.test.ts`.
       "login.v1": expect.anything(),
     });
   });
@@ -49,7 +49,7 @@ describe("the front page", () => {
   const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
   const get = (path: string, accept: string, on = api.url) => fetch(on + path, { headers: { accept } });
 
-  it("tells a browser what this is and where to go on", async () => {
+  it("shows a browser what this is and where to continue", async () => {
     const answer = await get("/", browser);
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -65,11 +65,11 @@ describe("the front page", () => {
       "<code>npm run cadastre -- token create admin</code>",
     ])
       expect(page).toContain(part);
-    // Whoever runs a package has none.
+    // An installed package has no checkout.
     expect(page).not.toContain("checkout");
   });
 
-  it("runs, loads and sends nothing, and its one style is the one that its policy allows", async () => {
+  it("loads and runs nothing, and its style matches its content security policy", async () => {
     const answer = await get("/", browser);
     const page = await answer.text();
     expect(page).not.toMatch(/<script|<form|<iframe|\son\w+=|style="|javascript:|(src|href)="https?:/i);
@@ -87,18 +87,18 @@ describe("the front page", () => {
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  it("links only to what is there", async () => {
+  it("links only to existing paths", async () => {
     const page = await (await get("/", browser)).text();
     const paths = [...page.matchAll(/href="(\/[^"]*)"/g)].map(([, path = ""]) => path);
     expect(paths.length).toBeGreaterThan(2);
     for (const path of paths) expect((await get(path, browser)).status, path).toBe(200);
   });
 
-  it("names the public URL, and nothing that a request says", async () => {
+  it("shows the public URL, and nothing from the request", async () => {
     const named = await startExtra({ options: { publicUrl: 'https://cadastre.example/"><script>' } });
     const page = await (await get("/", browser, named.url)).text();
     expect(page).toContain("https://cadastre.example/&quot;&gt;&lt;script&gt;/api/v2/");
-    const { body } = await speak(
+    const { body } = await sendRaw(
       named.url,
       "GET / HTTP/1.1\r\nHost: evil.example\r\nAccept: text/html\r\nConnection: close\r\n\r\n",
     );
@@ -106,7 +106,7 @@ describe("the front page", () => {
     expect(body).not.toContain("evil.example");
   });
 
-  it("tells everybody else the same as JSON", async () => {
+  it("returns JSON to other clients", async () => {
     for (const accept of ["*/*", "application/json", "application/vnd.api+json"]) {
       const answer = await get("/", accept);
       expect(answer.status).toBe(200);
@@ -141,7 +141,7 @@ describe("health", () => {
     expect((await fetch(`${api.url}/readyz`)).status).toBe(200);
   });
 
-  it("is not ready while a first start is under way, so that nobody is sent there who would be refused", async () => {
+  it("is not ready during the first start", async () => {
     let isStarting = true;
     const { url } = await startExtra({ isStarting: () => isStarting });
     const early = await fetch(`${url}/readyz`);
@@ -150,7 +150,7 @@ describe("health", () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
 
-  it("shows metrics to the metrics token and to site admins, and to nobody else", async () => {
+  it("shows metrics only to the metrics token and to site admins", async () => {
     const read = async (token?: string) =>
       fetch(`${api.url}/metrics`, { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } });
     expect((await read()).status).toBe(401);
@@ -176,7 +176,7 @@ describe("health", () => {
 });
 
 describe("limits", () => {
-  it("holds a caller to the rate limit: 429 with Retry-After and a number in X-RateLimit-Reset", async () => {
+  it("enforces the rate limit: 429 with Retry-After and a number in X-RateLimit-Reset", async () => {
     const limited = await startExtra({ rateLimit: 3 });
     const answers = await Promise.all(Array.from({ length: 12 }, () => limited.admin.get("/account/details")));
     const refused = answers.filter((answer) => answer.status === 429);
@@ -188,22 +188,23 @@ describe("limits", () => {
     expect(refused[0]?.headers.get("x-ratelimit-remaining")).toBe("0");
   });
 
-  it("tells what is left to a caller on this server, and that another counts for itself", async () => {
+  it("shows the caller's remaining limit on this server", async () => {
     const { address, database } = api;
     const servers = await Promise.all(
       [1, 2].map(() => startApiOn({ address, database, drop: async () => {} }, { rateLimit: 3 })),
     );
     extra.push(...servers);
     const [one, other] = servers as [Api, Api];
-    const told = ({ headers }: Answer) =>
+    const limitHeaders = ({ headers }: Answer) =>
       ["limit", "remaining", "scope"].map((name) => headers.get(`x-ratelimit-${name}`));
     const answers = await Promise.all(Array.from({ length: 30 }, () => one.admin.get("/account/details")));
-    for (const answer of answers) expect(told(answer)).toEqual(["3", expect.stringMatching(/^[0-3]$/), "server"]);
+    for (const answer of answers)
+      expect(limitHeaders(answer)).toEqual(["3", expect.stringMatching(/^[0-3]$/), "server"]);
     expect(answers.some(({ status }) => status === 429)).toBe(true);
-    // From what is kept, too.
+    // From the cache, too.
     for (const answer of [await other.admin.get("/account/details"), await other.admin.get("/account/details")]) {
       expect(answer.status).toBe(200);
-      expect(told(answer)).toEqual(["3", expect.stringMatching(/^[1-3]$/), "server"]);
+      expect(limitHeaders(answer)).toEqual(["3", expect.stringMatching(/^[1-3]$/), "server"]);
       expect(Number(answer.headers.get("x-ratelimit-reset"))).toBe(0);
     }
     const unlimited = await api.admin.get("/account/details");
@@ -214,11 +215,11 @@ describe("limits", () => {
     ]);
   });
 
-  it("counts each caller by itself", async () => {
+  it("counts each caller separately", async () => {
     const { ownersTeamId } = await makeOrganization(api);
     const team = await makeTeamToken(api, ownersTeamId);
     const { address, database } = api;
-    // A second server on the same register: what the test needs was made without a limit.
+    // A second server on the same register, because the test's setup must not be limited.
     const limited = await startApiOn({ address, database, drop: async () => {} }, { rateLimit: 1 });
     extra.push(limited);
     const answers = await Promise.all(Array.from({ length: 30 }, () => limited.admin.get("/account/details")));
@@ -226,10 +227,10 @@ describe("limits", () => {
     expect((await limited.as(team.token).get("/account/details")).status).toBe(200);
   });
 
-  it("slows down an address that fails to sign in, but not those who have signed in from it", async () => {
+  it("throttles an address with failed sign-ins, but not callers with known tokens", async () => {
     const guarded = await startExtra({ failures: { burst: 5, perSecond: 0.001 } });
     expect((await guarded.admin.get("/account/details")).status).toBe(200);
-    // One after the other: those that come at once are looked up before any of them has failed.
+    // One after the other: concurrent ones are looked up before any of them has failed.
     const guesses: Answer[] = [];
     for (let count = 0; count < 8; count += 1) guesses.push(await guarded.as(`guess-${count}`).get("/account/details"));
     expect(guesses.filter((answer) => answer.status === 429).length).toBeGreaterThan(0);
@@ -241,7 +242,7 @@ describe("limits", () => {
 describe("an https public URL", () => {
   const secure = useApi({ options: { publicUrl: "https://cadastre.example" } });
 
-  it("tells browsers to come by https alone, with every answer: documents, pages, refusals, and what was answered before", async () => {
+  it("adds Strict-Transport-Security to every response: documents, pages, errors and cached ones", async () => {
     const lasting = "max-age=31536000";
     const paths = [
       "/api/v2/ping",
@@ -262,7 +263,7 @@ describe("an https public URL", () => {
     }
   });
 
-  it("is the only one that does: over http nobody could come any more", async () => {
+  it("does not add Strict-Transport-Security over http, which would lock browsers out", async () => {
     expect((await fetch(`${api.url}/api/v2/ping`)).headers.get("strict-transport-security")).toBeNull();
   });
 });

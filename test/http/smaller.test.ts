@@ -1,4 +1,4 @@
-/** Answers come smaller to the console, and as ever to everybody else. */
+/** Responses are compressed for the console only. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { mediaType } from "../../src/http/respond.ts";
 import { useApi } from "../support/api.ts";
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 const small = { "content-type": mediaType, "accept-encoding": "gzip, deflate, br" };
 
-/** Node's client opens what was made smaller; its length tells what came. */
+/** Node's client decompresses the body; the length is that of the sent bytes. */
 async function ask(path: string, headers: Record<string, string>) {
   const answer = await fetch(`${api.url}/api/v2${path}`, { headers });
   const text = await answer.text();
@@ -40,7 +40,7 @@ async function ask(path: string, headers: Record<string, string>) {
 const asPage = (path: string, more: Record<string, string> = {}) => ask(path, { cookie, ...small, ...more });
 
 describe("a page of the console", () => {
-  it("is sent a long answer in few bytes, the first time and from what was kept", async () => {
+  it("gets a long response compressed, also from the cache", async () => {
     const plain = await asPage(list, { "accept-encoding": "identity" });
     expect([plain.status, plain.encoding]).toEqual([200, null]);
     for (const time of ["read", "kept", "kept"]) {
@@ -51,7 +51,7 @@ describe("a page of the console", () => {
     expect((await asPage(list, { "accept-encoding": "identity" })).encoding).toBeNull();
   });
 
-  it("sees a change at once, with the version that it can be bound to", async () => {
+  it("sees a change immediately, with the new ETag", async () => {
     const [first] = (JSON.parse((await asPage(list)).text) as { data: { id: string }[] }).data;
     const path = `/workspaces/${first!.id}`;
     const shown = `${path}?include=organization,project`;
@@ -65,7 +65,7 @@ describe("a page of the console", () => {
     expect((await asPage(list)).text).toContain('"description":"seen"');
   });
 
-  it("is sent a short answer as it is, and one with signed addresses too", async () => {
+  it("gets short responses and those with signed URLs uncompressed", async () => {
     expect(await asPage(`/organizations/${org.name}/entitlement-set`)).toMatchObject({ status: 200, encoding: null });
     const signed = await asPage(states);
     expect(signed).toMatchObject({ status: 200, encoding: null });
@@ -73,14 +73,14 @@ describe("a page of the console", () => {
   });
 });
 
-describe("everybody else is answered as ever", () => {
+describe("other requests get uncompressed responses", () => {
   const others: [string, () => Record<string, string>][] = [
-    ["a program, which has a token", () => ({ authorization: `Bearer ${org.owner.token}`, ...small })],
+    ["a program with a token", () => ({ authorization: `Bearer ${org.owner.token}`, ...small })],
     ["a token beside a cookie", () => ({ authorization: `Bearer ${org.owner.token}`, cookie, ...small })],
-    ["a browser that goes to the address", () => ({ cookie, "accept-encoding": "gzip" })],
+    ["a browser that navigates to the address", () => ({ cookie, "accept-encoding": "gzip" })],
     ["another page's form", () => ({ cookie, ...small, "content-type": "text/plain" })],
-    ["who asks for another way", () => ({ cookie, ...small, "accept-encoding": "br" })],
-    ["who refuses this one", () => ({ cookie, ...small, "accept-encoding": "gzip;q=0, br" })],
+    ["a client that accepts another encoding", () => ({ cookie, ...small, "accept-encoding": "br" })],
+    ["a client that refuses gzip", () => ({ cookie, ...small, "accept-encoding": "gzip;q=0, br" })],
   ];
   it.each(others)("%s", async (_, headers) => {
     await asPage(list);

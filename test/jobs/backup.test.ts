@@ -1,4 +1,4 @@
-/** Backups on a schedule: one for all servers, read back before it counts, as many as are to be kept. */
+/** Scheduled backups: one for all servers, verified, and only the configured number is kept. */
 import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { verifyBackup } from "../../src/backup/restore.ts";
 import { type LastBackup, lastBackup, recordBackup } from "../../src/backup/schedule.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { backupJob, backupJobs } from "../../src/jobs/index.ts";
-import { JobRunner } from "../../src/jobs/runner.ts";
+import { BackgroundJobRunner } from "../../src/jobs/runner.ts";
 import { operatorContext } from "../../src/service.ts";
 import { addFirstAdmin, type Api, startApiOn } from "../support/api.ts";
 import { data, makeOrganization, makeWorkspace, resource } from "../support/builders.ts";
@@ -32,9 +32,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function runner(own = vault): JobRunner {
+function runner(own = vault): BackgroundJobRunner {
   const { options } = operatorContext(api.database, { organizationCreation: "site-admins" }, "test");
-  return new JobRunner({ database: api.audited, vault: own, options, jobs: [backupJob(schedule, "1.2.3")] });
+  return new BackgroundJobRunner({ database: api.audited, vault: own, options, jobs: [backupJob(schedule, "1.2.3")] });
 }
 
 const last = () => lastBackup(api.database.reader);
@@ -50,13 +50,13 @@ async function metrics(): Promise<string> {
 }
 
 describe("backups on a schedule", () => {
-  it("need a folder that is there: what is not mounted is not written past", async () => {
+  it("need an existing directory, so that nothing is written below an unmounted path", async () => {
     await expect(runner().runNow("backup")).rejects.toThrow(/^The backup directory .* doesn't exist\. Create it/);
     expect(await metrics()).not.toMatch(/^cadastre_backup_last_success_timestamp_seconds/m);
     mkdirSync(directory);
   });
 
-  it("are made once for all servers, can be restored, and show in the metrics", async () => {
+  it("are written once for all servers, can be restored, and appear in the metrics", async () => {
     const [one, other] = [runner(), runner()];
     const made = await Promise.allSettled([one.runNow("backup"), other.runNow("backup")]);
     expect(made.some(({ status }) => status === "fulfilled")).toBe(true);
@@ -71,14 +71,14 @@ describe("backups on a schedule", () => {
     expect(await metrics()).toMatch(/^cadastre_backup_last_size_bytes \d+/m);
   });
 
-  it("are made again when the last one is old enough, and the oldest go; what is not theirs stays", async () => {
+  it("are written again when the last one is old enough; the oldest are deleted, other files stay", async () => {
     const strangers = ["cadastre.backup", "notes.txt", "cadastre-20200101T000000Z.backup.0123abcd.partial"];
     for (const name of [...strangers, ...[1, 2, 3].map((day) => `cadastre-2020010${day}T000000Z.backup`)])
       writeFileSync(join(directory, name), "");
     await age(1.9);
     expect(await runner().runNow("backup")).toEqual({ handled: 0 });
     await age(2);
-    // Left by a process that was killed, a while ago.
+    // Left by a process that was killed some time ago.
     const longAgo = new Date(Date.now() - 2 * hourMs);
     utimesSync(join(directory, strangers[2] ?? ""), longAgo, longAgo);
     expect(await runner().runNow("backup")).toEqual({ handled: 1 });
@@ -86,12 +86,12 @@ describe("backups on a schedule", () => {
     expect(left).toEqual(expect.arrayContaining(strangers.slice(0, 2)));
     expect(left).not.toContain(strangers[2]);
     const kept = left.filter((name) => /^cadastre-.*Z\.backup$/.test(name)).toSorted();
-    // Where both were made within a second they have one name.
+    // Two backups within a second have the same name.
     expect(kept.length).toBe(3);
     expect(kept).not.toContain("cadastre-20200101T000000Z.backup");
   });
 
-  it("that can't be read back do not count, and do not stay", async () => {
+  it("that can't be verified do not count, and are deleted", async () => {
     await age(3);
     const [before, files] = [await last(), readdirSync(directory)];
     const stranger = createVault(Buffer.alloc(32, 9));
@@ -102,7 +102,7 @@ describe("backups on a schedule", () => {
     expect(readdirSync(directory).length).toBeLessThanOrEqual(files.length);
   });
 
-  it("are none where no folder is set", () => {
+  it("are off without a directory", () => {
     expect(backupJobs({ backupDirectory: undefined, backupEveryHours: 1, backupKeep: 1 }, "1.2.3")).toEqual([]);
   });
 });

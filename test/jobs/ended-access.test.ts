@@ -1,8 +1,8 @@
-/** Access that has ended is removed, with a trace, once; what is still in force stays. */
+/** The job `ended-access` removes expired access, with an audit event, once; valid access stays. */
 import { beforeAll, expect, it } from "vitest";
 import { createVault } from "../../src/database/vault.ts";
 import { jobs } from "../../src/jobs/index.ts";
-import { JobRunner } from "../../src/jobs/runner.ts";
+import { BackgroundJobRunner } from "../../src/jobs/runner.ts";
 import { operatorContext } from "../../src/service.ts";
 import { type Json, useApi } from "../support/api.ts";
 import { data, type Member, type Org } from "../support/builders.ts";
@@ -12,7 +12,7 @@ const api = useApi();
 const hourMs = 3_600_000;
 
 const run = () =>
-  new JobRunner({
+  new BackgroundJobRunner({
     database: api.audited,
     vault: createVault(Buffer.alloc(32, 7)),
     options: operatorContext(api.database, { organizationCreation: "site-admins" }, "test").options,
@@ -26,21 +26,21 @@ interface Scene {
   readonly records: readonly string[];
 }
 
-/** An organization with a team of one that has access to a project and a workspace, all of it until a moment. */
+/** An organization with a team of one member that has access to a project and a workspace, all of it with an expiry. */
 async function makeScene(): Promise<Scene> {
   const org = await api.makeOrganization();
   const team = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
   const member = await api.makeMember(org.name);
   const workspace = await api.makeWorkspace(org.name);
-  const given = { access: "read", "expires-at": inMs(hourMs), reason: "a test" };
-  const onProject = await api.makeTeamProject(org.defaultProjectId, team.id, given);
-  const onWorkspace = await api.makeTeamWorkspace(workspace.id, team.id, given);
+  const grant = { access: "read", "expires-at": inMs(hourMs), reason: "a test" };
+  const onProject = await api.makeTeamProject(org.defaultProjectId, team.id, grant);
+  const onWorkspace = await api.makeTeamWorkspace(workspace.id, team.id, grant);
   const meta = { "expires-at": inMs(hourMs), reason: "a test" };
   await org.owner.post(`/teams/${team.id}/relationships/users`, { data: [{ type: "users", id: member.id, meta }] });
   return { org, team, member, records: [onProject.id, onWorkspace.id] };
 }
 
-/** The job goes by the database's clock, which no test can move: the ends are moved instead. */
+/** The job uses the database's clock, which tests can't change: they change the expiry instead. */
 const letEnd = ({ org }: Scene) =>
   api.database.write(async ({ db }) => {
     for (const table of ["teamMembers", "teamProjects", "teamWorkspaces"] as const)
@@ -82,7 +82,7 @@ beforeAll(async () => {
   [ended, other, living] = [await makeScene(), await makeScene(), await makeScene()];
 });
 
-it("removes what has ended, of every organization, tells of each end once, and leaves the rest", async () => {
+it("removes expired access of every organization, records each end once, and keeps the rest", async () => {
   const tagOf = async () =>
     (await ended.org.owner.get(`/organization-memberships/${ended.member.membershipId}`)).headers.get("etag");
   await letEnd(ended);
@@ -118,7 +118,7 @@ it("removes what has ended, of every organization, tells of each end once, and l
   expect(await eventsOf([ended.team.id, ...ended.records])).toHaveLength(3);
 });
 
-it("leaves counts that are right, and room for new records", async () => {
+it("keeps counters correct, and allows new records", async () => {
   const { org, team, member } = other;
   const rows = await api.database.reader.db
     .selectFrom("teams as t")

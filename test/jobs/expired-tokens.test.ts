@@ -1,21 +1,21 @@
-/** Tokens that have expired are removed, with a trace; living ones stay. And what the metrics tell of it. */
+/** The job `expired-tokens` removes expired tokens, with an audit event; valid ones stay. And the metrics of jobs. */
 import { describe, expect, it } from "vitest";
 import { createVault } from "../../src/database/vault.ts";
 import { jobs } from "../../src/jobs/index.ts";
-import { JobRunner } from "../../src/jobs/runner.ts";
+import { BackgroundJobRunner } from "../../src/jobs/runner.ts";
 import { newId, tokenHash } from "../../src/kernel/ids.ts";
 import { removeExpiredTokens } from "../../src/resources/identity/authentication-tokens/writes.ts";
 import { operatorContext } from "../../src/service.ts";
 import { useApi } from "../support/api.ts";
 import { makeOrganization, makeUser } from "../support/builders.ts";
-import { upkeepOf } from "../support/states.ts";
+import { jobContextOf } from "../support/states.ts";
 import { hourMs } from "./support.ts";
 
 const api = useApi();
 const name = "expired-tokens";
 
 const newRunner = () =>
-  new JobRunner({
+  new BackgroundJobRunner({
     database: api.audited,
     vault: createVault(Buffer.alloc(32, 7)),
     options: operatorContext(api.database, { organizationCreation: "site-admins" }, "test").options,
@@ -24,7 +24,7 @@ const newRunner = () =>
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
-/** Tokens of a user; the API makes none that have expired already. */
+/** Tokens of a user; the API creates none that have already expired. */
 async function addTokens(userId: string, expiries: readonly (string | null)[], organizationId: string | null = null) {
   const rows = expiries.map((expiredAt) => ({
     id: newId("authentication-tokens"),
@@ -62,7 +62,7 @@ async function metrics(): Promise<string> {
 }
 
 describe("expired tokens", () => {
-  it("are removed with audit events, and living ones stay", async () => {
+  it("are removed with audit events, and valid ones stay", async () => {
     const { id: userId } = await makeUser(api);
     const { id: organizationId } = await makeOrganization(api);
     const gone = [
@@ -84,10 +84,10 @@ describe("expired tokens", () => {
     expect(await newRunner().runNow(name)).toEqual({ handled: 0 });
   });
 
-  it("go in batches, those that expired first before others", async () => {
+  it("are removed in batches, those that expired first before others", async () => {
     const { id: userId } = await makeUser(api);
     const ids = await addTokens(userId, [inMs(-1_000), inMs(-3_000), inMs(-2_000)]);
-    const { context, capability } = upkeepOf(api);
+    const { context, capability } = jobContextOf(api);
     const remove = () => api.audited.write((tx) => removeExpiredTokens(tx, context, capability, 2));
     expect(await remove()).toBe(2);
     expect(await remaining(ids)).toEqual([ids[0]]);
@@ -107,7 +107,7 @@ describe("expired tokens", () => {
 });
 
 describe("the metrics", () => {
-  it("tell how the jobs fare", async () => {
+  it("report the results of jobs", async () => {
     const runner = newRunner();
     await runner.runNow(name);
     const row = await api.database.reader.db
@@ -129,7 +129,7 @@ describe("the metrics", () => {
     expect(text).toContain("# TYPE cadastre_job_runs_total counter");
   });
 
-  it("show a run, and neither add up nor count a lease that has run out", async () => {
+  it("report a run, and do not count an expired lease", async () => {
     const hold = (leaseUntilMs: number) =>
       api.database.write((tx) =>
         tx.db.updateTable("jobs").set({ holder: "host-1-a", leaseUntilMs }).where("name", "=", name).execute(),

@@ -1,4 +1,4 @@
-/** The lease: who has it, for how long, and that nothing is written without it. */
+/** The lease of a job: its holder and expiry, and that nothing is written without it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { LeaseLost } from "../../src/jobs/job.ts";
@@ -22,7 +22,7 @@ async function leaseOn(job: ReturnType<typeof idle>, leaseMs: number): Promise<J
 }
 
 describe("a lease", () => {
-  it("is one holder's until it is released, by force or not", async () => {
+  it("has one holder until it is released, forced or not", async () => {
     const job = idle();
     const lease = await leaseOn(job, hourMs);
     expect(lease.holder).toMatch(new RegExp(`-${process.pid}-[0-9a-f]{12}$`));
@@ -37,14 +37,14 @@ describe("a lease", () => {
     expect(await acquireOn(job, hourMs, true)).toMatchObject({ kind: "acquired", abandonedBy: undefined });
   });
 
-  it("goes to one of many who ask at once", async () => {
+  it("is acquired by one of many concurrent callers", async () => {
     const job = idle();
-    const asked = await Promise.all(Array.from({ length: 20 }, () => acquireOn(job, hourMs)));
-    expect(asked.filter(({ kind }) => kind === "acquired")).toHaveLength(1);
-    expect(asked.filter(({ kind }) => kind === "held")).toHaveLength(19);
+    const acquisitions = await Promise.all(Array.from({ length: 20 }, () => acquireOn(job, hourMs)));
+    expect(acquisitions.filter(({ kind }) => kind === "acquired")).toHaveLength(1);
+    expect(acquisitions.filter(({ kind }) => kind === "held")).toHaveLength(19);
   });
 
-  it("is renewed by its holder while it lasts, and by nobody once it has run out", async () => {
+  it("can be renewed by its holder until it expires, and by nobody afterwards", async () => {
     const job = idle();
     const lease = await leaseOn(job, hourMs);
     expect(await jobs.database.write((tx) => renew(tx, lease))).toBe(true);
@@ -53,7 +53,7 @@ describe("a lease", () => {
     expect(await jobs.database.write((tx) => renew(tx, lease))).toBe(false);
   });
 
-  it("that ran out is taken over, due or not, and the run that went away counts as failed", async () => {
+  it("that has expired is taken over, due or not, and the abandoned run counts as failed", async () => {
     const job = idle();
     const dead = await leaseOn(job, 1);
     await sleep(5);
@@ -68,7 +68,7 @@ describe("a lease", () => {
 });
 
 describe("a run", () => {
-  it("keeps its lease for longer than the lease is", async () => {
+  it("renews its lease as long as it lasts", async () => {
     const leaseMs = scaled(3_000);
     const job = makeJob(async ({ step }) => {
       await sleep(1.2 * leaseMs);
@@ -79,7 +79,7 @@ describe("a run", () => {
     expect(await jobs.marks("long")).toEqual(["long"]);
   });
 
-  it("whose lease was taken over writes nothing more, and does not end the other's run", async () => {
+  it("whose lease was taken over writes nothing more, and does not end the new holder's run", async () => {
     const [begun, door, taken, over] = [gate(), gate(), gate(), gate()];
     let raised: unknown;
     let signal: AbortSignal | undefined;
@@ -117,7 +117,7 @@ describe("a run", () => {
     expect(await jobs.row(job.name)).toMatchObject({ runsTotal: 2, failuresTotal: 1, handledTotal: 1 });
   });
 
-  it("notices by its heartbeat that the lease is lost, and is ended though it does not listen", async () => {
+  it("notices a lost lease by its heartbeat, and ends even if the job ignores the signal", async () => {
     const begun = gate();
     const job = makeJob(() => {
       begun.open();
@@ -131,7 +131,7 @@ describe("a run", () => {
     expect((await jobs.row(job.name)).holder).toBe("somebody else");
   });
 
-  it("lets the rest of the server have its turn between two steps", async () => {
+  it("lets the server handle other events between two steps", async () => {
     let turns = 0;
     const job = makeJob(async ({ step }) => {
       for (let count = 0; count < 20; count += 1) {
@@ -151,7 +151,7 @@ describe("a run", () => {
     isOver = true;
   });
 
-  it("leaves nothing of a step that fails", async () => {
+  it("rolls a failed step back", async () => {
     const job = makeJob(async ({ step }) => {
       await step(mark("whole-1"));
       await step(async (tx) => {

@@ -42,7 +42,7 @@ it("every unit of work is done exactly once", async () => {
   expect(rows.map(({ name }) => name).sort()).toEqual(
     Array.from({ length: units }, (_, unit) => `unit-${unit}`).sort(),
   );
-  // No step was left half done, and no unit was done by both: the second would have broken the table's key.
+  // No step was left half done, and no unit was done by both: the second would have violated the table's key.
   expect(doneBy(victim, rows)).toBeGreaterThanOrEqual(1);
   expect(doneBy(survivor, rows)).toBe(units - doneBy(victim, rows));
   const row = await job();

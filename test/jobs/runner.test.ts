@@ -1,4 +1,4 @@
-/** When a job runs, and on how many servers: once, and on one. */
+/** When a job runs, and that it runs once, on one server. */
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { migrations } from "../../src/database/migrate.ts";
@@ -12,7 +12,7 @@ const servers = 5;
 const five = <T>(make: () => T) => Array.from({ length: servers }, make);
 
 describe("a job that is due", () => {
-  it("is run once by five servers that look at the same time, and again only when it is due again", async () => {
+  it("is run by one of five servers that poll at the same time, and again only when it is due again", async () => {
     let runs = 0;
     const job = makeJob(async () => {
       runs += 1;
@@ -23,7 +23,7 @@ describe("a job that is due", () => {
     await until(async () => (await jobs.row(job.name).catch(() => undefined))?.runsTotal === 1);
     const first = await jobs.row(job.name);
     expect(first).toMatchObject({ holder: null, handledTotal: 3, failuresTotal: 0, lastError: null });
-    // PostgreSQL looks at its clock for each column: whatever lies between two looks is not what this is about.
+    // PostgreSQL reads its clock for each column; the differences don't matter here.
     const { dueMs, startedMs, succeededMs } = first;
     const finishedMs = first.finishedMs ?? 0;
     expect(Math.abs(dueMs - finishedMs - job.everyMs)).toBeLessThan(job.everyMs / 100);
@@ -36,29 +36,29 @@ describe("a job that is due", () => {
     expect(runs).toBe(2);
   });
 
-  it("takes one statement to look for, however many jobs there are", async () => {
+  it("is found with one statement, however many jobs there are", async () => {
     const list = five(() => makeJob(async () => 0));
     const counted = jobs.server(list, { database: jobs.database });
     for (const { name } of list) await counted.runNow(name);
     const before = jobs.database.statementCount();
-    let looks = 0;
+    let polls = 0;
     const reader = new Proxy(jobs.database.reader, {
       get: (reader, name) => {
-        if (name === "db") looks += 1;
+        if (name === "db") polls += 1;
         return reader[name as keyof typeof reader];
       },
     });
     const looking = jobs.server(list, { database: { ...jobs.database, reader } });
     looking.start();
-    await until(() => looks >= 5);
+    await until(() => polls >= 5);
     await looking.stop();
-    // One more for the rows, which a runner makes sure of once.
-    expect(jobs.database.statementCount() - before).toBe(looks + 1);
+    // One more for the rows, which a runner creates once.
+    expect(jobs.database.statementCount() - before).toBe(polls + 1);
   });
 });
 
 describe("a job that is woken", () => {
-  it("on five servers at once, runs on one of them, and once more for those who asked meanwhile", async () => {
+  it("on five servers at once, runs on one of them, and once more for the wakes in between", async () => {
     const door = gate();
     let running = 0;
     let runs = 0;
@@ -107,7 +107,7 @@ describe("a job that is woken", () => {
     expect(runs).toBe(2);
   });
 
-  it("need not be known, and nothing happens after stop", async () => {
+  it("can be unknown, and does nothing after stop", async () => {
     const job = makeJob(async () => 0);
     const runner = jobs.server([job]);
     runner.wake("unheard-of");
@@ -133,7 +133,7 @@ describe("a job that is woken", () => {
 });
 
 describe("a job that fails", () => {
-  it("is recorded with the sentence, and tried again when it is due", async () => {
+  it("is recorded with its error message, and retried when it is due", async () => {
     let runs = 0;
     const job = makeJob(async () => {
       runs += 1;
@@ -154,7 +154,7 @@ describe("a job that fails", () => {
     await runner.stop();
   });
 
-  it("for a reason that nobody foresaw keeps that to the log", async () => {
+  it("with an unexpected error shows its message only in the log", async () => {
     const job = makeJob(() => {
       throw new Error("password=s3cret");
     });
@@ -169,8 +169,8 @@ describe("a job that fails", () => {
   });
 });
 
-describe("a job that is run by hand", () => {
-  it("runs whatever its due time, as the operator, and says how much it handled", async () => {
+describe("a job that an operator runs", () => {
+  it("runs even if it isn't due, as the operator, and returns how much it handled", async () => {
     const job = makeJob(async ({ context }) => {
       expect(context).toMatchObject({ actor: { kind: "operator" }, options: { publicUrl: "http://cadastre.example" } });
       expect(context.requestId).toMatch(new RegExp(`^job-${job.name}-[0-9a-f-]{36}$`));
@@ -181,7 +181,7 @@ describe("a job that is run by hand", () => {
     expect(await runner.runNow(job.name)).toEqual({ handled: 7 });
   });
 
-  it("is refused while another server runs it, and names that", async () => {
+  it("is refused while another server runs it, with that server's name", async () => {
     const door = gate();
     const job = makeJob(async () => {
       await door.passed;
@@ -196,12 +196,12 @@ describe("a job that is run by hand", () => {
     });
     door.open();
     expect(await busy).toEqual({ handled: 1 });
-    // A refused run by hand leaves nothing behind that would run later.
+    // A refused run leaves no request that would run later.
     expect(await jobs.row(job.name)).toMatchObject({ runsTotal: 1, holder: null });
     expect((await jobs.row(job.name)).dueMs).toBeGreaterThan(0);
   });
 
-  it("must be known", async () => {
+  it("must exist", async () => {
     await expect(jobs.server([]).runNow("fly")).rejects.toMatchObject({
       code: "not-found",
       message: "There is no job 'fly'.",
@@ -210,7 +210,7 @@ describe("a job that is run by hand", () => {
 });
 
 describe("stopping", () => {
-  it("in the middle finishes the step, releases the lease, and another server goes on at once", async () => {
+  it("during a run finishes the step and releases the lease, and another server continues immediately", async () => {
     const [inStep, door] = [gate(), gate()];
     const units = ["stop-1", "stop-2", "stop-3"];
     const job = makeJob(async ({ step, signal }) => {
@@ -248,7 +248,7 @@ describe("stopping", () => {
     expect((await jobs.row(job.name)).handledTotal).toBe(3);
   });
 
-  it("counts the batches that were done", async () => {
+  it("counts the finished batches", async () => {
     let count = 0;
     const job = makeJob((work) =>
       inBatches(work, 1, async () => {
@@ -262,7 +262,7 @@ describe("stopping", () => {
     expect(await jobs.row(job.name)).toMatchObject({ handledTotal: count, dueMs: 0, lastError: null });
   });
 
-  it("does not wait for a job that does not listen, and refuses its later steps", async () => {
+  it("does not wait for a job that ignores the signal, and refuses its later steps", async () => {
     const [begun, door] = [gate(), gate()];
     let late: unknown;
     const job = makeJob(async ({ step }) => {
@@ -282,13 +282,13 @@ describe("stopping", () => {
   });
 });
 
-it("a database that does not answer ends nothing, and jobs go on when it does", async () => {
+it("an unresponsive database ends nothing, and jobs resume when it is back", async () => {
   let runs = 0;
   const job = makeJob(async () => (runs += 1));
-  const said: string[] = [];
+  const lines: string[] = [];
   const logger = { debug: () => {}, error: () => {}, info: keep, warn: keep };
   function keep(...line: unknown[]) {
-    said.push(String(line.at(-1)));
+    lines.push(String(line.at(-1)));
   }
   const runner = jobs.server([job], { logger });
   const rename = (from: string, to: string) =>
@@ -298,17 +298,17 @@ it("a database that does not answer ends nothing, and jobs go on when it does", 
   await rename("jobs", "jobs_away");
   runner.start();
   runner.wake(job.name);
-  await until(() => said.length > 0);
+  await until(() => lines.length > 0);
   await rename("jobs_away", "jobs");
   await until(() => runs > 0);
-  await until(() => said.includes("jobs resumed"));
+  await until(() => lines.includes("jobs resumed"));
   await runner.stop();
-  expect(said.filter((line) => line === "jobs paused: the database does not respond")).toHaveLength(1);
+  expect(lines.filter((line) => line === "jobs paused: the database does not respond")).toHaveLength(1);
 });
 
-it("a server that may not write any more says so, and does not blame the database", async () => {
-  const said: string[] = [];
-  const keep = (...line: unknown[]) => void said.push(JSON.stringify(line));
+it("a server whose writes are refused logs that, and does not blame the database", async () => {
+  const lines: string[] = [];
+  const keep = (...line: unknown[]) => void lines.push(JSON.stringify(line));
   const logger = { debug: () => {}, error: keep, info: () => {}, warn: keep };
   const { database } = jobs;
   const runner = jobs.server([makeJob(async () => 0)], { logger, database });
@@ -317,10 +317,10 @@ it("a server that may not write any more says so, and does not blame the databas
   fence.setMigrations([...known, "9999-missing"]);
   try {
     runner.start();
-    await until(() => said.length > 0);
+    await until(() => lines.length > 0);
   } finally {
     await runner.stop();
     fence.setMigrations(known);
   }
-  expect(said).toEqual(['["jobs paused: writes are refused"]']);
+  expect(lines).toEqual(['["jobs paused: writes are refused"]']);
 });

@@ -1,4 +1,4 @@
-/** Runners for tests: each on a database object of its own, as a server of its own would be. */
+/** Runners for tests: each with its own database object, like a separate server. */
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
@@ -6,7 +6,7 @@ import type { JobTable } from "../../src/database/schema/state.ts";
 import { createVault } from "../../src/database/vault.ts";
 import type { BackgroundJob } from "../../src/jobs/job.ts";
 import type { JobContext } from "../../src/resources/shared/job-context.ts";
-import { JobRunner, type JobRunnerOptions } from "../../src/jobs/runner.ts";
+import { BackgroundJobRunner, type BackgroundJobRunnerOptions } from "../../src/jobs/runner.ts";
 import { newDatabase, type TestDatabase } from "../support/database.ts";
 
 export const hourMs = 3_600_000;
@@ -22,7 +22,7 @@ export function gate(): Gate {
 }
 
 let names = 0;
-/** A job of its own for each test, since they share a database. */
+/** A separate job for each test, because tests share a database. */
 export function makeJob(run: (work: JobContext) => Promise<number>, everyMs = hourMs): BackgroundJob {
   names += 1;
   return { name: `test-${names}`, doc: "is tested.", everyMs, run };
@@ -31,8 +31,8 @@ export function makeJob(run: (work: JobContext) => Promise<number>, everyMs = ho
 export interface Jobs {
   readonly database: Database;
   readonly address: string;
-  /** One more server. */
-  server(jobs: readonly BackgroundJob[], options?: Partial<JobRunnerOptions>): JobRunner;
+  /** Another server. */
+  server(jobs: readonly BackgroundJob[], options?: Partial<BackgroundJobRunnerOptions>): BackgroundJobRunner;
   row(name: string): Promise<JobTable>;
   set(name: string, values: Partial<JobTable>): Promise<void>;
   /** The names of rows in the table `meta`, which the jobs of these tests write to. */
@@ -44,7 +44,7 @@ export const mark = (name: string) => (tx: { db: Database["reader"]["db"] }) =>
 
 export function useJobs(): Jobs {
   let opened: TestDatabase | undefined;
-  const servers: { runner: JobRunner; database: Database }[] = [];
+  const servers: { runner: BackgroundJobRunner; database: Database }[] = [];
   const database = () => (opened as TestDatabase).database;
   beforeAll(async () => {
     opened = await newDatabase();
@@ -65,7 +65,7 @@ export function useJobs(): Jobs {
     },
     server(jobs, options = {}) {
       const own = openDatabase((opened as TestDatabase).address);
-      const runner = new JobRunner({ ...optionsByDefault, database: own, jobs, ...options });
+      const runner = new BackgroundJobRunner({ ...optionsByDefault, database: own, jobs, ...options });
       servers.push({ runner, database: own });
       return runner;
     },
@@ -83,7 +83,7 @@ export function useJobs(): Jobs {
   };
 }
 
-/** Looks often, because tests wait for it. */
+/** Polls often, because tests wait for it. */
 const optionsByDefault = {
   vault: createVault(Buffer.alloc(32, 7)),
   options: {

@@ -1,4 +1,4 @@
-/** Columns come from a definition's attributes, and from nothing else. */
+/** Columns are derived from the attributes of a definition only. */
 import { describe, expect, it } from "vitest";
 import { changedColumns, createdColumns } from "../../src/jsonapi/columns.ts";
 import { defineResource } from "../../src/jsonapi/define.ts";
@@ -23,7 +23,7 @@ const parcels = defineResource<{ id: string }>()(({ fixed, optional, readOnly, r
 }));
 
 describe("createdColumns", () => {
-  it("takes the definition's default for what is not sent", () => {
+  it("uses the definition's default for absent attributes", () => {
     expect(createdColumns(parcels, { name: "Élan" })).toEqual({
       name: "Élan",
       nameKey: "élan",
@@ -35,7 +35,7 @@ describe("createdColumns", () => {
     });
   });
 
-  it("prefers what the operation gives, and before that what was sent", () => {
+  it("prefers sent values, then the operation's", () => {
     const given = { engine: "1.0", isFenced: 0 };
     expect(createdColumns(parcels, { name: "a" }, given)).toMatchObject({ engine: "1.0", isFenced: 0 });
     expect(createdColumns(parcels, { name: "a", engine: "2.0", isFenced: true }, given)).toMatchObject({
@@ -46,7 +46,7 @@ describe("createdColumns", () => {
 });
 
 describe("changedColumns", () => {
-  it("keeps absent absent and null null", () => {
+  it("distinguishes absent from null", () => {
     expect(changedColumns(parcels, { note: null, pathList: ["a", "b"] })).toEqual({
       note: null,
       pathList: '["a","b"]',
@@ -54,7 +54,7 @@ describe("changedColumns", () => {
     expect(changedColumns(parcels, {})).toEqual({});
   });
 
-  it("leaves out what has no column, and what is only shown", () => {
+  it("omits attributes without a column and read-only ones", () => {
     expect(changedColumns(parcels, { owner: "ada", size: "1 ha" })).toEqual({});
   });
 });

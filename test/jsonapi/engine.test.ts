@@ -1,4 +1,4 @@
-/** The engine on a made-up resource: what a definition becomes. */
+/** The JSON:API engine with a made-up resource. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineResource, type MountedResource, definitionBuilders } from "../../src/jsonapi/define.ts";
@@ -88,7 +88,7 @@ const body = (attributes: object, relationships: object = { owner: { data: { typ
 });
 
 describe("documents", () => {
-  it("show every attribute once, flags as booleans, second names beside the first", () => {
+  it("show every attribute once, flags as booleans, and aliases", () => {
     expect(JSON.parse(writeResource(parcels, parcel))).toEqual({
       id: "p-1",
       type: "parcels",
@@ -111,18 +111,18 @@ describe("documents", () => {
     });
   });
 
-  it("write any text as JSON does", () => {
+  it("escape any text as JSON does", () => {
     for (const name of ['say "hi"', "back\\slash", "line\nbreak", "\u0007", "🍄 ÄÖ 漢字", "\u2028", ""]) {
       expect(JSON.parse(writeResource(parcels, { ...parcel, name })).attributes.name).toBe(name);
     }
   });
 
-  it("leave out of the audit trail what depends on the caller", () => {
+  it("omit attributes that depend on the caller from the audit log", () => {
     expect(auditedAttributes(parcels, parcel)).not.toHaveProperty("permissions");
     expect(auditedAttributes(parcels, parcel)).toHaveProperty("name", "Moor");
   });
 
-  it("include each thing once", () => {
+  it("include each resource once", () => {
     const twice = [parcel, parcel, { ...parcel, id: "p-2" }].map((view) => ({ definition: parcels, view }));
     const { included } = JSON.parse(`{"data":null${writeIncluded(twice)}}`) as { included: { id: string }[] };
     expect(included.map(({ id }) => id)).toEqual(["p-1", "p-2"]);
@@ -154,7 +154,7 @@ describe("documents", () => {
 });
 
 describe("bodies", () => {
-  it("keep absent, null and value apart", () => {
+  it("distinguish absent, null and value", () => {
     const update = (attributes: object) =>
       (parseBody(parcels, "update", body(attributes, {})) as { attributes: object }).attributes;
     expect(update({})).toEqual({});
@@ -162,7 +162,7 @@ describe("bodies", () => {
     expect(update({ note: "x" })).toEqual({ note: "x" });
   });
 
-  it("know relationships by id and ignore the rest of them", () => {
+  it("read the id of relationships and ignore the rest", () => {
     const sent = {
       owner: { data: { type: "owners", id: "o-1", attributes: { rich: true } } },
       neighbours: { data: [{ type: "parcels", id: "p-9" }] },
@@ -173,14 +173,14 @@ describe("bodies", () => {
     });
   });
 
-  it("ignore what is unknown, read-only or fixed", () => {
+  it("ignore unknown, read-only and fixed members", () => {
     const parsed = parseBody(parcels, "update", body({ cats: 1, permissions: {}, kind: "wood" }, {})) as {
       attributes: object;
     };
     expect(parsed.attributes).toEqual({});
   });
 
-  it("are refused with every fault at once", () => {
+  it("are refused with all faults together", () => {
     const wrong = {
       data: {
         type: "cats",
@@ -211,19 +211,19 @@ describe("bodies", () => {
     ["a", "Name is too short (minimum is 2 characters)"],
     ["abcdef", "Name is too long (maximum is 5 characters)"],
     ["🍄🍄🍄🍄🍄🍄", "Name is too long (maximum is 5 characters)"],
-  ])("count characters as people do: %s", (name, sentence) => {
+  ])("count code points as characters: %s", (name, sentence) => {
     expect(faultsOf(() => parseBody(parcels, "create", body({ name })))).toEqual([["/data/attributes/name", sentence]]);
     expect(faultsOf(() => parseBody(parcels, "create", body({ name: "🍄🍄🍄🍄🍄" })))).toEqual([]);
   });
 
-  it("take a timestamp of any zone as UTC", () => {
+  it("convert a timestamp of any time zone to UTC", () => {
     const parsed = parseBody(parcels, "update", body({ "sold-at": "2030-01-31T13:00:00+01:00" }, {})) as {
       attributes: object;
     };
     expect(parsed.attributes).toEqual({ soldAt: "2030-01-31T12:00:00.000Z" });
   });
 
-  it("read blank as null in a reference, and nowhere else", () => {
+  it("read blank as null in references only", () => {
     const update = (attributes: object) =>
       (parseBody(parcels, "update", body(attributes, {})) as { attributes: object }).attributes;
     expect(update({ "fence-id": "" })).toEqual({ fenceId: null });
@@ -236,7 +236,7 @@ describe("bodies", () => {
     ]);
   });
 
-  it("accept either of two names, and both when they agree", () => {
+  it("accept either of two names, and both with one value", () => {
     const version = (attributes: object) =>
       (parseBody(parcels, "update", body(attributes, {})) as { attributes: object }).attributes;
     expect(version({ "terraform-version": "1.0.0" })).toEqual({ engineVersion: "1.0.0" });
@@ -275,10 +275,10 @@ describe("queries", () => {
   };
 
   it("have a page, a size of 20 and no order by default", () => {
-    expect(parse("")).toMatchObject({ page: { number: 1, size: 20 }, sort: undefined, pageAsked: false });
+    expect(parse("")).toMatchObject({ page: { number: 1, size: 20 }, sort: undefined, isPageRequested: false });
   });
 
-  it("take more than 100 as 100", () => {
+  it("reduce a page size above 100 to 100", () => {
     expect(parse("page[size]=5000")).toMatchObject({ page: { size: 100 } });
     expect(parse("page[number]=99999999999999999999")).toMatchObject({ page: { number: 1_000_000_000 } });
   });
@@ -292,7 +292,7 @@ describe("queries", () => {
     expect(faultsOf(() => parse("sort=--name"))[0]?.[0]).toBe("sort");
   });
 
-  it("refuse an unknown include in words that clients look for", () => {
+  it("refuse an unknown include with the sentence that clients look for", () => {
     expect(faultsOf(() => parse("include=owner,cats"))[0]?.[1]).toContain("include parameter");
   });
 });
@@ -301,7 +301,7 @@ describe("verification at start", () => {
   const verify = (changes: object, handlers: object = { showParcel: async () => {} }) =>
     verifyResources([{ definition: { ...parcels, ...changes }, handlers } as MountedResource<unknown>], ["owners"]);
 
-  it("passes what fits together", () => {
+  it("accepts consistent definitions", () => {
     expect(() => verify({})).not.toThrow();
   });
 
@@ -312,9 +312,9 @@ describe("verification at start", () => {
       /ghosts/,
     ],
     [
-      "a route without a statement of who may",
+      "a route without a statement of who can call it",
       { operations: { showParcel: { ...parcels.operations.showParcel, needs: "" } } },
-      /who may/,
+      /who can call it/,
     ],
     [
       "two operations on one route",

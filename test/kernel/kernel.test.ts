@@ -6,7 +6,7 @@ import { camel, human, kebab, snake } from "../../src/kernel/names.ts";
 import { counted, fold, lengthOf, quoted } from "../../src/kernel/text.ts";
 
 describe("names", () => {
-  it("convert between the three spellings and the one for people", () => {
+  it("convert between wire, SQL, TypeScript and human spellings", () => {
     expect(camel("auto-destroy-at")).toBe("autoDestroyAt");
     expect(camel("auto_destroy_at")).toBe("autoDestroyAt");
     expect(kebab("autoDestroyAt")).toBe("auto-destroy-at");
@@ -16,13 +16,13 @@ describe("names", () => {
 });
 
 describe("ids and tokens", () => {
-  it("carry their prefix and never repeat", () => {
+  it("have a prefix and never repeat", () => {
     const ids = new Set(Array.from({ length: 2000 }, () => newId("projects")));
     expect(ids.size).toBe(2000);
     for (const id of ids) expect(id).toMatch(/^prj-[1-9A-HJ-NP-Za-km-z]{16}$/);
   });
 
-  it("hold 256 random bits, of which the hash shows nothing", () => {
+  it("have 256 random bits, which the hash does not reveal", () => {
     const token = newToken();
     expect(token).toMatch(/^cadastre-[A-Za-z0-9_-]{43}$/);
     expect(tokenHash(token)).toMatch(/^[0-9a-f]{64}$/);
@@ -41,23 +41,23 @@ describe("text", () => {
     expect(lengthOf("a🍄b")).toBe(3);
   });
 
-  it("is cut short inside sentences", () => {
+  it("is truncated in sentences", () => {
     expect(quoted("x".repeat(100))).toHaveLength(63);
   });
 });
 
 describe("counts", () => {
-  it("have a singular", () => {
+  it("have a singular form", () => {
     expect([0, 1, 2].map((count) => counted(count, "step"))).toEqual(["0 steps", "1 step", "2 steps"]);
     expect([1, 3].map((count) => counted(count, "job is", "jobs are"))).toEqual(["1 job is", "3 jobs are"]);
   });
 
-  /** Limits, which are never 1, and SQL. */
+  /** Limits that are never 1, and SQL. */
   const limit = /M(ax|in)\b|\bm(ax|in)$|\blimits\.|timeout|toFixed|depths|values\.length$|\blost$|^order$/i;
   const nouns =
     "characters|commits|events|files|hours|items|jobs|levels|members|migrations|minutes|others|processes|projects|requests|resources|rows|runs|seconds|secrets|steps|submodules|tables|tags|teams|times|tokens|transactions|users|workspaces";
 
-  it("are never put before a noun that is always plural", () => {
+  it("are never followed by a fixed plural", () => {
     const pattern = new RegExp(`\\$\\{([^}]+)\\} (?:${nouns})\\b`, "g");
     const found = readdirSync("src", { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts"))
@@ -96,11 +96,11 @@ describe("time", () => {
 });
 
 describe("durations of inactivity", () => {
-  it.each(["1d", "14d", "9999h", "01d", "0010h"])("may be %s", (text) => {
+  it.each(["1d", "14d", "9999h", "01d", "0010h"])("can be %s", (text) => {
     expect(activityDurationPattern.test(text)).toBe(true);
   });
 
-  it.each(["", "d", "0d", "0000h", "10000d", "1w", "1 d", "-1d", "1.5d", "1D", "1d "])("may not be %j", (text) => {
+  it.each(["", "d", "0d", "0000h", "10000d", "1w", "1 d", "-1d", "1.5d", "1D", "1d "])("can't be %j", (text) => {
     expect(activityDurationPattern.test(text)).toBe(false);
   });
 

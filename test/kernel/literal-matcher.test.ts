@@ -1,4 +1,4 @@
-/** Many texts in one pass: what they cover together, against a search for each. */
+/** Compares the matcher with a separate search for each text. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { appendSpan, type ByteSpan, LiteralMatcher } from "../../src/kernel/literal-matcher.ts";
@@ -19,7 +19,7 @@ const found = (texts: readonly string[], text: string): string => {
 };
 
 describe("LiteralMatcher", () => {
-  it("covers what a search for each text covers, however they overlap", () => {
+  it("covers what separate searches cover, with any overlap", () => {
     const word = (max: number) => fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 1, maxLength: max });
     fc.assert(
       fc.property(fc.array(word(5), { maxLength: 6 }), word(60), (texts, text) => {
@@ -29,7 +29,7 @@ describe("LiteralMatcher", () => {
     );
   });
 
-  it("gives stretches that are apart, in order", () => {
+  it("returns disjoint spans in order", () => {
     const spans = new LiteralMatcher([Buffer.from("aba"), Buffer.from("b")]).spans(Buffer.from("ababa-b"));
     expect(spans).toEqual([
       [0, 5],
@@ -37,20 +37,20 @@ describe("LiteralMatcher", () => {
     ]);
   });
 
-  it("takes a long text for found by its beginning, to its end", () => {
+  it("counts a long text as found by its first bytes", () => {
     const long = Array.from({ length: 600 }, (_, index) => index).join(",");
     expect(found([long], `a${long}b`)).toBe(`a${"#".repeat(long.length)}b`);
     expect(found([long], `a${long.slice(0, 500)}b`)).toBe(`a${long.slice(0, 500)}b`);
   });
 
-  it("compares all of a long text if it is to", () => {
+  it("compares a long text completely if requested", () => {
     const long = Array.from({ length: 600 }, (_, index) => index).join(",");
     const matcher = new LiteralMatcher([Buffer.from(long)], Number.POSITIVE_INFINITY);
     expect(matcher.spans(Buffer.from(`a${long}b`))).toEqual([[1, 1 + long.length]]);
     expect(matcher.spans(Buffer.from(`a${long.slice(0, -1)}b`))).toEqual([]);
   });
 
-  it("reads a stream piece by piece, and says how much of its end may yet become a text", () => {
+  it("scans a stream piece by piece, and returns how many last bytes may become part of a text", () => {
     const word = (max: number) => fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 1, maxLength: max });
     fc.assert(
       fc.property(fc.array(word(5), { maxLength: 6 }), fc.array(word(6), { maxLength: 8 }), (texts, pieces) => {

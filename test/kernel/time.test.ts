@@ -1,4 +1,4 @@
-/** The clock that a process goes by: the machine's, or one elsewhere that it follows. */
+/** The clock of a process: the machine's, or the database's. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { followClock, now, nowMs } from "../../src/kernel/time.ts";
 afterEach(() => followClock(undefined));
 
 const hourMs = 3_600_000;
-/** A clock that is so far ahead, read over so long a wire. */
+/** A reading of a clock that is ahead, with a network delay. */
 const reading = (aheadMs: number, wireMs: number) => {
   const answeredAt = performance.now();
   return { clockMs: Date.now() + aheadMs, askedAt: answeredAt - wireMs, answeredAt };
@@ -15,7 +15,7 @@ const reading = (aheadMs: number, wireMs: number) => {
 const aheadMs = () => nowMs() - Date.now();
 
 describe("the clock", () => {
-  it("is the machine's until another is followed, and again afterwards", () => {
+  it("is the machine's before and after another is followed", () => {
     expect(Math.abs(aheadMs())).toBeLessThan(60_000);
     followClock(reading(hourMs, 0));
     expect(Math.abs(aheadMs() - hourMs)).toBeLessThan(60_000);
@@ -24,14 +24,14 @@ describe("the clock", () => {
     expect(Math.abs(aheadMs())).toBeLessThan(60_000);
   });
 
-  it("does not follow a reading that proves nothing", () => {
+  it("ignores a reading that proves no difference", () => {
     followClock(reading(hourMs, 0));
     const before = aheadMs();
     followClock(reading(hourMs - 5_000, 20_000));
     expect(Math.abs(aheadMs() - before)).toBeLessThan(60_000);
   });
 
-  it("follows one that proves that it is wrong, and no further than that", () => {
+  it("is corrected by no more than a reading proves", () => {
     followClock(reading(0, 0));
     followClock(reading(hourMs, 10_000));
     expect(Math.abs(aheadMs() - hourMs)).toBeLessThan(60_000);
@@ -40,14 +40,14 @@ describe("the clock", () => {
   });
 });
 
-/** The answer's own date, the log's, and when the process began. */
+/** The date header, the log's time, and the start of the process. */
 const byTheMachine = ["http/refusals.ts", "http/log.ts", "http/metrics.ts"];
 
-describe("what the register is about", () => {
-  it.each(["http", "jobs", "resources", "access", "jsonapi"])("src/%s/ asks no other clock", (room) => {
-    const found = readdirSync(join("src", room), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts") && !byTheMachine.includes(`${room}/${file}`))
-      .filter((file) => /\bDate\.now\(\)|new Date\(\)/.test(readFileSync(join("src", room, file), "utf8")));
+describe("times that are stored or compared", () => {
+  it.each(["http", "jobs", "resources", "access", "jsonapi"])("src/%s/ uses no other clock", (module) => {
+    const found = readdirSync(join("src", module), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts") && !byTheMachine.includes(`${module}/${file}`))
+      .filter((file) => /\bDate\.now\(\)|new Date\(\)/.test(readFileSync(join("src", module, file), "utf8")));
     expect(found).toEqual([]);
   });
 });

@@ -1,17 +1,17 @@
-/** `cadastre export`: an organization as files. That the official provider plans nothing with them is tried by `conformance/export.ts`. */
+/** `cadastre export`: an organization as files. `conformance/export.ts` tests that the official provider plans no changes with them. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ResourceLabels, quotedText, valueText } from "../../src/moving/exporting/hcl.ts";
 import { useApi } from "../support/api.ts";
 import { cadastre, useFolder } from "../cli/support.ts";
-import { readReasons } from "../support/lists.ts";
+import { readReasons } from "../support/exception-lists.ts";
 import { exportedTypes, missingInHcl } from "./in-hcl.ts";
-import { furnish, type Furnished } from "./organization.ts";
+import { createFullOrganization, type FullOrganization } from "./organization.ts";
 
 const api = useApi();
 const folder = useFolder();
-let organization: Furnished;
+let organization: FullOrganization;
 let out: string;
 
 const runExport = (name: string, to: string) =>
@@ -21,7 +21,7 @@ const runExport = (name: string, to: string) =>
   });
 
 beforeAll(async () => {
-  organization = await furnish(api);
+  organization = await createFullOrganization(api);
   const ended = await runExport(organization.name, join(folder, "files"));
   expect(ended).toMatchObject({ code: 0, err: "" });
   out = ended.out;
@@ -30,7 +30,7 @@ beforeAll(async () => {
 const file = (path: string) => readFileSync(join(folder, "files", path), "utf8");
 
 describe("cadastre export", () => {
-  test("writes a file of JSON for each thing, without what depends on the reader", () => {
+  test("writes a JSON file for each resource, without the caller's permissions", () => {
     expect(readdirSync(join(folder, "files/json/workspaces")).toSorted()).toEqual([
       "network.json",
       "plain.json",
@@ -49,7 +49,7 @@ describe("cadastre export", () => {
     expect(JSON.parse(file("json/organization.json")).attributes.name).toBe(organization.name);
   });
 
-  test("writes resources of the official provider, each with a block that imports it", () => {
+  test("writes resources of the official provider, each with an import block", () => {
     const text = file("terraform/workspaces.tf");
     expect(text).toContain(`import {\n  to = tfe_workspace.network\n  id = "${organization.workspaces.network.id}"\n}`);
     expect(text).toContain("project_id = tfe_project.network.id");
@@ -62,7 +62,7 @@ describe("cadastre export", () => {
     }
   });
 
-  test("gives no secret away, and lists what is in no file", () => {
+  test("writes no secrets, and lists what is in no file", () => {
     const all = readdirSync(join(folder, "files"), { recursive: true, encoding: "utf8" })
       .filter((path) => /\.\w+$/.test(path))
       .map(file)
@@ -76,7 +76,7 @@ describe("cadastre export", () => {
     }
   });
 
-  test("1: a folder that holds something, and an organization that is not there", async () => {
+  test("exit code 1: a directory that is not empty, or an unknown organization", async () => {
     expect(await runExport(organization.name, join(folder, "files"))).toMatchObject({
       code: 1,
       err: expect.stringContaining("is not empty"),
@@ -88,17 +88,17 @@ describe("cadastre export", () => {
     expect(existsSync(join(folder, "other/README.md"))).toBe(false);
   });
 
-  test("2: without an organization, and without a folder", async () => {
+  test("exit code 2: without an organization, or without a directory", async () => {
     expect((await cadastre(["export", "--to", "x"])).code).toBe(2);
     expect((await cadastre(["export", "--organization", "x"])).code).toBe(2);
   });
 });
 
 describe("HCL", () => {
-  test("shows every setting of what is exported, or test/goldens/without-hcl.txt says why not", () => {
+  test("contains every setting of the exported resources, or test/goldens/without-hcl.txt says why not", () => {
     const excused = [...readReasons("test/goldens/without-hcl.txt").keys()];
     const message =
-      "export the setting in src/moving/exporting/: as an argument, or in `writer.beyond` where the provider has none";
+      "export the setting in src/moving/exporting/: as an argument, or in `writer.unsupported` where the provider has none";
     expect(exportedTypes.flatMap(missingInHcl).toSorted(), message).toEqual(excused.toSorted());
   });
 
@@ -109,15 +109,15 @@ describe("HCL", () => {
     ["${a.b} and %{if}", '"$${a.b} and %%{if}"'],
     ["\b\f", '"\\u0008\\u000c"'],
     ["\\b", '"\\\\b"'],
-  ])("%j is text, and nothing of it is evaluated", (text, written) => expect(quotedText(text)).toBe(written));
+  ])("%j is quoted, so that HCL evaluates nothing in it", (text, written) => expect(quotedText(text)).toBe(written));
 
-  test("lists and maps are written line by line", () => {
+  test("writes one line for each item of a list or map", () => {
     expect(valueText(["a", "b"])).toBe('[\n  "a",\n  "b",\n]');
     expect(valueText({ "a.b": 1 })).toBe('{\n  "a.b" = 1\n}');
     expect([valueText([]), valueText({})]).toEqual(["[]", "{}"]);
   });
 
-  test("names are letters, digits and underscores, begin with no digit, and are there once", () => {
+  test("labels contain letters, digits and underscores, don't begin with a digit, and are unique", () => {
     const labels = new ResourceLabels();
     expect(["1 local", "A/b", "a b", "…", "a_b"].map((name) => labels.for("x", name))).toEqual([
       "_1_local",

@@ -1,12 +1,12 @@
-/** Which settings of an organization its HCL shows: each is changed, and the text has to change with it. */
+/** Finds the settings of an organization that its HCL lacks: it changes each, and compares the text. */
 import { z } from "zod";
 import { writeResources } from "../../src/moving/exporting/resources.ts";
 import type { CollectedOrganization } from "../../src/moving/exporting/collect.ts";
 import type { WireResource } from "../../src/moving/wire.ts";
 import { resources } from "../../src/resources/index.ts";
 
-/** Every type that an export reads, and where it stands in what was collected. */
-const places = {
+/** Every type that an export reads, as a collected organization that contains one resource of it. */
+const collectedWith = {
   organizations: (organization: WireResource) => ({ organization }),
   teams: (team: WireResource) => ({ teams: [team] }),
   "organization-memberships": (membership: WireResource) => ({
@@ -20,15 +20,15 @@ const places = {
   "team-projects": (record: WireResource) => ({ projects: [{ project: bare, access: [record], bindings: [] }] }),
   varsets: (varset: WireResource) => ({ varsets: [{ varset, variables: [] }] }),
   vars: (variable: WireResource) => ({ varsets: [{ varset: bare, variables: [variable] }] }),
-  workspaces: (workspace: WireResource) => ({ workspaces: [{ ...nothing, workspace }] }),
-  "team-workspaces": (record: WireResource) => ({ workspaces: [{ ...nothing, access: [record] }] }),
-  "tag-bindings": (binding: WireResource) => ({ workspaces: [{ ...nothing, bindings: [binding] }] }),
-  "run-triggers": (trigger: WireResource) => ({ workspaces: [{ ...nothing, triggers: [trigger] }] }),
+  workspaces: (workspace: WireResource) => ({ workspaces: [{ ...emptyWorkspace, workspace }] }),
+  "team-workspaces": (record: WireResource) => ({ workspaces: [{ ...emptyWorkspace, access: [record] }] }),
+  "tag-bindings": (binding: WireResource) => ({ workspaces: [{ ...emptyWorkspace, bindings: [binding] }] }),
+  "run-triggers": (trigger: WireResource) => ({ workspaces: [{ ...emptyWorkspace, triggers: [trigger] }] }),
   "data-retention-policy-delete-olders": (retention: WireResource) => ({ retention }),
-} satisfies Readonly<Record<string, (thing: WireResource) => Partial<CollectedOrganization>>>;
+} satisfies Readonly<Record<string, (resource: WireResource) => Partial<CollectedOrganization>>>;
 
 const bare: WireResource = { id: "bare", type: "", attributes: {}, relationships: {} };
-const nothing = {
+const emptyWorkspace = {
   workspace: bare,
   variables: [],
   access: [],
@@ -53,7 +53,7 @@ const empty: CollectedOrganization = {
 type Shape = z.core.JSONSchema.JSONSchema;
 type Pair = readonly [first: unknown, second: unknown];
 
-/** Two values that differ in everything. */
+/** Two values that differ in every member. */
 function valuesOf(shape: Shape): Pair {
   const choice = shape.anyOf?.find((each) => typeof each === "object" && each.type !== "null");
   if (typeof choice === "object") return valuesOf(choice);
@@ -101,7 +101,7 @@ function settingsOf(type: string): Setting[] {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A setting, or a member of one, and what is put in its place: its other value, or nothing. */
+/** A setting, or a member of one, with another value or none. */
 function changesOf({ name, part, values }: Setting, index: 0 | 1): [name: string, changed: unknown][] {
   const [value, other] = [values[index], values[1 - index]];
   if (part === "relationships" || !isObject(value) || !isObject(other))
@@ -112,21 +112,21 @@ function changesOf({ name, part, values }: Setting, index: 0 | 1): [name: string
   return Object.keys(value).map((member) => [`${name}.${member}`, { ...value, [member]: other[member] }]);
 }
 
-export const exportedTypes = Object.keys(places) as (keyof typeof places)[];
+export const exportedTypes = Object.keys(collectedWith) as (keyof typeof collectedWith)[];
 
-/** The settings of a type that change nothing in the files, whatever the others are, and whichever of them is absent. */
-export function missingInHcl(type: keyof typeof places): string[] {
+/** The settings of a type that never change the files, for both values of the others and with each of them absent. */
+export function missingInHcl(type: keyof typeof collectedWith): string[] {
   const settings = settingsOf(type);
-  const written = (index: 0 | 1, changes: Readonly<Record<string, unknown>>) => {
+  const filesWith = (index: 0 | 1, changes: Readonly<Record<string, unknown>>) => {
     const partOf = (part: Setting["part"]) =>
       Object.fromEntries(
         settings
           .filter((each) => each.part === part)
           .map(({ name, values }) => [name, name in changes ? changes[name] : values[index]]),
       );
-    const thing = { id: "id", type, attributes: partOf("attributes"), relationships: partOf("relationships") };
-    const { files, writeOnly, beyond } = writeResources({ ...empty, ...places[type](thing) }, "host");
-    return JSON.stringify([[...files], writeOnly, beyond]);
+    const resource = { id: "id", type, attributes: partOf("attributes"), relationships: partOf("relationships") };
+    const hcl = writeResources({ ...empty, ...collectedWith[type](resource) }, "host");
+    return JSON.stringify([[...hcl.files], hcl.writeOnly, hcl.unsupported]);
   };
   const contexts = ([0, 1] as const).flatMap((index) =>
     [{}, ...settings.map(({ name }) => ({ [name]: undefined }))].map((absent) => ({ index, absent })),
@@ -136,6 +136,6 @@ export function missingInHcl(type: keyof typeof places): string[] {
     for (const setting of settings)
       for (const [name, changed] of changesOf(setting, index))
         if (shown.get(name) !== true && !(setting.name in absent))
-          shown.set(name, written(index, { ...absent, [setting.name]: changed }) !== written(index, absent));
+          shown.set(name, filesWith(index, { ...absent, [setting.name]: changed }) !== filesWith(index, absent));
   return [...shown].filter(([, isShown]) => !isShown).map(([name]) => `${type}.${name}`);
 }

@@ -1,13 +1,13 @@
-/** An organization with something of everything that can be moved, and the same told so that two registers can be compared. */
+/** An organization with a resource of every kind that can be moved, and its comparable form, which is the same on two servers. */
 import type { Api, Caller, Json } from "../support/api.ts";
 import { data, inProject, type Member, type Org, resource } from "../support/builders.ts";
-import { bring, happen, makeConfiguration, makeRun } from "../support/runs.ts";
+import { advanceRun, applyTransition, makeConfiguration, makeRun } from "../support/runs.ts";
 import { fetchState, managed, stateOf, writeState } from "../support/states.ts";
 
-export interface Furnished extends Org {
+export interface FullOrganization extends Org {
   readonly member: Member;
   readonly workspaces: Readonly<Record<"network" | "shop" | "plain", Json>>;
-  /** A run of the shop that has not ended. */
+  /** A run of the workspace `shop` that waits for confirmation. */
   readonly waiting: Json;
 }
 
@@ -15,7 +15,7 @@ const bindings = (...pairs: [string, string][]) => ({
   "tag-bindings": { data: pairs.map(([key, value]) => ({ type: "tag-bindings", attributes: { key, value } })) },
 });
 
-export async function furnish(api: Api): Promise<Furnished> {
+export async function createFullOrganization(api: Api): Promise<FullOrganization> {
   const organization = await api.makeOrganization({
     "cost-estimation-enabled": true,
     "allow-force-delete-workspaces": true,
@@ -140,32 +140,32 @@ export async function furnish(api: Api): Promise<Furnished> {
   await writeState(api.admin, shop.id, stateOf({ serial: 7, lineage: "0b6c2a7e-0000-4000-8000-000000000000" }));
   await makeConfiguration(api, shop.id);
   const failed = await makeRun(api.admin, shop.id, { message: "a first try" });
-  await bring(api, failed.id, "errored");
+  await advanceRun(api, failed.id, "errored");
   const applied = await makeRun(api.admin, shop.id, { message: "with more luck" });
-  await bring(api, applied.id, "planned");
-  await happen(api, applied.id, { event: "apply" });
-  await happen(api, applied.id, { event: "claim" });
-  await happen(api, applied.id, { event: "phase-finished" });
+  await advanceRun(api, applied.id, "planned");
+  await applyTransition(api, applied.id, { event: "apply" });
+  await applyTransition(api, applied.id, { event: "claim" });
+  await applyTransition(api, applied.id, { event: "phase-finished" });
   const waiting = await makeRun(api.admin, shop.id, { message: "not decided" });
-  await bring(api, waiting.id, "planned");
+  await advanceRun(api, waiting.id, "planned");
   return { ...organization, member, workspaces: { network, shop, plain }, waiting };
 }
 
-/** What a document shows of its register alone: when it was made, who is looked at, and counters of another kind. */
-const local = new Set(
+/** Attributes and relationships that differ between servers: times, permissions, counters. */
+const serverSpecific = new Set(
   "locked-at lock-expires-at created-at updated-at version-id external-id permissions status user agent-count created-by confirmed-by configuration-version run-events comments input-state-version current-configuration-version current-run latest-run locked locked-by users-count hosted-state-download-url hosted-json-state-download-url hosted-state-upload-url log-read-url auto-destroy-at latest-change-at hosted-json-state-upload-url actions run entitlement-set source sanitized-state-download-url hosted-sanitized-state-upload-url encrypted-state-download-url structured".split(
     " ",
   ),
 );
 
-/** A register's organization as text that another register's can be compared with: ids are told as the names of what they name. */
+/** An organization as a value that is the same on another server: with names instead of ids. */
 export async function comparable(api: Pick<Api, "url">, caller: Caller, organization: string): Promise<Json> {
   const names = new Map<string, string>();
   const list = async (path: string): Promise<Json[]> => {
-    const joint = path.includes("?") ? "&" : "?";
+    const separator = path.includes("?") ? "&" : "?";
     const things: Json[] = [];
     for (let page = 1, isLast = false; !isLast; page += 1) {
-      const answer = await caller.get(`${path}${joint}page[size]=100&page[number]=${page}`);
+      const answer = await caller.get(`${path}${separator}page[size]=100&page[number]=${page}`);
       things.push(...data(answer));
       isLast = answer.body.links?.next == null;
     }
@@ -199,21 +199,21 @@ export async function comparable(api: Pick<Api, "url">, caller: Caller, organiza
       (thing) => thing.attributes.key,
     );
   for (const workspace of shown["workspaces"])
-    Object.assign(shown, await toldOf(api, caller, workspace, { list, named, names }));
+    Object.assign(shown, await comparableWorkspace(api, caller, workspace, { list, named, names }));
   return simplified(shown, names);
 }
 
-interface Telling {
+interface NamedLists {
   readonly list: (path: string) => Promise<Json[]>;
   readonly named: (path: string, nameOf: (thing: Json) => string) => Promise<Json[]>;
   readonly names: Map<string, string>;
 }
 
-async function toldOf(
+async function comparableWorkspace(
   api: Pick<Api, "url">,
   caller: Caller,
   workspace: Json,
-  { list, named, names }: Telling,
+  { list, named, names }: NamedLists,
 ): Promise<object> {
   const { name } = workspace.attributes;
   const of = (rest: string) => `/workspaces/${workspace.id}${rest}`;
@@ -242,7 +242,7 @@ async function toldOf(
     ),
     [`retention of ${name}`]: retention.body,
     [`runs of ${name}`]: runs.map(({ attributes }) => ({
-      // What `simplified` leaves out of everything else counts here.
+      // Under other names, because `simplified` would leave them out.
       ended: attributes.status,
       made: attributes["created-at"],
       message: attributes.message,
@@ -259,18 +259,18 @@ async function toldOf(
   };
 }
 
-/** Ids as names, wherever they are, and nothing that is of one register alone. */
+/** With names instead of ids, and without what differs between servers. */
 function simplified(value: Json, names: ReadonlyMap<string, string>): Json {
   if (typeof value === "string")
     return value.replace(/\b[a-z]+-[1-9A-HJ-NP-Za-km-z]{16}\b/g, (id) => names.get(id) ?? "an id");
   if (Array.isArray(value)) {
     const all = value.map((each) => simplified(each, names));
-    // Of what is linked the order says nothing.
+    // The order of links is arbitrary.
     return all.every((each) => typeof each?.id === "string" && each.attributes === undefined)
       ? all.toSorted((one, other) => (one.id < other.id ? -1 : 1))
       : all;
   }
   if (typeof value !== "object" || value === null) return value;
-  const kept = Object.entries(value).filter(([name]) => !local.has(name));
-  return Object.fromEntries(kept.map(([name, each]) => [name, simplified(each, names)]));
+  const comparableEntries = Object.entries(value).filter(([name]) => !serverSpecific.has(name));
+  return Object.fromEntries(comparableEntries.map(([name, each]) => [name, simplified(each, names)]));
 }

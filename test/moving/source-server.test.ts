@@ -1,4 +1,4 @@
-/** Another server of this API, played here: it lacks lists, fails, asks to wait, and counts its pages as it likes. */
+/** Reading a server of this API that lacks lists, fails, limits the request rate, and pages in different ways. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
@@ -14,14 +14,14 @@ import { stateOf } from "../support/states.ts";
 
 type Answer = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
 
-/** By path; what is not here is 404. */
+/** By path; others are 404. */
 let answers: Record<string, Answer>;
-let asked: string[];
+let requestedPaths: string[];
 let tokens: Set<string | undefined>;
 
 const server = createServer((request, response) => {
   const url = new URL(request.url ?? "", "http://peer");
-  asked.push(url.pathname);
+  requestedPaths.push(url.pathname);
   tokens.add(request.headers.authorization);
   const answer = answers[url.pathname];
   if (answer === undefined) response.writeHead(404).end('{"errors":[{"status":"404"}]}');
@@ -32,7 +32,7 @@ const listening = new Promise<string>((resolve) => {
 });
 afterAll(() => server.close());
 beforeEach(() => {
-  [answers, asked, tokens] = [{}, [], new Set()];
+  [answers, requestedPaths, tokens] = [{}, [], new Set()];
 });
 
 const json =
@@ -41,7 +41,7 @@ const json =
     response.writeHead(200, { "content-type": "application/vnd.api+json", ...headers }).end(JSON.stringify(body));
 const list = (type: string, ...things: [id: string, attributes: object, relationships?: object][]): Answer =>
   json({ data: things.map(([id, attributes, relationships = {}]) => ({ id, type, attributes, relationships })) });
-/** One after the other; the last stays. */
+/** One after the other; the last one repeats. */
 const inTurn =
   (...turns: Answer[]): Answer =>
   (...call) =>
@@ -51,23 +51,23 @@ const status =
   (_, response) =>
     response.writeHead(code, headers).end();
 
-async function open(): Promise<{ peer: SourceServer; waited: number[] }> {
+async function open(): Promise<{ source: SourceServer; waited: number[] }> {
   const waited: number[] = [];
   const pause = async (ms: number) => void waited.push(ms);
-  return { peer: await SourceServer.open({ url: await listening, token: "a-token", pause }), waited };
+  return { source: await SourceServer.open({ url: await listening, token: "a-token", pause }), waited };
 }
 
-describe("a peer", () => {
-  test("is asked where its API is, and found where it says nothing", async () => {
+describe("a source server", () => {
+  test("names the path of its API; the default is /api/v2", async () => {
     const url = await listening;
-    expect((await open()).peer.base).toBe(`${url}/api/v2`);
+    expect((await open()).source.base).toBe(`${url}/api/v2`);
     answers["/.well-known/terraform.json"] = json({ "tfe.v2": "/tfe/api/v2/" });
-    expect((await open()).peer.base).toBe(`${url}/tfe/api/v2`);
+    expect((await open()).source.base).toBe(`${url}/tfe/api/v2`);
     expect((await SourceServer.open({ url: `${url}/mine/api/v2/`, token: "x" })).base).toBe(`${url}/mine/api/v2`);
   });
 
-  test("pages are followed by link, by number, or not at all, and never in a circle", async () => {
-    const { peer } = await open();
+  test("has pages with links, with numbers or without either, and no page is read twice", async () => {
+    const { source } = await open();
     const page = (id: string, rest: object): Answer => json({ data: [{ id, type: "things" }], ...rest });
     answers["/api/v2/linked"] = inTurn(
       page("a", { links: { next: "https://its.public.name/api/v2/linked?page=2" } }),
@@ -79,73 +79,73 @@ describe("a peer", () => {
     );
     answers["/api/v2/whole"] = page("a", {});
     answers["/api/v2/circle"] = page("a", { links: { next: "/api/v2/circle?page%5Bsize%5D=100" } });
-    const ids = async (path: string) => (await listAll(peer, path)).map(({ id }) => id);
+    const ids = async (path: string) => (await listAll(source, path)).map(({ id }) => id);
     expect(await ids("/linked")).toEqual(["a", "b"]);
     expect(await ids("/numbered")).toEqual(["a", "b"]);
     expect(await ids("/whole")).toEqual(["a"]);
     expect(await ids("/circle")).toEqual(["a"]);
   });
 
-  test("is waited for as long as it says, and tried again where it fails for the moment", async () => {
-    const { peer, waited } = await open();
+  test("is retried after the time that it names, and after temporary failures", async () => {
+    const { source, waited } = await open();
     answers["/api/v2/busy"] = inTurn(
       status(429, { "retry-after": "3" }),
       status(429, { "x-ratelimit-reset": "0.25" }),
       status(503),
       json({ data: { id: "a", type: "things" } }),
     );
-    expect((await peer.get("/busy")).id).toBe("a");
+    expect((await source.get("/busy")).id).toBe("a");
     expect(waited).toEqual(expect.arrayContaining([3000, 250]));
     answers["/api/v2/broken"] = status(500);
-    await expect(peer.get("/broken")).rejects.toThrow(MissingResource);
-    expect(asked.filter((path) => path === "/api/v2/broken")).toHaveLength(8);
+    await expect(source.get("/broken")).rejects.toThrow(MissingResource);
+    expect(requestedPaths.filter((path) => path === "/api/v2/broken")).toHaveLength(8);
   });
 
-  test("where it says that this was the last for now, nobody asks before it allows more", async () => {
-    const { peer, waited } = await open();
+  test("is not asked again before the rate limit that it reports is reset", async () => {
+    const { source, waited } = await open();
     const thing = { data: { id: "a", type: "things" } };
     answers["/api/v2/last"] = json(thing, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "2" });
-    await peer.get("/last");
-    await peer.get("/last");
+    await source.get("/last");
+    await source.get("/last");
     expect(waited.some((ms) => ms > 1000 && ms <= 2000)).toBe(true);
   });
 
-  test("ends everything where the token is refused, and where it always asks to come back later", async () => {
-    const { peer } = await open();
+  test("ends the import if it rejects the token, or limits the rate for too long", async () => {
+    const { source } = await open();
     answers["/api/v2/secret"] = status(401);
-    await expect(peer.get("/secret")).rejects.toThrow("rejected the token");
+    await expect(source.get("/secret")).rejects.toThrow("rejected the token");
     answers["/api/v2/never"] = status(429, { "retry-after": "120" });
-    await expect(peer.get("/never")).rejects.toThrow("has limited the request rate");
+    await expect(source.get("/never")).rejects.toThrow("has limited the request rate");
   });
 
-  test("the token goes to the server alone, and a content that breaks off is not taken for the whole", async () => {
-    const { peer } = await open();
+  test("gets the token, other hosts don't; an incomplete download fails", async () => {
+    const { source } = await open();
     const other = (await listening).replace("127.0.0.1", "localhost");
     answers["/v1/object/1"] = (_, response) => response.end("a state");
-    const gathered = async (address: string) => {
+    const contentOf = async (address: string) => {
       let text = "";
-      for await (const piece of await peer.content(address)) text += Buffer.from(piece).toString();
+      for await (const piece of await source.content(address)) text += Buffer.from(piece).toString();
       return text;
     };
     tokens.clear();
-    expect(await gathered(`${other}/v1/object/1`)).toBe("a state");
+    expect(await contentOf(`${other}/v1/object/1`)).toBe("a state");
     expect(tokens).toEqual(new Set([undefined]));
     answers["/api/v2/short"] = (_, response) => {
       response.writeHead(200, { "content-length": "10" }).write("short");
       setImmediate(() => response.destroy());
     };
-    await expect(gathered("short")).rejects.toThrow();
+    await expect(contentOf("short")).rejects.toThrow();
   });
 });
 
-describe("an import from a server that has little, and fails in between", () => {
+describe("an import from a server that lacks lists and fails sometimes", () => {
   const api = useApi();
 
-  test("brings what there is, and names every gap", async () => {
+  test("imports what exists, and reports every gap", async () => {
     const name = unique("peer");
     const of = (rest: string) => `/api/v2/organizations/${name}${rest}`;
     const state = stateOf({ serial: 5 });
-    const { peer } = await open();
+    const { source } = await open();
     answers = {
       [of("")]: json({ data: { id: name, type: "organizations", attributes: { email: "a@example.com", novelty: 1 } } }),
       [of("/projects")]: list("projects", ["prj-1", { name: "Default Project" }], ["prj-2", { name: "a/b" }]),
@@ -171,7 +171,7 @@ describe("an import from a server that has little, and fails in between", () => 
         ["sv-1", { serial: 4, "hosted-state-download-url": "/api/v2/object/1" }],
       ),
       "/api/v2/state-versions/sv-1": status(404),
-      // The first time it breaks off.
+      // The first download is incomplete.
       "/api/v2/object/2": inTurn(
         (_, response) => {
           response.writeHead(200, { "content-length": String(state.length) }).write(state.slice(0, 9));
@@ -183,7 +183,7 @@ describe("an import from a server that has little, and fails in between", () => 
     const report = new ImportReport();
     const operator = operatorContext(api.database, { organizationCreation: "site-admins" }, "test");
     const context = { ...operator, vault: createVault(Buffer.alloc(32, 7)) };
-    await importOrganization({ context, source: peer, from: name, to: name, dry: false, concurrency: 2, report });
+    await importOrganization({ context, source, from: name, to: name, dry: false, concurrency: 2, report });
 
     const gaps = report.gaps.map(({ kind, thing }) => `${kind}: ${thing}`);
     expect(gaps.toSorted()).toEqual(

@@ -1,3 +1,4 @@
+/** Outgoing requests: private addresses, redirects, limits on responses, and certificates. */
 import { readFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
@@ -105,18 +106,18 @@ describe("fetchJson", () => {
   );
 });
 
-describe("callOut", () => {
+describe("sendRequest", () => {
   it("sends method, headers and body, and returns status, headers and body, whatever the status", async () => {
-    let heard = "";
+    let received = "";
     const url = await served((request, response) => {
       request.on("data", (piece: Buffer) => {
-        heard += `${request.method} ${request.headers["x-word"]} ${piece.toString()}`;
+        received += `${request.method} ${request.headers["x-word"]} ${piece.toString()}`;
       });
       request.on("end", () => response.writeHead(418, { "x-one": "1", "set-cookie": ["a", "b"] }).end("short"));
     });
     const sent = { method: "POST", headers: { "x-word": "word" }, body: '{"a":1}' } as const;
     const answer = await sendRequest(url, sent, { allowed });
-    expect(heard).toBe('POST word {"a":1}');
+    expect(received).toBe('POST word {"a":1}');
     expect(answer).toMatchObject({ status: 418, body: "short", isCut: false });
     expect(answer.headers).toMatchObject({ "x-one": ["1"], "set-cookie": ["a", "b"] });
   });

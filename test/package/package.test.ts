@@ -1,4 +1,4 @@
-/** What `npm run build` makes, packed and started as a new user would, in an empty folder with nothing but npm. */
+/** The npm package that `npm run build` creates, packed and started as a new user would, in an empty folder with only npm. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -8,21 +8,21 @@ import { Worker } from "node:worker_threads";
 import { beforeAll, describe, expect, test } from "vitest";
 import { callerOn } from "../support/api.ts";
 import { data, resource } from "../support/builders.ts";
-import { inRequest, lock, post, stateOfSize } from "../support/states.ts";
+import { stateAttributes, lock, post, stateOfSize } from "../support/states.ts";
 import { dropRegistersAfterwards, newRegister, tokenIn, useFolder } from "../cli/support.ts";
 
 dropRegistersAfterwards();
 const packed = process.env["CADASTRE_TEST_PACKAGE"] ?? "dist/package";
 const folder = useFolder();
 const home = join(folder, "fresh");
-/** Its name in that folder. */
+/** The file name of the packed archive. */
 let archive: string;
 
-/** Nothing of ours but the way to programs, and npm's own settings. */
+/** Only the paths of programs, and npm's own settings. */
 const bare = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => /^(PATH|HOME|https?_proxy|no_proxy|npm_config_\w+)$/i.test(name)),
 ) as Record<string, string>;
-// Of this checkout's programs none may help: neither the pinned Node nor what npm put before it.
+// Without this checkout's programs, such as the pinned Node.
 const environment = {
   ...bare,
   PATH: (bare["PATH"] ?? "")
@@ -40,30 +40,30 @@ beforeAll(() => {
 });
 
 describe("the package", () => {
-  test("is a few megabytes: a program, its console, and whose code is in it", () => {
+  test("is a few megabytes: a program, the console and third-party notices", () => {
     expect(statSync(join(home, archive)).size).toBeLessThan(4 * 2 ** 20);
     expect(readdirSync(packed).sort()).toEqual(
       ["CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY.txt", "bin", "dist", "lib", "package.json"].sort(),
     );
     expect(readdirSync(join(packed, "lib")).sort()).toEqual([
       "cadastre.js",
+      "checkpointer.js",
       "job-process.js",
-      "log-mover.js",
       "plan-worker.js",
     ]);
     const notices = readFileSync(join(packed, "THIRD-PARTY.txt"), "utf8");
-    // Of the service, and of the console.
+    // Packages of the server and of the console.
     for (const name of ["fastify", "pg", "react-dom", "@mantine/core"]) expect(notices).toContain(`\n${name} `);
     for (const tool of ["vitest", "typescript", "rolldown"]) expect(notices).not.toContain(`\n${tool} `);
   });
 
-  test("tells nothing of the machine on which it was made", () => {
-    for (const name of ["lib/cadastre.js", "lib/job-process.js", "lib/log-mover.js", "lib/plan-worker.js"])
+  test("contains no paths of the build machine", () => {
+    for (const name of ["lib/cadastre.js", "lib/job-process.js", "lib/checkpointer.js", "lib/plan-worker.js"])
       expect(readFileSync(join(packed, name), "utf8")).not.toContain(process.cwd());
   });
 });
 
-test("the thread that reads plans is whole", async () => {
+test("the worker that reads plans is complete", async () => {
   const plan = Buffer.from(
     '{"resource_changes":[{"type":"t","provider_name":"p","change":{"after":{"a":"hunter2"}}}]}',
   );
@@ -74,7 +74,7 @@ test("the thread that reads plans is whole", async () => {
 });
 
 describe("npx in an empty folder", () => {
-  test("serves the API and the console, keeps its data in data/, and its log is moved by its own thread", async () => {
+  test("serves the API and the console, stores its data in data/, and checkpoints the WAL in its own thread", async () => {
     const child = spawn("npx", npx("serve", "--listen", "127.0.0.1:0"), {
       cwd: home,
       env: environment,
@@ -91,8 +91,8 @@ describe("npx in an empty folder", () => {
       expect(page.status).toBe(200);
       const [, script = ""] = /src="(\/app\/assets\/[^"]+\.js)"/.exec(await page.text()) ?? [];
       expect((await fetch(`${url}${script}`)).status).toBe(200);
-      await writeMuch(url, tokenIn(out) ?? "");
-      // Nobody but that thread brings it from the log to the file while the service runs.
+      await writeLargeStates(url, tokenIn(out) ?? "");
+      // Only that thread copies pages from the WAL to the file while the server runs.
       const database = join(home, "data/cadastre.db");
       while (statSync(database).size < 8 * 2 ** 20) await pause(50);
     } finally {
@@ -101,7 +101,7 @@ describe("npx in an empty folder", () => {
     }
   });
 
-  test("makes backups that it restores, and brings PostgreSQL to its schema", async () => {
+  test("creates and restores backups, and migrates PostgreSQL", async () => {
     const run = (words: readonly string[], settings: Record<string, string> = {}) =>
       execFileSync("npx", npx(...words), { cwd: home, env: { ...environment, ...settings }, encoding: "utf8" });
     run(["backup", "first.backup"]);
@@ -120,14 +120,14 @@ describe("npx in an empty folder", () => {
   });
 });
 
-/** More than the log of the embedded database may gather, and nothing of it can be packed tighter. */
-async function writeMuch(url: string, token: string): Promise<void> {
+/** Writes more than the limit of the WAL, as incompressible data. */
+async function writeLargeStates(url: string, token: string): Promise<void> {
   const admin = callerOn(url, token);
   data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "a@acme.example" })));
   const workspace = data(await admin.post("/organizations/acme/workspaces", resource("workspaces", { name: "w" })));
   await lock(admin, workspace.id);
   for (let serial = 1; serial <= 3; serial += 1) {
     const state = stateOfSize(8 * 2 ** 20, { serial });
-    expect((await post(admin, workspace.id, inRequest(state))).status).toBe(201);
+    expect((await post(admin, workspace.id, stateAttributes(state))).status).toBe(201);
   }
 }

@@ -1,4 +1,4 @@
-/** A released version has one schema: what is refused, and what is not. */
+/** A released version has one schema. */
 import { describe, expect, it } from "vitest";
 import { formatReleases, isHigher, parseReleases, releaseOf, schemaFaults } from "../../packaging/schema.ts";
 import type { Migration } from "../../src/database/migrations/migration.ts";
@@ -13,17 +13,22 @@ const releases = [releaseOf("1.0.0", [first]), releaseOf("1.1.0", [first, second
 describe("a schema", () => {
   it.each<[string, string, readonly Migration[]]>([
     ["of a release", "1.1.0", [first, second]],
-    ["of the next version while it is developed", "1.2.0-dev", [first, second, third]],
-    ["that stays, in a version that is developed", "1.1.1-dev", [first, second]],
-  ])("%s is taken", (_, version, migrations) => {
+    ["of the next version under development", "1.2.0-dev", [first, second, third]],
+    ["without changes, in a version under development", "1.1.1-dev", [first, second]],
+  ])("%s is accepted", (_, version, migrations) => {
     expect(schemaFaults(version, migrations, releases)).toEqual([]);
   });
 
   it.each<[string, string, readonly Migration[], RegExp]>([
-    ["that a released version got later", "1.1.0", [first, second, third], /^The schema has changed since 1\.1\.0 was/],
+    [
+      "that changed after the release of its version",
+      "1.1.0",
+      [first, second, third],
+      /^The schema has changed since 1\.1\.0 was/,
+    ],
     ["of a version that is not listed", "1.2.0", [first, second, third], /does not list 1\.2\.0\. Run 'node packaging/],
     [
-      "of a version that was released already",
+      "of a version that is already released",
       "1.1.0-dev",
       [first, second, third],
       /not higher than the released 1\.1\.0/,
@@ -35,13 +40,13 @@ describe("a schema", () => {
       /not those that 1\.1\.0 was/,
     ],
     ["that lacks a released migration", "1.2.0-dev", [first], /not those that 1\.1\.0 was/],
-  ])("%s is refused", (_, version, migrations, sentence) => {
+  ])("%s is rejected", (_, version, migrations, sentence) => {
     const faults = schemaFaults(version, migrations, releases);
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(sentence);
   });
 
-  it("is listed as text", () => {
+  it("survives formatting and parsing", () => {
     expect(parseReleases(formatReleases(releases))).toEqual(releases);
   });
 });

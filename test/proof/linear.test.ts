@@ -1,4 +1,4 @@
-/** The checker of the proofs finds what can't be, and lets pass what can. */
+/** The linearizability checker rejects impossible histories and accepts possible ones. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Call, judgeLinearity } from "../../proof/linear.ts";
@@ -11,35 +11,35 @@ const write = (value: string): RegisterOp => ({ kind: "write", value });
 const read = (value: string): RegisterOp => ({ kind: "read", value });
 const kindOf = (calls: readonly Call<RegisterOp>[]) => judgeLinearity(calls, register("")).kind;
 const locks = (calls: readonly Call<LockOp>[]) => judgeLinearity(calls, lock).kind;
-const take = (holder: string, isDone = true): LockOp => ({ kind: "lock", holder, isDone });
-const give = (by: string, isDone = true): LockOp => ({ kind: "unlock", by, isDone });
+const lockOp = (holder: string, isDone = true): LockOp => ({ kind: "lock", holder, isDone });
+const unlockOp = (by: string, isDone = true): LockOp => ({ kind: "unlock", by, isDone });
 
 describe("a value", () => {
-  it("may be read as either while it is written", () => {
+  it("may be read as the old or the new one while it is written", () => {
     for (const seen of ["", "a"]) expect(kindOf([call(0, 10, write("a")), call(5, 6, read(seen))])).toBe("linear");
   });
 
-  it("is not read as it was before a write that was acknowledged", () => {
+  it("is not read as the old one after an acknowledged write", () => {
     expect(kindOf([call(0, 10, write("a")), call(11, 12, read(""))])).toBe("broken");
   });
 
-  it("does not go back once somebody has read it", () => {
+  it("does not change back after it was read", () => {
     const calls = [call(0, 100, write("a")), call(10, 20, read("a")), call(30, 40, read(""))];
     expect(kindOf(calls)).toBe("broken");
   });
 
-  it("is not read as nobody wrote it", () => {
+  it("is never one that was not written", () => {
     expect(kindOf([call(0, 1, write("a")), call(2, 3, read("b"))])).toBe("broken");
   });
 
-  it("may come of a write whose outcome is unknown at any later moment, or never", () => {
+  it("may come from a write with an unknown outcome at any later time, or never", () => {
     const unknown = call(0, never, write("a"));
     expect(kindOf([unknown, call(10, 11, read("")), call(20, 21, read("a"))])).toBe("linear");
     expect(kindOf([unknown, call(10, 11, read("")), call(20, 21, read(""))])).toBe("linear");
     expect(kindOf([unknown, call(10, 11, read("a")), call(20, 21, read(""))])).toBe("broken");
   });
 
-  it("does not come of a write whose outcome is unknown after the last moment at which that can have happened", () => {
+  it("does not come from a write with an unknown outcome after its deadline", () => {
     const unknown = { ...call(0, never, write("a")), untilMs: 15 };
     const then = call(18, 20, read("a"));
     expect(kindOf([unknown, call(14, 17, read("")), then])).toBe("linear");
@@ -47,7 +47,7 @@ describe("a value", () => {
     expect(kindOf([unknown, call(16, 17, read(""))])).toBe("linear");
   });
 
-  it("is judged however many outcomes are unknown, if each is settled some time", () => {
+  it("is checked with many unknown outcomes, if each has a deadline", () => {
     const calls = Array.from({ length: 200 }, (_, index) => {
       const at = index * 10;
       const unknown = { ...call(at, never, write(`${index}`)), untilMs: at + 25 };
@@ -57,11 +57,11 @@ describe("a value", () => {
     expect(kindOf([...calls, call(3_000, 3_001, read("100"))])).toBe("broken");
   });
 
-  it("does not come of a write that was not yet asked for", () => {
+  it("does not come from a write that was sent later", () => {
     expect(kindOf([call(0, 1, read("a")), call(5, never, write("a"))])).toBe("broken");
   });
 
-  it("says how far it could be explained", () => {
+  it("reports the length of the linearizable prefix", () => {
     const calls = [call(0, 1, write("a")), call(2, 3, read("a")), call(4, 5, read("b"))];
     expect(judgeLinearity(calls, register(""))).toEqual({ kind: "broken", explained: 2, at: 4 });
   });
@@ -69,33 +69,35 @@ describe("a value", () => {
 
 describe("a lock", () => {
   it("has one holder", () => {
-    expect(locks([call(0, 10, take("a:1")), call(1, 9, take("b:1", false))])).toBe("linear");
-    expect(locks([call(0, 10, take("a:1")), call(1, 9, take("b:1"))])).toBe("broken");
+    expect(locks([call(0, 10, lockOp("a:1")), call(1, 9, lockOp("b:1", false))])).toBe("linear");
+    expect(locks([call(0, 10, lockOp("a:1")), call(1, 9, lockOp("b:1"))])).toBe("broken");
   });
 
-  it("is not declined while it is free", () => {
-    expect(locks([call(0, 1, take("a:1")), call(2, 3, give("a")), call(4, 5, take("b:1", false))])).toBe("broken");
+  it("is not refused while it is free", () => {
+    expect(locks([call(0, 1, lockOp("a:1")), call(2, 3, unlockOp("a")), call(4, 5, lockOp("b:1", false))])).toBe(
+      "broken",
+    );
   });
 
-  it("is given back by its holder alone", () => {
-    expect(locks([call(0, 1, take("a:1")), call(2, 3, give("b"))])).toBe("broken");
-    expect(locks([call(0, 1, take("a:1")), call(2, 3, give("b", false))])).toBe("linear");
+  it("is released only by its holder", () => {
+    expect(locks([call(0, 1, lockOp("a:1")), call(2, 3, unlockOp("b"))])).toBe("broken");
+    expect(locks([call(0, 1, lockOp("a:1")), call(2, 3, unlockOp("b", false))])).toBe("linear");
   });
 
-  it("is read as somebody holds it", () => {
-    expect(locks([call(0, 1, take("a:1")), call(2, 3, { kind: "read", holder: "a:1" })])).toBe("linear");
-    expect(locks([call(0, 1, take("a:1")), call(2, 3, { kind: "read", holder: nobody })])).toBe("broken");
+  it("is read with its current holder", () => {
+    expect(locks([call(0, 1, lockOp("a:1")), call(2, 3, { kind: "read", holder: "a:1" })])).toBe("linear");
+    expect(locks([call(0, 1, lockOp("a:1")), call(2, 3, { kind: "read", holder: nobody })])).toBe("broken");
   });
 });
 
-/** Operations on a real register, each at a random moment between a call and an answer. */
+/** Operations on a real register, each at a random time between request and response. */
 const histories = fc.array(
   fc.record({ at: fc.nat(200), before: fc.nat(30), after: fc.nat(30), isWrite: fc.boolean(), isLost: fc.boolean() }),
   { maxLength: 24 },
 );
 
-describe("whatever a real register answers", () => {
-  it("is explained, also where answers are lost", () => {
+describe("a history of a real register", () => {
+  it("is accepted, also with lost responses", () => {
     const judged = fc.property(histories, (steps) => {
       let state = "";
       const calls = steps

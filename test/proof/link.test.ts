@@ -1,4 +1,4 @@
-/** A wire that can be cut, broken off and slowed: what passes, what waits and what ends. */
+/** A proxy of connections that can be cut, reset and slowed. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -12,9 +12,9 @@ const calls: Socket[] = [];
 beforeAll(async () => {
   echo = createServer((socket) => void socket.on("error", () => {}).pipe(socket)).listen(0, "127.0.0.1");
   await once(echo, "listening");
-  const nobodyThere = await freePort();
+  const unusedPort = await freePort();
   const { port } = echo.address() as AddressInfo;
-  link = await Link.open({ name: "test", port: await freePort(), to: [nobodyThere, port] });
+  link = await Link.open({ name: "test", port: await freePort(), to: [unusedPort, port] });
 });
 afterAll(async () => {
   for (const call of calls) call.destroy();
@@ -35,68 +35,68 @@ class Caller {
     this.socket.once("close", () => (this.isClosed = true));
   }
 
-  async says(word: string): Promise<void> {
+  async echoes(word: string): Promise<void> {
     const before = this.received.length;
     this.socket.write(word);
     await expect.poll(() => this.received.slice(before)).toBe(word);
   }
 }
 
-/** As long as a word would have taken many times over. */
-const aWhile = () => new Promise((resolve) => setTimeout(resolve, 60));
+/** Much longer than a message takes. */
+const waitBriefly = () => new Promise((resolve) => setTimeout(resolve, 60));
 
 describe("a link", () => {
-  it("leads to the first that takes the call", async () => {
-    await new Caller().says("hello");
+  it("connects to the first target that accepts", async () => {
+    await new Caller().echoes("hello");
   });
 
-  it("lets nothing pass while it is cut, and everything afterwards", async () => {
+  it("forwards nothing while it is cut, and everything afterwards", async () => {
     const before = new Caller();
-    await before.says("one");
+    await before.echoes("one");
     link.cut();
     before.socket.write("two");
     const called = new Caller();
     called.socket.write("three");
-    await aWhile();
+    await waitBriefly();
     expect([before.received, called.received]).toEqual(["one", ""]);
     link.heal();
     await expect.poll(() => [before.received, called.received]).toEqual(["onetwo", "three"]);
   });
 
-  it("ends what was forgotten while it was cut", async () => {
+  it("closes connections that timed out while it was cut", async () => {
     const caller = new Caller();
-    await caller.says("one");
+    await caller.echoes("one");
     link.cut();
     link.heal({ isForgotten: true });
     await expect.poll(() => caller.isClosed).toBe(true);
-    await new Caller().says("again");
+    await new Caller().echoes("again");
   });
 
-  it("is cut for those alone who greet with a word", async () => {
+  it("can be cut only for connections that start with a given text", async () => {
     const [ann, bob] = [new Caller(), new Caller()];
-    await ann.says("I am ann");
-    await bob.says("I am bob");
+    await ann.echoes("I am ann");
+    await bob.echoes("I am bob");
     link.cut("ann");
     ann.socket.write("more");
     const another = new Caller();
     another.socket.write("also ann");
-    await bob.says("more");
-    await aWhile();
+    await bob.echoes("more");
+    await waitBriefly();
     expect([ann.received, another.received]).toEqual(["I am ann", ""]);
     link.heal();
     await expect.poll(() => [ann.received, another.received]).toEqual(["I am annmore", "also ann"]);
   });
 
-  it("ends connections when it is broken off, and takes new ones", async () => {
+  it("closes connections when it is reset, and accepts new ones", async () => {
     const caller = new Caller();
-    await caller.says("one");
+    await caller.echoes("one");
     link.breakOff();
     await expect.poll(() => caller.isClosed).toBe(true);
-    await new Caller().says("again");
+    await new Caller().echoes("again");
   });
 });
 
-describe("the messages of a client of PostgreSQL", () => {
+describe("messages of a PostgreSQL client", () => {
   const message = (kind: string, length: number) => {
     const bytes = Buffer.alloc(length + 5, 0x51);
     bytes.write(kind);

@@ -29,7 +29,7 @@ function refusal(content: unknown, size?: number): string {
 }
 
 describe("an encrypted state", () => {
-  const told = {
+  const expected = {
     encrypted: true,
     format: null,
     engineVersion: null,
@@ -42,16 +42,16 @@ describe("an encrypted state", () => {
     instanceCount: 0,
   };
 
-  it.each([1, 3, 7, 64, 100_000])("tells serial and lineage, and nothing else: in pieces of %i", (size) => {
-    expect(JSON.parse(JSON.stringify(read(encrypted, size)))).toEqual(told);
+  it.each([1, 3, 7, 64, 100_000])("has its serial and lineage, and nothing else: in pieces of %i", (size) => {
+    expect(JSON.parse(JSON.stringify(read(encrypted, size)))).toEqual(expected);
   });
 
-  it("may have its members in any order, and others beside them", () => {
+  it("can have its members in any order, and other members", () => {
     const entries = Object.entries({ ...encrypted, comment: { resources: [1] } });
     expect(read(Object.fromEntries(entries.toReversed()))).toMatchObject({ encrypted: true, serial: 3 });
   });
 
-  it("may lack what only newer engines write, or what its method does not need", () => {
+  it("can lack what only newer engines write, or what its method does not need", () => {
     for (const more of [
       { encryption_version: undefined },
       { meta: undefined },
@@ -62,17 +62,17 @@ describe("an encrypted state", () => {
       expect(read({ ...encrypted, ...more }).encrypted).toBe(true);
   });
 
-  it.each(["QQ==", "QUE=", "QUFB", "+/+/"])("may be as short as %s", (encrypted_data) => {
+  it.each(["QQ==", "QUE=", "QUFB", "+/+/"])("can be as short as %s", (encrypted_data) => {
     expect(read({ ...encrypted, encrypted_data }).encrypted).toBe(true);
   });
 
-  it("is none that has a version: then it is read like any other", () => {
+  it("with a version it is not encrypted: it is read like any other state", () => {
     const file = read({ ...encrypted, version: 4, outputs: { a: { value: 1 } } });
     expect(file).toMatchObject({ encrypted: false, format: 4, outputs: [{ name: "a" }] });
   });
 });
 
-describe("what only resembles one", () => {
+describe("what only resembles an encrypted state", () => {
   const noBase64 = 'The state looks encrypted, but its member "encrypted_data" is not a base64 string.';
 
   it.each<unknown>([
@@ -97,7 +97,7 @@ describe("what only resembles one", () => {
     for (const size of [1, 1000]) expect(refusal({ ...encrypted, encrypted_data }, size)).toBe(noBase64);
   });
 
-  it("is refused where the data is written with escapes", () => {
+  it("is refused if the data is written with escapes", () => {
     const escaped = JSON.stringify(encrypted).replace(data, `\\u0041${data.slice(1)}`);
     expect(refusal(escaped)).toBe(noBase64);
   });
@@ -116,7 +116,7 @@ describe("what only resembles one", () => {
     );
   });
 
-  it("is refused where nothing but the data says so", () => {
+  it("is refused if only the data suggests it", () => {
     for (const more of [
       { meta: undefined, encryption_version: undefined },
       { meta: null, encryption_version: undefined },
@@ -126,14 +126,14 @@ describe("what only resembles one", () => {
       );
   });
 
-  it.each(["outputs", "resources", "terraform_version", "modules"])("is refused with the open member %s", (member) => {
+  it.each(["outputs", "resources", "terraform_version", "modules"])("is refused with the plain member %s", (member) => {
     const value = { outputs: {}, resources: [], terraform_version: "1.9.5", modules: [] }[member];
     const sentence = `The state looks encrypted, but it has the member "${member}" of a plain state.`;
     expect(refusal({ ...encrypted, [member]: value })).toBe(sentence);
     expect(refusal({ [member]: value, ...encrypted })).toBe(sentence);
   });
 
-  it("is refused where a member comes twice", () => {
+  it("is refused if a member is duplicated", () => {
     for (const member of ["encrypted_data", "meta", "encryption_version"] as const) {
       const again = `,${JSON.stringify(member)}:${JSON.stringify(encrypted[member])}}`;
       expect(refusal(JSON.stringify(encrypted).replace(/}$/, again))).toBe(
@@ -142,7 +142,7 @@ describe("what only resembles one", () => {
     }
   });
 
-  it("is refused where the data is deeper, or the whole is no object", () => {
+  it("is refused if the data is nested deeper, or the whole is not an object", () => {
     const noVersion = /^The state must be a JSON object with a member "version"/;
     for (const content of [{ state: encrypted }, [encrypted], data, { meta, encryption_version: "v0" }])
       expect(refusal(JSON.stringify(content))).toMatch(noVersion);

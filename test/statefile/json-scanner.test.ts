@@ -9,15 +9,16 @@ import {
   keyBytesMax,
 } from "../../src/statefile/json-scanner.ts";
 import { deep, seed } from "../support/depth.ts";
+import { itInGate } from "../support/engine-independent.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Writes the bytes in pieces whose sizes repeat; without sizes, at once. */
+/** Writes the bytes in pieces whose sizes repeat; without sizes, in one piece. */
 function scan(root: JsonReader, bytes: Uint8Array, sizes: readonly number[] = [bytes.length || 1]): void {
   const scanner = new JsonScanner(root);
   for (let start = 0, turn = 0; start < bytes.length; turn++) {
     const size = sizes[turn % sizes.length]!;
-    // A buffer of its own, overwritten after the call: pieces are only lent.
+    // A separate buffer, overwritten after the call: pieces are valid only during it.
     const piece = bytes.slice(start, start + size);
     scanner.write(piece);
     piece.fill(0x21);
@@ -90,7 +91,7 @@ const jsonText = fc
   .map(([value, indent, around]) => around + JSON.stringify(value, null, indent) + around);
 const escapedText = jsonText.map((text) => text.replaceAll(/[a-m]/g, escaped).replaceAll(/[^\0-\x7f]/g, escaped));
 
-/** Escapes letters in strings; those of literals and numbers too, but then nobody takes the text for JSON. */
+/** Escapes letters, also those of literals and numbers: then both parsers must refuse the text. */
 function escaped(letter: string): string {
   return `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
@@ -128,7 +129,7 @@ describe("what is accepted", () => {
     ),
   });
 
-  it("is what JSON.parse accepts, after any change of bytes", () => {
+  itInGate("is what JSON.parse accepts, after any change of bytes", () => {
     fc.assert(
       fc.property(jsonText, fc.array(change, { minLength: 1, maxLength: 3 }), sizes, (text, changes, sizes) => {
         let bytes = [...bytesOf(text)];
@@ -279,7 +280,7 @@ describe("what is accepted", () => {
     for (const size of [1, 2, 3, 4, 100]) expect(accepts(string, [size])).toBe(false);
   });
 
-  it("is nested to a bound and no further", () => {
+  it("is nested up to a limit", () => {
     const nested = (depth: number) => bytesOf(`${'{"a":['.repeat(depth / 2)}${"]}".repeat(depth / 2)}`);
     expect(accepts(nested(depthMax))).toBe(true);
     expect(accepts(nested(depthMax + 2))).toBe(false);
@@ -288,8 +289,8 @@ describe("what is accepted", () => {
   });
 });
 
-describe("a fault", () => {
-  it("says where it is", () => {
+describe("an error", () => {
+  it("says where it occurred", () => {
     expect(() => scan({}, bytesOf('{"a": 1,, }'), [3])).toThrow("has an unexpected character at byte 8");
     expect(() => scan({}, bytesOf('{"a": 1'), [3])).toThrow("ends unexpectedly after 7 bytes");
     expect(() => scan({}, Uint8Array.of(0x22, 0xff, 0x22))).toThrow("is not UTF-8");
@@ -336,7 +337,7 @@ describe("readers", () => {
     },
   );
 
-  it("are asked neither for members of an array nor for elements of an object", () => {
+  it("get neither members of an array nor elements of an object", () => {
     const asked: string[] = [];
     const inner: JsonReader = { member: () => void asked.push("member") };
     const outer: JsonReader = { element: () => inner };
@@ -345,7 +346,7 @@ describe("readers", () => {
     expect(asked).toEqual(["member"]);
   });
 
-  it("of a value that is larger than their bound have none, only its size", () => {
+  it("of a value beyond their limit have only its size", () => {
     const capture = new JsonCapture(10);
     for (const sizes of [[1], [7], [100]]) {
       scan(capture, bytesOf('"12345678"'), sizes);
@@ -355,7 +356,7 @@ describe("readers", () => {
     }
   });
 
-  it("are not asked about keys beyond the bound", () => {
+  it("don't get keys beyond the limit", () => {
     const keys: string[] = [];
     const root: JsonReader = { member: (key) => void keys.push(key) };
     const longest = "k".repeat(keyBytesMax);

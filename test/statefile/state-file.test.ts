@@ -6,6 +6,7 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { type StateFile, StateFileReader } from "../../src/statefile/state-file.ts";
 import type { StateInstance } from "../../src/statefile/state-resources.ts";
 import { deep, seed } from "../support/depth.ts";
+import { itInGate } from "../support/engine-independent.ts";
 
 const aws = 'provider["registry.terraform.io/hashicorp/aws"]';
 
@@ -64,7 +65,7 @@ describe("the head", () => {
     });
   });
 
-  it("has null for what is absent, or not what it should be", () => {
+  it("has null for values that are absent or of the wrong type", () => {
     const nothing = { format: 4, engineVersion: null, serial: null, lineage: null };
     expect(read({ version: 4 })).toMatchObject(nothing);
     expect(read({ version: 4, terraform_version: 1, serial: "1", lineage: ["a"] })).toMatchObject(nothing);
@@ -74,15 +75,16 @@ describe("the head", () => {
     expect(read('{"version":4,"serial":18446744073709551615}').serial).toBeNull();
   });
 
-  it.each([1, 2, 3, 5])("is all that is told of format %i", (format) => {
+  it.each([1, 2, 3, 5])("is all that is read of format %i", (format) => {
     const outputs = { a: { value: 1 } };
-    const told = { format, serial: 7, outputs: [], resources: [], instanceCount: 0 };
-    expect(read({ version: format, serial: 7, outputs, resources: [resource()], modules: [{}] })).toMatchObject(told);
-    expect(read({ outputs, resources: [resource({ mode: "data" })], serial: 7, version: format })).toMatchObject(told);
+    const expected = { format, serial: 7, outputs: [], resources: [], instanceCount: 0 };
+    const reordered = { outputs, resources: [resource({ mode: "data" })], serial: 7, version: format };
+    const full = { version: format, serial: 7, outputs, resources: [resource()], modules: [{}] };
+    for (const state of [full, reordered]) expect(read(state)).toMatchObject(expected);
   });
 });
 
-describe("what is no state", () => {
+describe("what is not a state", () => {
   it.each([
     ["", "The state is not valid JSON: it ends unexpectedly after 0 bytes."],
     ["{", "The state is not valid JSON: it ends unexpectedly after 1 bytes."],
@@ -129,8 +131,8 @@ describe("instances", () => {
 
   it("have everything that the list shows", () => {
     const instance = { index_key: "k", attributes: { id: "é" } };
-    const [told] = read(withResources(resource({ module: "module.m", instances: [instance] })), 7).instances;
-    expect(told).toEqual({
+    const [actual] = read(withResources(resource({ module: "module.m", instances: [instance] })), 7).instances;
+    expect(actual).toEqual({
       address: 'm.aws_x.this["k"]',
       name: "this",
       nameIndex: "k",
@@ -143,19 +145,19 @@ describe("instances", () => {
 
   it("have null or text as their index, and the module root", () => {
     const instances = [{}, { index_key: null }, { index_key: 3 }, { index_key: "" }];
-    const told = read(withResources(resource({ instances }))).instances;
-    expect(told.map(({ nameIndex }) => nameIndex)).toEqual([null, null, "3", ""]);
-    expect(told.map(({ module }) => module)).toEqual(["root", "root", "root", "root"]);
+    const actual = read(withResources(resource({ instances }))).instances;
+    expect(actual.map(({ nameIndex }) => nameIndex)).toEqual([null, null, "3", ""]);
+    expect(actual.map(({ module }) => module)).toEqual(["root", "root", "root", "root"]);
   });
 
-  it("may name the provider themselves", () => {
+  it("can name the provider themselves", () => {
     const instances = [{ index_key: 0, provider: `${aws}.all["a"]` }];
     expect(read(withResources(resource({ provider: undefined, instances }))).instances[0]!.provider).toBe(
       "hashicorp/aws",
     );
   });
 
-  it("are listed neither of data sources nor where they are deposed", () => {
+  it("are not listed for data sources, or if they are deposed", () => {
     const instances = [{ deposed: "00ff" }, { index_key: 1 }, { index_key: 2, deposed: "" }];
     expect(addressOf({ instances })).toEqual(["aws_x.this[1]", "aws_x.this[2]"]);
     expect(addressOf({ mode: "data" })).toEqual([]);
@@ -179,13 +181,13 @@ describe("instances", () => {
     expect(addressOf(more)).toEqual([]);
   });
 
-  it("are left out where a resource is none, and those around it are not", () => {
+  it("are omitted for an invalid resource; those around it are listed", () => {
     const odd = [1, null, "a", [], {}, [resource()]];
     expect(read(withResources(resource(), ...odd, resource({ name: "b" }))).instances).toHaveLength(2);
     expect(read({ version: 4, resources: { a: resource() } }).instances).toHaveLength(0);
   });
 
-  it("keep nothing of the resource before", () => {
+  it("keep nothing of the previous resource", () => {
     const state = withResources(
       resource({ module: "module.m" }),
       { mode: "managed", type: "t", name: "n" },
@@ -194,13 +196,13 @@ describe("instances", () => {
     expect(read(state).instances.map(({ address }) => address)).toEqual(["m.aws_x.this", "aws_x.this"]);
   });
 
-  it("of a member that comes twice are those of the last", () => {
+  it("of a duplicate member are those of the last one", () => {
     const state = `{"version":4,"resources":[{"mode":"data","mode":"managed","type":"t","name":"n","provider":"provider.p",
       "instances":[{"index_key":1}],"instances":[{"index_key":2}]}]}`;
     expect(read(state).instances.map(({ address }) => address)).toEqual(["t.n[2]"]);
   });
 
-  it("have a fingerprint that a single byte changes, and nothing around them", () => {
+  it("have a fingerprint that any byte of theirs changes, and nothing around them", () => {
     const fingerprint = (more: object, size?: number) =>
       read(withResources(resource(more)), size).instances[0]!.fingerprint;
     const first = fingerprint({});
@@ -209,7 +211,7 @@ describe("instances", () => {
     expect(fingerprint({ instances: [{ schema_version: 0, attributes: { id: "b" } }] })).not.toBe(first);
   });
 
-  it("of one resource are listed up to a bound, and counted beyond", () => {
+  it("of one resource are listed up to a limit, and counted beyond it", () => {
     const file = read(
       `{"version":4,"resources":[{"instances":[{}${",{}".repeat(99_999)}],"mode":"managed","type":"t","name":"n"}]}`,
     );
@@ -234,14 +236,14 @@ describe("outputs", () => {
     ]);
   });
 
-  it("keep their value's text as it is", () => {
+  it("keep the text of their value", () => {
     const values = ["123456789012345678901234567890.10", '"\\u00e9\\u0000"', '{ "a" : [ 1E400 ] }'];
     for (const value of values)
       for (const size of [1, 5, 1000])
         expect(read(withOutputs(`{"a":{"value": ${value} }}`), size).outputs[0]!.value).toBe(value);
   });
 
-  it("may be called like anything", () => {
+  it("can have any name", () => {
     const [output] = read(
       withOutputs('{"__proto__":{"value":{"__proto__":1},"type":["object",{"__proto__":"number"}]}}'),
     ).outputs;
@@ -250,20 +252,20 @@ describe("outputs", () => {
     expect(read(withOutputs({ "": { value: 1 }, "\0": { value: 1 }, "\ud800": { value: 1 } })).outputs).toHaveLength(1);
   });
 
-  it("of the same name are the last", () => {
+  it("of the same name: the last one counts", () => {
     const outputs = '{"a":{"value":1,"sensitive":true},"b":{"value":2},"\\u0061":{"value":3,"value":4},"b":5}';
     expect(read(withOutputs(outputs)).outputs).toEqual([{ name: "a", sensitive: false, type: "null", value: "4" }]);
     const twice = '{"version":4,"outputs":{"a":{"value":1}},"outputs":{"b":{"value":1}}}';
     expect(read(twice).outputs.map(({ name }) => name)).toEqual(["b"]);
   });
 
-  it("are none without a value, or where there is no object", () => {
+  it("are omitted without a value, or if they are not objects", () => {
     expect(read(withOutputs({ a: { type: "string" }, b: 1, c: [{ value: 1 }], d: null })).outputs).toEqual([]);
     expect(read(withOutputs("[]")).outputs).toEqual([]);
     expect(read(withOutputs("null")).outputs).toEqual([]);
   });
 
-  it("have no value beyond a size, alone and together", () => {
+  it("have no value beyond a size limit, for each and for all together", () => {
     const mebibyte = "x".repeat(1024 * 1024 - 2);
     const [kept, large] = read(
       withOutputs({ a: { value: mebibyte }, b: { value: `${mebibyte}x`, type: "string" } }),
@@ -274,7 +276,7 @@ describe("outputs", () => {
     const entries = Array.from({ length: 18 }, (_, place) => [`o${place}`, { value: mebibyte }]);
     const { outputs } = read(withOutputs(Object.fromEntries(entries)));
     expect(outputs.map(({ value }) => value !== undefined)).toEqual(entries.map((_, place) => place < 16));
-    // One that is replaced gives its place to another.
+    // A replaced one makes room for another.
     const same = `{${Array.from({ length: 18 }, () => `"a":{"value":"${mebibyte}"}`).join(",")}}`;
     expect(read(withOutputs(same)).outputs[0]!.value).toHaveLength(1024 * 1024);
   });
@@ -317,7 +319,7 @@ describe("the summary", () => {
     ]);
   });
 
-  it("takes __proto__ for a name like any other", () => {
+  it("treats __proto__ like any other name", () => {
     const odd = { module: "module.__proto__", type: "__proto__", provider: "__proto__" };
     const file = read(withResources(resource(odd)));
     expect(JSON.stringify(file.modules)).toBe('{"__proto__":{"--proto--":1}}');
@@ -325,7 +327,7 @@ describe("the summary", () => {
     expect(({} as Record<string, unknown>)["--proto--"]).toBeUndefined();
   });
 
-  it("is bounded in everything", () => {
+  itInGate("is bounded in everything", () => {
     const many = Array.from({ length: 600 }, (_, place) =>
       resource({ module: `module.m${place}`, provider: `provider.p${place}`, type: `t${place}` }),
     );
@@ -352,7 +354,7 @@ describe("the summary", () => {
 describe("any order of members, cut anywhere", () => {
   const shuffled = <T extends object>(object: T) =>
     fc.shuffledSubarray(Object.entries(object), { minLength: Object.keys(object).length }).map(Object.fromEntries);
-  // The library's own "binary" makes a table of every character there is first.
+  // The library's "binary" first builds a table of all characters.
   const character = fc.integer({ min: 1, max: 0x10_ff_ff }).map((code) => String.fromCodePoint(code));
   const text = fc.string({ unit: character, minLength: 1, maxLength: 5 }).filter((text) => text.isWellFormed());
   const index = fc.oneof(text, fc.nat({ max: 99 }), fc.constant(undefined));
@@ -374,7 +376,7 @@ describe("any order of members, cut anywhere", () => {
     })
     .chain((facts) => shuffled({ ...facts, version: 4, serial: 1, check_results: null }));
 
-  it("has the same result", () => {
+  itInGate("has the same result", () => {
     fc.assert(
       fc.property(state, fc.integer({ min: 1, max: 40 }), fc.constantFrom(0, 2), (state, size, indent) => {
         const json = JSON.stringify(state, null, indent);

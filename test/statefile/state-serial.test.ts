@@ -9,7 +9,7 @@ function renumbered(text: string, serial: number, cut: number): string {
   const bytes = Buffer.from(text);
   const pieces: Uint8Array[] = [];
   for (let start = 0; start < bytes.length; start += cut) {
-    // Each in memory of its own, and not at its beginning.
+    // Each piece in its own buffer, not at its beginning.
     const own = Buffer.concat([Buffer.from("xy"), bytes.subarray(start, start + cut)]);
     pieces.push(...renumbering.write(own.subarray(2)).map((piece) => Buffer.from(piece)));
   }
@@ -24,7 +24,7 @@ describe("Renumbering", () => {
     for (let cut = 1; cut <= Buffer.byteLength(state); cut += 1) expect(renumbered(state, 1000, cut)).toBe(expected);
   });
 
-  it("also where it comes last, or is longer than before", () => {
+  it("also if it comes last, or is longer than before", () => {
     expect(renumbered('{"serial":9007199254740990}', 3, 5)).toBe('{"serial":3}');
     expect(renumbered('{"a":1,"serial":0}', 123_456, 3)).toBe('{"a":1,"serial":123456}');
   });

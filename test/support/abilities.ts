@@ -55,12 +55,12 @@ const customOnProject: Ability[] = [...seeing, ...inProject];
 export const outsider: Abilities = set([]);
 export const plainMember: Abilities = set(member);
 export const ownerAbilities: Abilities = set(owner);
-const notOfATokenOfAnOrganization: readonly Ability[] = ["plan", "apply", "write state", "lock"];
+const notForOrganizationTokens: readonly Ability[] = ["plan", "apply", "write state", "lock"];
 export const organizationTokenAbilities: Abilities = set(
-  owner.filter((ability) => !notOfATokenOfAnOrganization.includes(ability)),
+  owner.filter((ability) => !notForOrganizationTokens.includes(ability)),
 );
 
-export const byProjectRecord: readonly (readonly [string, object, Abilities])[] = [
+export const byProjectGrant: readonly (readonly [string, object, Abilities])[] = [
   ["read", { access: "read" }, set(reading, inProject)],
   ["write", { access: "write" }, set(writing, inProject)],
   ["maintain", { access: "maintain" }, set(maintaining)],
@@ -109,7 +109,7 @@ const customOnWorkspace = (attributes: object, abilities: readonly Ability[]): R
   set(seeing, abilities),
 ];
 
-export const byWorkspaceRecord: readonly Row[] = [
+export const byWorkspaceGrant: readonly Row[] = [
   ["read", { access: "read" }, set(reading)],
   ["plan", { access: "plan" }, set(planning)],
   ["write", { access: "write" }, set(writing)],
@@ -149,7 +149,7 @@ export const byOrganizationPermission: readonly (readonly [string, Abilities])[]
   ].map((name) => [name, plainMember] as const),
 ];
 
-export interface Stage {
+export interface MatrixFixtures {
   readonly organizationName: string;
   readonly projectId: string;
   readonly workspaceId: string;
@@ -163,16 +163,16 @@ export interface Stage {
 export interface Endpoint {
   readonly name: string;
   readonly method: string;
-  readonly path: (stage: Stage) => string;
-  readonly body?: (stage: Stage) => unknown;
+  readonly path: (stage: MatrixFixtures) => string;
+  readonly body?: (stage: MatrixFixtures) => unknown;
   readonly expected: (may: (ability: Ability) => boolean) => number;
 }
 
 type May = (ability: Ability) => boolean;
-const orUnseen = (status: number, sees: boolean) => (sees ? status : 404);
+const orNotFound = (status: number, sees: boolean) => (sees ? status : 404);
 const unique = () => `made-${Math.random().toString(36).slice(2)}`;
 const to = (type: string, id: string) => ({ data: { type, id } });
-const grantOn = (kind: "project" | "workspace", access: string, team: 0 | 1) => (stage: Stage) => ({
+const grantOn = (kind: "project" | "workspace", access: string, team: 0 | 1) => (stage: MatrixFixtures) => ({
   data: {
     type: `team-${kind}s`,
     attributes: { access },
@@ -190,10 +190,12 @@ const get = (name: string, path: Endpoint["path"], expected: Endpoint["expected"
   path,
   expected,
 });
-const readsProject = (may: May) => orUnseen(200, may("read project"));
-const readsWorkspace = (may: May) => orUnseen(200, may("see"));
-const project = (suffix = "") => ({ path: ({ projectId }: Stage) => `/projects/${projectId}${suffix}` });
-const workspace = (suffix = "") => ({ path: ({ workspaceId }: Stage) => `/workspaces/${workspaceId}${suffix}` });
+const readsProject = (may: May) => orNotFound(200, may("read project"));
+const readsWorkspace = (may: May) => orNotFound(200, may("see"));
+const project = (suffix = "") => ({ path: ({ projectId }: MatrixFixtures) => `/projects/${projectId}${suffix}` });
+const workspace = (suffix = "") => ({
+  path: ({ workspaceId }: MatrixFixtures) => `/workspaces/${workspaceId}${suffix}`,
+});
 const action = (name: string, verb: string, expected: Endpoint["expected"]): Endpoint => ({
   name,
   method: "POST",
@@ -210,28 +212,28 @@ export const endpoints: readonly Endpoint[] = [
     readsProject,
   ),
   get("show the project's team access", ({ teamProjectId }) => `/team-projects/${teamProjectId}`, readsProject),
-  get("explain one's access to it", project("/access").path, readsProject),
+  get("explain the caller's access to the project", project("/access").path, readsProject),
   get(
-    "explain a team's access to it",
+    "explain a team's access to the project",
     ({ projectId, bystanderId }) => `/projects/${projectId}/access?filter[team][id]=${bystanderId}`,
-    (may) => orUnseen(may("manage teams") ? 200 : 403, may("read project")),
+    (may) => orNotFound(may("manage teams") ? 200 : 403, may("read project")),
   ),
-  get("list the teams with access to it", project("/team-access").path, readsProject),
+  get("list the teams with access to the project", project("/team-access").path, readsProject),
   {
     name: "update the project",
     method: "PATCH",
     ...project(),
     body: updateOf("projects", { description: "changed" }),
-    expected: (may) => orUnseen(may("update project") ? 200 : 403, may("read project")),
+    expected: (may) => orNotFound(may("update project") ? 200 : 403, may("read project")),
   },
   {
-    name: "delete the project, which holds a workspace",
+    name: "delete the project, which has a workspace",
     method: "DELETE",
     ...project(),
-    expected: (may) => orUnseen(may("delete project") ? 409 : 403, may("read project")),
+    expected: (may) => orNotFound(may("delete project") ? 409 : 403, may("read project")),
   },
   {
-    name: "create a workspace in it",
+    name: "create a workspace in the project",
     method: "POST",
     path: ({ organizationName }) => `/organizations/${organizationName}/workspaces`,
     body: ({ projectId }) => ({
@@ -244,28 +246,28 @@ export const endpoints: readonly Endpoint[] = [
     expected: (may) => (may("create") ? 201 : may("read project") ? 403 : may("member") ? 422 : 404),
   },
   {
-    name: "move a workspace into it that is there",
+    name: "move a workspace into the project that is already there",
     method: "POST",
     ...project("/relationships/workspaces"),
     body: ({ workspaceId }) => ({ data: [{ type: "workspaces", id: workspaceId }] }),
     expected: (may) => (may("move") ? 204 : 404),
   },
   {
-    name: "move a workspace into it that nobody has",
+    name: "move a workspace into the project that does not exist",
     method: "POST",
     ...project("/relationships/workspaces"),
     body: () => ({ data: [{ type: "workspaces", id: "ws-doesnotexist12345" }] }),
     expected: (may) => (may("move") ? 403 : 404),
   },
   {
-    name: "give a team custom access to the project",
+    name: "grant a team custom access to the project",
     method: "POST",
     path: () => "/team-projects",
     body: grantOn("project", "custom", 0),
     expected: (may) => (may("manage teams") ? 200 : 404),
   },
   {
-    name: "give a team admin access to the project",
+    name: "grant a team admin access to the project",
     method: "POST",
     path: () => "/team-projects",
     body: grantOn("project", "admin", 1),
@@ -279,7 +281,7 @@ export const endpoints: readonly Endpoint[] = [
     expected: (may) => (may("manage teams") ? 200 : 404),
   },
   {
-    name: "take a team's access to the project away",
+    name: "remove a team's access to the project",
     method: "DELETE",
     path: ({ teamProjectId }) => `/team-projects/${teamProjectId}`,
     expected: (may) => (may("manage teams") ? 204 : 404),
@@ -295,11 +297,11 @@ export const endpoints: readonly Endpoint[] = [
     ({ teamWorkspaceId }) => `/team-workspaces/${teamWorkspaceId}`,
     readsWorkspace,
   ),
-  get("explain one's access to the workspace", workspace("/access").path, readsWorkspace),
+  get("explain the caller's access to the workspace", workspace("/access").path, readsWorkspace),
   get(
     "explain a team's access to the workspace",
     ({ workspaceId, bystanderId }) => `/workspaces/${workspaceId}/access?filter[team][id]=${bystanderId}`,
-    (may) => orUnseen(may("admin") ? 200 : 403, may("see")),
+    (may) => orNotFound(may("admin") ? 200 : 403, may("see")),
   ),
   get("list the teams with access to the workspace", workspace("/team-access").path, readsWorkspace),
   {
@@ -307,26 +309,26 @@ export const endpoints: readonly Endpoint[] = [
     method: "PATCH",
     ...workspace(),
     body: updateOf("workspaces", { description: "changed" }),
-    expected: (may) => orUnseen(may("admin") ? 200 : 403, may("see")),
+    expected: (may) => orNotFound(may("admin") ? 200 : 403, may("see")),
   },
-  action("unlock it, which is unlocked", "unlock", (may) => (may("lock") ? 409 : 404)),
-  action("unlock it by force, which is unlocked", "force-unlock", (may) => (may("admin") ? 409 : 404)),
+  action("unlock the workspace, which is not locked", "unlock", (may) => (may("lock") ? 409 : 404)),
+  action("force-unlock the workspace, which is not locked", "force-unlock", (may) => (may("admin") ? 409 : 404)),
   {
-    name: "add a tag",
+    name: "add a tag to the workspace",
     method: "POST",
     ...workspace("/relationships/tags"),
     body: () => ({ data: [{ type: "tags", attributes: { name: "matrix" } }] }),
     expected: (may) => (may("admin") ? 204 : 404),
   },
   {
-    name: "give a team custom access to the workspace",
+    name: "grant a team custom access to the workspace",
     method: "POST",
     path: () => "/team-workspaces",
     body: grantOn("workspace", "custom", 0),
     expected: (may) => (may("admin") ? 200 : 404),
   },
   {
-    name: "give a team admin access to the workspace",
+    name: "grant a team admin access to the workspace",
     method: "POST",
     path: () => "/team-workspaces",
     body: grantOn("workspace", "admin", 1),
@@ -340,20 +342,20 @@ export const endpoints: readonly Endpoint[] = [
     expected: (may) => (may("admin") ? 200 : 404),
   },
   {
-    name: "take a team's access to the workspace away",
+    name: "remove a team's access to the workspace",
     method: "DELETE",
     path: ({ teamWorkspaceId }) => `/team-workspaces/${teamWorkspaceId}`,
     expected: (may) => (may("admin") ? 204 : 404),
   },
-  action("delete it safely, which manages resources", "safe-delete", (may) =>
+  action("safe-delete the workspace, which manages resources", "safe-delete", (may) =>
     may("admin") || may("delete") ? 409 : 404,
   ),
-  action("lock it", "lock", (may) => (may("lock") ? 200 : 404)),
+  action("lock the workspace", "lock", (may) => (may("lock") ? 200 : 404)),
   {
-    name: "delete it by force",
+    name: "force-delete the workspace",
     method: "DELETE",
     ...workspace(),
-    expected: (may) => orUnseen(may("owner") ? 204 : 403, may("see")),
+    expected: (may) => orNotFound(may("owner") ? 204 : 403, may("see")),
   },
 ];
 

@@ -11,7 +11,7 @@ import type { ServiceOptions } from "../../src/resources/shared/context.ts";
 import { addUser } from "../../src/resources/identity/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
 import { type Builders, buildersOn } from "./builders.ts";
-import { exchange, type Received } from "./client.ts";
+import { exchange, type ReceivedHeaders } from "./client.ts";
 import { borrowDatabase, empty, type Engine, type TestDatabase } from "./database.ts";
 
 export const mediaType = "application/vnd.api+json";
@@ -20,7 +20,7 @@ export type Json = any;
 
 export interface Answer {
   readonly status: number;
-  readonly headers: Received;
+  readonly headers: ReceivedHeaders;
   readonly body: Json;
 }
 
@@ -33,10 +33,10 @@ export interface Caller {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
 }
 
-export interface Served {
+export interface RunningApi {
   readonly url: string;
   readonly database: Database;
-  /** The server's and its jobs' database, on which writes are committed only with their audit events. */
+  /** The database as the server and its jobs use it: writes are committed only with their audit events. */
   readonly audited: Database;
   readonly address: string;
   readonly server: FastifyInstance;
@@ -46,7 +46,7 @@ export interface Served {
   stop(): Promise<void>;
 }
 
-export type Api = Served & Builders;
+export type Api = RunningApi & Builders;
 
 const adminToken = "test-admin-token-0123456789";
 
@@ -55,7 +55,7 @@ export interface ApiOptions extends Partial<Omit<ServerOptions, "database" | "op
   readonly options?: Partial<ServiceOptions>;
 }
 
-const optionsByDefault: ServerOptions["options"] = {
+const defaultOptions: ServerOptions["options"] = {
   organizationCreation: "site-admins",
   edition: "self-hosted",
   globalRemoteStateDefault: false,
@@ -85,13 +85,15 @@ export async function startApiOn(
     // Only on close: a flush in between would be nondeterministic.
     flushEveryMs: 3_600_000,
     ...rest,
-    options: { ...optionsByDefault, ...options },
+    options: { ...defaultOptions, ...options },
     database: audited,
   });
+  // On a busy machine an idle connection would be closed just when a test uses it again.
+  server.server.keepAliveTimeout = 0;
   await server.listen({ host: "127.0.0.1", port: 0 });
   const url = urlOf(server, rest);
   const as = (token: string | undefined) => callerOn(url, token);
-  const served: Served = {
+  const served: RunningApi = {
     url,
     database,
     audited,
@@ -109,31 +111,31 @@ export async function startApiOn(
 }
 
 /** Plain servers of earlier test files in this worker, emptied for reuse. */
-const rested: Api[] = [];
+const idleApis: Api[] = [];
 
 export function useApi(options: ApiOptions = {}): Api {
   const isPlain = Object.keys(options).length === 0;
   let running: Api | undefined;
   beforeAll(async () => {
-    running = (isPlain ? rested.pop() : undefined) ?? (await startApi(options));
+    running = (isPlain ? idleApis.pop() : undefined) ?? (await startApi(options));
   });
   afterAll(async () => {
-    if (running !== undefined) await (isPlain ? rest(running) : running.stop());
+    if (running !== undefined) await (isPlain ? reset(running) : running.stop());
   });
   return new Proxy({} as Api, {
     get: (_, name) => {
-      if (running === undefined) throw new Error("the API is only there inside tests");
+      if (running === undefined) throw new Error("the API is only available inside tests");
       return running[name as keyof Api];
     },
   });
 }
 
-/** A test that stops the server, or changes more than requests do, must start its own. */
-async function rest(api: Api): Promise<void> {
+/** Empties the server for the next test file. A test that stops the server, or changes more than rows, must start its own. */
+async function reset(api: Api): Promise<void> {
   try {
     await empty(api.database);
     await addFirstAdmin(api.database);
-    rested.push(api);
+    idleApis.push(api);
   } catch {
     await api.stop();
   }
@@ -149,10 +151,10 @@ export async function addFirstAdmin(database: Database): Promise<void> {
 
 export function callerOn(url: string, token: string | undefined): Caller {
   const send: Caller["send"] = async (method, path, body, headers = {}) => {
-    const isReady = body === undefined || typeof body === "string" || body instanceof Uint8Array;
-    const text = isReady ? body : JSON.stringify(body);
-    const isWhole = path.startsWith("/api/") || path.startsWith("/.") || !path.startsWith("/");
-    const answer = await exchange(url + (isWhole ? path : `/api/v2${path}`), {
+    const isEncoded = body === undefined || typeof body === "string" || body instanceof Uint8Array;
+    const text = isEncoded ? body : JSON.stringify(body);
+    const isFullPath = path.startsWith("/api/") || path.startsWith("/.") || !path.startsWith("/");
+    const answer = await exchange(url + (isFullPath ? path : `/api/v2${path}`), {
       method,
       headers: {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),

@@ -18,12 +18,12 @@ const failuresMax = 3;
 
 export async function startBalancer(servers: readonly string[]): Promise<Balancer> {
   const ready = new Set<string>();
-  const over = new AbortController();
+  const stopped = new AbortController();
   const check = async (server: string) => {
     let failures = 0;
-    while (!over.signal.aborted) {
+    while (!stopped.signal.aborted) {
       const isReady = await fetch(`${server}/readyz`, {
-        signal: AbortSignal.any([over.signal, AbortSignal.timeout(scaled(checkTimeoutMs))]),
+        signal: AbortSignal.any([stopped.signal, AbortSignal.timeout(scaled(checkTimeoutMs))]),
       }).then(
         async (response) => {
           await response.arrayBuffer();
@@ -43,8 +43,8 @@ export async function startBalancer(servers: readonly string[]): Promise<Balance
     const body = await buffer(request);
     turn += 1;
     const from = turn % servers.length;
-    const inTurn = [...servers.slice(from), ...servers.slice(0, from)].filter((server) => ready.has(server));
-    for (const server of inTurn) if (await forwarded(server, { request, body, response })) return;
+    const candidates = [...servers.slice(from), ...servers.slice(0, from)].filter((server) => ready.has(server));
+    for (const server of candidates) if (await forward(server, { request, body, response })) return;
     response.writeHead(503, { "x-balancer": "no server is ready" }).end();
   };
   const proxy = createServer((request, response) => void balance(request, response));
@@ -54,7 +54,7 @@ export async function startBalancer(servers: readonly string[]): Promise<Balance
     url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
     ready: () => [...ready],
     stop: async () => {
-      over.abort();
+      stopped.abort();
       await Promise.all(checks);
       proxy.closeAllConnections();
       await new Promise((done) => proxy.close(done));
@@ -68,7 +68,7 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-function forwarded(server: string, { request, body, response }: Exchange): Promise<boolean> {
+function forward(server: string, { request, body, response }: Exchange): Promise<boolean> {
   return new Promise((resolve) => {
     const { method, url = "/", headers } = request;
     const outgoing = send(new URL(url, server), { method, headers: { ...headers, connection: "close" }, agent: false });

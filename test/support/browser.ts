@@ -1,4 +1,4 @@
-/** A browser: its cookie, and the headers that it sends from a page of the console. */
+/** Callers with a browser session: the cookie, and the headers that a page of the console sends. */
 import { expect } from "vitest";
 import { type Answer, type Api, type Caller, mediaType } from "./api.ts";
 import { data, type Person, resource } from "./builders.ts";
@@ -9,13 +9,13 @@ export function cookieOf(answer: Answer): string {
   return (cookie ?? "").split(";")[0] ?? "";
 }
 
-export const fromPage = (api: Api, cookie: string): Record<string, string> => ({
+export const browserHeaders = (api: Api, cookie: string): Record<string, string> => ({
   cookie,
   origin: api.url,
   "content-type": mediaType,
 });
 
-export async function inBrowser(api: Api, { token }: Pick<Caller, "token">): Promise<Caller> {
+export async function signInWithToken(api: Api, { token }: Pick<Caller, "token">): Promise<Caller> {
   const answer = await api.nobody.post("/sessions", resource("sessions", { token }));
   data(answer);
   return withCookie(api, cookieOf(answer));
@@ -24,7 +24,7 @@ export async function inBrowser(api: Api, { token }: Pick<Caller, "token">): Pro
 const password = "a password for signing in";
 
 /** Signed in with a password, because a token's session can have fewer permissions. */
-export async function inPerson(api: Api, { id, username }: Pick<Person, "id" | "username">): Promise<Caller> {
+export async function signInWithPassword(api: Api, { id, username }: Pick<Person, "id" | "username">): Promise<Caller> {
   data(await api.admin.patch(`/admin/users/${id}`, resource("users", { password })));
   const answer = await api.nobody.post("/sessions", resource("sessions", { username, password }));
   data(answer);
@@ -33,7 +33,7 @@ export async function inPerson(api: Api, { id, username }: Pick<Person, "id" | "
 
 export function withCookie(api: Api, cookie: string): Caller {
   const send: Caller["send"] = (method, path, body, headers) =>
-    api.nobody.send(method, path, body, { ...fromPage(api, cookie), ...headers });
+    api.nobody.send(method, path, body, { ...browserHeaders(api, cookie), ...headers });
   return {
     token: undefined,
     send,
@@ -44,4 +44,4 @@ export function withCookie(api: Api, cookie: string): Caller {
   };
 }
 
-export const secretIn = (url: string): string => url.split("/").at(-1) ?? "";
+export const secretInUrl = (url: string): string => url.split("/").at(-1) ?? "";

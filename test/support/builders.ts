@@ -12,8 +12,8 @@ import { newMembership } from "../../src/resources/identity/organization-members
 import { joinTeams } from "../../src/resources/identity/teams/writes.ts";
 import { newUser } from "../../src/resources/identity/users/rules.ts";
 import { noExpiry } from "../../src/resources/shared/grants/expiry.ts";
-import type { Answer, Caller, Json, Served } from "./api.ts";
-import { adminIdIn, copyOrganization, type Original, readOriginal } from "./copies.ts";
+import type { Answer, Caller, Json, RunningApi } from "./api.ts";
+import { adminIdIn, copyOrganization, type OrganizationTemplate, readOrganizationTemplate } from "./copies.ts";
 
 export const unique = (prefix: string) => `${prefix}-${randomBytes(5).toString("hex")}`;
 
@@ -33,7 +33,7 @@ export interface Person extends Caller {
 }
 
 /** Inserted directly without attributes, because tests create thousands; otherwise over HTTP. */
-export async function makeUser(api: Served, attributes: object = {}): Promise<Person> {
+export async function makeUser(api: RunningApi, attributes: object = {}): Promise<Person> {
   const username = unique("user");
   const email = `${username}@example.com`;
   if (Object.keys(attributes).length === 0) return api.database.write(async (tx) => addPerson(api, tx));
@@ -47,7 +47,7 @@ export async function makeUser(api: Served, attributes: object = {}): Promise<Pe
   };
 }
 
-async function addPerson(api: Served, tx: Tx): Promise<Person> {
+async function addPerson(api: RunningApi, tx: Tx): Promise<Person> {
   const username = unique("user");
   const email = `${username}@example.com`;
   const user = newUser({ username, email });
@@ -69,20 +69,20 @@ export interface Org {
   readonly ownersTeamId: string;
 }
 
-/** Plain organizations are copies of the first one. */
-let original: Original | undefined;
+/** The first plain organization; later ones are copies of it. */
+let original: OrganizationTemplate | undefined;
 
 /** The owner is not a site admin. A plain one is a copy (`copies.ts`); one with attributes is created over HTTP. */
-export async function makeOrganization(api: Served, attributes: object = {}): Promise<Org> {
+export async function makeOrganization(api: RunningApi, attributes: object = {}): Promise<Org> {
   const isPlain = Object.keys(attributes).length === 0;
   const adminId = isPlain && original !== undefined ? await adminIdIn(api.database) : undefined;
-  if (original !== undefined && adminId !== undefined) return copied(api, original, adminId);
+  if (original !== undefined && adminId !== undefined) return copyOf(api, original, adminId);
   const made = await makeOrganizationOverHttp(api, attributes);
-  if (isPlain) original ??= await readOriginal(api.database, made);
+  if (isPlain) original ??= await readOrganizationTemplate(api.database, made);
   return made;
 }
 
-async function makeOrganizationOverHttp(api: Served, attributes: object): Promise<Org> {
+async function makeOrganizationOverHttp(api: RunningApi, attributes: object): Promise<Org> {
   const name = unique("org");
   const organization = data(
     await api.admin.post(
@@ -107,12 +107,12 @@ async function makeOrganizationOverHttp(api: Served, attributes: object): Promis
   };
 }
 
-async function copied(api: Served, from: Original, adminId: string): Promise<Org> {
+async function copyOf(api: RunningApi, from: OrganizationTemplate, adminId: string): Promise<Org> {
   const [organization, username] = [unique("org"), unique("user")];
   const names = { organization, username, email: `${username}@example.com` };
   const { secret, rowsOf } = await api.database.write((tx) => copyOrganization(tx, from, names, adminId));
-  const idOf = (table: keyof Schema, isIt: (row: Record<string, unknown>) => boolean = () => true) =>
-    String(rowsOf(table).find(isIt)?.["id"]);
+  const idOf = (table: keyof Schema, matches: (row: Record<string, unknown>) => boolean = () => true) =>
+    String(rowsOf(table).find(matches)?.["id"]);
   const userId = idOf("users");
   const membershipId = idOf("organizationMemberships", (row) => row["userId"] === userId);
   return {
@@ -130,7 +130,7 @@ export interface Member extends Person {
 
 /** Inserted directly, because tests create thousands. */
 export async function makeMember(
-  api: Served,
+  api: RunningApi,
   organizationName: string,
   teamIds: readonly string[] = [],
 ): Promise<Member> {
@@ -143,13 +143,13 @@ export async function makeMember(
     const person = await addPerson(api, tx);
     const membership = newMembership({ email: person.email }, organizationId, person.id);
     await insertRow(tx, "organizationMemberships", membership);
-    const [teams, endings] = [teamIds.map((id) => ({ id })), new Map(teamIds.map((id) => [id, noExpiry]))];
-    await joinTeams(tx, membership, teams as never, endings);
+    const [teams, expiries] = [teamIds.map((id) => ({ id })), new Map(teamIds.map((id) => [id, noExpiry]))];
+    await joinTeams(tx, membership, teams as never, expiries);
     return { ...person, membershipId: membership.id };
   });
 }
 
-export async function makeTeam(api: Served, organizationName: string, attributes: object = {}): Promise<Json> {
+export async function makeTeam(api: RunningApi, organizationName: string, attributes: object = {}): Promise<Json> {
   return data(
     await api.admin.post(
       `/organizations/${organizationName}/teams`,
@@ -159,7 +159,7 @@ export async function makeTeam(api: Served, organizationName: string, attributes
 }
 
 export async function makeHolder(
-  api: Served,
+  api: RunningApi,
   organizationName: string,
   ...permissions: string[]
 ): Promise<Member & { teamId: string }> {
@@ -172,16 +172,16 @@ export async function makeHolder(
 /** A token that expires can create less. */
 const lastingToken = resource("authentication-tokens", { "expired-at": null });
 
-export async function makeTeamToken(api: Served, teamId: string): Promise<Caller> {
+export async function makeTeamToken(api: RunningApi, teamId: string): Promise<Caller> {
   return api.as(data(await api.admin.post(`/teams/${teamId}/authentication-token`, lastingToken)).attributes.token);
 }
 
-export async function makeOrganizationToken(api: Served, organizationName: string): Promise<Caller> {
+export async function makeOrganizationToken(api: RunningApi, organizationName: string): Promise<Caller> {
   const path = `/organizations/${organizationName}/authentication-token`;
   return api.as(data(await api.admin.post(path, lastingToken)).attributes.token);
 }
 
-export async function makeProject(api: Served, organizationName: string, attributes: object = {}): Promise<Json> {
+export async function makeProject(api: RunningApi, organizationName: string, attributes: object = {}): Promise<Json> {
   return data(
     await api.admin.post(
       `/organizations/${organizationName}/projects`,
@@ -191,7 +191,7 @@ export async function makeProject(api: Served, organizationName: string, attribu
 }
 
 export async function makeWorkspace(
-  api: Served,
+  api: RunningApi,
   organizationName: string,
   attributes: object = {},
   relationships?: object,
@@ -201,7 +201,7 @@ export async function makeWorkspace(
 }
 
 export async function makeVarset(
-  api: Served,
+  api: RunningApi,
   organizationName: string,
   attributes: object = {},
   relationships?: object,
@@ -213,7 +213,7 @@ export async function makeVarset(
 export const inProject = (id: string) => ({ project: { data: { type: "projects", id } } });
 
 export async function grantProject(
-  api: Served,
+  api: RunningApi,
   _organizationId: string,
   projectId: string,
   teamId: string,
@@ -233,7 +233,7 @@ export const onWorkspace = (workspaceId: string, teamId: string) => ({
 });
 
 export async function makeTeamProject(
-  api: Served,
+  api: RunningApi,
   projectId: string,
   teamId: string,
   attributes: object = { access: "read" },
@@ -243,7 +243,7 @@ export async function makeTeamProject(
 }
 
 export async function makeTeamWorkspace(
-  api: Served,
+  api: RunningApi,
   workspaceId: string,
   teamId: string,
   attributes: object = { access: "read" },
@@ -269,17 +269,21 @@ const builders = {
   makeVarset,
   makeTeamProject,
   makeTeamWorkspace,
-  grantProject: async (api: Served, projectId: string, teamId: string, access: Exclude<ProjectLevel, "custom">) =>
+  grantProject: async (api: RunningApi, projectId: string, teamId: string, access: Exclude<ProjectLevel, "custom">) =>
     String((await makeTeamProject(api, projectId, teamId, { access })).id),
-  grantWorkspace: async (api: Served, workspaceId: string, teamId: string, access: Exclude<WorkspaceLevel, "custom">) =>
-    String((await makeTeamWorkspace(api, workspaceId, teamId, { access })).id),
+  grantWorkspace: async (
+    api: RunningApi,
+    workspaceId: string,
+    teamId: string,
+    access: Exclude<WorkspaceLevel, "custom">,
+  ) => String((await makeTeamWorkspace(api, workspaceId, teamId, { access })).id),
 };
 
-type On<Build> = Build extends (api: any, ...rest: infer Rest) => infer Made ? (...rest: Rest) => Made : never;
-export type Builders = { readonly [Name in keyof typeof builders]: On<(typeof builders)[Name]> };
+type Bound<Build> = Build extends (api: any, ...rest: infer Rest) => infer Made ? (...rest: Rest) => Made : never;
+export type Builders = { readonly [Name in keyof typeof builders]: Bound<(typeof builders)[Name]> };
 
-export function buildersOn(api: Served): Builders {
-  const bound = Object.entries<(api: Served, ...rest: never[]) => unknown>(builders).map(
+export function buildersOn(api: RunningApi): Builders {
+  const bound = Object.entries<(api: RunningApi, ...rest: never[]) => unknown>(builders).map(
     ([name, build]) => [name, build.bind(undefined, api)] as const,
   );
   return Object.fromEntries(bound) as never;

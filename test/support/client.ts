@@ -7,7 +7,7 @@ export interface Exchange {
   readonly body?: string | Uint8Array | undefined;
 }
 
-export interface Received {
+export interface ReceivedHeaders {
   get(name: string): string | null;
 }
 
@@ -16,7 +16,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY 
 export function exchange(
   url: string,
   { method, headers, body }: Exchange,
-): Promise<{ status: number; headers: Received; text: string }> {
+): Promise<{ status: number; headers: ReceivedHeaders; text: string }> {
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
     const sent = request(new URL(url), { agent, method, headers: { ...length, ...headers } }, (response) => {
@@ -41,7 +41,7 @@ export function exchange(
   });
 }
 
-const read = (headers: IncomingHttpHeaders): Received => ({
+const read = (headers: IncomingHttpHeaders): ReceivedHeaders => ({
   get: (name) => {
     const value = headers[name.toLowerCase()];
     return value === undefined ? null : String(value);

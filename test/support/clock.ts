@@ -3,21 +3,21 @@ import { afterEach, vi } from "vitest";
 
 export const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
-function moveTo(ms: number): void {
+function setClock(ms: number): void {
   vi.useFakeTimers({ toFake: ["Date"], now: ms });
 }
 
 /** Each test starts at the real time. */
-export function passingTime(): (seconds: number) => void {
+export function useMovableClock(): (seconds: number) => void {
   afterEach(() => {
     vi.useRealTimers();
   });
-  return (seconds) => moveTo(Date.now() + seconds * 1000);
+  return (seconds) => setClock(Date.now() + seconds * 1000);
 }
 
 export async function atTime<T>(instant: string, work: () => Promise<T>): Promise<T> {
   try {
-    moveTo(Date.parse(instant));
+    setClock(Date.parse(instant));
     return await work();
   } finally {
     vi.useRealTimers();

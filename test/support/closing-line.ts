@@ -2,29 +2,30 @@
 import type { Reporter, TestModule, TestSpecification } from "vitest/node";
 
 export default class ClosingLine implements Reporter {
-  readonly #left = new Map<string, number>();
-  readonly #done = new Map<string, TestModule[]>();
+  readonly #pending = new Map<string, number>();
+  readonly #finished = new Map<string, TestModule[]>();
   #startedAt = 0;
 
   onTestRunStart(specifications: readonly TestSpecification[]): void {
     this.#startedAt = performance.now();
-    for (const { project } of specifications) this.#left.set(project.name, (this.#left.get(project.name) ?? 0) + 1);
+    for (const { project } of specifications)
+      this.#pending.set(project.name, (this.#pending.get(project.name) ?? 0) + 1);
   }
 
   onTestModuleEnd(module: TestModule): void {
     const { name } = module.project;
-    const left = (this.#left.get(name) ?? 1) - 1;
-    this.#left.set(name, left);
-    this.#done.set(name, [...(this.#done.get(name) ?? []), module]);
-    if (left > 0) return;
+    const pending = (this.#pending.get(name) ?? 1) - 1;
+    this.#pending.set(name, pending);
+    this.#finished.set(name, [...(this.#finished.get(name) ?? []), module]);
+    if (pending > 0) return;
     const seconds = ((performance.now() - this.#startedAt) / 1000).toFixed(0);
-    console.log(`${name.padEnd(8)} ${summaryOf(this.#done.get(name) ?? [])}, ${seconds} s from the start`);
+    console.log(`${name.padEnd(8)} ${summaryOf(this.#finished.get(name) ?? [])}, ${seconds} s from the start`);
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
     for (const module of modules) {
       for (const test of module.children.allTests()) {
-        if (test.diagnostic()?.flaky) console.log(`at the second try: ${module.relativeModuleId} > ${test.fullName}`);
+        if (test.diagnostic()?.flaky) console.log(`passed on retry: ${module.relativeModuleId} > ${test.fullName}`);
       }
     }
     console.log(`\n${summaryOf(modules)}`);

@@ -1,4 +1,4 @@
-/** The code of `src` as data: its functions, and their statements that change a table. */
+/** Parses the code of `src`: its functions, and the statements in them that change a table. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { parseAst } from "rolldown/parseAst";
@@ -22,7 +22,7 @@ export const sourcePaths: readonly string[] = readdirSync("src", { recursive: tr
   .map((path) => path.split(sep).join("/"))
   .toSorted();
 
-export const parsed = (path: string, text: string): SourceFile => ({
+export const parseSource = (path: string, text: string): SourceFile => ({
   path,
   text,
   program: parseAst(text, { lang: "ts" }) as unknown as Node,
@@ -31,18 +31,18 @@ export const parsed = (path: string, text: string): SourceFile => ({
 /** Shared by the test files of a worker. */
 const read = new Map<string, SourceFile>();
 export function readSource(path: string): SourceFile {
-  const known = read.get(path) ?? parsed(path, readFileSync(join("src", path), "utf8"));
-  read.set(path, known);
-  return known;
+  const file = read.get(path) ?? parseSource(path, readFileSync(join("src", path), "utf8"));
+  read.set(path, file);
+  return file;
 }
 
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && typeof (value as Node).type === "string";
 
-export function within(node: Node, isPassedOver: (node: Node) => boolean = () => false): Node[] {
+export function nodesWithin(node: Node, isSkipped: (node: Node) => boolean = () => false): Node[] {
   const found: Node[] = [];
   const add = (each: Node) => {
-    if (isPassedOver(each)) return;
+    if (isSkipped(each)) return;
     found.push(each);
     for (const name in each) {
       const value = each[name];
@@ -56,7 +56,7 @@ export function within(node: Node, isPassedOver: (node: Node) => boolean = () =>
 }
 
 export interface Write {
-  /** Undefined if only the running program knows the table. */
+  /** Undefined if the table is computed at run time. */
   readonly table: string | undefined;
 }
 
@@ -72,7 +72,7 @@ const statements = new RegExp(
 const helpers = ["updateRow", "insertRow"];
 
 export function writesIn(node: Node): Write[] {
-  return within(node).flatMap((part) => {
+  return nodesWithin(node).flatMap((part) => {
     if (part.type === "CallExpression") return builtBy(part);
     const text = textOf(part);
     if (text === undefined) return [];
@@ -85,10 +85,10 @@ export function writesIn(node: Node): Write[] {
 function builtBy(call: Node): Write[] {
   const callee = call["callee"] as Node;
   const [first, second] = call["arguments"] as readonly Node[];
-  const isOurs = callee.type === "Identifier" && helpers.includes(String(callee["name"]));
+  const isHelper = callee.type === "Identifier" && helpers.includes(String(callee["name"]));
   const isBuilder = callee.type === "MemberExpression" && builders.has(String((callee["property"] as Node)["name"]));
-  if (!isOurs && !isBuilder) return [];
-  const table = isOurs ? second : first;
+  if (!isHelper && !isBuilder) return [];
+  const table = isHelper ? second : first;
   const name = table?.type === "Literal" ? String(table["value"]).split(" ")[0] : undefined;
   return [{ table: name }];
 }

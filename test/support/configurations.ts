@@ -5,11 +5,11 @@ import { data, resource } from "./builders.ts";
 import type { ConfigurationCommit } from "../../src/resources/runs/configuration-versions/rules.ts";
 import { createFetchedConfiguration } from "../../src/resources/runs/configuration-versions/upload.ts";
 import type { ConfigurationVersionTable } from "../../src/database/schema/runs.ts";
-import { put, upkeepOf } from "./states.ts";
+import { put, jobContextOf } from "./states.ts";
 
 export const mainTf: Entry = { name: "main.tf", content: 'resource "null_resource" "one" {}\n' };
 
-export const announce = (caller: Caller, workspaceId: string, attributes: object = {}): Promise<Answer> =>
+export const createConfiguration = (caller: Caller, workspaceId: string, attributes: object = {}): Promise<Answer> =>
   caller.post(
     `/workspaces/${workspaceId}/configuration-versions`,
     resource("configuration-versions", { "auto-queue-runs": false, ...attributes }),
@@ -18,13 +18,13 @@ export const announce = (caller: Caller, workspaceId: string, attributes: object
 export const configurationUrlOf = (version: Json): string => version.attributes["upload-url"];
 
 /** Queues no run. */
-export async function sendConfiguration(
+export async function uploadConfiguration(
   caller: Caller,
   workspaceId: string,
   attributes: object = {},
   entries: readonly (Entry | Buffer)[] = [mainTf],
 ): Promise<Json> {
-  const version = data(await announce(caller, workspaceId, attributes));
+  const version = data(await createConfiguration(caller, workspaceId, attributes));
   data(await put(configurationUrlOf(version), archive(entries)));
   return data(await caller.get(`/configuration-versions/${version.id}`));
 }
@@ -67,5 +67,5 @@ export async function storeCommit(
   workspace: { readonly id: string; readonly organizationId: string },
   attributes: object = {},
 ): Promise<ConfigurationVersionTable> {
-  return api.database.write((tx) => createFetchedConfiguration(tx, upkeepOf(api), workspace, commit, attributes));
+  return api.database.write((tx) => createFetchedConfiguration(tx, jobContextOf(api), workspace, commit, attributes));
 }

@@ -9,7 +9,7 @@ import { now } from "../../src/kernel/time.ts";
 type Row = Record<string, unknown>;
 
 /** In the order in which the rows can be inserted. */
-const ofOrganization = [
+const organizationTables = [
   "organizations",
   "organizationTokenTtlPolicies",
   "projects",
@@ -18,7 +18,7 @@ const ofOrganization = [
   "teamMembers",
 ] as const satisfies readonly (keyof Schema)[];
 
-export interface Original {
+export interface OrganizationTemplate {
   readonly rows: readonly (readonly [keyof Schema, Row])[];
   readonly names: { readonly organization: string; readonly username: string; readonly email: string };
   readonly adminId: string;
@@ -29,21 +29,21 @@ export async function adminIdIn({ reader }: Database): Promise<string | undefine
   return admin?.id;
 }
 
-export async function readOriginal(
+export async function readOrganizationTemplate(
   database: Database,
   {
     id,
     name,
     owner,
   }: { readonly id: string; readonly name: string; readonly owner: { id: string; username: string; email: string } },
-): Promise<Original> {
+): Promise<OrganizationTemplate> {
   const { db } = database.reader;
   const rows: [keyof Schema, Row][] = [];
   const add = (table: keyof Schema, found: readonly object[]) =>
     rows.push(...found.map((row): [keyof Schema, Row] => [table, row as Row]));
   add("users", await db.selectFrom("users").selectAll().where("id", "=", owner.id).execute());
   add("tokens", await db.selectFrom("tokens").selectAll().where("userId", "=", owner.id).execute());
-  for (const table of ofOrganization) {
+  for (const table of organizationTables) {
     const column = table === "organizations" ? "id" : "organizationId";
     add(
       table,
@@ -59,7 +59,11 @@ export async function readOriginal(
 }
 
 /** Maps the original's values to the copy's. */
-function renamed(original: Original, names: Original["names"], adminId: string): Map<unknown, string> {
+function replacements(
+  original: OrganizationTemplate,
+  names: OrganizationTemplate["names"],
+  adminId: string,
+): Map<unknown, string> {
   const ids = original.rows.flatMap(([, { id }]) => (typeof id === "string" ? [id] : []));
   return new Map([
     ...ids.map((id): [string, string] => [id, id.replace(/[^-]+$/, randomBytes(8).toString("hex"))]),
@@ -72,11 +76,11 @@ function renamed(original: Original, names: Original["names"], adminId: string):
 
 export async function copyOrganization(
   tx: Tx,
-  original: Original,
-  names: Original["names"],
+  original: OrganizationTemplate,
+  names: OrganizationTemplate["names"],
   adminId: string,
 ): Promise<{ secret: string; rowsOf: (table: keyof Schema) => Row[] }> {
-  const own = renamed(original, names, adminId);
+  const own = replacements(original, names, adminId);
   const secret = newToken();
   const at = now();
   const valueOf = (column: string, value: unknown): unknown =>

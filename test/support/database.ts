@@ -56,22 +56,22 @@ export async function newDatabase(engine: Engine = inject("engine")): Promise<Te
 }
 
 /** Emptied databases of earlier test files in this worker, with warm connections and prepared statements. */
-const rested: TestDatabase[] = [];
+const idleDatabases: TestDatabase[] = [];
 
 /** For files that leave only rows behind: on PostgreSQL a new database costs more than most files. `drop` empties it for the next. */
 export async function borrowDatabase(engine: Engine = inject("engine")): Promise<TestDatabase> {
   if (engine === "sqlite") return newDatabase(engine);
-  const borrowed = rested.pop() ?? (await newDatabase(engine));
-  const giveBack = async () => {
+  const borrowed = idleDatabases.pop() ?? (await newDatabase(engine));
+  const release = async () => {
     try {
       await empty(borrowed.database);
-      rested.push(borrowed);
+      idleDatabases.push(borrowed);
     } catch {
       // The database differs by more than rows.
       await borrowed.drop();
     }
   };
-  return { ...borrowed, drop: giveBack };
+  return { ...borrowed, drop: release };
 }
 
 /** Commits a change that affects no response. */
@@ -86,7 +86,7 @@ export async function change({ write }: Database): Promise<void> {
   });
 }
 
-const lasting = ["migrations", "meta"];
+const keptTables = ["migrations", "meta"];
 
 /** Derived from other tables, so no backup has them. */
 export const tablesOfPostgres = migrations
@@ -95,25 +95,27 @@ export const tablesOfPostgres = migrations
 
 /** Restores the rows of a new database, without triggers and without new query plans. */
 export async function empty(database: Database): Promise<void> {
-  const tables = tablesAfter(migrations.map(({ name }) => name)).filter((name) => !lasting.includes(name));
+  const tables = tablesAfter(migrations.map(({ name }) => name)).filter((name) => !keptTables.includes(name));
   // Without triggers, PostgreSQL doesn't update its counts.
   const counted = database.dialect.name === "sqlite" ? [] : tablesOfPostgres;
   const deletions = [...tables, ...triggerMaintainedTables, ...counted].map((name) => `DELETE FROM ${name};`);
-  const refilled = prefilledTables.filter((name) => !lasting.includes(name));
+  const refilled = prefilledTables.filter((name) => !keptTables.includes(name));
   const insertions = migrations
     .flatMap(({ statements }) => statements)
     .filter((statement) => refilled.some((name) => statement.trimStart().startsWith(`INSERT INTO ${name} `)))
     .map((statement) => `${statement};`);
   // Running servers reload their list of engine versions.
-  const noted = `INSERT INTO meta (name, value) VALUES ('engine-versions-changed', '${randomUUID()}')
+  const notifyServers = `INSERT INTO meta (name, value) VALUES ('engine-versions-changed', '${randomUUID()}')
     ON CONFLICT (name) DO UPDATE SET value = excluded.value;`;
-  const anew = [...deletions, ...insertions, noted];
-  await (database.dialect.name === "sqlite" ? runOnSqlite(database, anew) : runOnPostgres(database, anew));
+  const resetStatements = [...deletions, ...insertions, notifyServers];
+  await (database.dialect.name === "sqlite"
+    ? runOnSqlite(database, resetStatements)
+    : runOnPostgres(database, resetStatements));
 }
 
 async function runOnPostgres(database: Database, statements: readonly string[]): Promise<void> {
-  const unguarded = "PERFORM set_config('session_replication_role', 'replica', true);";
-  const all = `DO $$ BEGIN ${unguarded} ${statements.join(" ")} END $$`;
+  const withoutTriggers = "PERFORM set_config('session_replication_role', 'replica', true);";
+  const all = `DO $$ BEGIN ${withoutTriggers} ${statements.join(" ")} END $$`;
   await database.write((tx) => tx.db.executeQuery(CompiledQuery.raw(all)));
 }
 

@@ -30,23 +30,23 @@ const stateFile =
 const engineVersion = "1.5.7";
 const isJson = isOn("json");
 
-const told = { isInterrupted: false };
+const engine = { isInterrupted: false };
 process.on("SIGINT", () => {
   if (settings.deaf) return;
-  told.isInterrupted = true;
-  enter(`interrupted ${Date.now()}`);
+  engine.isInterrupted = true;
+  record(`interrupted ${Date.now()}`);
   console.log("Interrupt received.");
 });
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function reach(point) {
+async function pauseAt(point) {
   const file = settings.hold?.[point];
   if (file === undefined) return;
   writeFileSync(`${file}.here`, "");
   while (!existsSync(file)) await pause(20);
 }
 
-function enter(what) {
+function record(what) {
   if (settings.ledger) appendFileSync(settings.ledger, `${process.env.TFE_RUN_ID} ${what}\n`);
 }
 
@@ -107,7 +107,7 @@ function variables() {
   return values;
 }
 
-function wanted() {
+function plannedResources() {
   if (isOn("destroy")) return {};
   const values = variables();
   const fill = (text) =>
@@ -119,22 +119,22 @@ function wanted() {
 }
 
 function changesFor(state) {
-  const want = wanted();
-  const have = Object.fromEntries(state.resources.map((resource) => [resource.name, valueOf(resource)]));
+  const planned = plannedResources();
+  const existing = Object.fromEntries(state.resources.map((resource) => [resource.name, valueOf(resource)]));
   const targets = words.filter((word) => word.startsWith("-target=")).map((word) => word.slice(8));
   const replaced = words.filter((word) => word.startsWith("-replace=")).map((word) => word.slice(9));
-  return [...new Set([...Object.keys(want), ...Object.keys(have)])]
+  return [...new Set([...Object.keys(planned), ...Object.keys(existing)])]
     .filter((name) => targets.length === 0 || targets.includes(`terraform_data.${name}`))
     .map((name) => ({
       name,
-      value: want[name],
-      actions: !(name in want)
+      value: planned[name],
+      actions: !(name in planned)
         ? ["delete"]
-        : !(name in have)
+        : !(name in existing)
           ? ["create"]
           : replaced.includes(`terraform_data.${name}`)
             ? ["delete", "create"]
-            : want[name] !== have[name]
+            : planned[name] !== existing[name]
               ? ["update"]
               : ["no-op"],
     }));
@@ -153,9 +153,9 @@ async function init() {
   if (isOn("lockfile=readonly") && !existsSync(".terraform.lock.hcl")) fail("the lock file is missing");
   mkdirSync(".terraform", { recursive: true });
   writeFileSync(".terraform/terraform.tfstate", JSON.stringify({ version: 3, backend: { type: "local" } }));
-  if (!existsSync(".terraform.lock.hcl")) writeFileSync(".terraform.lock.hcl", "# made by the stand-in\n");
+  if (!existsSync(".terraform.lock.hcl")) writeFileSync(".terraform.lock.hcl", "# created by the stand-in\n");
   if (settings.initFails) fail(settings.initFails);
-  await reach(isOn("lockfile=readonly") ? "init of apply" : "init of plan");
+  await pauseAt(isOn("lockfile=readonly") ? "init of apply" : "init of plan");
   console.log("Terraform has been successfully initialized!");
 }
 
@@ -167,15 +167,15 @@ async function plan() {
   for (const name of settings.printEnvironment ?? []) say(`${name} = ${process.env[name]}`);
   if (settings.writeBytes) writeFileSync("large", Buffer.alloc(settings.writeBytes, 1));
   if (settings.planFails) fail(settings.planFails);
-  await reach("plan");
+  await pauseAt("plan");
   for (let tick = 0; tick < (settings.ticks ?? 0); tick += 1) {
     say(`tick ${Date.now()}`);
     await pause(100);
   }
   const changes = isOn("refresh-only") ? [] : changesFor(state);
   const steps = settings.planMs ? Math.ceil(settings.planMs / 20) : 0;
-  for (let step = 0; step < steps && !told.isInterrupted; step += 1) await pause(20);
-  if (told.isInterrupted) fail("operation canceled");
+  for (let step = 0; step < steps && !engine.isInterrupted; step += 1) await pause(20);
+  if (engine.isInterrupted) fail("operation canceled");
   const { add, change, remove } = summary(changes);
   say(`Plan: ${add} to add, ${change} to change, ${remove} to destroy.`, {
     type: "change_summary",
@@ -196,14 +196,14 @@ async function apply() {
   if (state.serial !== planned.serial || (state.serial > 0 && state.lineage !== planned.lineage))
     fail("Saved plan is stale");
   if (planned.directory !== process.cwd()) fail(`the plan was made in ${planned.directory}`);
-  enter("begins");
+  record("begins");
   if (settings.noiseBytes) await noise(settings.noiseBytes);
   state.lineage = planned.lineage;
   const done = [];
   for (const change of planned.changes.filter(({ actions }) => !actions.includes("no-op"))) {
     const steps = Math.ceil((settings.slowMs ?? 0) / 20);
-    for (let step = 0; step < steps && !told.isInterrupted; step += 1) await pause(20);
-    if (told.isInterrupted) fail("execution halted");
+    for (let step = 0; step < steps && !engine.isInterrupted; step += 1) await pause(20);
+    if (engine.isInterrupted) fail("execution halted");
     if (change.name === settings.failAt) fail(`creating ${change.name} failed`);
     state.resources = state.resources.filter(({ name }) => name !== change.name);
     if (change.value !== undefined) state.resources.push(toResource(change.name, change.value));
@@ -214,15 +214,15 @@ async function apply() {
       type: "apply_complete",
       hook: { action: change.actions.at(-1) },
     });
-    if (done.length === 1) await reach("apply");
+    if (done.length === 1) await pauseAt("apply");
   }
-  await reach("end of apply");
+  await pauseAt("end of apply");
   const { add, change, remove } = summary(done);
   say(`Apply complete! Resources: ${add} added, ${change} changed, ${remove} destroyed.`, {
     type: "change_summary",
     changes: { add, change, import: 0, remove, operation: "apply" },
   });
-  enter("ends");
+  record("ends");
 }
 
 async function noise(bytes) {
@@ -232,7 +232,7 @@ async function noise(bytes) {
 }
 
 async function show() {
-  await reach("show");
+  await pauseAt("show");
   const { changes } = JSON.parse(readFileSync(words.at(-1), "utf8"));
   console.log(
     JSON.stringify({

@@ -6,7 +6,7 @@ import { join } from "node:path";
 const inMemory = "/dev/shm";
 const bytesNeeded = 4 * 1024 ** 3;
 
-function roomInMemory(): number {
+function freeInMemory(): number {
   try {
     const { bavail, bsize } = statfsSync(inMemory);
     return bavail * bsize;
@@ -15,7 +15,7 @@ function roomInMemory(): number {
   }
 }
 
-const parent = roomInMemory() >= bytesNeeded ? inMemory : tmpdir();
+const parent = freeInMemory() >= bytesNeeded ? inMemory : tmpdir();
 
 /** The caller must remove it. */
 export const newFolder = (prefix: string): string => mkdtempSync(join(parent, prefix));

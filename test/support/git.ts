@@ -57,7 +57,7 @@ export class TestRepository {
     symlinkSync(target, join(this.work, name));
   }
 
-  /** The next push has this commit as its parent. */
+  /** Checks out a commit, which becomes the parent of the next push. */
   goTo(sha: string): void {
     git(this.work, "checkout", "--quiet", "--detach", "--force", sha);
   }
@@ -78,13 +78,13 @@ export class TestRepository {
 export interface GitServer {
   readonly url: string;
   readonly root: string;
-  readonly asked: { readonly path: string; readonly authorization: string | undefined }[];
+  readonly requests: { readonly path: string; readonly authorization: string | undefined }[];
   authorization: string | undefined;
   /** Handles requests other than Git's, such as the provider's API. */
   api: RequestListener | undefined;
-  /** Fetches wait for it. */
+  /** Fetches wait for this promise. */
   held: Promise<void> | undefined;
-  /** A bare repository that answers 503, as in an outage. */
+  /** The path of a bare repository whose requests get 503, as in an outage. */
   unavailable: string | undefined;
   repository(name: string): TestRepository;
   stop(): void;
@@ -92,7 +92,7 @@ export interface GitServer {
 
 export async function startGitServer(): Promise<GitServer> {
   const root = mkdtempSync(join(tmpdir(), "cadastre-git-"));
-  const asked: GitServer["asked"] = [];
+  const asked: { path: string; authorization: string | undefined }[] = [];
   const http: Server = createServer((request, response) => {
     const { authorization } = request.headers;
     asked.push({ path: request.url ?? "", authorization });
@@ -107,7 +107,7 @@ export async function startGitServer(): Promise<GitServer> {
   const server: GitServer = {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
     root,
-    asked,
+    requests: asked,
     authorization: undefined,
     api: undefined,
     held: undefined,

@@ -4,7 +4,7 @@ import type { Json } from "./api.ts";
 import { exchange } from "./client.ts";
 import { github } from "./vcs-payloads.ts";
 
-export interface ToldStatus {
+export interface ReceivedStatus {
   readonly repository: string;
   readonly sha: string;
   readonly state: string;
@@ -15,7 +15,7 @@ export interface ToldStatus {
 
 export class FakeGithub {
   readonly hooks = new Map<string, { readonly url: string; readonly secret: string }>();
-  readonly statuses: ToldStatus[] = [];
+  readonly statuses: ReceivedStatus[] = [];
   /** Visible to every token, with their branches. */
   readonly repositories = new Map<string, readonly string[]>();
   #hookId = 0;
@@ -68,7 +68,7 @@ export class FakeGithub {
     { to, deliveryId }: { readonly to?: string; readonly deliveryId?: string } = {},
   ): Promise<number> {
     const hook = this.hooks.get(repository);
-    if (hook === undefined) throw new Error(`nobody made a webhook for ${repository}`);
+    if (hook === undefined) throw new Error(`there is no webhook for ${repository}`);
     const body = JSON.stringify(payload);
     const headers = {
       "content-type": "application/json",

@@ -3,10 +3,10 @@ import { gzipSync } from "node:zlib";
 import type { Description, Schema } from "../../fuzz/document.ts";
 import { type Entry, part, pax, tar } from "./archives.ts";
 
-type Make<T> = (size: number) => T;
+type InputOfSize<T> = (size: number) => T;
 
 const times =
-  (unit: string, before = "", after = ""): Make<string> =>
+  (unit: string, before = "", after = ""): InputOfSize<string> =>
   (size) =>
     before + unit.repeat(Math.max(1, Math.floor((size - before.length - after.length) / unit.length))) + after;
 
@@ -17,14 +17,14 @@ const numbered = (size: number, each: (index: number) => string): string[] => {
 };
 
 /** Backtracking, nesting and repetition. The first letters often match a pattern's start. */
-export const hostileTexts: Readonly<Record<string, Make<string>>> = {
+export const hostileTexts: Readonly<Record<string, InputOfSize<string>>> = {
   letters: times("a"),
-  "letters, then one that does not fit": times("a", "", "\n!"),
+  "letters, then one that does not match": times("a", "", "\n!"),
   spaces: times(" ", "", "x"),
   "spaces between": times(" a"),
   slashes: times("/", "https://a", "x\n"),
   dots: times(".", "a", "!"),
-  "zeros of a version": times(".0", "1", "x"),
+  "version with many zeros": times(".0", "1", "x"),
   dashes: times("-", "a", "!"),
   digits: times("1", "", "x"),
   "at signs": times("@", "a", "\n"),
@@ -50,38 +50,38 @@ export const hostileTexts: Readonly<Record<string, Make<string>>> = {
 const textFamilies = Object.keys(hostileTexts);
 
 /** A different selection at each call. */
-export function someTexts(turn: number, isAll: boolean): readonly string[] {
-  return isAll ? textFamilies : [0, 9, 18].map((offset) => textFamilies[(turn + offset) % textFamilies.length] ?? "");
+export function someTexts(round: number, isAll: boolean): readonly string[] {
+  return isAll ? textFamilies : [0, 9, 18].map((offset) => textFamilies[(round + offset) % textFamilies.length] ?? "");
 }
 
 // --- values for a schema
 
-export type Place = readonly (string | number)[];
+export type ValuePath = readonly (string | number)[];
 
-export interface HostilePlace {
-  readonly place: Place;
+export interface HostileField {
+  readonly place: ValuePath;
   readonly make: (family: string, size: number) => unknown;
   readonly sizesMax: readonly number[];
 }
 
-export function hostilePlaces(description: Description, schema: Schema, bytesMax: number): HostilePlace[] {
-  return placesOf(description, schema, [], bytesMax, 0);
+export function hostileFields(description: Description, schema: Schema, bytesMax: number): HostileField[] {
+  return fieldsOf(description, schema, [], bytesMax, 0);
 }
 
-function placesOf(
+function fieldsOf(
   description: Description,
   given: Schema,
-  place: Place,
+  place: ValuePath,
   bytesMax: number,
   depth: number,
-): HostilePlace[] {
+): HostileField[] {
   const schema = description.resolved(given);
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined)
-    return choices.flatMap((choice) => placesOf(description, choice, place, bytesMax, depth + 1));
+    return choices.flatMap((choice) => fieldsOf(description, choice, place, bytesMax, depth + 1));
   if (depth > 8 || "const" in schema) return [];
   const types = [schema.type ?? "any"].flat();
-  const found: HostilePlace[] = [];
+  const found: HostileField[] = [];
   const text = (family: string, size: number) => (hostileTexts[family] ?? times("a"))(size);
   if (types.includes("string") || types.includes("any")) {
     const limit = schema.maxLength ?? bytesMax;
@@ -91,13 +91,13 @@ function placesOf(
   if (types.includes("object") || types.includes("any")) {
     const members = Object.entries(schema.properties ?? {});
     for (const [name, member] of members)
-      found.push(...placesOf(description, member, [...place, name], bytesMax, depth + 1));
+      found.push(...fieldsOf(description, member, [...place, name], bytesMax, depth + 1));
     if (members.length === 0) found.push(recordAt(place, bytesMax));
   }
   return found;
 }
 
-function listAt(description: Description, schema: Schema, place: Place, bytesMax: number): HostilePlace {
+function listAt(description: Description, schema: Schema, place: ValuePath, bytesMax: number): HostileField {
   const make = (_family: string, size: number) =>
     numbered(size, (index) => JSON.stringify(sampleOf(description, schema.items ?? {}, index))).map(
       (item) => JSON.parse(item) as unknown,
@@ -105,7 +105,7 @@ function listAt(description: Description, schema: Schema, place: Place, bytesMax
   return { place, make, sizesMax: [bytesMax] };
 }
 
-const recordAt = (place: Place, bytesMax: number): HostilePlace => ({
+const recordAt = (place: ValuePath, bytesMax: number): HostileField => ({
   place,
   make: (_family, size) => Object.fromEntries(numbered(size, (index) => `member-${index}`).map((name) => [name, name])),
   sizesMax: [bytesMax],
@@ -131,7 +131,7 @@ function sampleOf(description: Description, given: Schema, index: number, depth 
   );
 }
 
-export function withAt(value: unknown, [first, ...rest]: Place, replacement: unknown): unknown {
+export function withAt(value: unknown, [first, ...rest]: ValuePath, replacement: unknown): unknown {
   if (first === undefined) return replacement;
   const known = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
   return { ...known, [first]: withAt(known[first], rest, replacement) };
@@ -160,7 +160,7 @@ const resource = (index: number, more: object = {}): object => ({
   ...more,
 });
 
-export const hostileStates: Readonly<Record<string, Make<string>>> = {
+export const hostileStates: Readonly<Record<string, InputOfSize<string>>> = {
   "many resources": (size) => state({ resources: listOf(size, resource) }),
   "many instances": (size) =>
     state({ resources: [resource(0, { instances: listOf(size, (index_key) => ({ index_key, attributes: {} })) })] }),
@@ -190,7 +190,7 @@ export const hostileStates: Readonly<Record<string, Make<string>>> = {
   lists: times("[],", '{"version":4,"serial":1,"lineage":"a","resources":[', "1]}"),
   members: (size) => `{${numbered(size, (index) => `"k${index}":1`).join(",")}}`,
   escapes: times("\\u0041", '{"version":4,"a":"', '"}'),
-  "one digit after the other": times("1", '{"version":4,"serial":', "}"),
+  "a long number": times("1", '{"version":4,"serial":', "}"),
 };
 
 const change = (index: number, more: object = {}): object => ({
@@ -203,11 +203,11 @@ const change = (index: number, more: object = {}): object => ({
   ...more,
 });
 
-export const hostilePlans: Readonly<Record<string, Make<string>>> = {
+export const hostilePlans: Readonly<Record<string, InputOfSize<string>>> = {
   changes: (size) => JSON.stringify({ resource_changes: listOf(size, change) }),
-  "changes of as many types": (size) =>
+  "changes of many types": (size) =>
     JSON.stringify({ resource_changes: listOf(size, (index) => change(index, { type: `t${index}` })) }),
-  "other names in each": (size) =>
+  "different attribute names in each": (size) =>
     JSON.stringify({
       resource_changes: listOf(size, (index) => change(index, { type: "t", change: { after: { [`n${index}`]: 1 } } })),
     }),
@@ -222,7 +222,7 @@ export const hostilePlans: Readonly<Record<string, Make<string>>> = {
         }),
       ],
     }),
-  "actions of as many types": (size) =>
+  "actions of many types": (size) =>
     JSON.stringify({
       action_invocations: listOf(size, (index) => ({ type: `t${index}`, config_values: { [`n${index}`]: "aaaa" } })),
     }),
@@ -230,7 +230,7 @@ export const hostilePlans: Readonly<Record<string, Make<string>>> = {
   objects: times("{},", '{"resource_changes":[', "1]}"),
   outputs: (size) =>
     `{"output_changes":{${numbered(size, (index) => `"o${index}":{"before":1.50,"after":2,"after_sensitive":true}`).join(",")}}}`,
-  "a text of what is looked for": (size) =>
+  "a text of secret values": (size) =>
     JSON.stringify({ output_changes: { a: { before: null, after: "aaaa".repeat(size >> 2) } } }),
   ...hostileStates,
 };
@@ -240,7 +240,7 @@ const entries = (size: number, each: (index: number) => Entry): Entry[] =>
 const zipped = (parts: readonly (Entry | Buffer)[]): Buffer => gzipSync(tar(parts), { level: 1 });
 const empty = (name: string): Entry => ({ name, content: "" });
 
-export const hostileArchives: Readonly<Record<string, Make<Buffer>>> = {
+export const hostileArchives: Readonly<Record<string, InputOfSize<Buffer>>> = {
   "many files": (size) => zipped(entries(size, (index) => empty(`f${index}.tf`))),
   "many files in many folders": (size) => zipped(entries(size, (index) => empty(`d${index}/e/f.tf`))),
   "one file again and again": (size) => zipped(entries(size, () => empty("main.tf"))),
@@ -256,5 +256,5 @@ export const hostileArchives: Readonly<Record<string, Make<Buffer>>> = {
   "a long header": (size) =>
     zipped([Buffer.concat([pax({ comment: "a".repeat(Math.min(size, 900_000)) }), part(empty("x"))])]),
   "one large file": (size) => zipped([{ name: "a.tf", content: "a".repeat(size) }]),
-  "no archive": (size) => gzipSync(Buffer.alloc(size, 0x61)),
+  "not an archive": (size) => gzipSync(Buffer.alloc(size, 0x61)),
 };

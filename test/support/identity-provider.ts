@@ -10,26 +10,29 @@ export const privateAddresses = ["127.0.0.1"];
 const secret = "a secret of the provider's";
 
 /** Overrides of a valid token's claims and signature. */
-export interface Saying {
+export interface TokenOverrides {
   readonly claims?: Json;
   readonly signed?: "none" | "by another";
   readonly userinfo?: Json;
 }
 
-export interface Liar {
+export interface FakeProvider {
   readonly url: string;
   readonly http: Server;
-  /** Includes codes of other providers. */
+  /** How many codes the server exchanged here, also those of other providers. */
   readonly codesShown: number;
-  codeFor(asked: URLSearchParams, saying: Saying): Promise<string>;
+  codeFor(asked: URLSearchParams, overrides: TokenOverrides): Promise<string>;
 }
 
-export interface LiarOptions {
+export interface FakeProviderOptions {
   readonly withUserinfo?: boolean;
   readonly metadata?: Json;
 }
 
-export async function startLiar({ withUserinfo = false, metadata = {} }: LiarOptions = {}): Promise<Liar> {
+export async function startFakeProvider({
+  withUserinfo = false,
+  metadata = {},
+}: FakeProviderOptions = {}): Promise<FakeProvider> {
   const [pair, other] = [await generateKeyPair("RS256"), await generateKeyPair("RS256")];
   const codes = new Map<string, { challenge: string; clientId: string; token: string }>();
   let userinfo: Json;
@@ -43,14 +46,14 @@ export async function startLiar({ withUserinfo = false, metadata = {} }: LiarOpt
     if (path === "/userinfo") return userinfo;
     const form = new URLSearchParams(await textOf(request));
     codesShown += 1;
-    const given = codes.get(form.get("code") ?? "");
+    const issued = codes.get(form.get("code") ?? "");
     const challenge = createHash("sha256")
       .update(form.get("code_verifier") ?? "")
       .digest("base64url");
-    const basic = `Basic ${Buffer.from(`${given?.clientId}:${encodeURIComponent(secret).replaceAll("%20", "+").replaceAll("'", "%27")}`).toString("base64")}`;
-    if (given === undefined || given.challenge !== challenge || request.headers.authorization !== basic)
+    const basic = `Basic ${Buffer.from(`${issued?.clientId}:${encodeURIComponent(secret).replaceAll("%20", "+").replaceAll("'", "%27")}`).toString("base64")}`;
+    if (issued === undefined || issued.challenge !== challenge || request.headers.authorization !== basic)
       return undefined;
-    return { access_token: "an access token", token_type: "Bearer", expires_in: 60, id_token: given.token };
+    return { access_token: "an access token", token_type: "Bearer", expires_in: 60, id_token: issued.token };
   };
   const http = createServer((request, response) => {
     const respond = (document: Json) =>
@@ -67,17 +70,17 @@ export async function startLiar({ withUserinfo = false, metadata = {} }: LiarOpt
     get codesShown() {
       return codesShown;
     },
-    codeFor: async (asked, saying) => {
+    codeFor: async (asked, overrides) => {
       const clientId = asked.get("client_id") ?? "";
       const seconds = Math.floor(Date.now() / 1000);
       const usual = { iss: url, aud: clientId, nonce: asked.get("nonce"), iat: seconds, exp: seconds + 300 };
-      const claims = { ...usual, sub: "somebody", ...saying.claims };
-      const key = saying.signed === "by another" ? other.privateKey : pair.privateKey;
+      const claims = { ...usual, sub: "somebody", ...overrides.claims };
+      const key = overrides.signed === "by another" ? other.privateKey : pair.privateKey;
       const token =
-        saying.signed === "none"
+        overrides.signed === "none"
           ? new UnsecuredJWT(claims).encode()
           : await new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: "1" }).sign(key);
-      ({ userinfo } = saying);
+      ({ userinfo } = overrides);
       const code = unique("code");
       codes.set(code, { challenge: asked.get("code_challenge") ?? "", clientId, token });
       return code;
@@ -131,18 +134,27 @@ export class Browser {
   }
 }
 
-export interface Begun {
+export interface StartedSignIn {
   readonly browser: Browser;
   readonly asked: URLSearchParams;
 }
 
-export async function begin(api: Api, providerId: string, query = "", browser = new Browser()): Promise<Begun> {
+export async function beginSignIn(
+  api: Api,
+  providerId: string,
+  query = "",
+  browser = new Browser(),
+): Promise<StartedSignIn> {
   const response = await browser.open(`${api.url}/app/sign-in/sso/${providerId}${query}`);
-  if (response.status !== 302) throw new Error(`not begun: ${response.status} ${await response.text()}`);
+  if (response.status !== 302)
+    throw new Error(`the sign-in did not begin: ${response.status} ${await response.text()}`);
   return { browser, asked: new URL(response.headers.get("location") ?? "").searchParams };
 }
 
-export async function comeBack({ browser, asked }: Begun, query: Record<string, string>): Promise<Landing> {
+export async function finishSignIn(
+  { browser, asked }: StartedSignIn,
+  query: Record<string, string>,
+): Promise<SignInResult> {
   const response = await browser.open(`${asked.get("redirect_uri")}?${new URLSearchParams(query)}`);
   return {
     status: response.status,
@@ -153,7 +165,7 @@ export async function comeBack({ browser, asked }: Begun, query: Record<string, 
   };
 }
 
-export interface Landing {
+export interface SignInResult {
   readonly status: number;
   readonly location: string | null;
   readonly page: string;
@@ -163,12 +175,12 @@ export interface Landing {
 
 export async function signIn(
   api: Api,
-  liar: Liar,
+  provider: FakeProvider,
   providerId: string,
-  saying: Saying = {},
+  overrides: TokenOverrides = {},
   query = "",
-): Promise<Landing> {
-  const begun = await begin(api, providerId, query);
-  const { asked } = begun;
-  return comeBack(begun, { code: await liar.codeFor(asked, saying), state: asked.get("state") ?? "" });
+): Promise<SignInResult> {
+  const started = await beginSignIn(api, providerId, query);
+  const { asked } = started;
+  return finishSignIn(started, { code: await provider.codeFor(asked, overrides), state: asked.get("state") ?? "" });
 }

@@ -1,27 +1,27 @@
 /** Creates, opens, accepts and expires invitation links. */
 import type { Answer, Api, Caller, Json } from "./api.ts";
-import { cookieOf, secretIn } from "./browser.ts";
+import { cookieOf, secretInUrl } from "./browser.ts";
 import { data, type Org, resource, unique } from "./builders.ts";
 
 export const password = "correct horse battery staple";
-export const newAddress = () => `${unique("grace")}@acme.example`;
+export const newEmail = () => `${unique("grace")}@acme.example`;
 
-export const inviting = (email: string, teamIds: readonly string[] = []) =>
+export const invitationBody = (email: string, teamIds: readonly string[] = []) =>
   resource("organization-memberships", { email }, { teams: { data: teamIds.map((id) => ({ type: "teams", id })) } });
 
-export interface Inviting {
+export interface InvitationOptions {
   readonly by?: Caller;
   readonly email?: string;
   readonly teamIds?: readonly string[];
 }
 
-export async function invite(org: Org, { by = org.owner, email = newAddress(), teamIds = [] }: Inviting = {}) {
-  const answer = await by.post(`/organizations/${org.name}/organization-memberships`, inviting(email, teamIds));
+export async function invite(org: Org, { by = org.owner, email = newEmail(), teamIds = [] }: InvitationOptions = {}) {
+  const answer = await by.post(`/organizations/${org.name}/organization-memberships`, invitationBody(email, teamIds));
   const membership = data(answer);
-  return { membership, email, secret: secretIn(membership.attributes["invitation-url"]) };
+  return { membership, email, secret: secretInUrl(membership.attributes["invitation-url"]) };
 }
 
-export function links(api: Api) {
+export function invitationLinks(api: Api) {
   const end = (membershipId: string) =>
     api.database.write((tx) =>
       tx.db

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 
-export interface Letter {
+export interface ReceivedMail {
   readonly from: string;
   readonly to: string[];
   readonly text: string;
@@ -11,57 +11,57 @@ export interface Letter {
 
 export interface Mailbox {
   readonly url: string;
-  readonly letters: Letter[];
+  readonly letters: ReceivedMail[];
   /** The reply to each recipient; each test starts with `250 ok`. */
   answer: string;
 }
 
 const crlf = "\r\n";
 
-function converse(socket: Socket, mailbox: Mailbox): void {
-  let [heard, from, isLetter] = ["", "", false];
+function handleConnection(socket: Socket, mailbox: Mailbox): void {
+  let [buffered, from, inMessage] = ["", "", false];
   let to: string[] = [];
-  const say = (line: string) => socket.write(`${line}${crlf}`);
-  const letter = (text: string) => {
+  const reply = (line: string) => socket.write(`${line}${crlf}`);
+  const storeMessage = (text: string) => {
     mailbox.letters.push({ from, to, text });
-    [isLetter, to] = [false, []];
-    say("250 kept");
+    [inMessage, to] = [false, []];
+    reply("250 stored");
   };
   const command = (line: string) => {
     const [, address = ""] = /<([^>]*)>/.exec(line) ?? [];
-    if (/^(EHLO|HELO)/i.test(line)) return say("250 mailbox");
+    if (/^(EHLO|HELO)/i.test(line)) return reply("250 mailbox");
     if (/^MAIL FROM/i.test(line)) [from] = [address];
     if (/^RCPT TO/i.test(line)) {
       if (mailbox.answer.startsWith("2")) to.push(address);
-      return say(mailbox.answer);
+      return reply(mailbox.answer);
     }
     if (/^DATA/i.test(line)) {
-      isLetter = true;
-      return say("354 go on");
+      inMessage = true;
+      return reply("354 go on");
     }
     if (/^QUIT/i.test(line)) return socket.end(`221 bye${crlf}`);
-    return say("250 ok");
+    return reply("250 ok");
   };
   socket.setEncoding("utf8").on("data", (piece: string) => {
-    heard += piece;
+    buffered += piece;
     for (;;) {
-      const end = heard.indexOf(isLetter ? `${crlf}.${crlf}` : crlf);
+      const end = buffered.indexOf(inMessage ? `${crlf}.${crlf}` : crlf);
       if (end < 0) return;
-      const part = heard.slice(0, end);
-      heard = heard.slice(end + (isLetter ? 5 : 2));
-      if (isLetter) letter(part);
+      const part = buffered.slice(0, end);
+      buffered = buffered.slice(end + (inMessage ? 5 : 2));
+      if (inMessage) storeMessage(part);
       else command(part);
     }
   });
   socket.on("error", () => {});
-  say("220 mailbox");
+  reply("220 mailbox");
 }
 
 export function useMailbox(): Mailbox {
   let server: Server | undefined;
-  const mailbox = { url: "", letters: [] as Letter[], answer: "250 ok" };
+  const mailbox = { url: "", letters: [] as ReceivedMail[], answer: "250 ok" };
   beforeAll(async () => {
-    server = createServer((socket) => converse(socket, mailbox));
+    server = createServer((socket) => handleConnection(socket, mailbox));
     await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
     mailbox.url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });

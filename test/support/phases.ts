@@ -27,9 +27,9 @@ export async function storeRun(
   api: Pick<Api, "database">,
   workspace: Json,
   organizationId: string,
-  given: Partial<RunTable> = {},
+  columns: Partial<RunTable> = {},
 ): Promise<StoredRun> {
-  const run = { ...runRow(workspace.id, organizationId), ...given };
+  const run = { ...runRow(workspace.id, organizationId), ...columns };
   const [plan, apply] = (["plan", "apply"] as const).map((kind) => phaseRow(run, kind));
   if (plan === undefined || apply === undefined) throw new Error("a run has two phases");
   await api.database.write(async (tx) => {
@@ -50,7 +50,7 @@ export async function storeOutput(
   await database.write((tx) => insertContents(tx, { organizationId }, [content]));
 }
 
-export async function finishedPlan(
+export async function storeFinishedPlan(
   api: Pick<Api, "database">,
   workspace: Json,
   organizationId: string,
@@ -68,12 +68,12 @@ export const endPlan = ({ database }: Pick<Api, "database">, { plan }: StoredRun
     tx.db.updateTable("runPhases").set({ status, logEnded: 1 }).where("id", "=", plan.id).execute(),
   );
 
-export async function endedRun(
+export async function storeEndedRun(
   api: Pick<Api, "database">,
   workspace: Json,
   organizationId: string,
 ): Promise<StoredRun> {
-  const run = await finishedPlan(api, workspace, organizationId);
+  const run = await storeFinishedPlan(api, workspace, organizationId);
   await storeOutput(api, run, "errored-state", "{}");
   await api.database.write(async (tx) => {
     const ended = { status: "planned_and_finished", endedAt: now() };
@@ -86,12 +86,12 @@ export async function endedRun(
 
 export async function storeAssessment(
   { database }: Pick<Api, "database">,
-  place: { readonly organizationId: string; readonly workspaceId: string; readonly runId: string },
+  target: { readonly organizationId: string; readonly workspaceId: string; readonly runId: string },
 ): Promise<string> {
   const id = newId("assessment-results");
   const row = {
     id,
-    ...place,
+    ...target,
     finished: 1,
     succeeded: 1,
     errorMsg: null,
@@ -149,6 +149,6 @@ function runRow(workspaceId: string, organizationId: string): RunTable {
 }
 
 function phaseRow(run: RunTable, kind: "plan" | "apply"): RunPhaseTable {
-  const begun = kind === "plan" && { status: "running", attempt: 1 };
-  return { ...newPhase(kind, run), statusTimestamps: "{}", ...begun };
+  const claimed = kind === "plan" && { status: "running", attempt: 1 };
+  return { ...newPhase(kind, run), statusTimestamps: "{}", ...claimed };
 }

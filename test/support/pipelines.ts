@@ -7,7 +7,7 @@ import type { Api } from "./api.ts";
 export interface Issuer {
   readonly url: string;
   readonly http: Server;
-  asked(): number;
+  keyRequests(): number;
   rotate(): Promise<void>;
   token(claims?: JWTPayload, expires?: string): Promise<string>;
 }
@@ -28,7 +28,7 @@ export async function startIssuer(): Promise<Issuer> {
   return {
     url,
     http,
-    asked: () => asked,
+    keyRequests: () => asked,
     rotate: async () => {
       kid += 1;
       pair = await generateKeyPair("ES256");
@@ -45,7 +45,7 @@ export async function startIssuer(): Promise<Issuer> {
   };
 }
 
-export async function exchangeOn(on: Api, organization: string, token: string, more: Record<string, string> = {}) {
+export async function exchangeToken(on: Api, organization: string, token: string, more: Record<string, string> = {}) {
   const form = new URLSearchParams({
     grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
     subject_token: token,

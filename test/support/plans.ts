@@ -1,10 +1,10 @@
-/** Plans of one kind of resource, and their views. */
+/** Plans with changes to one type of resource, and their redacted form. */
 import { redactPlanBytes } from "../../src/resources/runs/plan-outputs/plan-bytes.ts";
 import type { SecretVariable } from "../../src/resources/runs/plan-outputs/masking.ts";
 import type { Json } from "./api.ts";
 
 export const provider = "registry.terraform.io/acme/things";
-export const thing = (change: object, more: object = {}) => ({
+export const resourceChange = (change: object, more: object = {}) => ({
   address: "thing.one",
   mode: "managed",
   type: "thing",
@@ -28,7 +28,7 @@ export const schemas = (attributes: object, blocks: object = {}) => ({
   },
 });
 
-export const drawn = (plan: string, known = "{}", secrets: readonly SecretVariable[] = []): string =>
+export const redactedText = (plan: string, known = "{}", secrets: readonly SecretVariable[] = []): string =>
   Buffer.from(redactPlanBytes({ plan: Buffer.from(plan), schemas: Buffer.from(known), secrets })).toString();
 export const redacted = (plan: object, known: object = schemas({}), secrets: readonly SecretVariable[] = []): Json =>
-  JSON.parse(drawn(JSON.stringify(plan), JSON.stringify(known), secrets));
+  JSON.parse(redactedText(JSON.stringify(plan), JSON.stringify(known), secrets));

@@ -2,7 +2,7 @@
 import type { Answer, Caller, Json } from "./api.ts";
 import { data, onProject, onWorkspace, resource } from "./builders.ts";
 
-export const askFor = (
+export const requestPreview = (
   caller: Caller,
   organizationName: string,
   changes: readonly Json[],
@@ -10,16 +10,16 @@ export const askFor = (
 ): Promise<Answer> =>
   caller.post(`/organizations/${organizationName}/access-previews`, resource("access-previews", { changes, ...more }));
 
-export const previewed = async (caller: Caller, organizationName: string, ...changes: readonly Json[]): Promise<Json> =>
-  data(await askFor(caller, organizationName, changes)).attributes;
+export const previewOf = async (caller: Caller, organizationName: string, ...changes: readonly Json[]): Promise<Json> =>
+  data(await requestPreview(caller, organizationName, changes)).attributes;
 
-export const givingProject = (access: string, teamId: string, projectId: string): Json => ({
+export const projectGrant = (access: string, teamId: string, projectId: string): Json => ({
   method: "POST",
   path: "/team-projects",
   body: resource("team-projects", { access }, onProject(projectId, teamId)),
 });
 
-export const givingWorkspace = (access: string, teamId: string, workspaceId: string): Json => ({
+export const workspaceGrant = (access: string, teamId: string, workspaceId: string): Json => ({
   method: "POST",
   path: "/api/v2/team-workspaces",
   body: resource("team-workspaces", { access }, onWorkspace(workspaceId, teamId)),

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { Caller, Json } from "./api.ts";
 import { data, resource, unique } from "./builders.ts";
 
-export interface Heard {
+export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
@@ -13,9 +13,9 @@ export interface Heard {
 }
 
 export interface Receiver {
-  /** Only unique together with its port. */
+  /** Includes the port, which makes it unique. */
   readonly url: string;
-  readonly heard: Heard[];
+  readonly heard: ReceivedRequest[];
   /** Each test starts with 200. */
   answer: RequestListener;
 }
@@ -29,7 +29,7 @@ export const answering =
 
 export function useReceiver(): Receiver {
   let server: Server | undefined;
-  const receiver = { url: "", heard: [] as Heard[], answer: answering(200, "heard") };
+  const receiver = { url: "", heard: [] as ReceivedRequest[], answer: answering(200, "heard") };
   beforeAll(async () => {
     server = createServer((request, response) => {
       const pieces: Buffer[] = [];
@@ -54,11 +54,11 @@ export function useReceiver(): Receiver {
   return receiver;
 }
 
-let always: Promise<string> | undefined;
+let acceptingUrl: Promise<string> | undefined;
 
-/** A receiver that always accepts. It keeps no process alive. */
-export function listening(): Promise<string> {
-  always ??= new Promise((resolve) => {
+/** The URL of a receiver that accepts every request. It keeps no process alive. */
+export function acceptingReceiver(): Promise<string> {
+  acceptingUrl ??= new Promise((resolve) => {
     const server = createServer((request, response) => {
       request.resume();
       response.writeHead(204).end();
@@ -66,24 +66,28 @@ export function listening(): Promise<string> {
     server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`));
     server.unref();
   });
-  return always;
+  return acceptingUrl;
 }
 
-interface Listening {
+interface NotifiedTenant {
   readonly name: string;
   readonly owner: Caller;
   readonly params: Readonly<Record<string, string>>;
 }
 
 /** One notification target of each kind, verified but not enabled. */
-export async function makeListening({ name, owner, params }: Listening): Promise<Record<string, string>> {
-  const url = await listening();
+export async function makeNotificationTargets({
+  name,
+  owner,
+  params,
+}: NotifiedTenant): Promise<Record<string, string>> {
+  const url = await acceptingReceiver();
   const make = async (path: string, type: string, attributes: object): Promise<string> =>
-    data(await owner.post(`${path}/${type}`, resource(type, { name: unique("told"), url, ...attributes }))).id;
-  const place = `/workspaces/${params["workspace_id"]}`;
+    data(await owner.post(`${path}/${type}`, resource(type, { name: unique("target"), url, ...attributes }))).id;
+  const workspacePath = `/workspaces/${params["workspace_id"]}`;
   const generic = { "destination-type": "generic" };
   return {
-    notification_configuration_id: await make(place, "notification-configurations", generic),
+    notification_configuration_id: await make(workspacePath, "notification-configurations", generic),
     audit_webhook_id: await make(`/organizations/${name}`, "audit-webhooks", { events: ["lock.held"] }),
   };
 }

@@ -1,4 +1,4 @@
-/** Workspaces with a configuration, their runs, and the reports of agents. */
+/** Creates workspaces with a configuration and their runs, and applies run transitions directly. */
 import { operatorContext } from "../../src/service.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { newId } from "../../src/kernel/ids.ts";
@@ -8,7 +8,7 @@ import type { TransitionInput } from "../../src/resources/runs/runs/rules.ts";
 import type { Api, Answer, Caller, Json } from "./api.ts";
 import { data, makeWorkspace, resource } from "./builders.ts";
 
-/** As an upload would leave it; it is the workspace's current one. */
+/** Inserts an uploaded configuration version, which becomes the workspace's current one. */
 export async function makeConfiguration(api: Api, workspaceId: string, columns: object = {}): Promise<string> {
   const id = newId("configuration-versions");
   const { organizationId } = await api.database.reader.db
@@ -85,29 +85,29 @@ export async function showRun(caller: Caller, id: string): Promise<Json> {
   return data(await caller.get(`/runs/${id}`));
 }
 
-export async function happen(api: Api, runId: string, happening: TransitionInput): Promise<void> {
+export async function applyTransition(api: Api, runId: string, transition: TransitionInput): Promise<void> {
   const context = {
     ...operatorContext(api.audited, { organizationCreation: "site-admins" }, "test"),
     vault: createVault(Buffer.alloc(32, 7)),
   };
   await api.audited.write(async (tx) => {
-    await transitionRun(tx, context, (await lockRun(tx, runId)) as never, happening as never);
+    await transitionRun(tx, context, (await lockRun(tx, runId)) as never, transition as never);
   });
 }
 
-const steps = {
+const transitionsTo = {
   planning: [{ event: "claim" }],
   planned: [{ event: "claim" }, { event: "phase-finished", hasChanges: true }],
   finished: [{ event: "claim" }, { event: "phase-finished", hasChanges: false }],
   errored: [{ event: "claim" }, { event: "phase-errored" }],
 } as const satisfies Record<string, readonly TransitionInput[]>;
 
-export async function bring(api: Api, runId: string, to: keyof typeof steps): Promise<void> {
-  for (const step of steps[to]) await happen(api, runId, step);
+export async function advanceRun(api: Api, runId: string, to: keyof typeof transitionsTo): Promise<void> {
+  for (const transition of transitionsTo[to]) await applyTransition(api, runId, transition);
 }
 
 export async function cancelLongAgo(api: Api, runId: string): Promise<void> {
-  await happen(api, runId, { event: "cancel" });
+  await applyTransition(api, runId, { event: "cancel" });
   await passCoolOff(api, runId);
 }
 

@@ -1,28 +1,28 @@
 /** A request that succeeds for each operation. An operation whose example succeeds unchanged needs no entry. */
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { data, inProject, resource, unique } from "./builders.ts";
-import { endedRun, finishedPlan, logUrlOf, storeAssessment, storeOutput, storeRun } from "./phases.ts";
-import { bring, cancelLongAgo, happen, makeConfiguration, makeRun, makeRunnable } from "./runs.ts";
+import { storeEndedRun, storeFinishedPlan, logUrlOf, storeAssessment, storeOutput, storeRun } from "./phases.ts";
+import { advanceRun, cancelLongAgo, applyTransition, makeConfiguration, makeRun, makeRunnable } from "./runs.ts";
 import { archive } from "./archives.ts";
-import { announce, configurationUrlOf, mainTf, sendConfiguration, storeCommit } from "./configurations.ts";
-import { type Job, makeAgent, makePool } from "./machines.ts";
-import { announced, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
-import { makeListening } from "./receiver.ts";
-import type { Scene, Twist, Twists } from "./scene.ts";
-import { signInTwists } from "./sign-in-scenes.ts";
+import { createConfiguration, configurationUrlOf, mainTf, uploadConfiguration, storeCommit } from "./configurations.ts";
+import { type Job, makeAgent, makePool } from "./agent-callers.ts";
+import { pendingStateAttributes, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
+import { makeNotificationTargets } from "./receiver.ts";
+import type { Scene, RequestOverride, RequestOverrides } from "./request-overrides.ts";
+import { signInOverrides } from "./sign-in-scenes.ts";
 import { exampleFor, pathOf, type Route, withQuery } from "./tenant.ts";
 
-export interface Staged {
+export interface PreparedRequest {
   /** A signed URL ignores the caller. */
   send(caller: Caller, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   readonly path: string;
   readonly body: unknown;
-  /** If neither an owner nor a site admin is allowed. */
+  /** The callers, if neither an owner nor a site admin is allowed. */
   readonly callers: readonly Caller[];
 }
 
-export async function staged(route: Route, scene: Scene): Promise<Staged> {
-  const { params, query = "", ids, body, url, caller: own } = (await twists[route.id]?.(scene)) ?? {};
+export async function prepareRequest(route: Route, scene: Scene): Promise<PreparedRequest> {
+  const { params, query = "", ids, body, url, caller: own } = (await overrides[route.id]?.(scene)) ?? {};
   const { operation } = route;
   const path = withQuery(pathOf(operation, { ...scene.tenant.params, ...params }), query);
   const sent = body ?? exampleFor(operation, scene.tenant, ids);
@@ -42,18 +42,20 @@ const newWorkspace = async ({ api, tenant }: Scene): Promise<string> => (await a
 const workspaceOf = ({ tenant }: Scene) => `/workspaces/${tenant.params["workspace_id"]}`;
 
 /** A new workspace has no dependents. */
-const onNewWorkspace = async (scene: Scene): Promise<Twist> => ({
+const onNewWorkspace = async (scene: Scene): Promise<RequestOverride> => ({
   params: { workspace_id: await newWorkspace(scene) },
 });
-const onLockedWorkspace = async (scene: Scene, asked: object = {}): Promise<Twist> => {
+const onLockedWorkspace = async (scene: Scene, options: object = {}): Promise<RequestOverride> => {
   const id = await newWorkspace(scene);
-  data(await scene.tenant.owner.post(`/workspaces/${id}/actions/lock`, asked));
+  data(await scene.tenant.owner.post(`/workspaces/${id}/actions/lock`, options));
   return { params: { workspace_id: id } };
 };
-const onNewWorkspaceByName = async ({ api, tenant }: Scene): Promise<Twist> => ({
+const onNewWorkspaceByName = async ({ api, tenant }: Scene): Promise<RequestOverride> => ({
   params: { workspace_name: (await api.makeWorkspace(tenant.name)).attributes.name },
 });
-const withNewWorkspace = async (scene: Scene): Promise<Twist> => ({ ids: { workspaces: await newWorkspace(scene) } });
+const withNewWorkspace = async (scene: Scene): Promise<RequestOverride> => ({
+  ids: { workspaces: await newWorkspace(scene) },
+});
 
 /** Sends an earlier request, whose effect the operation changes or undoes. */
 const after = (method: "post" | "patch", path: (scene: Scene) => string, body?: unknown) => async (scene: Scene) => {
@@ -61,13 +63,13 @@ const after = (method: "post" | "patch", path: (scene: Scene) => string, body?: 
   return {};
 };
 
-async function withSshKey(scene: Scene): Promise<Twist> {
+async function withSshKey(scene: Scene): Promise<RequestOverride> {
   const key = resource("workspaces", { id: scene.tenant.params["ssh_key_id"] });
   data(await scene.tenant.owner.patch(`${workspaceOf(scene)}/relationships/ssh-key`, key));
   return {};
 }
 
-async function onProjectVarset({ api, tenant }: Scene): Promise<Twist> {
+async function onProjectVarset({ api, tenant }: Scene): Promise<RequestOverride> {
   const set = await api.makeVarset(tenant.name, {}, { parent: inProject(tenant.projectId).project });
   const variable = resource("vars", { key: unique("key"), category: "terraform" });
   const made = data(await tenant.owner.post(`/varsets/${set.id}/relationships/vars`, variable));
@@ -79,13 +81,13 @@ const policyOf = (place: string) => `${place}/relationships/data-retention-polic
 const withWorkspacePolicy = after("post", (scene) => policyOf(workspaceOf(scene)), policy);
 const withOrganizationPolicy = after("post", ({ tenant }) => policyOf(`/organizations/${tenant.name}`), policy);
 
-async function awaited(scene: Scene, state: string, attributes?: object): Promise<Json> {
+async function pendingState(scene: Scene, state: string, attributes?: object): Promise<Json> {
   const workspaceId = await newWorkspace(scene);
   await lock(scene.tenant.owner, workspaceId);
-  return data(await post(scene.tenant.owner, workspaceId, announced(state, attributes)));
+  return data(await post(scene.tenant.owner, workspaceId, pendingStateAttributes(state, attributes)));
 }
 
-async function onOldState({ tenant }: Scene): Promise<Twist & { path: string }> {
+async function onOldState({ tenant }: Scene): Promise<RequestOverride & { path: string }> {
   const { workspace_id: workspaceId = "", state_version_id: before = "" } = tenant.params;
   const current = data(await tenant.owner.get(`/workspaces/${workspaceId}/current-state-version`));
   const serial: number = current.attributes.serial + 1;
@@ -94,43 +96,43 @@ async function onOldState({ tenant }: Scene): Promise<Twist & { path: string }> 
   return { params: { state_version_id: old }, path: `/state-versions/${old}/actions` };
 }
 
-const onDeletedState = async (scene: Scene): Promise<Twist> => {
-  const { path, ...twist } = await onOldState(scene);
+const onDeletedState = async (scene: Scene): Promise<RequestOverride> => {
+  const { path, ...override } = await onOldState(scene);
   data(await scene.tenant.owner.post(`${path}/soft_delete_backing_data`));
-  return twist;
+  return override;
 };
 
-async function onFinishedPlan({ api, tenant }: Scene): Promise<Twist> {
-  const run = await finishedPlan(api, await api.makeWorkspace(tenant.name), tenant.id);
+async function onFinishedPlan({ api, tenant }: Scene): Promise<RequestOverride> {
+  const run = await storeFinishedPlan(api, await api.makeWorkspace(tenant.name), tenant.id);
   return { params: { run_id: run.id, plan_id: run.plan.id } };
 }
 
-async function onEndedRun({ api, tenant }: Scene): Promise<Twist & { plan: string; apply: string }> {
-  const { plan, apply } = await endedRun(api, await api.makeWorkspace(tenant.name), tenant.id);
+async function onEndedRun({ api, tenant }: Scene): Promise<RequestOverride & { plan: string; apply: string }> {
+  const { plan, apply } = await storeEndedRun(api, await api.makeWorkspace(tenant.name), tenant.id);
   return { params: { plan_id: plan.id, apply_id: apply.id }, plan: `/plans/${plan.id}`, apply: `/applies/${apply.id}` };
 }
 
 const onDeletedData =
   (kind: "plan" | "apply") =>
-  async (scene: Scene): Promise<Twist> => {
-    const twist = await onEndedRun(scene);
-    data(await scene.tenant.owner.post(`${twist[kind]}/actions/soft-delete-backing-data`));
-    return twist;
+  async (scene: Scene): Promise<RequestOverride> => {
+    const override = await onEndedRun(scene);
+    data(await scene.tenant.owner.post(`${override[kind]}/actions/soft-delete-backing-data`));
+    return override;
   };
 
-async function onAssessment({ api, tenant }: Scene): Promise<Twist> {
+async function onAssessment({ api, tenant }: Scene): Promise<RequestOverride> {
   const workspace = await api.makeWorkspace(tenant.name);
-  const run = await finishedPlan(api, workspace, tenant.id);
+  const run = await storeFinishedPlan(api, workspace, tenant.id);
   const place = { organizationId: tenant.id, workspaceId: workspace.id, runId: run.id };
   return { params: { assessment_result_id: await storeAssessment(api, place) } };
 }
 
-const onSecretTeam = async ({ api, tenant }: Scene): Promise<Twist> => ({
+const onSecretTeam = async ({ api, tenant }: Scene): Promise<RequestOverride> => ({
   params: { team_id: (await api.makeTeam(tenant.name, { visibility: "secret" })).id },
 });
 
 /** A separate workspace, because a run holds its lock. */
-async function withRunnable({ api, tenant }: Scene): Promise<Twist> {
+async function withRunnable({ api, tenant }: Scene): Promise<RequestOverride> {
   const workspace = await api.makeWorkspace(tenant.name);
   return {
     ids: { workspaces: workspace.id, "configuration-versions": await makeConfiguration(api, workspace.id) },
@@ -139,13 +141,13 @@ async function withRunnable({ api, tenant }: Scene): Promise<Twist> {
 
 const onRun =
   (attributes: object = {}, prepare: (api: Api, id: string, workspaceId: string) => Promise<string | void>) =>
-  async ({ api, tenant }: Scene): Promise<Twist> => {
+  async ({ api, tenant }: Scene): Promise<RequestOverride> => {
     const workspace = await makeRunnable(api, tenant.name);
     const { id } = await makeRun(tenant.owner, workspace.id, attributes);
     return { params: { run_id: (await prepare(api, id, workspace.id)) ?? id } };
   };
 /** A plan, or with `apply` an apply, that an agent has claimed. */
-async function withJob({ api, tenant }: Scene, apply = false): Promise<Twist & { readonly job: Job }> {
+async function withJob({ api, tenant }: Scene, apply = false): Promise<RequestOverride & { readonly job: Job }> {
   const pool = await makePool(api, tenant);
   const agent = await makeAgent(api, pool);
   const mode = { "execution-mode": "agent", "agent-pool-id": pool.id, "terraform-version": "1.9.5" };
@@ -154,42 +156,44 @@ async function withJob({ api, tenant }: Scene, apply = false): Promise<Twist & {
   if (apply) {
     await job.put("contents/plan", "", "the plan");
     await job.act("finish", { result: "finished", "has-changes": true });
-    await happen(api, run.id, { event: "apply" });
+    await applyTransition(api, run.id, { event: "apply" });
     job = await agent.job();
   }
   return { params: { agent_job_id: job.id }, caller: agent, job };
 }
-const onJob = async (scene: Scene): Promise<Twist> => {
+const onJob = async (scene: Scene): Promise<RequestOverride> => {
   const { params, caller } = await withJob(scene);
   return { params: params ?? {}, ...(caller && { caller }) };
 };
 
-async function onCommit(scene: Scene): Promise<Twist> {
+async function onCommit(scene: Scene): Promise<RequestOverride> {
   const workspace = await scene.api.makeWorkspace(scene.tenant.name);
   const { id } = await storeCommit(scene.api, { id: workspace.id, organizationId: scene.tenant.id });
   return { params: { configuration_version_id: id } };
 }
 
-async function onOldConfiguration(scene: Scene): Promise<Twist> {
+async function onOldConfiguration(scene: Scene): Promise<RequestOverride> {
   const workspaceId = await newWorkspace(scene);
-  const { id } = await sendConfiguration(scene.tenant.owner, workspaceId);
-  await sendConfiguration(scene.tenant.owner, workspaceId);
+  const { id } = await uploadConfiguration(scene.tenant.owner, workspaceId);
+  await uploadConfiguration(scene.tenant.owner, workspaceId);
   return { params: { configuration_version_id: id } };
 }
 
-const onDeletedConfiguration = async (scene: Scene): Promise<Twist> => {
-  const twist = await onOldConfiguration(scene);
-  const path = `/configuration-versions/${twist.params?.["configuration_version_id"]}`;
+const onDeletedConfiguration = async (scene: Scene): Promise<RequestOverride> => {
+  const override = await onOldConfiguration(scene);
+  const path = `/configuration-versions/${override.params?.["configuration_version_id"]}`;
   data(await scene.tenant.owner.post(`${path}/actions/soft_delete_backing_data`));
-  return twist;
+  return override;
 };
 
-const onListening = async ({ tenant }: Scene): Promise<Twist> => ({ params: await makeListening(tenant) });
+const withNotificationTargets = async ({ tenant }: Scene): Promise<RequestOverride> => ({
+  params: await makeNotificationTargets(tenant),
+});
 
-const twists: Twists = {
-  ...signInTwists,
-  verifyNotificationConfiguration: onListening,
-  verifyAuditWebhook: onListening,
+const overrides: RequestOverrides = {
+  ...signInOverrides,
+  verifyNotificationConfiguration: withNotificationTargets,
+  verifyAuditWebhook: withNotificationTargets,
   updateAccount: async () => ({ body: resource("users", { username: unique("ada") }) }),
   createUser: async () => ({ body: resource("users", { username: unique("grace"), email: `${unique("g")}@b.c` }) }),
   createOrganization: async () => ({ body: resource("organizations", { name: unique("acme"), email: "a@b.c" }) }),
@@ -224,9 +228,9 @@ const twists: Twists = {
   unlockWorkspace: (scene) => onLockedWorkspace(scene),
   renewWorkspaceLock: (scene) => onLockedWorkspace(scene, { "lease-seconds": 60 }),
   forceUnlockWorkspace: async (scene) => {
-    const twist = await onNewWorkspace(scene);
-    await lock(scene.api.admin, twist.params?.["workspace_id"] ?? "");
-    return twist;
+    const override = await onNewWorkspace(scene);
+    await lock(scene.api.admin, override.params?.["workspace_id"] ?? "");
+    return override;
   },
   assignSshKey: withSshKey,
   deleteSshKey: withSshKey,
@@ -242,19 +246,19 @@ const twists: Twists = {
   },
   createStateVersion: (scene) => onLockedWorkspace(scene),
   rollBackState: async (scene) => {
-    const twist = await onNewWorkspace(scene);
-    const id = twist.params?.["workspace_id"] ?? "";
+    const override = await onNewWorkspace(scene);
+    const id = override.params?.["workspace_id"] ?? "";
     const version = await writeState(scene.tenant.owner, id, stateOf());
     await lock(scene.tenant.owner, id);
-    return { ...twist, ids: { "state-versions": version.id } };
+    return { ...override, ids: { "state-versions": version.id } };
   },
   uploadState: async (scene) => {
-    const version = await awaited(scene, stateOf());
+    const version = await pendingState(scene, stateOf());
     return { url: version.attributes["hosted-state-upload-url"], body: stateOf() };
   },
   uploadJsonState: async (scene) => {
     const form = JSON.stringify({ format_version: "1.0" });
-    const version = await awaited(scene, stateOf(), { "json-state-md5": md5(form) });
+    const version = await pendingState(scene, stateOf(), { "json-state-md5": md5(form) });
     return { url: version.attributes["hosted-json-state-upload-url"], body: form };
   },
   createRunTrigger: withNewWorkspace,
@@ -282,7 +286,7 @@ const twists: Twists = {
     return { url: await logUrlOf(api, run.plan.id) };
   },
   uploadConfiguration: async (scene) => {
-    const version = data(await announce(scene.tenant.owner, await newWorkspace(scene)));
+    const version = data(await createConfiguration(scene.tenant.owner, await newWorkspace(scene)));
     return { url: configurationUrlOf(version), body: archive([mainTf]) };
   },
   archiveConfigurationVersion: onOldConfiguration,
@@ -326,18 +330,18 @@ const twists: Twists = {
     resource("oauth-tokens", { "ssh-key": "-----BEGIN PRIVATE KEY-----\nnone\n-----END PRIVATE KEY-----" }),
   ),
   createRun: withRunnable,
-  applyRun: onRun({}, (api, id) => bring(api, id, "planned")),
-  discardRun: onRun({}, (api, id) => bring(api, id, "planned")),
+  applyRun: onRun({}, (api, id) => advanceRun(api, id, "planned")),
+  discardRun: onRun({}, (api, id) => advanceRun(api, id, "planned")),
   cancelRun: onRun({}, async () => {}),
   forceCancelRun: onRun({}, async (api, id) => {
-    await bring(api, id, "planning");
+    await advanceRun(api, id, "planning");
     await cancelLongAgo(api, id);
   }),
   forceExecuteRun: onRun({}, async (api, id, workspaceId) => {
-    await bring(api, id, "planned");
+    await advanceRun(api, id, "planned");
     return (await makeRun(api.admin, workspaceId)).id;
   }),
-  forceCancelAdminRun: onRun({}, (api, id) => bring(api, id, "planning")),
+  forceCancelAdminRun: onRun({}, (api, id) => advanceRun(api, id, "planning")),
   registerAgent: async ({ api, tenant }) => ({ caller: (await makePool(api, tenant)).agent }),
   pingAgent: async ({ api, tenant }) => {
     const agent = await makeAgent(api, await makePool(api, tenant));

@@ -1,18 +1,18 @@
-/** The scenes of signing in: links, sessions, passwords. */
+/** Overrides of the sign-in operations: invitation links, sessions, passwords. */
 import type { Api, Caller } from "./api.ts";
-import { inPerson } from "./browser.ts";
+import { signInWithPassword } from "./browser.ts";
 import { data, makeUser, resource, unique } from "./builders.ts";
 import { invite, password } from "./invitations.ts";
-import type { Scene, Twist, Twists } from "./scene.ts";
+import type { Scene, RequestOverride, RequestOverrides } from "./request-overrides.ts";
 
-async function invited(scene: Scene): Promise<Twist> {
+async function invited(scene: Scene): Promise<RequestOverride> {
   return { params: { invitation_secret: (await invite(scene.tenant)).secret } };
 }
 
 const signIn = async (api: Api, { token }: Caller): Promise<string> =>
   data(await api.nobody.post("/sessions", resource("sessions", { token }))).id;
 
-export const signInTwists: Twists = {
+export const signInOverrides: RequestOverrides = {
   // The password in the example.
   changePassword: async ({ api }) => {
     const caller = await makeUser(api);
@@ -30,7 +30,7 @@ export const signInTwists: Twists = {
   createUserInvitation: async ({ api }) => ({ params: { user_id: (await makeUser(api)).id } }),
   renewInvitation: async (scene) => ({ params: { membership_id: (await invite(scene.tenant)).membership.id } }),
   // Only a person in a browser is allowed.
-  createAuthorization: async ({ tenant, api }) => ({ caller: await inPerson(api, tenant.owner) }),
+  createAuthorization: async ({ tenant, api }) => ({ caller: await signInWithPassword(api, tenant.owner) }),
   deleteSession: async ({ tenant, api }) => ({ params: { session_id: await signIn(api, tenant.owner) } }),
   deleteSessions: async ({ tenant, api }) => {
     await signIn(api, tenant.owner);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { archive } from "./archives.ts";
 import { type Caller, callerOn, type Json } from "./api.ts";
 import { data, resource } from "./builders.ts";
-import { announce } from "./configurations.ts";
+import { createConfiguration } from "./configurations.ts";
 import { launcher } from "./launcher.ts";
 import { runBody } from "./runs.ts";
 import { put } from "./states.ts";
@@ -71,7 +71,7 @@ export class Site {
     }
     await until(
       async () => data(await admin.get(`/organizations/${organization}/entitlement-set`)).attributes.operations,
-      "somebody executes",
+      "runs can be executed",
     );
     return site;
   }
@@ -84,15 +84,15 @@ export class Site {
     return this.#agent?.pid ?? 0;
   }
 
-  get said(): string {
+  get output(): string {
     return this.#output.join("");
   }
 
   async startServer(): Promise<void> {
-    const said = this.#output.length;
+    const printed = this.#output.length;
     const child = this.#spawn("serve", {});
     this.#server = child;
-    const lines = () => this.#output.slice(said).join("");
+    const lines = () => this.#output.slice(printed).join("");
     await until(async () => {
       if (child.exitCode !== null) throw new Error(`the service ended instead of starting: ${lines()}`);
       return lines().includes("Ctrl+C");
@@ -113,7 +113,7 @@ export class Site {
     this.#agent = undefined;
   }
 
-  /** Its runs are executed here, and applied automatically by default. */
+  /** Its runs are executed by the site, and applied automatically by default. */
   async workspace(name: string, attributes: object = {}, owner = organization): Promise<string> {
     const given = { name, "execution-mode": "remote", "terraform-version": "1.5.7", "auto-apply": true, ...attributes };
     const path = `/organizations/${owner}/workspaces`;
@@ -121,10 +121,10 @@ export class Site {
   }
 
   async configuration(workspaceId: string, files: Readonly<Record<string, string>>): Promise<string> {
-    const version = data(await announce(this.admin, workspaceId));
+    const version = data(await createConfiguration(this.admin, workspaceId));
     const entries = Object.entries(files).map(([name, content]) => ({ name, content }));
     const sent = await put(version.attributes["upload-url"], archive(entries));
-    if (sent.status !== 200) throw new Error(`the configuration was answered ${sent.status}`);
+    if (sent.status !== 200) throw new Error(`the upload of the configuration got ${sent.status}`);
     return version.id;
   }
 

@@ -25,12 +25,12 @@ export async function startSshServer(): Promise<SshServer> {
   if (program === undefined) throw new Error("There is no sshd. Install openssh-server.");
   const folder = mkdtempSync(join(tmpdir(), "cadastre-sshd-"));
   const at = (name: string) => join(folder, name);
-  const made = (name: string): string => {
+  const makeKey = (name: string): string => {
     execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", name, "-f", at(name)]);
     return readFileSync(at(`${name}.pub`), "utf8");
   };
-  const [host, other, client] = [made("host"), made("other-host"), made("client")];
-  made("stranger");
+  const [host, other, client] = [makeKey("host"), makeKey("other-host"), makeKey("client")];
+  makeKey("stranger");
   writeFileSync(at("authorized"), client);
   const port = await freePort();
   writeFileSync(at("known"), `[127.0.0.1]:${port} ${host}`);
@@ -50,11 +50,11 @@ export async function startSshServer(): Promise<SshServer> {
   // As root, sshd needs its chroot directory.
   if (userInfo().uid === 0) mkdirSync("/run/sshd", { recursive: true });
   const child = spawn(program, ["-D", "-e", "-f", at("config")], { stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
-  child.stderr.on("data", (piece: Buffer) => (said += piece));
+  let output = "";
+  child.stderr.on("data", (piece: Buffer) => (output += piece));
   const kill = () => void child.kill("SIGKILL");
   process.once("exit", kill);
-  await listening(port, () => said);
+  await listening(port, () => output);
   return {
     url: `ssh://${userInfo().username}@127.0.0.1:${port}`,
     key: readFileSync(at("client"), "utf8"),
@@ -78,7 +78,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function listening(port: number, said: () => string): Promise<void> {
+async function listening(port: number, output: () => string): Promise<void> {
   await until(
     async () => {
       const socket = connect(port, "127.0.0.1");
@@ -88,6 +88,6 @@ async function listening(port: number, said: () => string): Promise<void> {
       socket.destroy();
       return isThere;
     },
-    () => `sshd listens: ${said()}`,
+    () => `sshd listens: ${output()}`,
   );
 }

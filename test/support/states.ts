@@ -1,9 +1,9 @@
-/** States, and the steps by which engines write them. */
+/** Creates states and writes them as engines do. */
 import { createHash, randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { createVault } from "../../src/database/vault.ts";
 import type { JobContext } from "../../src/resources/shared/job-context.ts";
-import { LeasedRun } from "../../src/jobs/run.ts";
+import { LeasedJobRun } from "../../src/jobs/run.ts";
 import { operatorContext } from "../../src/service.ts";
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { data, resource } from "./builders.ts";
@@ -21,7 +21,7 @@ export function stateOf({ serial = 1, lineage: own = lineage, outputs = {}, reso
   return JSON.stringify({ version: 4, terraform_version: "1.9.5", serial, lineage: own, outputs, resources });
 }
 
-/** As OpenTofu encrypts it: unreadable, with about this many bytes. */
+/** A state that OpenTofu encrypted, with about this many bytes of data. */
 export function encryptedStateOf({ serial = 1, lineage: own = lineage, bytes = 300 } = {}): string {
   const meta = { "key_provider.pbkdf2.main": base64('{"salt":"c2FsdA==","iterations":600000}') };
   const encrypted_data = randomBytes(bytes).toString("base64");
@@ -41,13 +41,13 @@ export function managed(name: string, count = 1, attributes: object = {}): objec
 export const md5 = (text: string | Uint8Array): string => createHash("md5").update(text).digest("hex");
 export const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-export function inRequest(state: string, attributes: object = {}): object {
+export function stateAttributes(state: string, attributes: object = {}): object {
   const { serial, lineage: own } = JSON.parse(state) as { serial: number; lineage: string };
   return { serial, lineage: own, md5: md5(state), state: base64(state), ...attributes };
 }
 
-export function announced(state: string, attributes: object = {}): object {
-  return inRequest(state, { state: undefined, ...attributes });
+export function pendingStateAttributes(state: string, attributes: object = {}): object {
+  return stateAttributes(state, { state: undefined, ...attributes });
 }
 
 export const post = (caller: Caller, workspaceId: string, attributes: object): Promise<Answer> =>
@@ -65,7 +65,7 @@ export async function writeState(
   attributes?: object,
 ): Promise<Json> {
   await lock(caller, workspaceId);
-  const version = data(await post(caller, workspaceId, inRequest(state, attributes)));
+  const version = data(await post(caller, workspaceId, stateAttributes(state, attributes)));
   await unlock(caller, workspaceId);
   return version;
 }
@@ -127,16 +127,16 @@ const { capability } = await new Promise<JobContext>((resolve) => {
   const job = { name: "test", doc: "", everyMs: 0, run: async (work: JobContext) => (resolve(work), 0) };
   const lease = { job, holder: "test", leaseMs: 1000 };
   const stop = new AbortController().signal;
-  void new LeasedRun({ job, lease, stop, database: {} as never, context: {} as never }).run();
+  void new LeasedJobRun({ job, lease, stop, database: {} as never, context: {} as never }).run();
 });
 
-/** Every step is a transaction until the signal aborts. */
-export function upkeepOf(
+/** The context of a background job. Each step is a transaction; once the signal aborts, it throws. */
+export function jobContextOf(
   api: Api,
   options: { edition?: "self-hosted" | "hosted"; signal?: AbortSignal } = {},
 ): JobContext {
   const { edition = "self-hosted", signal = new AbortController().signal } = options;
-  const operator = operatorContext(api.audited, { organizationCreation: "site-admins" }, "upkeep");
+  const operator = operatorContext(api.audited, { organizationCreation: "site-admins" }, "job");
   return {
     context: { ...operator, vault, options: { ...operator.options, edition } },
     capability,

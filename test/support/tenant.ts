@@ -6,9 +6,9 @@ import { snake } from "../../src/kernel/names.ts";
 import { resources } from "../../src/resources/index.ts";
 import type { Api, Caller, Json } from "./api.ts";
 import { data, inProject, type Member, type Org, resource, unique } from "./builders.ts";
-import { sendConfiguration } from "./configurations.ts";
-import { makeAgent, makePool } from "./machines.ts";
-import { listening } from "./receiver.ts";
+import { uploadConfiguration } from "./configurations.ts";
+import { makeAgent, makePool } from "./agent-callers.ts";
+import { acceptingReceiver } from "./receiver.ts";
 import { makeRun } from "./runs.ts";
 import { storeAssessment } from "./phases.ts";
 import { managed, stateOf, writeState } from "./states.ts";
@@ -136,7 +136,7 @@ async function makeNotification({ owner }: Org, workspaceId: string): Promise<st
     "run:completed",
     "run:errored",
   ];
-  const attributes = { name: unique("told"), "destination-type": "email", enabled: true, triggers };
+  const attributes = { name: unique("notification"), "destination-type": "email", enabled: true, triggers };
   const body = resource("notification-configurations", { ...attributes, "email-addresses": ["ops@example.com"] });
   return data(await owner.post(`/workspaces/${workspaceId}/notification-configurations`, body)).id;
 }
@@ -156,13 +156,13 @@ async function makeState(owner: Caller, workspaceId: string): Promise<Json> {
   return writeState(owner, workspaceId, state);
 }
 
-/** It holds no lock, so that the workspace is free for everything else. */
+/** A plan-only run, which takes no lock, so that the workspace is free for other requests. */
 async function makeRuns(
   api: Api,
   { owner, id: organizationId }: Org,
   workspaceId: string,
 ): Promise<Record<string, string>> {
-  const { id: configurationVersionId } = await sendConfiguration(owner, workspaceId);
+  const { id: configurationVersionId } = await uploadConfiguration(owner, workspaceId);
   const run = await makeRun(owner, workspaceId, { "plan-only": true });
   const comment = data(await owner.post(`/runs/${run.id}/comments`, resource("comments", { body: "A word." })));
   return {
@@ -184,7 +184,7 @@ async function makeConnections(api: Api, { name, owner }: Org): Promise<Record<s
     data(await owner.post(`/organizations/${name}/${type}`, resource(type, attributes)));
   const client = await make("oauth-clients", {
     "service-provider": "github",
-    "api-url": await listening(),
+    "api-url": await acceptingReceiver(),
     "http-url": "https://github.com",
     "oauth-token-string": "a token of the provider",
   });
@@ -206,12 +206,13 @@ async function makeConnections(api: Api, { name, owner }: Org): Promise<Record<s
   };
 }
 
-export async function intact(api: Api, tenant: Tenant | undefined): Promise<Tenant> {
+/** The same tenant while its workspace is unlocked and in its project; otherwise a new one. */
+export async function reuseTenant(api: Api, tenant: Tenant | undefined): Promise<Tenant> {
   if (tenant === undefined) return makeTenant(api);
   const { organization_name: organization, workspace_name: workspace, project_id: project } = tenant.params;
   const shown = await api.admin.get(`/organizations/${organization}/workspaces/${workspace}`);
-  const isThere = shown.status === 200 && shown.body.data.relationships.project.data.id === project;
-  return isThere && !shown.body.data.attributes.locked ? tenant : makeTenant(api);
+  const isUnchanged = shown.status === 200 && shown.body.data.relationships.project.data.id === project;
+  return isUnchanged && !shown.body.data.attributes.locked ? tenant : makeTenant(api);
 }
 
 export interface Route {
@@ -230,7 +231,7 @@ export const routes: readonly Route[] = resources.flatMap(({ definition }) =>
   })),
 );
 
-/** Query parameters without which the operation fails: a value, or the name of a path parameter. */
+/** Query parameters that an operation requires: a value, or `:` and the name of a path parameter. */
 const required: Readonly<Record<string, string>> = {
   "filter[run-trigger][type]": "inbound",
   "filter[organization][name]": ":organization_name",
@@ -252,7 +253,7 @@ export function pathOf(operation: Operation, params: Readonly<Record<string, str
 function filled(operation: Operation, params: Readonly<Record<string, string>>): string {
   return operation.path.replaceAll(/:([a-z_]+)/g, (_, name: string) => {
     const value = params[name];
-    if (value === undefined) throw new Error(`test/support/tenant.ts knows no ${name}; add one to the tenant`);
+    if (value === undefined) throw new Error(`test/support/tenant.ts has no value for ${name}; add one to the tenant`);
     return value;
   });
 }

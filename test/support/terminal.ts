@@ -5,8 +5,8 @@ import { once } from "node:events";
 export class PastingTerminal {
   readonly #shell: ChildProcessWithoutNullStreams;
   readonly #ended: Promise<unknown>;
-  #said = "";
-  #heard = Promise.withResolvers<boolean>();
+  #output = "";
+  #moreOutput = Promise.withResolvers<boolean>();
   #pastes = 0;
 
   constructor(directory: string, environment: Readonly<Record<string, string>>) {
@@ -15,9 +15,9 @@ export class PastingTerminal {
     this.#ended = once(this.#shell, "close");
     for (const stream of [this.#shell.stdout, this.#shell.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => {
-        this.#said += text;
-        this.#heard.resolve(true);
-        this.#heard = Promise.withResolvers();
+        this.#output += text;
+        this.#moreOutput.resolve(true);
+        this.#moreOutput = Promise.withResolvers();
       });
     process.once("exit", this.#kill);
     this.#shell.stdin.on("error", () => {});
@@ -28,20 +28,20 @@ export class PastingTerminal {
   /** Throws Error with the output if a command fails. */
   async paste(block: string): Promise<string> {
     const mark = `pasted ${(this.#pastes += 1)}`;
-    const from = this.#said.length;
+    const from = this.#output.length;
     this.#shell.stdin.write(`${block}\necho "${mark} with $?"\n`);
     const found = await this.#until(new RegExp(`${mark} with (\\d+)\\n`), from);
-    if (found?.[1] !== "0") throw new Error(`This failed:\n${block}\n${this.#said.slice(from)}`);
-    return this.#said.slice(from, found.index + from);
+    if (found?.[1] !== "0") throw new Error(`This failed:\n${block}\n${this.#output.slice(from)}`);
+    return this.#output.slice(from, found.index + from);
   }
 
-  /** For a block that ends with a running program: returns the output until `sign`. */
-  async start(block: string, sign: RegExp): Promise<string> {
-    const from = this.#said.length;
+  /** For a block that ends with a running program: returns the output until `pattern`. */
+  async start(block: string, pattern: RegExp): Promise<string> {
+    const from = this.#output.length;
     this.#shell.stdin.write(`${block}\n`);
-    if ((await this.#until(sign, from)) === undefined)
-      throw new Error(`This ended instead of going on:\n${block}\n${this.#said.slice(from)}`);
-    return this.#said.slice(from);
+    if ((await this.#until(pattern, from)) === undefined)
+      throw new Error(`This ended instead of going on:\n${block}\n${this.#output.slice(from)}`);
+    return this.#output.slice(from);
   }
 
   async close(): Promise<void> {
@@ -62,12 +62,12 @@ export class PastingTerminal {
   };
 
   /** Undefined if the shell exits first. */
-  async #until(sign: RegExp, from: number): Promise<RegExpExecArray | undefined> {
+  async #until(pattern: RegExp, from: number): Promise<RegExpExecArray | undefined> {
     for (;;) {
-      const found = sign.exec(this.#said.slice(from));
+      const found = pattern.exec(this.#output.slice(from));
       if (found !== null) return found;
-      const hasMore = await Promise.race([this.#heard.promise, this.#ended.then(() => false)]);
-      if (!hasMore) return sign.exec(this.#said.slice(from)) ?? undefined;
+      const hasMore = await Promise.race([this.#moreOutput.promise, this.#ended.then(() => false)]);
+      if (!hasMore) return pattern.exec(this.#output.slice(from)) ?? undefined;
     }
   }
 }

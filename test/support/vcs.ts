@@ -5,7 +5,7 @@ import { processEvents } from "../../src/resources/vcs/vcs-events/processing.ts"
 import type { Api, Caller, Json } from "./api.ts";
 import { data, makeWorkspace, type Org, resource } from "./builders.ts";
 import { exchange } from "./client.ts";
-import { upkeepOf } from "./states.ts";
+import { jobContextOf } from "./states.ts";
 import { github, type Sent, type TestProvider } from "./vcs-payloads.ts";
 
 export interface TestConnection {
@@ -30,7 +30,7 @@ export async function makeConnection(org: Org, attributes: object = {}): Promise
   };
 }
 
-/** The service executes its runs. The effects of connecting are already handled. */
+/** A workspace with remote execution and a repository. The event of connecting is already removed. */
 export async function makeConnected(
   api: Api,
   org: Org,
@@ -45,7 +45,7 @@ export async function makeConnected(
   return workspace;
 }
 
-/** Returns the status. */
+/** Sends a webhook. */
 export async function deliver(
   api: Api,
   clientId: string,
@@ -68,14 +68,14 @@ export async function pushTo(
   return (await deliver(api, id, body, provider.headers("push", JSON.stringify(body), secret))).status;
 }
 
-export function workOf(api: Api, options: Partial<ServiceOptions> = {}, signal?: AbortSignal): JobContext {
-  const upkeep = upkeepOf(api, signal && { signal });
-  const context = { ...upkeep.context, options: { ...upkeep.context.options, publicUrl: api.url, ...options } };
-  return { ...upkeep, context };
+export function vcsJobContext(api: Api, options: Partial<ServiceOptions> = {}, signal?: AbortSignal): JobContext {
+  const job = jobContextOf(api, signal && { signal });
+  const context = { ...job.context, options: { ...job.context.options, publicUrl: api.url, ...options } };
+  return { ...job, context };
 }
 
-export const workOffNow = (api: Api, options: Partial<ServiceOptions> = {}): Promise<number> =>
-  processEvents(workOf(api, options));
+export const processVcsEvents = (api: Api, options: Partial<ServiceOptions> = {}): Promise<number> =>
+  processEvents(vcsJobContext(api, options));
 
 export const eventsOf = async (caller: Caller, workspaceId: string): Promise<Json[]> =>
   data(await caller.get(`/workspaces/${workspaceId}/vcs-events`));

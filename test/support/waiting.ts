@@ -9,17 +9,17 @@ export function scaled(ms: number, factorMax = 20): number {
 }
 
 /** Returns the first result that is not undefined, null or false. The limit is recomputed, because the load can rise meanwhile. */
-export async function until<Seen>(
-  look: () => Promise<Seen | undefined | null | false> | Seen | undefined | null | false,
-  what: string | (() => string) = String(look),
+export async function until<Result>(
+  check: () => Promise<Result | undefined | null | false> | Result | undefined | null | false,
+  what: string | (() => string) = String(check),
   seconds = 180,
-): Promise<Seen> {
-  const begunAt = performance.now();
+): Promise<Result> {
+  const startedAt = performance.now();
   for (;;) {
-    const seen = await look();
-    if (seen !== undefined && seen !== null && seen !== false) return seen;
-    if (performance.now() - begunAt > scaled(seconds * 1000))
-      throw new Error(`Still not so after ${seconds} seconds or more: ${typeof what === "string" ? what : what()}`);
+    const result = await check();
+    if (result !== undefined && result !== null && result !== false) return result;
+    if (performance.now() - startedAt > scaled(seconds * 1000))
+      throw new Error(`Not met after at least ${seconds} seconds: ${typeof what === "string" ? what : what()}`);
     await sleep(20);
   }
 }

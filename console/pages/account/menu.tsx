@@ -46,7 +46,7 @@ interface Ended {
   readonly data?: { readonly attributes: { readonly "sign-out-url"?: string | null } };
 }
 
-export function leave(answer: unknown): void {
-  const there = (answer as Ended).data?.attributes["sign-out-url"];
+export function leave(response: unknown): void {
+  const there = (response as Ended).data?.attributes["sign-out-url"];
   window.location.assign(there ?? `${prefix}${paths.signIn()}`);
 }

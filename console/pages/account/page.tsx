@@ -144,7 +144,7 @@ function browserIn(agent: string | null): string {
 }
 
 export function Profile({ user }: { readonly user: Resource<"users"> }) {
-  const { username, email, permissions, "unconfirmed-email": asked } = user.attributes;
+  const { username, email, permissions, "unconfirmed-email": unconfirmedEmail } = user.attributes;
   const draft = useDraft({ username, email: email ?? "" });
   return (
     <Section title="Profile">
@@ -166,7 +166,7 @@ export function Profile({ user }: { readonly user: Resource<"users"> }) {
           <EmailInput
             autoComplete="email"
             disabled={!permissions["can-change-email"]}
-            description={asked ? `A site admin has to confirm the change to ${asked}.` : undefined}
+            description={unconfirmedEmail ? `A site admin must confirm the change to ${unconfirmedEmail}.` : undefined}
             {...draft.getInputProps("email")}
           />
         </OperationForm>

@@ -46,7 +46,7 @@ export function PoolAgents({ query, canUpdate }: PoolAgentsProps) {
                 { title: "IP address", isExtra: true, cell: ({ attributes }) => attributes["ip-address"] },
                 { title: "Installed versions", isExtra: true, cell: ({ attributes }) => enginesOf(attributes.engines) },
                 { title: "Agent version", isExtra: true, cell: ({ attributes }) => attributes.version },
-                { title: "Actions", width: 1, cell: (agent) => canUpdate && <Forget agent={agent} /> },
+                { title: "Actions", width: 1, cell: (agent) => canUpdate && <RemoveAgent agent={agent} /> },
               ]}
             />
           )
@@ -61,16 +61,16 @@ const enginesOf = (engines: { terraform?: readonly string[]; tofu?: readonly str
     .flatMap(([product, versions]) => (versions ?? []).map((version) => `${product} ${version}`))
     .join(", ");
 
-function Forget({ agent: { id, attributes } }: { readonly agent: Resource<"agents"> }) {
-  const forget = useAction("DELETE /agents/{agent_id}", { done: `Removed agent ${attributes.name}.` });
+function RemoveAgent({ agent: { id, attributes } }: { readonly agent: Resource<"agents"> }) {
+  const remove = useAction("DELETE /agents/{agent_id}", { done: `Removed agent ${attributes.name}.` });
   if (attributes.status === "idle" || attributes.status === "busy") return null;
   return (
     <Button
       variant="subtle"
       size="compact-xs"
-      loading={forget.isPending}
+      loading={remove.isPending}
       aria-label={`Remove ${attributes.name}`}
-      onClick={() => forget.mutate({ path: { agent_id: id } })}
+      onClick={() => remove.mutate({ path: { agent_id: id } })}
     >
       Remove
     </Button>

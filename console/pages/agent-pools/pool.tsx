@@ -29,12 +29,12 @@ export default function AgentPoolPage() {
       ]}
     >
       <QueryContent query={query}>
-        {(answer) => (
+        {(response) => (
           <>
             <Agents poolId={id} canUpdate={canUpdate} />
-            {canUpdate && <Tokens pool={answer.data} />}
-            <Serves organization={organization} answer={answer} canUpdate={canUpdate} />
-            {canUpdate && <Settings key={id} organization={organization} answer={answer} />}
+            {canUpdate && <Tokens pool={response.data} />}
+            <PoolScope organization={organization} response={response} canUpdate={canUpdate} />
+            {canUpdate && <Settings key={id} organization={organization} response={response} />}
           </>
         )}
       </QueryContent>
@@ -50,7 +50,7 @@ function Agents({ poolId, canUpdate }: { readonly poolId: string; readonly canUp
   return <PoolAgents query={query} canUpdate={canUpdate} />;
 }
 
-function Tokens({ pool }: { readonly pool: PoolAnswer["data"] }) {
+function Tokens({ pool }: { readonly pool: PoolResponse["data"] }) {
   const query = useQuery(
     completeListQuery("GET /agent-pools/{agent_pool_id}/authentication-tokens", { path: { agent_pool_id: pool.id } }),
   );
@@ -67,7 +67,7 @@ function Tokens({ pool }: { readonly pool: PoolAnswer["data"] }) {
   );
 }
 
-function Settings({ organization, answer: { data: pool, etag } }: { organization: string; answer: PoolAnswer }) {
+function Settings({ organization, response: { data: pool, etag } }: { organization: string; response: PoolResponse }) {
   const { name } = pool.attributes;
   const path = { agent_pool_id: pool.id };
   const draft = useDraft({ name });
@@ -100,11 +100,11 @@ function Settings({ organization, answer: { data: pool, etag } }: { organization
   );
 }
 
-export type PoolAnswer = OperationResponse<"GET /agent-pools/{agent_pool_id}">;
+export type PoolResponse = OperationResponse<"GET /agent-pools/{agent_pool_id}">;
 
-interface ServesProps {
+interface PoolScopeProps {
   readonly organization: string;
-  readonly answer: PoolAnswer;
+  readonly response: PoolResponse;
   readonly canUpdate: boolean;
 }
 
@@ -114,8 +114,8 @@ const lists = {
   "excluded-workspaces": { kind: "workspaces", label: "Excluded workspaces" },
 } as const;
 
-export function Serves({ organization, answer, canUpdate }: ServesProps) {
-  const { data: pool, etag } = answer;
+export function PoolScope({ organization, response, canUpdate }: PoolScopeProps) {
+  const { data: pool, etag } = response;
   const isForAll = pool.attributes["organization-scoped"];
   const change = useAction("PATCH /agent-pools/{agent_pool_id}", { done: "Saved the scope." });
   const send = (changes: object) =>
@@ -151,7 +151,7 @@ export function Serves({ organization, answer, canUpdate }: ServesProps) {
               organization={organization}
               kind={kind}
               label={label}
-              chosen={ids.map((id) => ({ id, name: includedIn(answer, kind, id)?.attributes.name }))}
+              chosen={ids.map((id) => ({ id, name: includedIn(response, kind, id)?.attributes.name }))}
               change={
                 canUpdate
                   ? { onAdd: (id) => keep([...ids, id]), onRemove: (id) => keep(ids.filter((one) => one !== id)) }

@@ -2,7 +2,7 @@
 import {
   type EventParts,
   expires,
-  type Facts,
+  type EventAttributes,
   listOf,
   quoted,
   until,
@@ -11,13 +11,13 @@ import {
 } from "./event-parts.ts";
 
 function grantOf(event: EventParts): { team: SentenceText; target: SentenceText; level: string } {
-  const { team, project, workspace } = event.facts;
-  return { team: event.thing(team), target: event.thing(project ?? workspace), level: levelOf(event.facts) };
+  const { team, project, workspace } = event.attributes;
+  return { team: event.resource(team), target: event.resource(project ?? workspace), level: levelOf(event.attributes) };
 }
 
 /** Of a permission with two names, the second is omitted. */
-function permissionsOf(facts: Facts): [name: string, value: string | boolean][] {
-  const { "project-access": onProject, "workspace-access": onWorkspaces, ...own } = facts;
+function permissionsOf(attributes: EventAttributes): [name: string, value: string | boolean][] {
+  const { "project-access": onProject, "workspace-access": onWorkspaces, ...own } = attributes;
   const all = onProject === undefined ? own : { ...onProject, ...onWorkspaces };
   const others = ["access", "expires-at", "reason", "team", "workspace", "project", "sentinel-mocks"];
   return Object.entries<string | boolean>(all).filter(([name]) => !others.includes(name));
@@ -26,9 +26,9 @@ function permissionsOf(facts: Facts): [name: string, value: string | boolean][] 
 const permissionText = ([name, value]: [string, string | boolean]): string =>
   typeof value === "string" ? `${name}: ${value}` : value ? name : `no ${name}`;
 
-function levelOf(facts: Facts): string {
-  const held = permissionsOf(facts).filter(([, value]) => value !== "none" && value !== false);
-  if (facts["access"] !== "custom" || held.length === 0) return facts["access"];
+function levelOf(attributes: EventAttributes): string {
+  const held = permissionsOf(attributes).filter(([, value]) => value !== "none" && value !== false);
+  if (attributes["access"] !== "custom" || held.length === 0) return attributes["access"];
   return `custom (${held.map(permissionText).join(", ")})`;
 }
 
@@ -70,9 +70,9 @@ interface EndedMembership {
   readonly "expires-at"?: string | null;
 }
 
-const membersIn = (event: EventParts): EndedMembership[] => event.facts["members"] ?? [];
+const membersIn = (event: EventParts): EndedMembership[] => event.attributes["members"] ?? [];
 const nameOf = (event: EventParts, { username, membership }: EndedMembership): SentenceText =>
-  username === null ? event.thing(membership) : { name: username };
+  username === null ? event.resource(membership) : { name: username };
 const membersOf = (event: EventParts): SentenceText[] =>
   listOf(membersIn(event).map((member) => nameOf(event, member)));
 
@@ -88,9 +88,9 @@ function withEnds(event: EventParts, joint: string, ended: typeof until): Senten
 /** ", which had write on Payments and members bo and kim". */
 const deletedTeam: Sentence = (event) => {
   const { grants = [], members = [] } = event.before;
-  const held = (grants as Facts[]).map(({ access, project, workspace }) => [
+  const held = (grants as EventAttributes[]).map(({ access, project, workspace }) => [
     `${access} on `,
-    event.thing(project ?? workspace),
+    event.resource(project ?? workspace),
   ]);
   const seats: SentenceText[][] =
     members.length > 0 ? [[members.length === 1 ? "member " : "members ", ...membersOf(event)]] : [];
@@ -99,8 +99,8 @@ const deletedTeam: Sentence = (event) => {
 };
 
 export const deletedProject: Sentence = (event) => {
-  const grants: Facts[] = event.before["grants"] ?? [];
-  const held = listOf(grants.map(({ team, access }) => [event.thing(team), ` had ${access}`]));
+  const grants: EventAttributes[] = event.before["grants"] ?? [];
+  const held = listOf(grants.map(({ team, access }) => [event.resource(team), ` had ${access}`]));
   return ["deleted project ", event.subject, ...(held.length > 0 ? [", where ", ...held] : [])];
 };
 

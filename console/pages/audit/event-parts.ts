@@ -5,7 +5,7 @@ export type SentenceText = string | { readonly name: string; readonly to?: strin
 
 export type Sentence = (event: EventParts) => readonly SentenceText[];
 
-export type Facts = Readonly<Record<string, any>>;
+export type EventAttributes = Readonly<Record<string, any>>;
 
 /** The server lists the owner first among the related resources. */
 const ownerTypes: Readonly<Record<string, readonly string[]>> = {
@@ -31,10 +31,10 @@ const ownerTypes: Readonly<Record<string, readonly string[]>> = {
 export class EventParts {
   readonly type: string;
   readonly verb: string;
-  readonly before: Facts;
-  readonly after: Facts;
-  /** Of a deletion, the attributes before it. */
-  readonly facts: Facts;
+  readonly before: EventAttributes;
+  readonly after: EventAttributes;
+  /** After the event or, for a deletion, before it. */
+  readonly attributes: EventAttributes;
   readonly #organization: string;
   readonly #event: Event;
 
@@ -46,16 +46,16 @@ export class EventParts {
     this.verb = action.slice(action.indexOf(".") + 1);
     this.before = before ?? {};
     this.after = after ?? {};
-    this.facts = after ?? before ?? {};
+    this.attributes = after ?? before ?? {};
   }
 
-  thing(id: string | null | undefined): SentenceText {
+  resource(id: string | null | undefined): SentenceText {
     const found = this.#event.attributes.related.find((each) => each.id === id);
     return found === undefined ? { name: id ?? "–" } : this.#linked(found);
   }
 
-  things(ids: readonly string[] | undefined): SentenceText[] {
-    return listOf((ids ?? []).map((id) => this.thing(id)));
+  resources(ids: readonly string[] | undefined): SentenceText[] {
+    return listOf((ids ?? []).map((id) => this.resource(id)));
   }
 
   get subject(): SentenceText {
@@ -67,13 +67,15 @@ export class EventParts {
     return this.#linked({ type: this.type, id, name, deleted: isGone || this.verb === "delete" });
   }
 
-  #linked(thing: RelatedResource): SentenceText {
-    return thing.deleted ? { name: thing.name } : { name: thing.name, to: pageOf(this.#organization, thing) };
+  #linked(resource: RelatedResource): SentenceText {
+    return resource.deleted
+      ? { name: resource.name }
+      : { name: resource.name, to: pageOf(this.#organization, resource) };
   }
 
   /** "variable region"; "the plan of run …" for resources without a name. */
   get named(): SentenceText[] {
-    const { serial } = this.facts;
+    const { serial } = this.attributes;
     if (this.type === "state-versions" && serial !== undefined) return [`${this.kind} `, { name: String(serial) }];
     const isNamed = this.#event.attributes["subject-name"] !== null;
     if (isNamed || this.owner === undefined) return [`${this.kind} `, this.subject];

@@ -25,7 +25,7 @@ export const noFilters: SearchParameters = {
   actor: undefined,
   action: undefined,
   kind: undefined,
-  thing: undefined,
+  "subject-id": undefined,
   range: undefined,
   since: undefined,
   until: undefined,
@@ -50,7 +50,7 @@ export function useFilters(search: SearchParameters, subject?: AuditSubject): Re
     "filter[actor][id]": search["actor"],
     "filter[action]": search["action"],
     "filter[subject][type]": subject?.type ?? search["kind"],
-    "filter[subject][id]": subject?.id ?? search["thing"],
+    "filter[subject][id]": subject?.id ?? search["subject-id"],
     "filter[since]": isCustom ? instantOf(search["since"] ?? "") : begin,
     "filter[until]": isCustom ? instantOf(search["until"] ?? "") : undefined,
   };
@@ -119,8 +119,8 @@ export function Filters({ organization, search, set, isOfOne, known, actions }: 
           <SearchInput
             label="Resource ID"
             placeholder="Any"
-            value={search["thing"]}
-            onChange={(thing) => set({ thing })}
+            value={search["subject-id"]}
+            onChange={(id) => set({ "subject-id": id })}
           />
         )}
       </div>

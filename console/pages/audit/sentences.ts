@@ -2,7 +2,7 @@
 import {
   EventParts,
   expires,
-  type Facts,
+  type EventAttributes,
   listOf,
   quoted,
   until,
@@ -12,11 +12,11 @@ import {
 import { accessSentences, deletedProject, memberSentences } from "./access-sentences.ts";
 import { type Event, spanOf } from "./words.ts";
 
-const tagsOf = ({ facts }: EventParts): SentenceText[] =>
-  listOf((facts["tags"] ?? []).map((name: string) => ({ name })));
+const tagsOf = ({ attributes }: EventParts): SentenceText[] =>
+  listOf((attributes["tags"] ?? []).map((name: string) => ({ name })));
 
 const boundTags: Sentence = ({ before, after, subject }) => {
-  const [old, now]: Facts[] = [before["tag-bindings"] ?? {}, after["tag-bindings"] ?? {}];
+  const [old, now]: EventAttributes[] = [before["tag-bindings"] ?? {}, after["tag-bindings"] ?? {}];
   const named = (tags: [string, string][]) => listOf(tags.map(([key, value]) => ({ name: `${key}=${value}` })));
   const set = Object.entries<string>(now!).filter(([key, value]) => old![key] !== value);
   const removed = Object.entries<string>(old!).filter(([key]) => !Object.hasOwn(now!, key));
@@ -31,7 +31,7 @@ const moved: Sentence = (event) => {
     (event.before["workspaces"] ?? []).map(({ project }: { project: string }) => project),
   );
   const [from] = sources;
-  const origin: SentenceText[] = sources.size === 1 ? [" from ", event.thing(from)] : [];
+  const origin: SentenceText[] = sources.size === 1 ? [" from ", event.resource(from)] : [];
   return ["moved ", ...listOf(workspaces.map(({ name }) => ({ name }))), ...origin, " to ", event.subject];
 };
 
@@ -41,16 +41,16 @@ const linked =
     const added: string[] = event.after["projects"] ?? event.after["workspaces"] ?? [];
     const removed: string[] = event.before["projects"] ?? event.before["workspaces"] ?? [];
     const all = added.length > 0 ? added : removed;
-    return [`${verb} `, ...event.named, ` ${preposition} `, ...event.things(all)];
+    return [`${verb} `, ...event.named, ` ${preposition} `, ...event.resources(all)];
   };
 
 const consumers: Sentence = (event) => {
   const added: string[] = event.after["remote-state-consumers"] ?? [];
   const removed: string[] = event.before["remote-state-consumers"] ?? [];
   const allowed: SentenceText[] =
-    added.length > 0 ? ["allowed ", ...event.things(added), " to read the state of "] : [];
+    added.length > 0 ? ["allowed ", ...event.resources(added), " to read the state of "] : [];
   const stopped: SentenceText[] =
-    removed.length > 0 ? ["stopped ", ...event.things(removed), " from reading the state of "] : [];
+    removed.length > 0 ? ["stopped ", ...event.resources(removed), " from reading the state of "] : [];
   return [
     ...allowed,
     ...(added.length > 0 && removed.length > 0 ? [event.subject, " and ", ...stopped] : stopped),
@@ -65,7 +65,7 @@ const lockSentences: Record<string, Sentence> = {
   "force-unlock": (event) => [
     "force-unlocked ",
     event.subject,
-    ...(event.before["locked-by"] ? [", locked by ", event.thing(event.before["locked-by"])] : []),
+    ...(event.before["locked-by"] ? [", locked by ", event.resource(event.before["locked-by"])] : []),
   ],
   "expire-lock": ({ subject }) => ["released the expired lock on ", subject],
 };
@@ -73,8 +73,8 @@ const lockSentences: Record<string, Sentence> = {
 const updatedWorkspace: Sentence = (event) => {
   const { before, after, changed, subject } = event;
   const others = quotedList(changed.filter((name) => name !== "project"));
-  if (before["project"] !== after["project"])
-    return ["moved ", subject, " from ", event.thing(before["project"]), " to ", event.thing(after["project"]), others];
+  const [from, to] = [before["project"], after["project"]];
+  if (from !== to) return ["moved ", subject, " from ", event.resource(from), " to ", event.resource(to), others];
   return ["updated workspace ", subject, others];
 };
 
@@ -116,9 +116,9 @@ const stateSentences: Record<string, Sentence> = {
 };
 
 const holderOf = (event: EventParts): SentenceText[] =>
-  event.facts["holder"] ? [" of ", event.thing(event.facts["holder"])] : [];
+  event.attributes["holder"] ? [" of ", event.resource(event.attributes["holder"])] : [];
 const token = (event: EventParts): SentenceText[] =>
-  event.facts["description"] ? [`token `, event.subject] : ["the token"];
+  event.attributes["description"] ? [`token `, event.subject] : ["the token"];
 
 const membershipSentences: Record<string, Sentence> = {
   create: (event) => [event.after["status"] === "invited" ? "invited " : "added ", event.subject],
@@ -144,7 +144,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   ...under("runs", runSentences),
   ...under("state-versions", stateSentences),
   ...under("organization-memberships", membershipSentences),
-  "workspaces.create": (event) => ["created workspace ", event.subject, " in ", event.thing(event.after["project"])],
+  "workspaces.create": (event) => ["created workspace ", event.subject, " in ", event.resource(event.after["project"])],
   "workspaces.update": updatedWorkspace,
   "workspaces.add-tags": (event) => ["added tags ", ...tagsOf(event), " to ", event.subject],
   "workspaces.remove-tags": (event) => ["removed tags ", ...tagsOf(event), " from ", event.subject],
@@ -154,8 +154,8 @@ const sentences: Readonly<Record<string, Sentence>> = {
   "projects.delete": deletedProject,
   "workspaces.assign-ssh-key": (event) =>
     event.after["ssh-key"]
-      ? ["set SSH key ", event.thing(event.after["ssh-key"]), " on ", event.subject]
-      : ["removed SSH key ", event.thing(event.before["ssh-key"]), " from ", event.subject],
+      ? ["set SSH key ", event.resource(event.after["ssh-key"]), " on ", event.subject]
+      : ["removed SSH key ", event.resource(event.before["ssh-key"]), " from ", event.subject],
   "workspaces.add-remote-state-consumers": consumers,
   "workspaces.remove-remote-state-consumers": consumers,
   "workspaces.replace-remote-state-consumers": consumers,
@@ -176,7 +176,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   "authentication-tokens.delete": (event) => ["revoked ", ...token(event), ...holderOf(event)],
   "comments.create": (event) => [
     "commented on run ",
-    event.thing(event.after["run"]),
+    event.resource(event.after["run"]),
     ...event.in(),
     quoted(event.after["body"]),
   ],
@@ -196,9 +196,9 @@ const sentences: Readonly<Record<string, Sentence>> = {
   "data-retention-policies.create": retention,
   "data-retention-policies.update": retention,
   "data-retention-policies.delete": (event) => ["removed the retention policy", ...ofOwner(event)],
-  "organization-token-ttl-policies.update": ({ facts }) => [
-    `set the maximum lifetime of ${String(facts["token-type"] ?? "all").replace("_", " ")} tokens`,
-    facts["max-ttl-ms"] === undefined ? "" : ` to ${spanOf(facts["max-ttl-ms"])}`,
+  "organization-token-ttl-policies.update": ({ attributes }) => [
+    `set the maximum lifetime of ${String(attributes["token-type"] ?? "all").replace("_", " ")} tokens`,
+    attributes["max-ttl-ms"] === undefined ? "" : ` to ${spanOf(attributes["max-ttl-ms"])}`,
   ],
   "oauth-tokens.update": (event) => ["updated the token", ...event.in("of connection")],
   "oauth-tokens.delete": (event) => ["deleted the token", ...event.in("of connection")],

@@ -4,7 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { Link } from "../../ui/link.tsx";
 import { capitalized, Identifier } from "../../ui/text.tsx";
-import { Facts } from "../../ui/page.tsx";
+import { DescriptionList } from "../../ui/page.tsx";
 import classes from "./timeline.module.css";
 import type { SentenceText } from "./event-parts.ts";
 import { plainOf, sentenceOf } from "./sentences.ts";
@@ -101,7 +101,7 @@ function SentencePart({ part }: { readonly part: SentenceText }) {
 function Details({ event }: { readonly event: Event }) {
   const { attributes } = event;
   const { action, before, after, related } = attributes;
-  const nameOf = (id: string) => related.find((thing) => thing.id === id)?.name;
+  const nameOf = (id: string) => related.find((each) => each.id === id)?.name;
   const changes = changesOf(event);
   return (
     <Stack gap="xs" className={classes["details"]}>
@@ -121,8 +121,8 @@ function Details({ event }: { readonly event: Event }) {
           </Table.Tbody>
         </Table>
       )}
-      <Facts
-        facts={[
+      <DescriptionList
+        items={[
           ["Action", <Identifier key="action" value={action} />],
           [
             capitalized(kindOf(attributes["subject-type"])),

@@ -85,7 +85,7 @@ const textOf = (value: unknown): string | undefined =>
 /** All attributes of a created or deleted resource. Ids are shown with their names. */
 export function changesOf({ attributes: { before, after, related } }: Event): AttributeDiff[] {
   const [old, now] = [before, after] as (Record<string, unknown> | null)[];
-  const byId = new Map(related.map((thing) => [thing.id, thing.name]));
+  const byId = new Map(related.map(({ id, name }) => [id, name]));
   const named = (value: unknown) => {
     const text = textOf(value);
     const name = text === undefined ? undefined : byId.get(text);

@@ -14,7 +14,7 @@ import { PrivateKeyInput } from "../../ui/inputs.tsx";
 
 const clientQuery = (id: string) =>
   apiQuery("GET /oauth-clients/{oauth_client_id}", { path: { oauth_client_id: id }, query: { include: "projects" } });
-type ClientAnswer = OperationResponse<"GET /oauth-clients/{oauth_client_id}">;
+type ClientResponse = OperationResponse<"GET /oauth-clients/{oauth_client_id}">;
 
 interface EditProps {
   readonly organization: string;
@@ -26,13 +26,13 @@ export function EditConnection({ organization, id, onClose }: EditProps) {
   const query = useQuery(clientQuery(id));
   return (
     <QueryContent query={query} loading={<LoadingRows rows={4} height={48} />}>
-      {(answer) => (
+      {(response) => (
         <Stack gap={0}>
-          <Settings key={id} answer={answer} onClose={onClose} />
-          <Scope organization={organization} answer={answer} />
+          <Settings key={id} response={response} onClose={onClose} />
+          <Scope organization={organization} response={response} />
           <WebhookSecret id={id} />
-          {(answer.data.relationships["oauth-tokens"]?.data ?? []).slice(0, 1).map((token) => (
-            <CloningKey key={token.id} tokenId={token.id} />
+          {(response.data.relationships["oauth-tokens"]?.data ?? []).slice(0, 1).map((token) => (
+            <ConnectionSshKey key={token.id} tokenId={token.id} />
           ))}
         </Stack>
       )}
@@ -41,10 +41,10 @@ export function EditConnection({ organization, id, onClose }: EditProps) {
 }
 
 function Settings({
-  answer: { data, etag },
+  response: { data, etag },
   onClose,
 }: {
-  readonly answer: ClientAnswer;
+  readonly response: ClientResponse;
   readonly onClose: () => void;
 }) {
   const client = useQueryClient();
@@ -80,8 +80,8 @@ function Settings({
 }
 
 /** Saves each choice immediately, conditional on the version that was read. */
-function Scope({ organization, answer }: { readonly organization: string; readonly answer: ClientAnswer }) {
-  const { data, etag } = answer;
+function Scope({ organization, response }: { readonly organization: string; readonly response: ClientResponse }) {
+  const { data, etag } = response;
   const isForAll = data.attributes["organization-scoped"];
   const ids = (data.relationships.projects?.data ?? []).map(({ id }) => id);
   const change = useAction("PATCH /oauth-clients/{oauth_client_id}", { done: "Updated scope." });
@@ -106,7 +106,7 @@ function Scope({ organization, answer }: { readonly organization: string; readon
           organization={organization}
           kind="projects"
           label="Allowed projects"
-          chosen={ids.map((id) => ({ id, name: includedIn(answer, "projects", id)?.attributes.name }))}
+          chosen={ids.map((id) => ({ id, name: includedIn(response, "projects", id)?.attributes.name }))}
           change={{ onAdd: (id) => keep([...ids, id]), onRemove: (id) => keep(ids.filter((one) => one !== id)) }}
         />
       )}
@@ -143,7 +143,7 @@ function WebhookSecret({ id }: { readonly id: string }) {
   );
 }
 
-export function CloningKey({ tokenId }: { readonly tokenId: string }) {
+export function ConnectionSshKey({ tokenId }: { readonly tokenId: string }) {
   const path = { oauth_token_id: tokenId };
   const query = useQuery(apiQuery("GET /oauth-tokens/{oauth_token_id}", { path }));
   const draft = useDraft({ "ssh-key": "" });

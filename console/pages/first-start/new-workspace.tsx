@@ -107,8 +107,8 @@ function NewWorkspace({ organization }: { readonly organization: string }) {
       {({ data }) =>
         data.length === 0 ? (
           <Empty title="You can't create workspaces yet">
-            You need the level <em>maintain</em> or <em>admin</em> on a project, or a team that manages workspaces. An
-            owner of {organization} can grant it.
+            You need the <em>maintain</em> or <em>admin</em> level on a project, or membership in a team that manages
+            workspaces. Ask an owner of {organization}.
           </Empty>
         ) : chosen ? (
           <WorkspaceForm organization={organization} chosen={chosen} isChanging={isChanging} />

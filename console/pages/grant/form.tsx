@@ -9,7 +9,7 @@ import {
   choicesOn,
   chosenPermissionsOf,
   levelsOn,
-  lowest,
+  defaultPermissions,
 } from "../../access/columns.ts";
 import { type FieldFaults, Preview } from "../../access/preview.tsx";
 import type { AccessTargetKind } from "../../access/words.ts";
@@ -45,7 +45,7 @@ function draftOf(kind: AccessTargetKind, record: RecordDocument | undefined): Gr
   const given = record?.attributes;
   return {
     level: given?.access ?? "read",
-    chosen: given ? chosenPermissionsOf(kind, given) : lowest(kind),
+    chosen: given ? chosenPermissionsOf(kind, given) : defaultPermissions(kind),
     expiry: given?.["expires-at"] ? { at: given["expires-at"] } : null,
     reason: given?.["reason"] ?? "",
   };
@@ -71,10 +71,10 @@ export function GrantForm(props: GrantFormProps) {
   const [draft, setDraft] = useState(() => draftOf(kind, record));
   const [faults, setFaults] = useState<FieldFaults>({});
   const [settled] = useDebouncedValue(draft, soonMs);
-  const [asked, setAsked] = useState(() => ({ draft, change: changeOf(props, draft) }));
+  const [previewed, setPreviewed] = useState(() => ({ draft, change: changeOf(props, draft) }));
   // Once for each draft: "in 1 hour" would differ on every render.
-  if (asked.draft !== settled && expiryFault(settled.expiry) === undefined)
-    setAsked({ draft: settled, change: changeOf(props, settled) });
+  if (previewed.draft !== settled && expiryFault(settled.expiry) === undefined)
+    setPreviewed({ draft: settled, change: changeOf(props, settled) });
   const set = (changes: Partial<GrantDraft>) => setDraft({ ...draft, ...changes });
   return (
     <Stack gap="md">
@@ -105,11 +105,11 @@ export function GrantForm(props: GrantFormProps) {
       )}
       <Preview
         organization={organization}
-        changes={[asked.change]}
+        changes={[previewed.change]}
         changesNow={() => [changeOf(props, draft)]}
         fields={fields}
         onFaults={setFaults}
-        isSettling={draft !== asked.draft || expiryFault(draft.expiry) !== undefined}
+        isSettling={draft !== previewed.draft || expiryFault(draft.expiry) !== undefined}
         verb={record ? "Change grant" : "Grant access"}
         done={`${names.team} now has ${draft.level} on ${names.target}.`}
         after={after}

@@ -31,14 +31,14 @@ export function useSelectedWorkspaces(
   return { moved: found.flatMap(({ data }) => selectedWorkspaceOf(data!)), error: undefined };
 }
 
-function selectedWorkspaceOf(answer: OperationResponse<typeof list>): MovableWorkspace[] {
+function selectedWorkspaceOf(response: OperationResponse<typeof list>): MovableWorkspace[] {
   const tags = new Map(
-    (answer.included ?? [])
+    (response.included ?? [])
       .filter(({ type }: any) => type === "effective-tag-bindings")
       .map((binding: any) => [binding.id, binding]),
   );
-  return answer.data.map(({ id, attributes, relationships }) => {
-    const project = includedIn(answer, "projects", relationships.project?.data?.id);
+  return response.data.map(({ id, attributes, relationships }) => {
+    const project = includedIn(response, "projects", relationships.project?.data?.id);
     const own = (relationships as any)["effective-tag-bindings"]?.data ?? [];
     return {
       id,

@@ -67,7 +67,7 @@ type RowAt = (index: number) => SelectableRow | undefined;
 
 export const tickId = (workspaceId: string) => `select-${workspaceId}`;
 
-/** With Shift, all rows from the last ticked one get the same value. */
+/** With Shift, all rows from the last selected one get the same value. */
 export function useTickColumn({ ids, set }: Selection, rowAt: RowAt): TableColumn<SelectableRow> {
   const last = useRef<number>(undefined);
   const latest = useRef({ ids, set, rowAt });
@@ -158,7 +158,7 @@ export function SelectMatching({ organization, query, count, selection }: Select
 }
 
 export const TooMany = () => (
-  <Text c="var(--sign-red)" fz="sm" role="alert">
+  <Text c="var(--change-red)" fz="sm" role="alert">
     You can move at most {figure(moveLimit)} workspaces at once.
   </Text>
 );

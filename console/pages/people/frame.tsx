@@ -21,8 +21,8 @@ interface PersonFrameProps {
 export function PersonFrame({ actions, children }: PersonFrameProps) {
   const { organization, user: id } = useParams({ from: "/inside/$organization/people/$user" });
   const query = useQuery(userQuery(id));
-  const answer = dataUnlessDeleted(query);
-  const details = answer && { organization, user: answer.data };
+  const response = dataUnlessDeleted(query);
+  const details = response && { organization, user: response.data };
   return (
     <Page
       title={query.data ? query.data.data.attributes.username || "Invited" : " "}

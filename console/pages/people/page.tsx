@@ -55,7 +55,7 @@ export default function PeoplePage() {
           />
         }
         empty={<Empty title="No people yet">Invite people by email.</Empty>}
-        columns={(answer) => columnsOf(answer, organization, canManage)}
+        columns={(response) => columnsOf(response, organization, canManage)}
       />
       <FormDialog opened={opened} onClose={close} title={`Invite a member to ${organization}`}>
         <Invite organization={organization} onClose={close} />
@@ -67,14 +67,14 @@ export default function PeoplePage() {
 type MembershipsResponse = OperationResponse<"GET /organizations/{organization_name}/organization-memberships">;
 
 const columnsOf = (
-  answer: MembershipsResponse,
+  response: MembershipsResponse,
   organization: string,
   canManage: boolean,
 ): TableColumn<MembershipsResponse["data"][number]>[] => [
   {
     title: "Person",
     cell: ({ attributes, relationships }) => {
-      const user = includedIn(answer, "users", relationships.user?.data?.id);
+      const user = includedIn(response, "users", relationships.user?.data?.id);
       return (
         <Group gap="xs">
           {user ? (
@@ -94,7 +94,7 @@ const columnsOf = (
       <Group gap={6}>
         {(relationships.teams?.data ?? []).map(({ id }) => (
           <Link key={id} to={paths.team(organization, id)} c="inherit">
-            {includedIn(answer, "teams", id)?.attributes.name ?? id}
+            {includedIn(response, "teams", id)?.attributes.name ?? id}
           </Link>
         ))}
       </Group>

@@ -4,7 +4,7 @@ import { includedIn } from "../../api/client.ts";
 import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Expires, Identifier, When } from "../../ui/text.tsx";
-import { Facts, Section } from "../../ui/page.tsx";
+import { DescriptionList, Section } from "../../ui/page.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { QueryContent, Empty, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
@@ -46,7 +46,7 @@ function Teams(details: PersonDetails) {
   return (
     <Section title="Teams" about="All access comes from teams.">
       <QueryContent query={query} loading={<LoadingRows rows={3} />}>
-        {(answer) => {
+        {(response) => {
           const teams = membership?.relationships.teams?.data ?? [];
           if (teams.length === 0)
             return (
@@ -66,7 +66,7 @@ function Teams(details: PersonDetails) {
                   title: "Team",
                   cell: ({ id }) => (
                     <Link to={paths.team(organization, id)}>
-                      {includedIn(answer, "teams", id)?.attributes.name ?? id}
+                      {includedIn(response, "teams", id)?.attributes.name ?? id}
                     </Link>
                   ),
                 },
@@ -76,7 +76,7 @@ function Teams(details: PersonDetails) {
                   title: "Organization access",
                   isExtra: true,
                   cell: ({ id }) => {
-                    const team = includedIn(answer, "teams", id);
+                    const team = includedIn(response, "teams", id);
                     return team && wordsOf(team.attributes["organization-access"], team.attributes.name);
                   },
                 },
@@ -93,8 +93,8 @@ function About({ user }: PersonDetails) {
   const { attributes, id } = user;
   return (
     <Section title="About">
-      <Facts
-        facts={[
+      <DescriptionList
+        items={[
           ["ID", <Identifier key="id" value={id} />],
           ["Created", <When key="since" time={attributes["created-at"]} />],
           ...(attributes["is-site-admin"] ? ([["Site admin", "has owner access to every organization"]] as const) : []),

@@ -23,8 +23,8 @@ export function ProjectFrame({ actions, children }: ProjectFrameProps) {
   const { organization, project: id } = useParams({ from: "/inside/$organization/projects/$project" });
   const query = useQuery(projectQuery(id));
   const canReadAuditLog = useRights(organization)?.["can-manage-auditing"];
-  const answer = dataUnlessDeleted(query);
-  const details = answer && { organization, project: answer.data, etag: answer.etag };
+  const response = dataUnlessDeleted(query);
+  const details = response && { organization, project: response.data, etag: response.etag };
   return (
     <Page
       title={query.data?.data.attributes.name ?? " "}

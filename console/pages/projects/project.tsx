@@ -55,7 +55,7 @@ function Workspaces({ organization, project }: ProjectDetails) {
           A workspace stores the state and runs of one configuration.
         </Empty>
       }
-      columns={(answer) => [
+      columns={(response) => [
         {
           title: "Name",
           sort: "name",
@@ -65,7 +65,9 @@ function Workspaces({ organization, project }: ProjectDetails) {
           title: "Run",
           sort: "current-run.created-at",
           cell: ({ relationships }) => (
-            <RunStatus status={includedIn(answer, "runs", relationships["current-run"]?.data?.id)?.attributes.status} />
+            <RunStatus
+              status={includedIn(response, "runs", relationships["current-run"]?.data?.id)?.attributes.status}
+            />
           ),
         },
         {

@@ -19,7 +19,8 @@ export function Outcome({ outcome }: { readonly outcome: string | null }) {
   return <Badge color={colours[outcome] ?? "gray"}>{words[outcome] ?? outcome}</Badge>;
 }
 
-export function whatOf({ attributes: { kind, branch, tag, "pull-request-number": number } }: RepositoryEvent): string {
+export function eventText({ attributes }: RepositoryEvent): string {
+  const { kind, branch, tag, "pull-request-number": number } = attributes;
   if (kind === "push") return branch === null ? "push" : `push to ${branch}`;
   if (kind === "tag") return `tag ${tag ?? ""}`;
   if (kind === "pull-request") return `pull request ${number ?? ""}`;
@@ -31,16 +32,16 @@ const nameIn = (included: readonly any[] | undefined, { relationships }: Reposit
 
 interface EventsProps {
   readonly organization: string;
-  readonly answer: OperationResponse<"GET /workspaces/{workspace_id}/vcs-events">;
+  readonly response: OperationResponse<"GET /workspaces/{workspace_id}/vcs-events">;
   readonly workspace?: string;
 }
 
-export function Events({ organization, answer: { data, meta, included }, workspace }: EventsProps) {
+export function Events({ organization, response: { data, meta, included }, workspace }: EventsProps) {
   const { search, set } = useAddress();
   const columns: (TableColumn<RepositoryEvent> | false)[] = [
     { title: "Time", width: 110, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
     { title: "Outcome", width: 110, cell: ({ attributes }) => <Outcome outcome={attributes.outcome} /> },
-    { title: "Event", isExtra: true, width: 190, cell: whatOf },
+    { title: "Event", isExtra: true, width: 190, cell: eventText },
     {
       title: "Details",
       cell: (event) => (

@@ -26,7 +26,9 @@ export default function RepositoryEventsPage() {
       ]}
       about="Pushes, tags and pull requests of the last 10 days, and why they did or did not start a run."
     >
-      <QueryContent query={query}>{(answer) => <Events organization={organization} answer={answer} />}</QueryContent>
+      <QueryContent query={query}>
+        {(response) => <Events organization={organization} response={response} />}
+      </QueryContent>
     </Page>
   );
 }

@@ -6,7 +6,7 @@ import { useAction } from "../../api/actions.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { Facts, Section } from "../../ui/page.tsx";
+import { DescriptionList, Section } from "../../ui/page.tsx";
 import { Link } from "../../ui/link.tsx";
 import { QueryContent, Empty } from "../../components/states.tsx";
 import { CodeToCopy } from "../../ui/text.tsx";
@@ -60,9 +60,9 @@ function Repository({ details }: { readonly details: WorkspaceDetails }) {
     >
       {repository ? (
         <>
-          <Facts
+          <DescriptionList
             label="Repository details"
-            facts={{
+            items={{
               Repository: repository.identifier,
               URL: repository["repository-http-url"],
               Branch: repository.branch || "Default branch",
@@ -142,7 +142,7 @@ function LastEvents({ details: { organization, workspace } }: { readonly details
   return (
     <Section title="Events" about="Why a push did or did not start a run.">
       <QueryContent query={query}>
-        {(answer) => <Events organization={organization} answer={answer} workspace={workspace.attributes.name} />}
+        {(response) => <Events organization={organization} response={response} workspace={workspace.attributes.name} />}
       </QueryContent>
     </Section>
   );

@@ -34,14 +34,14 @@ export function Counts({ phase }: { readonly phase: PlanOrApply }) {
 }
 
 export function CountsInWords({ phase }: { readonly phase: PlanOrApply }) {
-  if (phase === undefined) return "no changes known";
+  if (phase === undefined) return "changes not known";
   const { add, change, destroy, imported, invoked } = countsOf(phase);
   const destroyed = `${figure(destroy)} to destroy`;
   return (
     <>
       {figure(add)} to add, {figure(change)} to change,{" "}
       {destroy > 0 ? (
-        <Text span inherit fw={700} c="var(--sign-red)">
+        <Text span inherit fw={700} c="var(--change-red)">
           {destroyed}
         </Text>
       ) : (
@@ -62,7 +62,7 @@ interface CountProps {
 
 function Count({ sign, word, color, count }: CountProps) {
   return (
-    <Text span inherit c={count === 0 ? "dimmed" : `var(--sign-${color})`} style={{ whiteSpace: "nowrap" }}>
+    <Text span inherit c={count === 0 ? "dimmed" : `var(--change-${color})`} style={{ whiteSpace: "nowrap" }}>
       <span aria-hidden>{sign}</span>
       {figure(count)}
       <VisuallyHidden> {word}</VisuallyHidden>

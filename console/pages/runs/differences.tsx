@@ -2,7 +2,7 @@
 import { Button, Text } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { counted, textOf } from "../../ui/text.tsx";
-import { differencesOf, type PlannedChange, type PlanDifference, type DifferenceSide } from "./drawn-plan.ts";
+import { differencesOf, type PlannedChange, type PlanDifference, type DifferenceSide } from "./plan-view.ts";
 import classes from "./plan.module.css";
 
 const shownMax = 300;
@@ -36,7 +36,7 @@ export function Differences({ change, label }: { readonly change: PlannedChange;
 }
 
 const signs = { added: "+", removed: "−", changed: "~", same: "" } as const;
-const looks = { added: "create", removed: "delete", changed: "update", same: "same" } as const;
+const classByKind = { added: "create", removed: "delete", changed: "update", same: "same" } as const;
 
 function Row({
   difference: { path, kind, before, after, forcesReplacement },
@@ -45,7 +45,7 @@ function Row({
 }) {
   return (
     <tr>
-      <td className={`${classes["sign"]} ${classes[looks[kind]]}`} title={kind}>
+      <td className={`${classes["sign"]} ${classes[classByKind[kind]]}`} title={kind}>
         {signs[kind]}
       </td>
       <th scope="row" className={classes["path"]}>

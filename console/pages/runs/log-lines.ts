@@ -2,7 +2,7 @@
 
 export interface Span {
   readonly text: string;
-  readonly look: string;
+  readonly style: string;
 }
 
 export interface LogLine {
@@ -24,7 +24,7 @@ export class LogLines {
   #count = 0;
   #rest = "";
   #restCut = 0;
-  #look = "";
+  #style = "";
   #ended = false;
 
   constructor(max = 20_000) {
@@ -73,12 +73,12 @@ export class LogLines {
     const cut = this.#restCut;
     this.#rest = "";
     this.#restCut = 0;
-    return messageLines(whole).map((said) => {
-      const { spans, look } = spansOf(said, this.#look);
-      this.#look = look;
+    return messageLines(whole).map((line) => {
+      const { spans, style } = spansOf(line, this.#style);
+      this.#style = style;
       this.#count += 1;
       const { kept, left } = shortened(spans, cut);
-      const all = left > 0 ? [...kept, { text: ` … ${left} more characters`, look: "dim" }] : kept;
+      const all = left > 0 ? [...kept, { text: ` … ${left} more characters`, style: "dim" }] : kept;
       return { number: this.#count, text: all.map(({ text }) => text).join(""), spans: all };
     });
   }
@@ -88,8 +88,8 @@ function shortened(spans: readonly Span[], cut: number): { kept: readonly Span[]
   let room = lineMax;
   let left = cut;
   const kept: Span[] = [];
-  for (const { text, look } of spans) {
-    if (room > 0) kept.push({ text: text.slice(0, room), look });
+  for (const { text, style } of spans) {
+    if (room > 0) kept.push({ text: text.slice(0, room), style });
     left += Math.max(text.length - Math.max(room, 0), 0);
     room -= text.length;
   }
@@ -114,12 +114,12 @@ const colorOf: Record<string, string> = { error: "31", warn: "33" };
 function messageLines(line: string): string[] {
   const message = line.startsWith("{") ? messageIn(line) : undefined;
   if (message === undefined) return [line.slice(line.lastIndexOf("\r", line.length - 2) + 1).replace(/\r$/, "")];
-  const { "@message": said = "", "@level": level = "", diagnostic } = message;
+  const { "@message": text = "", "@level": level = "", diagnostic } = message;
   const color = colorOf[diagnostic?.severity === "warning" ? "warn" : (diagnostic?.severity ?? level)];
-  const painted = color === undefined ? said : `${escape}[1;${color}m${said}${escape}[0m`;
+  const colored = color === undefined ? text : `${escape}[1;${color}m${text}${escape}[0m`;
   const file = diagnostic?.range?.filename;
   return [
-    ...painted.split("\n"),
+    ...colored.split("\n"),
     ...(file === undefined ? [] : [`  on ${file} line ${diagnostic?.range?.start?.line ?? "?"}`]),
     ...(diagnostic?.detail ? diagnostic.detail.split("\n").map((each) => `  ${each}`) : []),
   ];
@@ -140,23 +140,23 @@ const colors = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "w
 const escapes = /\u001b(?:\[([0-9;?]*)([A-Za-z])?|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\^_]?)/g;
 
 /** A style continues into the next line until it is reset. */
-export function spansOf(line: string, before = ""): { readonly spans: readonly Span[]; readonly look: string } {
+export function spansOf(line: string, before = ""): { readonly spans: readonly Span[]; readonly style: string } {
   const spans: Span[] = [];
-  let look = before;
+  let style = before;
   let from = 0;
   const keep = (to: number) => {
-    if (to > from) spans.push({ text: line.slice(from, to), look });
+    if (to > from) spans.push({ text: line.slice(from, to), style });
   };
   for (const match of line.matchAll(escapes)) {
     keep(match.index);
     from = match.index + match[0].length;
-    if (match[2] === "m") look = lookAfter(look, match[1] ?? "");
+    if (match[2] === "m") style = styleAfter(style, match[1] ?? "");
   }
   keep(line.length);
-  return { spans, look };
+  return { spans, style };
 }
 
-function lookAfter(before: string, codes: string): string {
+function styleAfter(before: string, codes: string): string {
   let words = new Set(before.split(" ").filter((word) => word !== ""));
   const numbers = codes.split(";").map(Number);
   const without = (...gone: string[]) => new Set([...words].filter((word) => !gone.includes(word)));

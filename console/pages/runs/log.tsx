@@ -50,7 +50,7 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
     <Box>
       <Head
         found={found}
-        said={log.hasEnded ? counted(firstNumber - 1 + lines.length, "line") : "Live"}
+        status={log.hasEnded ? counted(firstNumber - 1 + lines.length, "line") : "Live"}
         isFollowing={log.hasEnded ? undefined : isFollowing}
         onFollow={setFollowing}
       />
@@ -100,12 +100,12 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
 
 interface HeadProps {
   readonly found: LogSearchMatches;
-  readonly said: string;
+  readonly status: string;
   readonly isFollowing: boolean | undefined;
   readonly onFollow: (isFollowing: boolean) => void;
 }
 
-function Head({ found, said, isFollowing, onFollow }: HeadProps) {
+function Head({ found, status, isFollowing, onFollow }: HeadProps) {
   const { search, set } = useAddress();
   return (
     <Group gap="xs" mb="xs">
@@ -120,7 +120,7 @@ function Head({ found, said, isFollowing, onFollow }: HeadProps) {
       />
       {search["find"] && <SearchMatches found={found} />}
       <Text c="dimmed" fz="sm" ml="auto" aria-live="polite">
-        {said}
+        {status}
       </Text>
       {isFollowing !== undefined && (
         <Button
@@ -149,9 +149,9 @@ function useLogSearch(
 ): LogSearchMatches {
   const [step, setStep] = useState(0);
   const matches = useMemo(() => {
-    const wanted = find?.toLowerCase() ?? "";
-    if (wanted === "") return [];
-    return lines.flatMap(({ text }, index) => (text.toLowerCase().includes(wanted) ? [index] : []));
+    const searched = find?.toLowerCase() ?? "";
+    if (searched === "") return [];
+    return lines.flatMap(({ text }, index) => (text.toLowerCase().includes(searched) ? [index] : []));
   }, [lines, find]);
   const shown = useRef<string>(undefined);
   useEffect(() => {
@@ -220,8 +220,8 @@ function Line({ line, top, isNamed, isCurrent, find, href, onName }: LogLineProp
         {line.number}
       </a>
       <span>
-        {line.spans.map(({ text, look }, index) => (
-          <span key={index} className={classesOf(look)}>
+        {line.spans.map(({ text, style }, index) => (
+          <span key={index} className={classesOf(style)}>
             {marked(text, find)}
           </span>
         ))}
@@ -230,18 +230,18 @@ function Line({ line, top, isNamed, isCurrent, find, href, onName }: LogLineProp
   );
 }
 
-const classesOf = (look: string): string | undefined =>
-  look === "" ? undefined : look.replaceAll(/\S+/g, (word) => classes[word] ?? "");
+const classesOf = (style: string): string | undefined =>
+  style === "" ? undefined : style.replaceAll(/\S+/g, (word) => classes[word] ?? "");
 
 function marked(text: string, find: string | undefined) {
   if (!find) return text;
   const parts: React.ReactNode[] = [];
   const lower = text.toLowerCase();
-  const wanted = find.toLowerCase();
+  const searched = find.toLowerCase();
   let from = 0;
-  for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, from)) {
-    parts.push(text.slice(from, at), <mark key={at}>{text.slice(at, at + wanted.length)}</mark>);
-    from = at + wanted.length;
+  for (let at = lower.indexOf(searched); at >= 0; at = lower.indexOf(searched, from)) {
+    parts.push(text.slice(from, at), <mark key={at}>{text.slice(at, at + searched.length)}</mark>);
+    from = at + searched.length;
   }
   return [...parts, text.slice(from)];
 }

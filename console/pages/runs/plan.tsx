@@ -17,13 +17,13 @@ import {
   configurationOf,
   countsOf,
   planActionOf,
-  drawnOf,
+  displayedChangesOf,
   type PlanAction,
-  type DrawnChange,
+  type DisplayedChange,
   type Module,
   type Plan,
   triggerOf,
-} from "./drawn-plan.ts";
+} from "./plan-view.ts";
 import classes from "./plan.module.css";
 
 export function PlanView({ planId }: { readonly planId: string }) {
@@ -34,30 +34,29 @@ export function PlanView({ planId }: { readonly planId: string }) {
   });
   if (query.error instanceof ApiError && query.error.isMissing)
     return <Empty title="No structured plan">See the plan log.</Empty>;
-  return <QueryContent query={query}>{(answer) => <DrawnPlan plan={answer as Plan} />}</QueryContent>;
+  return <QueryContent query={query}>{(response) => <DrawnPlan plan={response as Plan} />}</QueryContent>;
 }
 
-const actionLabels: Record<PlanAction, { readonly sign: string; readonly word: string; readonly look: string }> = {
-  create: { sign: "+", word: "add", look: "create" },
-  update: { sign: "~", word: "change", look: "update" },
-  replace: { sign: "∓", word: "replace", look: "replace" },
-  delete: { sign: "−", word: "destroy", look: "delete" },
-  read: { sign: "≤", word: "read", look: "read" },
-  import: { sign: "←", word: "import", look: "read" },
-  move: { sign: "→", word: "move", look: "read" },
-  forget: { sign: "∅", word: "forget", look: "read" },
+const actionLabels: Record<PlanAction, { readonly sign: string; readonly word: string; readonly variant: string }> = {
+  create: { sign: "+", word: "add", variant: "create" },
+  update: { sign: "~", word: "change", variant: "update" },
+  replace: { sign: "∓", word: "replace", variant: "replace" },
+  delete: { sign: "−", word: "destroy", variant: "delete" },
+  read: { sign: "≤", word: "read", variant: "read" },
+  import: { sign: "←", word: "import", variant: "read" },
+  move: { sign: "→", word: "move", variant: "read" },
+  forget: { sign: "∅", word: "forget", variant: "read" },
 };
 
 function DrawnPlan({ plan }: { readonly plan: Plan }) {
   const { search, set } = useAddress();
-  const all = drawnOf(plan.resource_changes);
-  const drift = drawnOf(plan.resource_drift);
-  const outputs = Object.entries(plan.output_changes ?? {}).filter(
-    ([, change]) => planActionOf({ change }) !== undefined,
-  );
+  const all = displayedChangesOf(plan.resource_changes);
+  const drift = displayedChangesOf(plan.resource_drift);
+  const outputs = Object.entries(plan.output_changes ?? {}).filter(([, change]) => planActionOf({ change }));
   const counts = countsOf(all);
   const shown = all.filter(
-    ({ deed, address }) => (!search["deed"] || deed === search["deed"]) && hasWords(address, search["find"] ?? ""),
+    ({ planAction, address }) =>
+      (!search["action"] || planAction === search["action"]) && hasWords(address, search["find"] ?? ""),
   );
   const actions = plan.action_invocations ?? [];
   if (all.length + drift.length + outputs.length + actions.length === 0)
@@ -76,22 +75,22 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
         <SegmentedControl
           aria-label="Action"
           size="xs"
-          value={search["deed"] ?? ""}
-          onChange={(deed) => set({ deed })}
+          value={search["action"] ?? ""}
+          onChange={(planAction) => set({ action: planAction })}
           data={[
             { value: "", label: `All ${all.length}` },
             ...(Object.keys(actionLabels) as PlanAction[])
-              .filter((deed) => counts[deed])
-              .map((deed) => ({
-                value: deed,
-                label: `${actionLabels[deed].sign} ${actionLabels[deed].word} ${counts[deed]}`,
+              .filter((planAction) => counts[planAction])
+              .map((planAction) => ({
+                value: planAction,
+                label: `${actionLabels[planAction].sign} ${actionLabels[planAction].word} ${counts[planAction]}`,
               })),
           ]}
         />
       </Group>
       {plan.deferred_changes && plan.deferred_changes.length > 0 && (
         <Alert color="yellow" role="note">
-          {counted(plan.deferred_changes.length, "change")} deferred: it takes another plan after this one is applied.
+          {counted(plan.deferred_changes.length, "change")} deferred. Start another run after this plan is applied.
         </Alert>
       )}
       {byModule(shown).map((module) => (
@@ -110,7 +109,7 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
           {outputs.map(([name, change]) => (
             <ResourceView
               key={name}
-              resource={{ address: name, label: name, change, deed: planActionOf({ change }) ?? "update" }}
+              resource={{ address: name, label: name, change, planAction: planActionOf({ change }) ?? "update" }}
             />
           ))}
         </Fold>
@@ -161,7 +160,7 @@ function ModuleView({ module, isOpen }: { readonly module: Module; readonly isOp
           <span className="mono">{address === "" ? "root module" : address}</span>
           <Text span c="dimmed" fz="sm">
             {(Object.keys(counts) as PlanAction[])
-              .map((deed) => `${actionLabels[deed].sign}${counts[deed]}`)
+              .map((planAction) => `${actionLabels[planAction].sign}${counts[planAction]}`)
               .join("  ")}
           </Text>
         </>
@@ -193,11 +192,11 @@ const reasons: Readonly<Record<string, string>> = {
   read_because_dependency_pending: "a dependency has pending changes",
 };
 
-function ResourceView({ resource }: { readonly resource: DrawnChange }) {
-  const { deed, label, previous_address: moved, action_reason: reason, change } = resource;
-  const { sign, word, look } = actionLabels[deed];
+function ResourceView({ resource }: { readonly resource: DisplayedChange }) {
+  const { planAction, label, previous_address: moved, action_reason: reason, change } = resource;
+  const { sign, word, variant } = actionLabels[planAction];
   return (
-    <Row sign={sign} look={look} label={label} change={change} name={resource.address}>
+    <Row sign={sign} variant={variant} label={label} change={change} name={resource.address}>
       {word}
       {resource.deposed !== undefined && " deposed object"}
       {moved !== undefined && `, was ${moved}`}
@@ -208,26 +207,26 @@ function ResourceView({ resource }: { readonly resource: DrawnChange }) {
 }
 
 const ActionView = ({ action }: { readonly action: ActionInvocation }) => (
-  <Row sign="→" look="read" label={action.address} change={configurationOf(action)} name={action.address}>
+  <Row sign="→" variant="read" label={action.address} change={configurationOf(action)} name={action.address}>
     invoke {triggerOf(action)}
   </Row>
 );
 
 interface RowProps {
   readonly sign: string;
-  readonly look: string;
+  readonly variant: string;
   readonly label: string;
   readonly change: PlannedChange;
   readonly name: string;
   readonly children: React.ReactNode;
 }
 
-function Row({ sign, look, label, change, name, children }: RowProps) {
+function Row({ sign, variant, label, change, name, children }: RowProps) {
   const [opened, setOpened] = useState(false);
   return (
     <div className={classes["resource"]}>
       <UnstyledButton className={classes["row"]} aria-expanded={opened} onClick={() => setOpened(!opened)}>
-        <span className={`${classes["sign"]} ${classes[look]}`} aria-hidden>
+        <span className={`${classes["sign"]} ${classes[variant]}`} aria-hidden>
           {sign}
         </span>
         <span className={`mono ${classes["label"]}`}>{label}</span>

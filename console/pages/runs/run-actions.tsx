@@ -49,13 +49,13 @@ const runActions = {
 
 type RunActionName = keyof typeof runActions;
 
-function titleOf(deed: RunActionName, { name }: RunDetails): string {
-  if (deed === "apply") return `Apply to ${name}?`;
-  return deed === "discard" ? "Discard this plan?" : runActions[deed].verb;
+function titleOf(action: RunActionName, { name }: RunDetails): string {
+  if (action === "apply") return `Apply to ${name}?`;
+  return action === "discard" ? "Discard this plan?" : runActions[action].verb;
 }
 
 export function RunActions({ details }: { readonly details: RunDetails }) {
-  const [deed, setDeed] = useState<RunActionName>();
+  const [action, setAction] = useState<RunActionName>();
   const { status, actions: can, permissions: may } = details.run.attributes;
   const offered: RunActionName[] = [
     ...(status === "pending" && may["can-force-execute"] ? ["force-execute" as const] : []),
@@ -67,16 +67,16 @@ export function RunActions({ details }: { readonly details: RunDetails }) {
   return (
     <>
       {offered.map((each) => (
-        <Button key={each} variant={each === "apply" ? "filled" : "default"} onClick={() => setDeed(each)}>
+        <Button key={each} variant={each === "apply" ? "filled" : "default"} onClick={() => setAction(each)}>
           {runActions[each].verb}
         </Button>
       ))}
       <FormDialog
-        opened={deed !== undefined}
-        onClose={() => setDeed(undefined)}
-        title={deed ? titleOf(deed, details) : ""}
+        opened={action !== undefined}
+        onClose={() => setAction(undefined)}
+        title={action ? titleOf(action, details) : ""}
       >
-        {deed && <RunActionForm details={details} deed={deed} onClose={() => setDeed(undefined)} />}
+        {action && <RunActionForm details={details} action={action} onClose={() => setAction(undefined)} />}
       </FormDialog>
     </>
   );
@@ -84,12 +84,12 @@ export function RunActions({ details }: { readonly details: RunDetails }) {
 
 interface RunActionFormProps {
   readonly details: RunDetails;
-  readonly deed: RunActionName;
+  readonly action: RunActionName;
   readonly onClose: () => void;
 }
 
-function RunActionForm({ details: { run, plan }, deed, onClose }: RunActionFormProps) {
-  const { operation, verb, done, about, color } = runActions[deed];
+function RunActionForm({ details: { run, plan }, action, onClose }: RunActionFormProps) {
+  const { operation, verb, done, about, color } = runActions[action];
   const draft = useDraft({ comment: "" });
   return (
     <OperationForm
@@ -103,7 +103,7 @@ function RunActionForm({ details: { run, plan }, deed, onClose }: RunActionFormP
       onCancel={onClose}
     >
       <Text>
-        {deed === "apply" ? (
+        {action === "apply" ? (
           <>
             <CountsInWords phase={plan} />.
           </>

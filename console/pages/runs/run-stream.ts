@@ -60,7 +60,7 @@ export class RunStream {
   #stopped = new AbortController();
   #source: EventSource | undefined;
   #failures = 0;
-  #turn = 0;
+  #revision = 0;
   readonly #timers = new Map<TimerName, ReturnType<typeof setTimeout>>();
 
   constructor(runId: string, isEnded: Readonly<Record<LogKind, boolean>>) {
@@ -73,18 +73,18 @@ export class RunStream {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };
-  readonly turn = (): number => this.#turn;
+  readonly revision = (): number => this.#revision;
 
   start(onChange: (status?: string) => void): void {
     this.#onChange = onChange;
     this.#stopped = new AbortController();
-    document.addEventListener("visibilitychange", this.#look);
-    if (document.hidden) this.#look();
+    document.addEventListener("visibilitychange", this.#handleVisibility);
+    if (document.hidden) this.#handleVisibility();
     else this.#open();
   }
 
   stop(): void {
-    document.removeEventListener("visibilitychange", this.#look);
+    document.removeEventListener("visibilitychange", this.#handleVisibility);
     this.#stopped.abort();
     this.#close();
     this.#clear("hidden");
@@ -104,7 +104,7 @@ export class RunStream {
   }
 
   /** Browsers limit connections to a server, and a hidden page needs none. */
-  readonly #look = (): void => {
+  readonly #handleVisibility = (): void => {
     if (document.hidden) this.#set("hidden", hiddenMs, () => this.#close());
     else {
       this.#clear("hidden");
@@ -146,7 +146,7 @@ export class RunStream {
     if (log === undefined || log.isPaused || offset !== log.offset) return;
     log.offset = next;
     log.lines.addText(ended ? `${text}\u0003` : text);
-    this.#tell();
+    this.#notify();
   }
 
   /** Repeated failures back off, and the page polls meanwhile. */
@@ -170,7 +170,7 @@ export class RunStream {
     if (log === undefined || address === undefined) return;
     while (!log.lines.hasEnded && !log.isPaused) {
       const hasMore = await log.readPiece(address, this.#stopped.signal);
-      this.#tell();
+      this.#notify();
       if (!hasMore) return;
     }
   }
@@ -181,8 +181,8 @@ export class RunStream {
     for (const name of ["first", "retry", "poll"] as const) this.#clear(name);
   }
 
-  #tell(): void {
-    this.#turn += 1;
+  #notify(): void {
+    this.#revision += 1;
     for (const listener of this.#listeners) listener();
   }
 

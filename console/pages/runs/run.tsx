@@ -89,7 +89,7 @@ function RunView({ details: { organization, name, run, plan, apply }, stream }: 
         mb="sm"
         aria-label="View"
         value={show}
-        onChange={(show) => set({ show, find: undefined, line: undefined, deed: undefined })}
+        onChange={(show) => set({ show, find: undefined, line: undefined, action: undefined })}
         data={[
           { value: "plan", label: "Plan" },
           { value: "plan-log", label: "Plan log" },
@@ -117,7 +117,7 @@ function RunView({ details: { organization, name, run, plan, apply }, stream }: 
           linkTo={(line) => paths.run(organization, name, run.id, { show, line: String(line) })}
         />
       )}
-      {phase?.attributes["error-message"] && <Text c="var(--sign-red)">{phase.attributes["error-message"]}</Text>}
+      {phase?.attributes["error-message"] && <Text c="var(--change-red)">{phase.attributes["error-message"]}</Text>}
     </Box>
   );
 }

@@ -4,7 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import type { OperationInput } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
-import { useForgotten, useOpened } from "../../ui/address.ts";
+import { useClearedDialog, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { OperationForm, useDraft, type FormDraft } from "../../components/forms.tsx";
 import { useGo } from "../../ui/link.tsx";
@@ -15,7 +15,7 @@ export function StartRun({ details }: { readonly details: WorkspaceDetails }) {
   const { permissions: may, "execution-mode": mode, name } = details.workspace.attributes;
   // In local mode, runs start on the user's machine.
   const isOffered = may["can-queue-run"] && mode !== "local";
-  useForgotten("start-run", !isOffered);
+  useClearedDialog("start-run", !isOffered);
   if (!isOffered) return null;
   return (
     <>
@@ -31,7 +31,7 @@ export function StartRun({ details }: { readonly details: WorkspaceDetails }) {
 
 type StartableRunType = "apply" | "plan" | "refresh" | "destroy" | "empty" | "save";
 
-interface Wishes {
+interface RunDraft {
   readonly kind: StartableRunType;
   readonly message: string;
   readonly "auto-apply": boolean;
@@ -87,7 +87,7 @@ function StartForm({ details, onClose }: { readonly details: WorkspaceDetails; r
   } = workspace.attributes;
   const go = useGo();
   const [isMore, { toggle }] = useDisclosure();
-  const draft = useDraft<Wishes>({
+  const draft = useDraft<RunDraft>({
     kind: "apply",
     message: "",
     "auto-apply": isApplying,
@@ -150,7 +150,7 @@ function StartForm({ details, onClose }: { readonly details: WorkspaceDetails; r
   );
 }
 
-function More({ draft }: { readonly draft: FormDraft<Wishes> }) {
+function More({ draft }: { readonly draft: FormDraft<RunDraft> }) {
   return (
     <>
       <TagsInput
@@ -178,7 +178,7 @@ function More({ draft }: { readonly draft: FormDraft<Wishes> }) {
   );
 }
 
-function bodyOf(workspaceId: string, { kind, message, refresh, ...wishes }: Wishes): OperationInput<"POST /runs"> {
+function bodyOf(workspaceId: string, { kind, message, refresh, ...options }: RunDraft): OperationInput<"POST /runs"> {
   const some = (addresses: string[]) => (addresses.length === 0 ? null : addresses);
   return {
     body: {
@@ -187,10 +187,10 @@ function bodyOf(workspaceId: string, { kind, message, refresh, ...wishes }: Wish
         attributes: {
           ...runTypes[kind].attributes,
           message: message.trim() === "" ? "Started in the console" : message,
-          "debugging-mode": wishes["debugging-mode"],
-          "target-addrs": some(wishes["target-addrs"]),
-          "replace-addrs": some(wishes["replace-addrs"]),
-          ...(kind === "plan" ? {} : { "auto-apply": wishes["auto-apply"] }),
+          "debugging-mode": options["debugging-mode"],
+          "target-addrs": some(options["target-addrs"]),
+          "replace-addrs": some(options["replace-addrs"]),
+          ...(kind === "plan" ? {} : { "auto-apply": options["auto-apply"] }),
           ...(refresh ? {} : { refresh }),
         },
         relationships: { workspace: { data: { type: "workspaces", id: workspaceId } } },

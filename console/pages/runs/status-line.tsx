@@ -1,11 +1,11 @@
-/** A run's status line and facts, and the props that its parts share. */
+/** A run's status line and details, and the props that its parts share. */
 import { Paper, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { apiQuery } from "../../api/queries.ts";
 import { counted, listed, Identifier, When } from "../../ui/text.tsx";
 import { makerOf, kindOf } from "./list.tsx";
 import { includedIn, type Resource } from "../../api/client.ts";
-import { Facts, Section } from "../../ui/page.tsx";
+import { DescriptionList, Section } from "../../ui/page.tsx";
 import { engineNames } from "../workspace/details.ts";
 import { Counts } from "./counts.tsx";
 
@@ -74,7 +74,7 @@ function ConfirmingTeams({ details: { run } }: { readonly details: RunDetails })
   const rest = names.length - namedMax;
   const others = listed([...names.slice(0, namedMax), ...(rest > 0 ? [counted(rest, "more team")] : [])]);
   if (mine) return `You can confirm or discard this plan${others && `; so can ${others}`}.`;
-  const needed = "You can't confirm it: that needs apply permission on this workspace's runs.";
+  const needed = "You can't confirm this plan: you need permission to apply runs in this workspace.";
   return others === "" ? needed : `${needed} Ask ${others}.`;
 }
 
@@ -91,9 +91,9 @@ export function AboutRun({ details: { run, plan, apply, included } }: { readonly
           {more}
         </Text>
       )}
-      <Facts
+      <DescriptionList
         label="About this run"
-        facts={{
+        items={{
           Type: kindOf(run),
           Plan: <Counts phase={plan} />,
           Applied: apply?.attributes.status === "finished" && <Counts phase={apply} />,

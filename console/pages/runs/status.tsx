@@ -3,11 +3,11 @@ import { Text } from "@mantine/core";
 import { sentenceCase } from "../../ui/text.tsx";
 import { needsConfirmation } from "../../api/list-queries.ts";
 
-type Look = { readonly sign: string; readonly color: string; readonly words?: string };
+type StatusLabel = { readonly sign: string; readonly color: string; readonly words?: string };
 
-const waiting: Look = { sign: "○", color: "dimmed" };
-const working: Look = { sign: "◐", color: "blue" };
-const looks: Record<string, Look> = {
+const waiting: StatusLabel = { sign: "○", color: "dimmed" };
+const working: StatusLabel = { sign: "◐", color: "blue" };
+const statusLabels: Record<string, StatusLabel> = {
   pending: waiting,
   queuing: waiting,
   plan_queued: { ...waiting, words: "Plan queued" },
@@ -35,7 +35,7 @@ export function RunStatus({ status }: { readonly status: string | undefined }) {
         –
       </Text>
     );
-  const { sign, color, words = sentenceCase(status) } = looks[status] ?? waiting;
+  const { sign, color, words = sentenceCase(status) } = statusLabels[status] ?? waiting;
   return (
     <span style={{ whiteSpace: "nowrap" }}>
       <Text span c={color} aria-hidden fz="sm" lh={1} display="inline-block" w="1.25rem">

@@ -25,11 +25,11 @@ export interface LogSource {
 }
 
 const never = () => () => {};
-const noTurn = () => 0;
+const noRevision = () => 0;
 
 export function useLog({ kind, address, stream, isOver }: LogSource, line: number | undefined): Log {
   const [isGoingOn, setGoingOn] = useState(line === undefined);
-  useSyncExternalStore(stream?.subscribe ?? never, stream?.turn ?? noTurn);
+  useSyncExternalStore(stream?.subscribe ?? never, stream?.revision ?? noRevision);
   const streamed = stream?.logs[kind];
   // If a run ends before the last lines were polled, the log is read from its start.
   const isStreamed = streamed !== undefined && (!isOver || streamed.lines.hasEnded);
@@ -58,7 +58,7 @@ interface ReadingOptions {
 function useReading(address: string, { isNeeded, keptLine }: ReadingOptions) {
   const [log] = useState(() => new LogReading());
   const newestAddress = useEffectEvent(() => address);
-  const [, setTurn] = useState(0);
+  const [, setRevision] = useState(0);
   const [error, setError] = useState<unknown>();
   useEffect(() => {
     if (!isNeeded) return;
@@ -67,7 +67,7 @@ function useReading(address: string, { isNeeded, keptLine }: ReadingOptions) {
     const step = async (): Promise<boolean> => {
       const hasMore = await log.readPiece(newestAddress(), stopped.signal);
       setError(undefined);
-      setTurn((turn) => turn + 1);
+      setRevision((revision) => revision + 1);
       return hasMore;
     };
     const follow = async () => {

@@ -22,12 +22,12 @@ export default function OrganizationSettingsPage() {
   return (
     <Page title="Settings" crumbs={[{ label: organization, to: paths.organization(organization) }]}>
       <QueryContent query={query}>
-        {(answer) => {
-          const { "can-update": canUpdate, "can-destroy": canDelete } = answer.data.attributes.permissions;
+        {(response) => {
+          const { "can-update": canUpdate, "can-destroy": canDelete } = response.data.attributes.permissions;
           return (
-            <Stack gap={0} maw="44rem" key={answer.data.id}>
-              <General answer={answer} />
-              {!answer.isHosted && <Retention organization={organization} canUpdate={canUpdate === true} />}
+            <Stack gap={0} maw="44rem" key={response.data.id}>
+              <General response={response} />
+              {!response.isHosted && <Retention organization={organization} canUpdate={canUpdate === true} />}
               <ReservedKeys organization={organization} canUpdate={canUpdate === true} />
               {canUpdate && <TokenLifetimes organization={organization} />}
               {canDelete && <Danger organization={organization} />}
@@ -58,7 +58,7 @@ function Danger({ organization }: { readonly organization: string }) {
 
 type Organization = OperationResponse<"GET /organizations/{organization_name}">;
 
-export function General({ answer: { data, etag } }: { readonly answer: Organization }) {
+export function General({ response: { data, etag } }: { readonly response: Organization }) {
   const go = useGo();
   const { attributes, relationships } = data;
   const canUpdate = attributes.permissions["can-update"] === true;

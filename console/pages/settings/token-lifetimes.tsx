@@ -21,7 +21,7 @@ export function TokenLifetimes({ organization }: { readonly organization: string
   const path = { organization_name: organization };
   const isOn = useQuery(organizationQuery(organization)).data?.data.attributes["max-ttl-enabled"] ?? false;
   const query = useQuery(apiQuery("GET /organizations/{organization_name}/token-ttl-policies", { path }));
-  const turn = useAction("PATCH /organizations/{organization_name}", {
+  const toggle = useAction("PATCH /organizations/{organization_name}", {
     done: isOn ? "Token lifetime is no longer limited." : "Token lifetime is now limited.",
   });
   return (
@@ -32,9 +32,9 @@ export function TokenLifetimes({ organization }: { readonly organization: string
       <Switch
         label="Limit token lifetime"
         checked={isOn}
-        disabled={turn.isPending}
+        disabled={toggle.isPending}
         onChange={() =>
-          turn.mutate({ path, body: { data: { type: "organizations", attributes: { "max-ttl-enabled": !isOn } } } })
+          toggle.mutate({ path, body: { data: { type: "organizations", attributes: { "max-ttl-enabled": !isOn } } } })
         }
       />
       {isOn && (

@@ -34,7 +34,7 @@ export default function AuthorizePage() {
   const [isDone, setDone] = useState(false);
   const me = useQuery(account()).data?.data.attributes.username ?? "";
   const draft = useDraft({ name: "terraform login", days: "30" });
-  const answer = useAction("POST /authorizations", {
+  const authorization = useAction("POST /authorizations", {
     done: "Done. You can return to your terminal.",
     refusal: "form",
     after: ({ data }) => {
@@ -57,10 +57,10 @@ export default function AuthorizePage() {
         ) : (
           <ActionForm
             draft={draft}
-            action={answer}
+            action={authorization}
             verb="Authorize"
             cancelVerb="Deny"
-            onCancel={() => answer.mutate(bodyOf({ approve: false }))}
+            onCancel={() => authorization.mutate(bodyOf({ approve: false }))}
             input={({ name, days }) => bodyOf({ approve: true, name, "expires-at": inDays(Number(days)) })}
           >
             <Text>

@@ -46,7 +46,7 @@ const organizationOf = ({ relationships }: Invitation): string | undefined => re
 function Welcome({ secret, invitation }: InvitationProps) {
   const organization = organizationOf(invitation);
   const { email, "has-password": hasPassword, "expires-at": ends } = invitation.attributes;
-  // A 401 is an answer here: it does not redirect.
+  // A 401 is a valid response here: it must not redirect.
   const me = useQuery({
     queryKey: ["who is signed in"],
     queryFn: () => call("GET /account/details", {}).catch(() => null),

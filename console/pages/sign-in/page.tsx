@@ -24,7 +24,7 @@ import { signInOptions } from "../../api/detail-queries.ts";
 export default function SignInPage() {
   useDocumentTitle("Sign in to Cadastre");
   const { search } = useAddress();
-  const [way, setWay] = useState("password");
+  const [method, setMethod] = useState("password");
   return (
     <Center mih="80vh" p="md" component="main">
       <Paper withBorder p="xl" w={380}>
@@ -40,15 +40,15 @@ export default function SignInPage() {
           )}
           <SegmentedControl
             aria-label="Sign-in method"
-            value={way}
-            onChange={setWay}
+            value={method}
+            onChange={setMethod}
             data={[
               { value: "password", label: "Password" },
               { value: "token", label: "Token" },
             ]}
           />
           <Providers to={ownPath(search["return"])} organization={search["organization"]} />
-          <SignInForm key={way} way={way} to={ownPath(search["return"])} />
+          <SignInForm key={method} method={method} to={ownPath(search["return"])} />
           <Text c="dimmed" fz="xs">
             First time here? The server printed the admin password and token when it first started. Lost them? On the
             server, run <code style={{ whiteSpace: "nowrap" }}>cadastre user set-password admin</code>
@@ -90,10 +90,10 @@ function Providers({ to, organization }: ProvidersProps) {
   );
 }
 
-function SignInForm({ way, to }: { readonly way: string; readonly to: string }) {
+function SignInForm({ method, to }: { readonly method: string; readonly to: string }) {
   const go = useGo();
   const client = useQueryClient();
-  const draft = useDraft<Record<string, string>>(way === "token" ? { token: "" } : { username: "", password: "" });
+  const draft = useDraft<Record<string, string>>(method === "token" ? { token: "" } : { username: "", password: "" });
   return (
     <OperationForm
       draft={draft}
@@ -106,7 +106,7 @@ function SignInForm({ way, to }: { readonly way: string; readonly to: string }) 
       verb="Sign in"
       input={(attributes) => ({ body: { data: { type: "sessions", attributes } } })}
     >
-      {way === "token" ? (
+      {method === "token" ? (
         <PasswordInput label="Token" {...draft.getInputProps("token")} autoFocus autoComplete="off" />
       ) : (
         <>

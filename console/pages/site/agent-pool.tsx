@@ -28,14 +28,14 @@ export default function SiteAgentPoolPage() {
 function Pool({ id, query }: { readonly id: string; readonly query: UseQueryResult<SitePoolResponse> }) {
   return (
     <QueryContent query={query}>
-      {(answer) => (
+      {(response) => (
         <>
           <Title order={2} mb="md">
-            {answer.data.attributes.name}
+            {response.data.attributes.name}
           </Title>
           <Agents id={id} />
-          <Tokens id={id} name={answer.data.attributes.name} />
-          <Settings answer={answer} />
+          <Tokens id={id} name={response.data.attributes.name} />
+          <Settings response={response} />
         </>
       )}
     </QueryContent>
@@ -65,7 +65,7 @@ function Tokens({ id, name }: { readonly id: string; readonly name: string }) {
   );
 }
 
-function Settings({ answer: { data: pool, etag } }: { readonly answer: SitePoolResponse }) {
+function Settings({ response: { data: pool, etag } }: { readonly response: SitePoolResponse }) {
   const path = pathOf(pool.id);
   const draft = useDraft({ name: pool.attributes.name });
   return (

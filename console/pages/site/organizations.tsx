@@ -1,4 +1,4 @@
-/** Every organization of the site, including closed ones. */
+/** Every organization of the site, including disabled ones. */
 import { Badge, Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
@@ -41,29 +41,33 @@ export default function SiteOrganizationsPage() {
             isFigure: true,
             cell: ({ attributes }) => figure(attributes["workspace-limit"]),
           },
-          { title: "Actions", width: 1, cell: (organization) => <Close organization={organization} /> },
+          { title: "Actions", width: 1, cell: (organization) => <DisableOrganization organization={organization} /> },
         ]}
       />
     </SiteFrame>
   );
 }
 
-function Close({ organization: { attributes } }: { readonly organization: Resource<"admin-organizations"> }) {
-  const { name, "is-disabled": isClosed } = attributes;
+interface DisableOrganizationProps {
+  readonly organization: Resource<"admin-organizations">;
+}
+
+function DisableOrganization({ organization: { attributes } }: DisableOrganizationProps) {
+  const { name, "is-disabled": isDisabled } = attributes;
   const change = useAction("PATCH /admin/organizations/{organization_name}", {
-    done: isClosed ? `Enabled ${name}.` : `Disabled ${name}.`,
+    done: isDisabled ? `Enabled ${name}.` : `Disabled ${name}.`,
   });
-  const turn = () =>
+  const toggle = () =>
     change.mutate({
       path: { organization_name: name },
-      body: { data: { type: "organizations", attributes: { "is-disabled": !isClosed } } },
+      body: { data: { type: "organizations", attributes: { "is-disabled": !isDisabled } } },
     });
-  if (isClosed)
+  if (isDisabled)
     return (
       <Button
         variant="subtle"
         size="compact-xs"
-        onClick={turn}
+        onClick={toggle}
         aria-label={`Enable ${name}`}
         loading={change.isPending}
       >
@@ -77,7 +81,7 @@ function Close({ organization: { attributes } }: { readonly organization: Resour
       label={`Disable ${name}`}
       title={`Disable ${name}?`}
       isBusy={change.isPending}
-      onConfirm={turn}
+      onConfirm={toggle}
     >
       Everyone except site admins loses access to {name}, with every token, until you enable it again. Nothing is
       deleted.

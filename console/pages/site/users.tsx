@@ -49,7 +49,7 @@ export default function SiteUsersPage() {
             cell: ({ attributes }) => (
               <>
                 {attributes.email}
-                {attributes["unconfirmed-email"] && `, wants to change to ${attributes["unconfirmed-email"]}`}
+                {attributes["unconfirmed-email"] && ` (requested change: ${attributes["unconfirmed-email"]})`}
               </>
             ),
           },

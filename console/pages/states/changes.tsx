@@ -10,9 +10,9 @@ import { Pager, Table } from "../../ui/table.tsx";
 import { counted, Dimmed, figure, Value } from "../../ui/text.tsx";
 
 const signs: Readonly<Record<string, { readonly sign: string; readonly color: string }>> = {
-  added: { sign: "+", color: "var(--sign-teal)" },
-  changed: { sign: "~", color: "var(--sign-yellow)" },
-  removed: { sign: "−", color: "var(--sign-red)" },
+  added: { sign: "+", color: "var(--change-teal)" },
+  changed: { sign: "~", color: "var(--change-yellow)" },
+  removed: { sign: "−", color: "var(--change-red)" },
 };
 
 const choices = [

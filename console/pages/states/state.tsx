@@ -4,7 +4,7 @@ import { IconDownload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { sameOrigin, type Resource } from "../../api/client.ts";
-import { Facts, Section } from "../../ui/page.tsx";
+import { DescriptionList, Section } from "../../ui/page.tsx";
 import { QueryContent, LoadingRows } from "../../components/states.tsx";
 import { bytes, figure, Identifier, When } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
@@ -56,9 +56,9 @@ function About({ details, state }: StateProps) {
   const { attributes } = state;
   return (
     <Section title="About">
-      <Facts
+      <DescriptionList
         label="About this state version"
-        facts={{
+        items={{
           Created: <When time={attributes["created-at"]} />,
           "Created by": <Writer details={details} state={state} />,
           Resources: figure(attributes["billable-rum-count"]),

@@ -24,7 +24,7 @@ export default function TagsPage() {
     <Page
       title="Tags"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      about="Tags that workspaces can be found by. Key-value tags are on each workspace and project instead."
+      about="Tags for finding and selecting workspaces. Key-value tags are listed on each workspace and project."
     >
       <List
         one="tag"

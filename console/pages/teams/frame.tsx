@@ -11,7 +11,7 @@ import { QueryContent, dataUnlessDeleted } from "../../components/states.tsx";
 
 export interface TeamDetails {
   readonly organization: string;
-  readonly answer: OperationResponse<"GET /teams/{team_id}">;
+  readonly response: OperationResponse<"GET /teams/{team_id}">;
   readonly team: OperationResponse<"GET /teams/{team_id}">["data"];
 }
 
@@ -23,8 +23,8 @@ interface TeamFrameProps {
 export function TeamFrame({ actions, children }: TeamFrameProps) {
   const { organization, team: id } = useParams({ from: "/inside/$organization/teams/$team" });
   const query = useQuery(teamQuery(id));
-  const answer = dataUnlessDeleted(query);
-  const details = answer && { organization, answer, team: answer.data };
+  const response = dataUnlessDeleted(query);
+  const details = response && { organization, response, team: response.data };
   return (
     <Page
       title={query.data?.data.attributes.name ?? " "}

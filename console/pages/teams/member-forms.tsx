@@ -21,14 +21,14 @@ export interface Membership {
 /** Invited people have no user name yet. */
 export const idOf = ({ name, id }: Membership) => (name === "invited" ? id : name);
 
-interface SeatDraft {
+interface MembershipDraft {
   readonly person: string;
   readonly "expires-at": Expiry;
   readonly reason: string;
 }
 
 /** The same request adds a member and changes the expiry and reason of an existing one. */
-const seatInput = (teamId: string, { person, "expires-at": expiry, reason }: SeatDraft) => ({
+const membershipInput = (teamId: string, { person, "expires-at": expiry, reason }: MembershipDraft) => ({
   path: { team_id: teamId },
   body: {
     data: [
@@ -37,7 +37,7 @@ const seatInput = (teamId: string, { person, "expires-at": expiry, reason }: Sea
   },
 });
 
-function SeatFields({ draft }: { readonly draft: FormDraft<SeatDraft> }) {
+function MembershipFields({ draft }: { readonly draft: FormDraft<MembershipDraft> }) {
   return (
     <>
       <ExpiryInput never="The membership has no expiry." {...draft.getInputProps("expires-at")} />
@@ -52,7 +52,7 @@ function SeatFields({ draft }: { readonly draft: FormDraft<SeatDraft> }) {
 }
 
 export function AddMember({ organization, team, onClose }: TeamDetails & { readonly onClose: () => void }) {
-  const draft = useDraft<SeatDraft>({ person: "", "expires-at": null, reason: "" });
+  const draft = useDraft<MembershipDraft>({ person: "", "expires-at": null, reason: "" });
   const { person, "expires-at": expiry } = draft.getValues();
   return (
     <OperationForm
@@ -63,10 +63,10 @@ export function AddMember({ organization, team, onClose }: TeamDetails & { reado
       verb="Add member"
       isReady={person !== "" && expiryFault(expiry) === undefined}
       onCancel={onClose}
-      input={(values) => seatInput(team.id, values)}
+      input={(values) => membershipInput(team.id, values)}
     >
       <PersonSelect organization={organization} {...draft.getInputProps("person")} />
-      <SeatFields draft={draft} />
+      <MembershipFields draft={draft} />
     </OperationForm>
   );
 }
@@ -92,7 +92,7 @@ export function ChangeMember({ details, member }: MemberProps) {
 
 function ChangeMemberForm({ details: { team }, member, onClose }: MemberProps & { readonly onClose: () => void }) {
   const { until, reason } = member;
-  const draft = useDraft<SeatDraft>({
+  const draft = useDraft<MembershipDraft>({
     person: idOf(member),
     "expires-at": until === null ? null : { at: until },
     reason: reason ?? "",
@@ -106,9 +106,9 @@ function ChangeMemberForm({ details: { team }, member, onClose }: MemberProps & 
       verb="Save"
       isReady={draft.isDirty() && expiryFault(draft.getValues()["expires-at"]) === undefined}
       onCancel={onClose}
-      input={(values) => seatInput(team.id, values)}
+      input={(values) => membershipInput(team.id, values)}
     >
-      <SeatFields draft={draft} />
+      <MembershipFields draft={draft} />
     </OperationForm>
   );
 }

@@ -32,10 +32,10 @@ export default function TeamMembersPage() {
   );
 }
 
-function membersOf({ answer, team }: TeamDetails): Membership[] {
+function membersOf({ response, team }: TeamDetails): Membership[] {
   return (team.relationships.users?.data ?? []).map(({ id, meta }) => ({
     id,
-    name: includedIn(answer, "users", id)?.attributes.username || "invited",
+    name: includedIn(response, "users", id)?.attributes.username || "invited",
     until: meta?.["expires-at"] ?? null,
     reason: meta?.reason ?? null,
   }));

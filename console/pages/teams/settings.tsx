@@ -23,7 +23,7 @@ export default function TeamSettingsPage() {
   );
 }
 
-function Settings({ team, answer }: TeamDetails) {
+function Settings({ team, response }: TeamDetails) {
   const { attributes } = team;
   const draft = useDraft({
     name: attributes.name,
@@ -38,7 +38,7 @@ function Settings({ team, answer }: TeamDetails) {
       draft={draft}
       operation="PATCH /teams/{team_id}"
       query={teamQuery(team.id)}
-      etag={answer.etag}
+      etag={response.etag}
       canUpdate={canUpdate}
       done="Saved the team."
       input={(ifMatch) => {
@@ -63,7 +63,7 @@ function Settings({ team, answer }: TeamDetails) {
   );
 }
 
-function OrganizationAccess({ team, answer }: TeamDetails) {
+function OrganizationAccess({ team, response }: TeamDetails) {
   const held = team.attributes["organization-access"] as Readonly<Record<string, boolean>> | undefined;
   const draft = useDraft<Record<string, boolean>>(
     Object.fromEntries(abilities.map(({ name }) => [name, held?.[name] === true])),
@@ -82,7 +82,7 @@ function OrganizationAccess({ team, answer }: TeamDetails) {
       draft={draft}
       operation="PATCH /teams/{team_id}"
       query={teamQuery(team.id)}
-      etag={answer.etag}
+      etag={response.etag}
       canUpdate={team.attributes.permissions["can-update-organization-access"] === true}
       readOnly="You can see these permissions, but not change them."
       verb="Save permissions"

@@ -10,14 +10,14 @@ import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
 import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
 
-type Making =
+type TokenOperation =
   | "POST /users/{user_id}/authentication-tokens"
   | "POST /teams/{team_id}/authentication-tokens"
   | "POST /organizations/{organization_name}/authentication-token"
   | "POST /agent-pools/{agent_pool_id}/authentication-tokens"
   | "POST /admin/agent-pools/{site_agent_pool_id}/authentication-tokens";
 
-export interface CreateTokenProps<O extends Making> {
+export interface CreateTokenProps<O extends TokenOperation> {
   readonly operation: O;
   readonly path: OperationInput<O>["path"];
   readonly query?: Record<string, string>;
@@ -29,7 +29,7 @@ export interface CreateTokenProps<O extends Making> {
   readonly dialog?: string;
 }
 
-export function CreateToken<O extends Making>(props: CreateTokenProps<O>) {
+export function CreateToken<O extends TokenOperation>(props: CreateTokenProps<O>) {
   const { verb, holder, isQuiet = false } = props;
   const [opened, { open, close }] = useOpened(props.dialog);
   return (
@@ -49,7 +49,7 @@ export function CreateToken<O extends Making>(props: CreateTokenProps<O>) {
   );
 }
 
-function CreateTokenForm<O extends Making>(props: CreateTokenProps<O> & { readonly onClose: () => void }) {
+function CreateTokenForm<O extends TokenOperation>(props: CreateTokenProps<O> & { readonly onClose: () => void }) {
   const { operation, path, query, verb, warning, isEndless = false, onClose } = props;
   const [secret, setSecret] = useState<string>();
   const draft = useDraft({ description: "", "expired-at": { seconds: 90 * 86_400 } as Expiry });

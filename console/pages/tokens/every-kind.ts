@@ -68,14 +68,14 @@ export function useTokens(organization: string): Tokens {
   const queries = [own, audit, teamTokens, mine];
   return {
     held,
-    leftOut: beyond(teamTokens.data) + beyond(mine.data) + agents.leftOut,
+    leftOut: countBeyondPage(teamTokens.data) + countBeyondPage(mine.data) + agents.leftOut,
     isLoading: queries.some(({ isLoading }) => isLoading) || agents.isLoading,
     errors: queries.flatMap(({ error }) => (error ? [error] : [])),
   };
 }
 
-const beyond = (whole: { readonly count: number; readonly data: readonly unknown[] } | undefined): number =>
-  whole === undefined ? 0 : whole.count - whole.data.length;
+const countBeyondPage = (page: { readonly count: number; readonly data: readonly unknown[] } | undefined): number =>
+  page === undefined ? 0 : page.count - page.data.length;
 
 const ofOrganizationItself = (
   token: Token,
@@ -110,6 +110,6 @@ function useAgentTokens(organization: string, enabled: boolean): Omit<Tokens, "e
       page: (organization) => paths.agentPool(organization, id),
     })),
   );
-  const leftOut = lists.reduce((sum, { data }) => sum + beyond(data), 0);
+  const leftOut = lists.reduce((sum, { data }) => sum + countBeyondPage(data), 0);
   return { held, leftOut, isLoading: pools.isLoading || lists.some(({ isLoading }) => isLoading) };
 }

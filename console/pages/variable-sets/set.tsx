@@ -29,14 +29,14 @@ export default function VariableSetPage() {
       about={attributes?.description}
     >
       <QueryContent query={query}>
-        {(answer) => (
+        {(response) => (
           <Stack gap={0} maw="60rem" key={set}>
-            <Variables organization={organization} answer={answer} />
-            <Applied organization={organization} answer={answer} />
-            {answer.data.attributes.permissions["can-update"] && (
+            <Variables organization={organization} response={response} />
+            <Applied organization={organization} response={response} />
+            {response.data.attributes.permissions["can-update"] && (
               <>
-                <Settings organization={organization} answer={answer} />
-                <Danger organization={organization} answer={answer} />
+                <Settings organization={organization} response={response} />
+                <Danger organization={organization} response={response} />
               </>
             )}
           </Stack>
@@ -46,7 +46,7 @@ export default function VariableSetPage() {
   );
 }
 
-function Settings({ answer: { data: set, etag } }: VariableSetDetails) {
+function Settings({ response: { data: set, etag } }: VariableSetDetails) {
   const { name, description, global, priority } = set.attributes;
   const draft = useDraft({ name, description: description ?? "", global, priority });
   return (
@@ -78,7 +78,7 @@ function Settings({ answer: { data: set, etag } }: VariableSetDetails) {
   );
 }
 
-function Danger({ organization, answer: { data: set } }: VariableSetDetails) {
+function Danger({ organization, response: { data: set } }: VariableSetDetails) {
   const { name, "var-count": count } = set.attributes;
   return (
     <DeleteSection
@@ -95,7 +95,7 @@ function Danger({ organization, answer: { data: set } }: VariableSetDetails) {
 }
 
 export function Applied(details: VariableSetDetails) {
-  const { data: set } = details.answer;
+  const { data: set } = details.response;
   if (set.attributes.global)
     return (
       <Section title="Applies to">
@@ -115,8 +115,8 @@ interface ScopePickerProps {
   readonly kind: "projects" | "workspaces";
 }
 
-function ScopePicker({ details: { organization, answer }, kind }: ScopePickerProps) {
-  const { data: set } = answer;
+function ScopePicker({ details: { organization, response }, kind }: ScopePickerProps) {
+  const { data: set } = response;
   const path = { varset_id: set.id };
   // The operations differ only in the noun.
   const add = useAction(
@@ -134,7 +134,7 @@ function ScopePicker({ details: { organization, answer }, kind }: ScopePickerPro
       organization={organization}
       kind={kind}
       label={kind === "projects" ? "Projects" : "Workspaces"}
-      chosen={chosen.map(({ id }) => ({ id, name: includedIn(answer, kind, id)?.attributes.name }))}
+      chosen={chosen.map(({ id }) => ({ id, name: includedIn(response, kind, id)?.attributes.name }))}
       change={
         set.attributes.permissions["can-update"]
           ? {

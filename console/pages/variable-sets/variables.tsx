@@ -15,12 +15,12 @@ import { variablesOfSet } from "../../api/detail-queries.ts";
 
 export interface VariableSetDetails {
   readonly organization: string;
-  readonly answer: OperationResponse<"GET /varsets/{varset_id}">;
+  readonly response: OperationResponse<"GET /varsets/{varset_id}">;
 }
 
 type Variable = Resource<"vars">;
 
-export function Variables({ answer: { data: set } }: VariableSetDetails) {
+export function Variables({ response: { data: set } }: VariableSetDetails) {
   const [edited, setEdited] = useState<Variable | "new">();
   const close = () => setEdited(undefined);
   const canUpdate = set.attributes.permissions["can-update"];

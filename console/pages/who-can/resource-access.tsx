@@ -11,14 +11,14 @@ import type { WorkspaceDetails } from "../workspace/details.ts";
 
 const ofProject = ({ organization, project }: ProjectDetails): AccessProps => ({
   organization,
-  thing: { kind: "project", id: project.id, name: project.attributes.name },
+  target: { kind: "project", id: project.id, name: project.attributes.name },
 });
 
 function ofWorkspace({ organization, workspace, included }: WorkspaceDetails): AccessProps {
   const { id, attributes, relationships } = workspace;
   const project = includedIn({ included }, "projects", relationships.project?.data?.id);
   const within = project && { id: project.id, name: project.attributes.name };
-  return { organization, thing: { kind: "workspace", id, name: attributes.name, project: within } };
+  return { organization, target: { kind: "workspace", id, name: attributes.name, project: within } };
 }
 
 export const ProjectAccess = () => (
@@ -35,11 +35,11 @@ export const WorkspaceAccess = () => (
 
 interface AccessProps {
   readonly organization: string;
-  readonly thing: AccessTarget;
+  readonly target: AccessTarget;
 }
 
-function Grant({ organization, thing: { kind, id }, thing }: AccessProps) {
-  const { canManage } = useOwnAccess(thing);
+function Grant({ organization, target: { kind, id }, target }: AccessProps) {
+  const { canManage } = useOwnAccess(target);
   if (!canManage) return null;
   return <LinkButton to={paths.grant(organization, { [kind]: id })}>Grant access</LinkButton>;
 }

@@ -1,4 +1,4 @@
-/** The facts of a workspace: state, lock, execution and tags. */
+/** The details of a workspace: state, lock, execution and tags. */
 import { Badge, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -6,7 +6,7 @@ import { includedIn, type Resource } from "../../api/client.ts";
 import { apiQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Expires, counted, Dimmed, Identifier, When } from "../../ui/text.tsx";
-import { Facts, Section } from "../../ui/page.tsx";
+import { DescriptionList, Section } from "../../ui/page.tsx";
 import { Link } from "../../ui/link.tsx";
 import { Outcome } from "../repository/events.tsx";
 import { repositoryOf } from "../repository/words.ts";
@@ -17,12 +17,12 @@ export function AboutWorkspace({ details }: { readonly details: WorkspaceDetails
   const { organization, workspace, included } = details;
   const { attributes } = workspace;
   const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
-  const state = stateFact(details);
+  const state = stateText(details);
   return (
     <Section title="About">
-      <Facts
+      <DescriptionList
         label="About this workspace"
-        facts={{
+        items={{
           Lock: <Lock details={details} />,
           State: state,
           Resources: countOf(attributes["resource-count"]),
@@ -30,7 +30,7 @@ export function AboutWorkspace({ details }: { readonly details: WorkspaceDetails
           Execution: modeNames[attributes["execution-mode"]] ?? attributes["execution-mode"],
           Engine: engineText(attributes.engine, attributes["engine-version"]),
           Apply: attributes["auto-apply"] ? "automatic" : "manual",
-          Repository: <RepositoryFact details={details} />,
+          Repository: <RepositoryText details={details} />,
           "Working directory": attributes["working-directory"] && <code>{attributes["working-directory"]}</code>,
           "Auto-destroy": attributes["auto-destroy-at"] && <When time={attributes["auto-destroy-at"]} />,
           Tags: <Tags details={details} />,
@@ -52,13 +52,18 @@ function Lock({ details: { organization, workspace, included } }: { readonly det
   const { locked, name, "locked-reason": reason, "locked-at": since, "lock-expires-at": until } = workspace.attributes;
   if (!locked) return <>not locked</>;
   const holder = workspace.relationships["locked-by"]?.data;
-  const said = holderOf({ workspace, included });
+  const holderName = holderOf({ workspace, included });
   return (
     <>
       <Badge color="orange" mr={6}>
         locked
       </Badge>
-      by {holder?.type === "runs" ? <Link to={paths.run(organization, name, holder.id)}>{said}</Link> : <b>{said}</b>}
+      by{" "}
+      {holder?.type === "runs" ? (
+        <Link to={paths.run(organization, name, holder.id)}>{holderName}</Link>
+      ) : (
+        <b>{holderName}</b>
+      )}
       {reason && <>, “{reason}”</>}, <When time={since} />
       {until && (
         <>
@@ -69,7 +74,7 @@ function Lock({ details: { organization, workspace, included } }: { readonly det
   );
 }
 
-function stateFact({ organization, workspace, included }: WorkspaceDetails): ReactNode {
+function stateText({ organization, workspace, included }: WorkspaceDetails): ReactNode {
   const id = workspace.relationships["current-state-version"]?.data?.id;
   const { name, "latest-change-at": changed } = workspace.attributes;
   if (id === undefined) return <Text c="dimmed">none yet</Text>;
@@ -86,7 +91,7 @@ function stateFact({ organization, workspace, included }: WorkspaceDetails): Rea
   );
 }
 
-function RepositoryFact({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
+function RepositoryText({ details: { organization, workspace } }: { readonly details: WorkspaceDetails }) {
   const { name, permissions: may } = workspace.attributes;
   const repository = repositoryOf(workspace);
   const query = useQuery({

@@ -43,12 +43,12 @@ export function WorkspaceFrame({ part, actions, children }: FrameProps) {
   const { organization, name } = useWorkspaceNames();
   const query = useQuery(workspaceNamed(organization, name));
   const canReadAuditLog = useRights(organization)?.["can-manage-auditing"];
-  const answer = dataUnlessDeleted(query);
-  const details: WorkspaceDetails | undefined = answer && {
+  const response = dataUnlessDeleted(query);
+  const details: WorkspaceDetails | undefined = response && {
     organization,
-    workspace: answer.data,
-    included: answer.included ?? [],
-    etag: answer.etag,
+    workspace: response.data,
+    included: response.included ?? [],
+    etag: response.etag,
   };
   return (
     <Page

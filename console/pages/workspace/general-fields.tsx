@@ -196,7 +196,7 @@ export function AutoDestroyFields({ draft, details: { organization, workspace } 
               {...draft.getInputProps("auto-destroy-activity-duration")}
             />
             <InstantInput
-              label="At"
+              label="At a fixed time"
               description="In your time zone. Leave empty for no fixed time."
               inputWrapperOrder={["label", "input", "description", "error"]}
               {...draft.getInputProps("auto-destroy-at")}

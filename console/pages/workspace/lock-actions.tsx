@@ -4,7 +4,7 @@ import { IconLock, IconLockOpen } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { account, workspaceNamed } from "../../api/queries.ts";
-import { useForgotten, useOpened } from "../../ui/address.ts";
+import { useClearedDialog, useOpened } from "../../ui/address.ts";
 import { DangerDialog, FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault } from "../../ui/expiry.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
@@ -27,8 +27,8 @@ export function LockActions({ details }: { readonly details: WorkspaceDetails })
   const canForce = locked && !isMine && !isOfRun && may["can-force-unlock"];
   // During a refetch, the shown lock may be outdated.
   const { isFetching } = useQuery(workspaceNamed(details.organization, name));
-  useForgotten("lock", !canLock && !isFetching);
-  useForgotten("force-unlock", !canForce && !isFetching);
+  useClearedDialog("lock", !canLock && !isFetching);
+  useClearedDialog("force-unlock", !canForce && !isFetching);
   if (canLock) return <Lock details={details} />;
   if (locked && isMine) return <OwnLockActions details={details} />;
   return canForce ? <ForceUnlock details={details} /> : null;

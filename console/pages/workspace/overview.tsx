@@ -1,4 +1,4 @@
-/** The overview of a workspace: runs, resources, outputs and facts, or how to create its first state. */
+/** The overview of a workspace: runs, resources, outputs and details, or how to create its first state. */
 import { Box, Grid, Text, Paper } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { apiQuery, workspaceNamed, pagedQuery } from "../../api/queries.ts";

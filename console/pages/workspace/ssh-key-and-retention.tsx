@@ -84,7 +84,7 @@ function Retention({ details: { organization, workspace } }: { readonly details:
         <RetentionForm key="none" workspace={workspace} policy={null} />
       ) : (
         <QueryContent query={query} loading={<LoadingRows rows={3} />}>
-          {(answer) => <RetentionForm workspace={workspace} policy={answer.data as Policy} />}
+          {(response) => <RetentionForm workspace={workspace} policy={response.data as Policy} />}
         </QueryContent>
       )}
     </Section>

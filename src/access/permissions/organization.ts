@@ -25,7 +25,7 @@ export const organizationPermissionFlags = [
 ] as const;
 export type OrganizationFlag = (typeof organizationPermissionFlags)[number];
 
-/** Others need ownership of the organization. */
+/** What each flag needs; flags that are absent need ownership of the organization. */
 export const organizationPermissionNeeds: Partial<Record<OrganizationFlag, string>> = {
   "can-update": "ownership of the organization",
   "can-create-team": "the organization permission 'manage-teams'",
@@ -46,7 +46,7 @@ export function organizationPermissions(standing: OrganizationStanding): Record<
     "can-traverse": standing.member,
     "can-create-team": owner || hasOrganizationPermission(standing, "manage-teams"),
     "can-create-project": owner || hasOrganizationPermission(standing, "manage-projects"),
-    "can-create-workspace": hasPermission(standing.everywhere, "create", true),
+    "can-create-workspace": hasPermission(standing.organizationWideMask, "create", true),
     "can-create-workspace-migration": owner,
     "can-delete-tags": owner || hasOrganizationPermission(standing, "manage-workspaces"),
     "can-enable-stacks": owner,
@@ -61,7 +61,7 @@ export function organizationPermissions(standing: OrganizationStanding): Record<
   };
 }
 
-export interface VariableSetFacts {
+export interface VariableSetPermissionInput {
   readonly standing: OrganizationStanding;
   readonly parentProjectId: string | null;
   readonly projectAccess: number | null;
@@ -83,9 +83,10 @@ export function projectSetPermissions({ mask }: Access): Record<"can-read" | "ca
   };
 }
 
-export function variableSetPermissions(set: VariableSetFacts): Record<"can-read" | "can-manage", boolean> {
+export function variableSetPermissions(set: VariableSetPermissionInput): Record<"can-read" | "can-manage", boolean> {
   const { standing, parentProjectId, projectAccess } = set;
-  if (parentProjectId !== null) return projectSetPermissions(effectiveAccess(standing.everywhere, projectAccess));
+  if (parentProjectId !== null)
+    return projectSetPermissions(effectiveAccess(standing.organizationWideMask, projectAccess));
   return { "can-read": standing.member, "can-manage": canManageVariableSets(standing) };
 }
 
@@ -95,7 +96,7 @@ export function variableSetNeeds(parentProjectId: string | null | undefined): st
     : "the organization permission 'manage-workspaces' or 'manage-projects'";
 }
 
-export interface TeamFacts {
+export interface TeamPermissionInput {
   readonly isOwners: number;
   readonly visibility: string;
   readonly allowMemberTokenManagement: number;
@@ -122,27 +123,30 @@ export const teamPermissionNeeds: Record<TeamPermission, string> = {
 };
 
 /** Only members of the owners team and site admins can change that team, and nobody can delete it. */
-export function teamPermissions(standing: OrganizationStanding, team: TeamFacts): Record<TeamPermission, boolean> {
-  const own = team.includesActor === 1;
-  const manager = team.isOwners
+export function teamPermissions(
+  standing: OrganizationStanding,
+  team: TeamPermissionInput,
+): Record<TeamPermission, boolean> {
+  const isMember = team.includesActor === 1;
+  const isManager = team.isOwners
     ? standing.managesOwnersTeam
     : standing.owner || hasOrganizationPermission(standing, "manage-teams");
   return {
-    "can-read": standing.member && (team.visibility === "organization" || own || standing.seesSecretTeams),
-    "can-update": manager,
-    "can-destroy": manager && !team.isOwners,
+    "can-read": standing.member && (team.visibility === "organization" || isMember || standing.seesSecretTeams),
+    "can-update": isManager,
+    "can-destroy": isManager && !team.isOwners,
     "can-update-membership": team.isOwners
       ? standing.managesOwnersTeam
       : standing.owner || hasOrganizationPermission(standing, "manage-membership"),
     "can-update-organization-access":
       !team.isOwners && (standing.owner || hasOrganizationPermission(standing, "manage-organization-access")),
-    "can-update-api-token": manager || (!team.isOwners && own && team.allowMemberTokenManagement === 1),
+    "can-update-api-token": isManager || (!team.isOwners && isMember && team.allowMemberTokenManagement === 1),
   };
 }
 
 export function canManageToken(
   actor: Actor,
-  token: TeamFacts & {
+  token: TeamPermissionInput & {
     readonly userId: string | null;
     readonly teamId: string | null;
     readonly standing: OrganizationStanding;
@@ -150,17 +154,17 @@ export function canManageToken(
 ): boolean {
   if (token.userId !== null) return isSiteAdmin(actor) || (actor.kind === "user" && actor.userId === token.userId);
   if (token.teamId === null) return organizationPermissions(token.standing)["can-update-api-token"];
-  const held = teamPermissions(token.standing, token);
-  return held["can-read"] && held["can-update-api-token"];
+  const permissions = teamPermissions(token.standing, token);
+  return permissions["can-read"] && permissions["can-update-api-token"];
 }
 
 export function canReadAuditLog(actor: Actor, organizationId: string, standing: OrganizationStanding): boolean {
-  if (actor.kind === "audit-trails") return actor.auditedId === organizationId;
+  if (actor.kind === "audit-trails") return actor.auditedOrganizationId === organizationId;
   return organizationPermissions(standing)["can-manage-auditing"];
 }
 
 /** Callers who create workspaces need the ids of OAuth tokens. */
 export function canReadConnections(standing: OrganizationStanding): boolean {
-  const held = organizationPermissions(standing);
-  return held["can-update-oauth"] || held["can-create-workspace"];
+  const permissions = organizationPermissions(standing);
+  return permissions["can-update-oauth"] || permissions["can-create-workspace"];
 }

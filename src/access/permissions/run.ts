@@ -1,7 +1,7 @@
 /** Decides what a caller can do to a run. */
 import { type Actor, actorId } from "../actor.ts";
 import { hasPermission } from "../permission-set.ts";
-import { type WorkspaceFacts, workspacePermissions } from "./workspace.ts";
+import { type WorkspacePermissionInput, workspacePermissions } from "./workspace.ts";
 
 export const runPermissionNames = [
   "can-apply",
@@ -24,23 +24,23 @@ export const runPermissionNeeds: Record<RunPermission, string> = {
   "can-override-policy-check": "the permission to override the workspace's policies",
 };
 
-export interface RunAccessFacts extends WorkspaceFacts {
+export interface RunPermissionInput extends WorkspacePermissionInput {
   readonly planOnly: number;
   readonly createdById: string | null;
 }
 
 /** A caller who can only plan can still cancel their own plan-only runs. */
-export function runPermissions(actor: Actor, run: RunAccessFacts): Record<RunPermission, boolean> {
-  const held = workspacePermissions(run);
-  const own = run.planOnly === 1 && run.createdById !== null && run.createdById === actorId(actor);
+export function runPermissions(actor: Actor, run: RunPermissionInput): Record<RunPermission, boolean> {
+  const permissions = workspacePermissions(run);
+  const isOwnPlan = run.planOnly === 1 && run.createdById !== null && run.createdById === actorId(actor);
   return {
-    "can-apply": held["can-queue-apply"],
-    "can-cancel": held["can-queue-apply"] || (own && held["can-queue-run"]),
-    "can-comment": held["can-queue-run"],
-    "can-discard": held["can-queue-apply"],
-    "can-force-execute": held["can-queue-apply"],
+    "can-apply": permissions["can-queue-apply"],
+    "can-cancel": permissions["can-queue-apply"] || (isOwnPlan && permissions["can-queue-run"]),
+    "can-comment": permissions["can-queue-run"],
+    "can-discard": permissions["can-queue-apply"],
+    "can-force-execute": permissions["can-queue-apply"],
     // An organization token does not operate runs.
-    "can-force-cancel": held["can-update"] && held["can-queue-run"],
+    "can-force-cancel": permissions["can-update"] && permissions["can-queue-run"],
     "can-override-policy-check": hasPermission(run.access.mask, "policyOverrides", true),
   };
 }

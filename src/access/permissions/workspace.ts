@@ -28,12 +28,12 @@ export const workspacePermissionNames = [
 export type WorkspacePermission = (typeof workspacePermissionNames)[number];
 
 const workspaceAdmin = "admin access to the workspace";
-const seeing = "read access to the workspace's runs";
+const readRuns = "read access to the workspace's runs";
 
 export const workspacePermissionNeeds: Record<WorkspacePermission, string> = {
-  "can-read-settings": seeing,
-  "can-read-run": seeing,
-  "can-read-assessment-results": seeing,
+  "can-read-settings": readRuns,
+  "can-read-run": readRuns,
+  "can-read-assessment-results": readRuns,
   "can-queue-run": "'plan' on the workspace's runs",
   "can-queue-apply": "'apply' on the workspace's runs",
   "can-queue-destroy": "'apply' on the workspace's runs",
@@ -55,59 +55,59 @@ export const workspacePermissionNeeds: Record<WorkspacePermission, string> = {
     "ownership of the organization, or admin access to the workspace where the organization allows it",
 };
 
-export interface WorkspaceFacts {
+export interface WorkspacePermissionInput {
   readonly access: Access;
   readonly owner: boolean;
   readonly allowForceDeleteWorkspaces: number;
 }
 
 /** Few results differ, and a page needs those of each of its workspaces several times. */
-const knownPermissions = new Map<number, Readonly<Record<WorkspacePermission, boolean>>>();
-const knownMax = 4096;
+const cachedPermissions = new Map<number, Readonly<Record<WorkspacePermission, boolean>>>();
+const cacheMax = 4096;
 
-export function workspacePermissions(facts: WorkspaceFacts): Readonly<Record<WorkspacePermission, boolean>> {
+export function workspacePermissions(facts: WorkspacePermissionInput): Readonly<Record<WorkspacePermission, boolean>> {
   const { access, owner, allowForceDeleteWorkspaces } = facts;
   const key = access.mask * 4 + Number(owner) * 2 + allowForceDeleteWorkspaces;
-  let known = knownPermissions.get(key);
-  if (known === undefined) {
-    if (knownPermissions.size === knownMax) knownPermissions.clear();
-    known = Object.freeze(decideWorkspace(facts));
-    knownPermissions.set(key, known);
+  let permissions = cachedPermissions.get(key);
+  if (permissions === undefined) {
+    if (cachedPermissions.size === cacheMax) cachedPermissions.clear();
+    permissions = Object.freeze(computePermissions(facts));
+    cachedPermissions.set(key, permissions);
   }
-  return known;
+  return permissions;
 }
 
-function decideWorkspace({
+function computePermissions({
   access: { mask },
   owner,
   allowForceDeleteWorkspaces,
-}: WorkspaceFacts): Record<WorkspacePermission, boolean> {
-  const sees = hasPermission(mask, "runs", "read");
-  const applies = hasPermission(mask, "runs", "apply");
-  const admin = hasPermission(mask, "workspaceAdmin", true);
-  const locks = hasPermission(mask, "locking", true);
+}: WorkspacePermissionInput): Record<WorkspacePermission, boolean> {
+  const readsRuns = hasPermission(mask, "runs", "read");
+  const appliesRuns = hasPermission(mask, "runs", "apply");
+  const isAdmin = hasPermission(mask, "workspaceAdmin", true);
+  const canLock = hasPermission(mask, "locking", true);
   return {
-    "can-update": admin,
-    "can-destroy": admin || hasPermission(mask, "delete", true),
+    "can-update": isAdmin,
+    "can-destroy": isAdmin || hasPermission(mask, "delete", true),
     "can-queue-run": hasPermission(mask, "runs", "plan"),
-    "can-read-run": sees,
+    "can-read-run": readsRuns,
     "can-read-variable": hasPermission(mask, "variables", "read"),
     "can-update-variable": hasPermission(mask, "variables", "write"),
     "can-read-state-versions": hasPermission(mask, "stateVersions", "read"),
     "can-read-state-outputs": hasPermission(mask, "stateVersions", "read-outputs"),
     "can-create-state-versions": hasPermission(mask, "stateVersions", "write"),
-    "can-queue-apply": applies,
-    "can-lock": locks,
-    "can-unlock": locks,
-    "can-force-unlock": admin,
-    "can-read-settings": sees || (mask & sharedStateBit) !== 0,
-    "can-manage-tags": admin,
+    "can-queue-apply": appliesRuns,
+    "can-lock": canLock,
+    "can-unlock": canLock,
+    "can-force-unlock": isAdmin,
+    "can-read-settings": readsRuns || (mask & sharedStateBit) !== 0,
+    "can-manage-tags": isAdmin,
     "can-manage-run-tasks": hasPermission(mask, "runTasks", true),
-    "can-force-delete": owner || (admin && allowForceDeleteWorkspaces === 1),
-    "can-manage-assessments": admin,
-    "can-manage-ephemeral-workspaces": admin,
-    "can-read-assessment-results": sees,
-    "can-queue-destroy": applies,
+    "can-force-delete": owner || (isAdmin && allowForceDeleteWorkspaces === 1),
+    "can-manage-assessments": isAdmin,
+    "can-manage-ephemeral-workspaces": isAdmin,
+    "can-read-assessment-results": readsRuns,
+    "can-queue-destroy": appliesRuns,
   };
 }
 
@@ -120,14 +120,14 @@ export function canSeeWorkspace({ mask }: Access): boolean {
 }
 
 export function workspaceRightsOf({ mask }: Access): Record<WorkspaceRight, boolean> {
-  const admin = hasPermission(mask, "workspaceAdmin", true);
+  const isAdmin = hasPermission(mask, "workspaceAdmin", true);
   return {
-    "can-manage-team-access": admin,
-    "can-read-team-access": admin || hasPermission(mask, "teams", "read"),
+    "can-manage-team-access": isAdmin,
+    "can-read-team-access": isAdmin || hasPermission(mask, "teams", "read"),
   };
 }
 
-export interface TeamRecordFacts {
+export interface TeamRecordPermissionInput {
   readonly canReadTarget: boolean;
   readonly rights: Record<WorkspaceRight, boolean>;
   readonly seesSecretTeams: boolean;
@@ -135,7 +135,7 @@ export interface TeamRecordFacts {
   readonly includesActor: number;
 }
 
-export function teamRecordPermissions(record: TeamRecordFacts): Record<"can-read" | "can-manage", boolean> {
+export function teamRecordPermissions(record: TeamRecordPermissionInput): Record<"can-read" | "can-manage", boolean> {
   const seesTeam = record.teamVisibility === "organization" || record.includesActor === 1 || record.seesSecretTeams;
   return {
     "can-read": record.canReadTarget && (seesTeam || record.rights["can-read-team-access"]),

@@ -31,13 +31,13 @@ export class BackendMonitor {
 
   async isAtWork(processId: number | undefined): Promise<boolean> {
     if (this.isDisabled) return true;
-    this.#underway ??= this.#look().finally(() => (this.#underway = undefined));
+    this.#underway ??= this.#readActivity().finally(() => (this.#underway = undefined));
     const activity = await this.#underway;
     if (activity.kind === "seen") return processId === undefined || activity.working.has(processId);
     return activity.kind === "unclear";
   }
 
-  async #look(): Promise<BackendActivity> {
+  async #readActivity(): Promise<BackendActivity> {
     const { url, backendCheckTimeoutMs } = this.#options;
     const client = new pg.Client({
       connectionString: url,

@@ -11,6 +11,7 @@ export interface ControlledConnection {
   control(statement: string): void;
   /** Changes with every commit of another connection or process, but not with its own. */
   dataVersion(): number;
+  /** Not yet checkpointed. */
   pagesInLog(): number;
 }
 
@@ -19,7 +20,7 @@ interface ConnectionPair {
   readonly reading: ControlledConnection;
 }
 
-const pagesMax = 1_000;
+const pagesInLogMax = 1_000;
 
 export type SyncFile = (file: number) => Promise<void>;
 
@@ -31,7 +32,7 @@ export class DurableCommits {
   readonly #reading: ControlledConnection;
   readonly #sync: SyncFile;
   #log: number | undefined;
-  #mover: Worker | undefined;
+  #checkpointer: Worker | undefined;
   #failure: AppError | undefined;
 
   constructor(path: string, { writing, reading }: ConnectionPair, sync: SyncFile = syncFromThreadPool) {
@@ -45,16 +46,16 @@ export class DurableCommits {
   }
 
   /**
-   * Resolves when the transaction is on disk; `seen` is called when readers see it. Raises `unavailable` if the sync fails, and
+   * Resolves when the transaction is on disk; `onVisible` is called when readers see it. Raises `unavailable` if the sync fails, and
    * refuses all later writes, because a disk that has failed once may report false success.
    */
-  async commit(seen: () => void = () => {}): Promise<void> {
+  async commit(onVisible: () => void = () => {}): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     this.#holdReaders();
     try {
       this.#writing.control("COMMIT");
     } catch (error) {
-      this.#letReadersGoOn();
+      this.#releaseReaders();
       throw error;
     }
     try {
@@ -67,50 +68,52 @@ export class DurableCommits {
       );
       throw outcomeUnknown(error);
     }
-    this.#letReadersGoOn();
-    seen();
+    this.#releaseReaders();
+    onVisible();
   }
 
-  async settle(): Promise<void> {
-    if (this.#failure !== undefined || this.#writing.pagesInLog() < pagesMax) return;
-    const mover = (this.#mover ??= this.#startMover());
-    mover.ref();
-    mover.postMessage("move");
-    await firstOf(mover, "message", "exit");
-    mover.unref();
+  /** Checkpoints the log when it has grown large. */
+  async checkpointIfDue(): Promise<void> {
+    if (this.#failure !== undefined || this.#writing.pagesInLog() < pagesInLogMax) return;
+    const checkpointer = (this.#checkpointer ??= this.#startCheckpointer());
+    checkpointer.ref();
+    checkpointer.postMessage("checkpoint");
+    await firstOf(checkpointer, "message", "exit");
+    checkpointer.unref();
   }
 
   async close(): Promise<void> {
-    this.#mover?.ref();
-    this.#mover?.postMessage("end");
-    if (this.#mover !== undefined) await once(this.#mover, "exit");
+    this.#checkpointer?.ref();
+    this.#checkpointer?.postMessage("end");
+    if (this.#checkpointer !== undefined) await once(this.#checkpointer, "exit");
     if (this.#log !== undefined) closeSync(this.#log);
   }
 
   /** If it fails, the log is unchanged, and the next transaction starts another one. */
-  #startMover(): Worker {
-    const program = siblingProgramUrl(import.meta.url, "log-mover.ts");
-    const mover = new Worker(program, { workerData: this.#path, execArgv: [] });
-    mover.on("error", () => {});
-    mover.on("exit", () => {
-      this.#mover = undefined;
+  #startCheckpointer(): Worker {
+    const program = siblingProgramUrl(import.meta.url, "checkpointer.ts");
+    const checkpointer = new Worker(program, { workerData: this.#path, execArgv: [] });
+    checkpointer.on("error", () => {});
+    checkpointer.on("exit", () => {
+      this.#checkpointer = undefined;
     });
-    return mover;
+    return checkpointer;
   }
 
+  /** Readers keep seeing the previous snapshot until the commit is on disk. */
   #holdReaders(): void {
     this.#reading.control("BEGIN");
     this.#reading.dataVersion();
   }
 
-  #letReadersGoOn(): void {
+  #releaseReaders(): void {
     this.#reading.control("COMMIT");
   }
 }
 
-async function firstOf(mover: Worker, one: string, other: string): Promise<void> {
-  const waiting = new AbortController();
-  const happened = [one, other].map((event) => once(mover, event, { signal: waiting.signal }));
-  await Promise.race(happened).catch(() => {});
-  waiting.abort();
+async function firstOf(worker: Worker, one: string, other: string): Promise<void> {
+  const listening = new AbortController();
+  const events = [one, other].map((event) => once(worker, event, { signal: listening.signal }));
+  await Promise.race(events).catch(() => {});
+  listening.abort();
 }

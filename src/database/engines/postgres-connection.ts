@@ -17,11 +17,13 @@ interface Statement {
 /** Further statements run unprepared, because each takes memory on every connection of the server. */
 const preparedMax = 400;
 
-const movesMax = 2;
+/** How often a read outside of a transaction is sent again on another connection. */
+const reconnectsMax = 2;
 
 /** Connections that use generic plans only. */
 const genericPlanConnections = new WeakSet<pg.PoolClient>();
 
+/** The prepared statements of all connections, by text. */
 export class Statements {
   readonly #known = new Map<string, Statement>();
   #generation = 0;
@@ -49,7 +51,7 @@ export interface ConnectionOptions {
   readonly connect: () => Promise<pg.PoolClient>;
   readonly statements: Statements;
   readonly fence: Fence;
-  readonly watch: BackendMonitor;
+  readonly monitor: BackendMonitor;
   readonly backendCheckIntervalMs: number;
   /** Undefined: no limit while the backend is working. */
   readonly limitMs: number | undefined;
@@ -76,10 +78,10 @@ export class PostgresConnection implements DatabaseConnection {
   async begin(statements: readonly string[], transaction: "reading" | "writing"): Promise<void> {
     const { fence } = this.#options;
     const isFenced = transaction === "writing" && fence.isEnabled;
-    const admission = isFenced ? [postgresDialect.lockSchema?.toWrite, fenceStateStatement] : [];
+    const fenceCheck = isFenced ? [postgresDialect.lockSchema?.toWrite, fenceStateStatement] : [];
     try {
-      await this.#planOnce(false);
-      const results: unknown = await this.#run([...statements, ...admission].join("; "));
+      await this.#setGenericPlan(false);
+      const results: unknown = await this.#run([...statements, ...fenceCheck].join("; "));
       if (isFenced) fence.check(fenceStateIn(results as pg.QueryResult[]));
     } catch (error) {
       await this.rollback();
@@ -98,7 +100,7 @@ export class PostgresConnection implements DatabaseConnection {
     }
     if (this.#transaction === "writing") this.#options.statements.commits += 1;
     // PostgreSQL answers a COMMIT after a failed statement with ROLLBACK, without an error.
-    if (command !== "COMMIT") throw new Error("a transaction went on after one of its statements had failed");
+    if (command !== "COMMIT") throw new Error("COMMIT was sent after a statement of the transaction had failed");
   }
 
   async rollback(): Promise<void> {
@@ -122,15 +124,15 @@ export class PostgresConnection implements DatabaseConnection {
     statements.count += 1;
     const statement = statements.of(query.sql);
     try {
-      const result = await this.#runAnywhere({
+      const result = await this.#runWithReconnect({
         ...(statement && !statements.isUnprepared && { name: statement.name }),
         text: query.sql,
         values: toParameters(query.parameters),
         rowMode: "array",
       });
-      const done = { rows: toRows<R>(result, statement), numAffectedRows: BigInt(result.rowCount ?? 0) };
-      this.check?.note(query, done);
-      return done;
+      const answer = { rows: toRows<R>(result, statement), numAffectedRows: BigInt(result.rowCount ?? 0) };
+      this.check?.note(query, answer);
+      return answer;
     } catch (error) {
       if (isStalePlan(error)) {
         statements.renew();
@@ -157,24 +159,24 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   /** Outside of transactions, because a rollback would undo it. Sent only on a change, because connections keep the setting. */
-  async #planOnce(isWanted: boolean): Promise<void> {
+  async #setGenericPlan(isGeneric: boolean): Promise<void> {
     const client = this.#client;
-    if (client === undefined || genericPlanConnections.has(client) === isWanted) return;
-    await this.#run(isWanted ? "SET plan_cache_mode = force_generic_plan" : "RESET plan_cache_mode");
-    if (isWanted) genericPlanConnections.add(client);
+    if (client === undefined || genericPlanConnections.has(client) === isGeneric) return;
+    await this.#run(isGeneric ? "SET plan_cache_mode = force_generic_plan" : "RESET plan_cache_mode");
+    if (isGeneric) genericPlanConnections.add(client);
     else genericPlanConnections.delete(client);
   }
 
-  async #runAnywhere(query: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
+  async #runWithReconnect(query: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
     const isReading = hasGenericPlanHint(query.text) || /^\s*select\b/i.test(query.text);
-    const isMovable = this.#transaction === "none" && isReading;
-    for (let moves = 0; ; moves += 1) {
+    const isRepeatable = this.#transaction === "none" && isReading;
+    for (let reconnects = 0; ; reconnects += 1) {
       try {
         if (this.#transaction === "none" && query.name !== undefined)
-          await this.#planOnce(hasGenericPlanHint(query.text));
+          await this.#setGenericPlan(hasGenericPlanHint(query.text));
         return await this.#run(query);
       } catch (error) {
-        if (!isMovable || moves === movesMax || classify(error).kind !== "lost") throw error;
+        if (!isRepeatable || reconnects === reconnectsMax || classify(error).kind !== "lost") throw error;
         this.release();
         this.#client = await connected(this.#options);
       }
@@ -184,7 +186,7 @@ export class PostgresConnection implements DatabaseConnection {
   /** Raises DatabaseSilent if no response comes, and closes the connection, so that a late response is never read. */
   async #run(query: string | pg.QueryConfig | pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
     const client = this.#client;
-    if (client === undefined) throw new Error("a connection was used after it had been given back");
+    if (client === undefined) throw new Error("a connection was used after its release");
     const wait = new StatementWait(client, this.#options);
     try {
       return await client.query(query as pg.QueryArrayConfig);
@@ -202,7 +204,7 @@ class StatementWait {
   isGivenUp = false;
   readonly #client: pg.PoolClient;
   readonly #options: ConnectionOptions;
-  readonly #begunAt = performance.now();
+  readonly #startedAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
 
@@ -213,7 +215,7 @@ class StatementWait {
   }
 
   ms(): number {
-    return performance.now() - this.#begunAt;
+    return performance.now() - this.#startedAt;
   }
 
   end(): void {
@@ -226,8 +228,8 @@ class StatementWait {
   }
 
   async #checkActivity(): Promise<void> {
-    const { watch, limitMs = Number.POSITIVE_INFINITY } = this.#options;
-    const isAtWork = await watch.isAtWork((this.#client as unknown as { processID?: number }).processID);
+    const { monitor, limitMs = Number.POSITIVE_INFINITY } = this.#options;
+    const isAtWork = await monitor.isAtWork((this.#client as unknown as { processID?: number }).processID);
     if (this.#isOver) return;
     if (isAtWork && this.ms() < limitMs) return this.#schedule();
     this.isGivenUp = true;
@@ -258,6 +260,6 @@ function toRows<R>(result: pg.QueryArrayResult<unknown[]>, statement: Statement 
 
 function fenceStateIn(results: readonly pg.QueryResult[]): FenceState {
   const [row] = (results.at(-1) as pg.QueryResult<Record<string, unknown>>).rows;
-  const { migrations, retired_keys: retiredKeys, compatible, served } = row ?? {};
-  return { migrations, retiredKeys, compatible, served } as FenceState;
+  const { migrations, retired_keys: retiredKeys, compatible, ready_migration: readyMigration } = row ?? {};
+  return { migrations, retiredKeys, compatible, readyMigration } as FenceState;
 }

@@ -44,15 +44,15 @@ export function classify(error: unknown): Failure {
   if (code === "55P03") return { kind: "busy" };
   if (code === "23505") {
     const columns = /^Key \(([^)]*)\)/.exec(detail)?.[1] ?? "id";
-    return { kind: "taken", columns: columns.split(", ").map((column) => column.replaceAll('"', "")) };
+    return { kind: "unique-violation", columns: columns.split(", ").map((column) => column.replaceAll('"', "")) };
   }
-  if (code === "23503") return { kind: "orphan" };
+  if (code === "23503") return { kind: "foreign-key-violation" };
   // Class 08: connection; 57P01, 57P02 and 57P05: the server closed the connection.
   if (connectionLostCodes.has(code) || /^(08|57P0[125])/.test(code)) return { kind: "lost" };
-  if (code === "57014") return { kind: "slow" };
-  if (code === "53100") return { kind: "full" };
+  if (code === "57014") return { kind: "statement-timeout" };
+  if (code === "53100") return { kind: "disk-full" };
   // Class 58: I/O; class XX: corruption.
-  if (code === "58030") return { kind: "disk" };
+  if (code === "58030") return { kind: "disk-failed" };
   if (code === "XX001" || code === "XX002") return { kind: "damaged" };
   // Class 53: resources; other errors of class 58; 57P03: starting up; 25P03: idle in transaction; 25006: read-only.
   if (connectionRefusedCodes.has(code) || /^(53|58|57P0|25P03|25006)/.test(code)) return { kind: "unavailable" };

@@ -39,7 +39,7 @@ export interface PostgresLimits {
   readonly backendCheckTimeoutMs: number;
 }
 
-const limitsByDefault: PostgresLimits = {
+const defaultLimits: PostgresLimits = {
   connections: 12,
   connectMs: 5_000,
   statementTimeoutMs: 30_000,
@@ -48,6 +48,7 @@ const limitsByDefault: PostgresLimits = {
   backendCheckIntervalMs: 3_000,
   backendCheckTimeoutMs: 3_000,
 };
+/** The server's own timeout should end a statement first. */
 const graceMs = 2_000;
 const idleInTransactionMs = 30_000;
 const keepAliveMs = 10_000;
@@ -113,12 +114,12 @@ const types: pg.CustomTypesConfig = {
     numberTypes.has(oid) ? Number : pg.types.getTypeParser(oid, format as "text"),
 };
 
-function newPool(url: string, limits: PostgresLimits, isShared: boolean): pg.Pool {
+function newPool(url: string, limits: PostgresLimits, isBehindPooler: boolean): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: limits.connections,
     connectionTimeoutMillis: limits.connectMs,
-    ...(!isShared && limitSettings(limits)),
+    ...(!isBehindPooler && limitSettings(limits)),
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
     application_name: "cadastre",
@@ -134,7 +135,7 @@ class PostgresPool {
   readonly #url: string;
   readonly #limits: PostgresLimits;
   readonly #statements: Statements;
-  readonly #watch: BackendMonitor;
+  readonly #monitor: BackendMonitor;
   #opening: Promise<pg.Pool> | undefined;
   #pool: pg.Pool | undefined;
   /** Behind a pooler the connection can't set timeouts, so each transaction does. */
@@ -143,12 +144,12 @@ class PostgresPool {
   constructor(
     url: string,
     limits: PostgresLimits,
-    { statements, watch }: { statements: Statements; watch: BackendMonitor },
+    { statements, monitor }: { statements: Statements; monitor: BackendMonitor },
   ) {
     this.#url = url;
     this.#limits = limits;
     this.#statements = statements;
-    this.#watch = watch;
+    this.#monitor = monitor;
   }
 
   async connect(): Promise<pg.PoolClient> {
@@ -168,13 +169,13 @@ class PostgresPool {
 
   async #open(): Promise<pg.Pool> {
     try {
-      const isShared = await isPooled({ url: this.#url, connectMs: this.#limits.connectMs });
-      if (isShared) {
+      const isBehindPooler = await isPooled({ url: this.#url, connectMs: this.#limits.connectMs });
+      if (isBehindPooler) {
         this.limitsInTransactions = setLocally(limitSettings(this.#limits));
         this.#statements.isUnprepared = true;
-        this.#watch.isDisabled = true;
+        this.#monitor.isDisabled = true;
       }
-      return (this.#pool = newPool(this.#url, this.#limits, isShared));
+      return (this.#pool = newPool(this.#url, this.#limits, isBehindPooler));
     } catch (error) {
       this.#opening = undefined;
       throw error;
@@ -201,27 +202,27 @@ function raiseLockTimeout(error: unknown): never {
 }
 
 async function rolledBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
-  let answer: { readonly value: T } | undefined;
-  const done = new Error("the rehearsal is rolled back");
+  let result: { readonly value: T } | undefined;
+  const rollback = new Error("the rehearsal is rolled back");
   try {
     await db.transaction().execute(async (tx) => {
-      answer = { value: await work(tx) };
-      throw done;
+      result = { value: await work(tx) };
+      throw rollback;
     });
   } catch (error) {
-    if (error !== done || answer === undefined) throw error;
+    if (error !== rollback || result === undefined) throw error;
   }
-  return (answer as { readonly value: T }).value;
+  return (result as { readonly value: T }).value;
 }
 
-export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): Database {
-  const limits = { ...limitsByDefault, ...given };
+export function openPostgres(url: string, overrides: Partial<PostgresLimits> = {}): Database {
+  const limits = { ...defaultLimits, ...overrides };
   const statements = new Statements();
-  const watch = new BackendMonitor({ url, backendCheckTimeoutMs: limits.backendCheckTimeoutMs });
-  const pool = new PostgresPool(url, limits, { statements, watch });
+  const monitor = new BackendMonitor({ url, backendCheckTimeoutMs: limits.backendCheckTimeoutMs });
+  const pool = new PostgresPool(url, limits, { statements, monitor });
   const { backendCheckIntervalMs, statementTimeoutMs } = limits;
   const fence = new Fence();
-  const common = { statements, fence, backendCheckIntervalMs, watch, connect: () => pool.connect() };
+  const common = { statements, fence, backendCheckIntervalMs, monitor, connect: () => pool.connect() };
   const options = { ...common, limitMs: statementTimeoutMs + graceMs };
   const db = kyselyOn(new PoolDriver(options, pool));
   const execute = async <Row>(query: CompiledQuery) => {
@@ -232,7 +233,7 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
       connection.release();
     }
   };
-  const patient = kyselyOn(new PoolDriver({ ...common, limitMs: undefined }, pool));
+  const withoutTimeout = kyselyOn(new PoolDriver({ ...common, limitMs: undefined }, pool));
   const semaphore = new Semaphore(writersOf(limits.connections), limits.writerSlotTimeoutMs);
   let closed: Promise<void> | undefined;
 
@@ -243,10 +244,11 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
     write: (work, { hasNoTimeout = false, lockWaitMs, commitCheck } = {}) => {
       const attempt = () =>
         withAfterCommit((afterCommit) =>
-          (hasNoTimeout ? patient : db).transaction().execute(async (tx) => {
+          (hasNoTimeout ? withoutTimeout : db).transaction().execute(async (tx) => {
             if (lockWaitMs !== undefined) await sql.raw(`SET LOCAL lock_timeout = ${lockWaitMs}`).execute(tx);
-            const own = await tx.getExecutor().provideConnection(async (each) => each as PostgresConnection);
-            return withCommitCheck(own, commitCheck, () => work({ db: tx, dialect: postgresDialect, afterCommit }));
+            const connection = await tx.getExecutor().provideConnection(async (each) => each as PostgresConnection);
+            const run = () => work({ db: tx, dialect: postgresDialect, afterCommit });
+            return withCommitCheck(connection, commitCheck, run);
           }),
         );
       const running = retrying(classify, hasNoTimeout ? attempt : () => semaphore.run(attempt));
@@ -256,7 +258,7 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
       retrying(classify, () => semaphore.run(() => rolledBack(db, (tx) => work({ db: tx, dialect: postgresDialect })))),
     snapshot: async (work) => {
       try {
-        return await patient
+        return await withoutTimeout
           .transaction()
           .setIsolationLevel("repeatable read")
           .execute((tx) => work({ db: tx, dialect: postgresDialect }));

@@ -1,4 +1,4 @@
-/** A fair semaphore with a timeout. */
+/** A semaphore that serves waiters in order, each with a timeout. */
 
 interface QueuedWaiter {
   readonly enter: () => void;
@@ -10,14 +10,14 @@ export class SemaphoreTimeout extends Error {
 }
 
 export class Semaphore {
-  readonly #width: number;
-  readonly #patienceMs: number;
+  readonly #slots: number;
+  readonly #timeoutMs: number;
   readonly #waiting: QueuedWaiter[] = [];
-  #inside = 0;
+  #used = 0;
 
-  constructor(width: number, patienceMs: number) {
-    this.#width = width;
-    this.#patienceMs = patienceMs;
+  constructor(slots: number, timeoutMs: number) {
+    this.#slots = slots;
+    this.#timeoutMs = timeoutMs;
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
@@ -30,16 +30,16 @@ export class Semaphore {
   }
 
   async #enter(): Promise<void> {
-    if (this.#inside < this.#width) {
-      this.#inside += 1;
+    if (this.#used < this.#slots) {
+      this.#used += 1;
       return;
     }
     await new Promise<void>((resolve, reject) => {
       const giveUp = () => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-        reject(new SemaphoreTimeout(`no slot was free within ${this.#patienceMs} ms`));
+        reject(new SemaphoreTimeout(`no slot was free within ${this.#timeoutMs} ms`));
       };
-      const waiter = { enter: resolve, timer: setTimeout(giveUp, this.#patienceMs) };
+      const waiter = { enter: resolve, timer: setTimeout(giveUp, this.#timeoutMs) };
       this.#waiting.push(waiter);
     });
   }
@@ -48,7 +48,7 @@ export class Semaphore {
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) {
-      this.#inside -= 1;
+      this.#used -= 1;
       return;
     }
     clearTimeout(next.timer);

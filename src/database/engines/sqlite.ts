@@ -19,7 +19,7 @@ import type { Schema } from "../schema/schema.ts";
 import { DurableCommits, type SyncFile } from "./durable-commits.ts";
 import { refuseDamagedLog, refuseEmptied } from "./log-check.ts";
 import { NamesInStatements, rowMaker, type ToRow, toParameters } from "./rows.ts";
-import { GroupCommit } from "./shared-commits.ts";
+import { GroupCommit } from "./group-commit.ts";
 import { withCommitCheck, type Failure, retrying, toAppError, withAfterCommit } from "./transactions.ts";
 
 interface StatementCounter {
@@ -78,15 +78,15 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   fenceState(): FenceState {
-    const [migrations, retiredKeys, compatible, served] = this.#prepare(
+    const [migrations, retiredKeys, compatible, readyMigration] = this.#prepare(
       fenceStateStatement,
     ).statement.get() as unknown as [number, string | null, string | null, string | null];
-    return { migrations, retiredKeys, compatible, served };
+    return { migrations, retiredKeys, compatible, readyMigration };
   }
 
   pagesInLog(): number {
-    const [, inLog, moved] = this.#log.get() as unknown as [number, number, number];
-    return inLog - moved;
+    const [, inLog, checkpointed] = this.#log.get() as unknown as [number, number, number];
+    return inLog - checkpointed;
   }
 
   control(statement: string): void {
@@ -102,7 +102,8 @@ class SqliteConnection implements DatabaseConnection {
   #execute<R>(query: CompiledQuery): QueryResult<R> {
     this.#counter.statements += 1;
     // An error can end a transaction; later statements would then be committed one by one.
-    if (this.#inTransactions && !this.#file.isTransaction) throw new Error("a transaction went on after its end");
+    if (this.#inTransactions && !this.#file.isTransaction)
+      throw new Error("a statement ran after its transaction had ended");
     try {
       const prepared = this.#prepare(query.sql);
       const parameters = toParameters(query.parameters) as SQLInputValue[];
@@ -144,7 +145,7 @@ class SqliteConnection implements DatabaseConnection {
   #prepare(text: string): CachedStatement {
     let prepared = this.#prepared.get(text);
     if (prepared === undefined) {
-      const statement = this.#file.prepare(withOpenLimits(text));
+      const statement = this.#file.prepare(withLimitExpressions(text));
       statement.setReturnArrays(true);
       prepared = { statement, ...shapeOf(statement) };
       if (this.#prepared.size === preparedMax) this.#prepared.delete(this.#prepared.keys().next().value ?? "");
@@ -162,7 +163,7 @@ function shapeOf(statement: StatementSync): Omit<CachedStatement, "statement"> {
 }
 
 /** SQLite replans a statement whenever a bound LIMIT changes, but not for an expression. */
-const withOpenLimits = (text: string): string => text.replaceAll(/\blimit \?/gi, "limit cast(? as integer)");
+const withLimitExpressions = (text: string): string => text.replaceAll(/\blimit \?/gi, "limit cast(? as integer)");
 
 class SnapshotIds {
   readonly #reading: SqliteConnection;
@@ -264,12 +265,13 @@ export function openSqlite(path: string, sync?: SyncFile): Database {
   const control = (statement: string) => writing.control(statement);
   const durable = new DurableCommits(path, { writing, reading }, sync);
   const commit = (keepsCache: boolean) => durable.commit(keepsCache ? snapshotIds.keepAcrossCommit() : undefined);
-  const settle = () => durable.settle();
+  const checkpointIfDue = () => durable.checkpointIfDue();
   const fence = new Fence();
-  const admit = () => {
+  const checkFence = () => {
     if (fence.isEnabled) fence.check(writing.fenceState());
   };
-  const commits = new GroupCommit({ control, admit, commit, settle }, (error) => classify(error).kind === "retry");
+  const transaction = { control, checkFence, commit, checkpointIfDue };
+  const commits = new GroupCommit(transaction, (error) => classify(error).kind === "retry");
   const close = async () => {
     await durable.close();
     for (const connection of [reading, writing]) connection.close();
@@ -320,18 +322,18 @@ function classify(error: unknown): Failure {
     case 14: // can't open
       return { kind: "unavailable" };
     case 10: // input or output failed
-      return { kind: "disk" };
+      return { kind: "disk-failed" };
     case 13:
-      return { kind: "full" };
+      return { kind: "disk-full" };
     case 11: // malformed
     case 26: // not a database
       return { kind: "damaged" };
     case 19: {
       const columns = /UNIQUE constraint failed: (.*)$/.exec(message)?.[1];
       if (columns !== undefined) {
-        return { kind: "taken", columns: columns.split(", ").map((column) => column.replace(/^.*\./, "")) };
+        return { kind: "unique-violation", columns: columns.split(", ").map((column) => column.replace(/^.*\./, "")) };
       }
-      return message.includes("FOREIGN KEY") ? { kind: "orphan" } : { kind: "other" };
+      return message.includes("FOREIGN KEY") ? { kind: "foreign-key-violation" } : { kind: "other" };
     }
     default:
       return { kind: "other" };

@@ -2,21 +2,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, attributeFault, invalid } from "../../kernel/errors.ts";
 import { human, kebab } from "../../kernel/names.ts";
-import { type CommitCheck, Overtaken, type WriteOptions } from "../database.ts";
+import { type CommitCheck, RetryTransaction, type WriteOptions } from "../database.ts";
 
 export type Failure =
+  /** A deadlock or a conflict: the transaction can run again. */
   | { readonly kind: "retry" }
-  /** Everything uncommitted is lost; another connection may succeed. */
+  /** The connection; everything uncommitted is gone, and another connection may succeed. */
   | { readonly kind: "lost" }
-  /** A retry would only go to the end of the queue. */
+  /** A lock or a writer's slot was not free in time. A retry would only go to the end of the queue. */
   | { readonly kind: "busy" }
-  | { readonly kind: "slow" }
+  | { readonly kind: "statement-timeout" }
   | { readonly kind: "unavailable" }
-  | { readonly kind: "full" }
-  | { readonly kind: "disk" }
+  | { readonly kind: "disk-full" }
+  | { readonly kind: "disk-failed" }
   | { readonly kind: "damaged" }
-  | { readonly kind: "taken"; readonly columns: readonly string[] }
-  | { readonly kind: "orphan" }
+  | { readonly kind: "unique-violation"; readonly columns: readonly string[] }
+  | { readonly kind: "foreign-key-violation" }
   | { readonly kind: "other" };
 
 const attemptsMax: Partial<Record<Failure["kind"], number>> = { retry: 8, lost: 3 };
@@ -27,7 +28,7 @@ export async function retrying<T>(classify: (error: unknown) => Failure, work: (
     try {
       return await work();
     } catch (error) {
-      const failure: Failure = error instanceof Overtaken ? { kind: "retry" } : classify(error);
+      const failure: Failure = error instanceof RetryTransaction ? { kind: "retry" } : classify(error);
       if (attempt >= (attemptsMax[failure.kind] ?? 1)) throw toAppError(error, failure);
       await sleep(Math.random() * pauseMs * 2 ** attempt);
     }
@@ -35,9 +36,9 @@ export async function retrying<T>(classify: (error: unknown) => Failure, work: (
 }
 
 export async function withAfterCommit<T>(commit: (afterCommit: (work: () => void) => void) => Promise<T>): Promise<T> {
-  const wanted: (() => void)[] = [];
-  const value = await commit((work) => void wanted.push(work));
-  for (const work of wanted) work();
+  const callbacks: (() => void)[] = [];
+  const value = await commit((work) => void callbacks.push(work));
+  for (const callback of callbacks) callback();
   return value;
 }
 
@@ -68,9 +69,11 @@ export function outcomeUnknown(cause: unknown): AppError {
   );
 }
 
-const troubles = {
-  full: "The disk of the database is full. Nothing was changed. The operator has to free space; then the service continues automatically.",
-  disk: "The disk of the database has failed. Nothing was changed. The operator has to check the disk and its free space.",
+const diskErrors = {
+  "disk-full":
+    "The disk of the database is full. Nothing was changed. The operator has to free space; then the service continues automatically.",
+  "disk-failed":
+    "The disk of the database has failed. Nothing was changed. The operator has to check the disk and its free space.",
   damaged: "The database is damaged. Nothing was changed. The operator has to stop the service and restore a backup.",
 } as const;
 
@@ -82,29 +85,33 @@ export function toAppError(error: unknown, failure: Failure): unknown {
         internal: error,
         retryAfterSeconds,
       });
-    case "slow":
-      return new AppError("unavailable", "The database takes too long. Nothing was changed. Try again shortly.", {
-        internal: error,
-        retryAfterSeconds,
-      });
+    case "statement-timeout":
+      return new AppError(
+        "unavailable",
+        "The database did not answer in time. Nothing was changed. Try again shortly.",
+        {
+          internal: error,
+          retryAfterSeconds,
+        },
+      );
     case "lost":
     case "unavailable":
       return new AppError("unavailable", "The database can't be reached. Try again shortly.", {
         internal: error,
         retryAfterSeconds,
       });
-    case "full":
-    case "disk":
+    case "disk-full":
+    case "disk-failed":
     case "damaged":
-      return new AppError("unavailable", troubles[failure.kind], { internal: error, retryAfterSeconds: 30 });
-    case "taken": {
+      return new AppError("unavailable", diskErrors[failure.kind], { internal: error, retryAfterSeconds: 30 });
+    case "unique-violation": {
       const attribute = kebab((failure.columns.at(-1) ?? "id").replace(/_(key|id)$/, ""));
       return invalid([attributeFault(attribute, `${human(attribute)} has already been taken`)]);
     }
-    case "orphan":
+    case "foreign-key-violation":
       return new AppError(
         "conflict",
-        "Something that this depends on was removed in the meantime. Reload it, then try again.",
+        "A resource that the request refers to was deleted in the meantime. Reload, then try again.",
         {
           internal: error,
         },

@@ -8,13 +8,16 @@ export interface Migration {
    */
   readonly kind?: "adds" | "removes";
   readonly unusedSince?: string;
-  /** The migration that a server must know to read and write correctly after this one. Absent: this one. */
+  /** The oldest migration with which a server can still read and write correctly after this one. Absent: this one. */
   readonly writersKnow?: string;
   /** SQL with the types TEXT, INTEGER (64 bits) and BYTES; `dialect.ddl` replaces them. */
   readonly statements: readonly string[];
-  /** Run after `statements`, verbatim: indexes, and tables with derived data, which backups don't contain. */
+  /** For one engine only, verbatim, after `statements`: indexes, and tables with derived data, which backups don't contain. */
   readonly only?: Readonly<Record<"sqlite" | "postgres", readonly string[]>>;
+  /** Tables whose rows can't be changed or deleted. */
   readonly appendOnly?: readonly string[];
+  /** Table → columns: triggers raise the access version on inserts, deletions and changes of these columns. */
   readonly raisesAccess?: Readonly<Record<string, readonly string[]>>;
+  /** Table → further columns of a table in an earlier `raisesAccess`; only their changes get another trigger. */
   readonly raisesAccessToo?: Readonly<Record<string, readonly string[]>>;
 }

@@ -31,7 +31,7 @@ export interface InvitationTable {
   userId: string | null;
   /** 1: the creator vouches for the address in every organization. */
   confirmsEmail: number;
-  /** As in the audit log; null for links from before it was stored. */
+  /** The creator, as in the audit log; null for links from before it was stored. */
   madeById: string | null;
   createdAt: string;
   expiresAt: string;
@@ -91,7 +91,7 @@ export interface OrganizationTable {
   factsVersion: number;
   /** Raised by changes that others inherit: execution mode and agent pool (`shared/versions.ts`). */
   defaultsVersion: number;
-  /** Whether runs can be executed, or ever could. */
+  /** 1 if runs can be executed remotely, or ever could. */
   operations: number;
 }
 

@@ -1,4 +1,4 @@
-/** Facts about the database itself. */
+/** Named facts about the database itself (`meta.ts`), and the applied migrations. */
 
 export interface MetaTable {
   name: string;

@@ -1,4 +1,4 @@
-/** Notification configurations, the outbox of notifications, and audit webhooks. Flags are 0 or 1; `dueMs` is the database's clock. */
+/** Notification configurations, notifications (the outbox), and audit webhooks. Flags are 0 or 1; `dueMs` is the database's clock. */
 
 export interface NotificationConfigurationTable {
   id: string;
@@ -48,7 +48,8 @@ export interface AuditWebhookTable {
   version: number;
 }
 
-export interface NoticeTable {
+/** A notification to deliver. The table was named before the type. */
+export interface NotificationTable {
   id: string;
   organizationId: string | null;
   /** `notification`, `audit-webhook` or `invitation`. */
@@ -61,7 +62,7 @@ export interface NoticeTable {
   content: string;
   /** Encrypted for `notices/ID/secret`; null after the delivery. */
   secret: Uint8Array | null;
-  /** Unique; null where duplicates don't matter. */
+  /** Prevents duplicates: unique; null where they don't matter. */
   onceKey: string | null;
   state: string;
   attempts: number;
@@ -72,7 +73,8 @@ export interface NoticeTable {
   version: number;
 }
 
-export interface AuditNoticeTable {
+/** An audit event for which notifications are still to be created. */
+export interface AuditNotificationTable {
   auditEventId: string;
   organizationId: string;
   createdAt: string;

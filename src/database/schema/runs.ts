@@ -63,7 +63,7 @@ export interface RunTable {
   invokeActionAddrs: string | null;
   /** JSON `[{ key, value }]`, encrypted for `runs/ID/variables`. */
   variables: Uint8Array | null;
-  /** The variable snapshot at admission: JSON, encrypted for `runs/ID/pinned_variables`; the part that is not sensitive is deleted when the run ends. */
+  /** The variable snapshot: JSON, encrypted for `runs/ID/pinned_variables`; reduced to sensitive variables when the run ends. */
   pinnedVariables: Uint8Array | null;
   engine: string;
   engineVersion: string;
@@ -123,6 +123,7 @@ export interface RunPhaseTable {
   agentName: string | null;
   agentPoolName: string | null;
   claimedMs: number | null;
+  /** The last report of the agent. */
   heardMs: number | null;
   /** 1: must never be given to another agent. */
   engineStarted: number;

@@ -43,9 +43,9 @@ import type {
 } from "./runs.ts";
 import type { ImportLinkTable } from "./imports.ts";
 import type {
-  AuditNoticeTable,
+  AuditNotificationTable,
   AuditWebhookTable,
-  NoticeTable,
+  NotificationTable,
   NotificationConfigurationTable,
   NotificationConfigurationMemberTable,
 } from "./notices.ts";
@@ -136,6 +136,6 @@ export interface Schema {
   notificationConfigurations: NotificationConfigurationTable;
   notificationConfigurationMembers: NotificationConfigurationMemberTable;
   auditWebhooks: AuditWebhookTable;
-  notices: NoticeTable;
-  auditNotices: AuditNoticeTable;
+  notices: NotificationTable;
+  auditNotices: AuditNotificationTable;
 }

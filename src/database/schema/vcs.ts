@@ -1,17 +1,18 @@
-/** Webhooks from VCS providers, their results, and commit statuses. `dueMs` is the database's clock. */
+/** Webhooks from VCS providers (deliveries), their outcomes (events), and commit statuses. `dueMs` is the database's clock. */
 
-/** One event in a repository; stored as long as the provider may send it again. */
+/** A push, tag or pull request as a provider sent it: a delivery. Stored as long as the provider may send it again. */
 export interface VcsDeliveryTable {
   id: string;
   organizationId: string;
   oauthClientId: string;
   deliveryKey: string;
   position: number;
-  /** JSON: a `VcsRepositoryEvent`. */
+  /** JSON: a `VcsRepositoryEvent`. The column is older than that name. */
   happening: string;
   createdAt: string;
 }
 
+/** The outcome of a delivery in one workspace, or an event of the connection itself. */
 export interface VcsEventTable {
   id: string;
   organizationId: string;

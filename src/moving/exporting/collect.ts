@@ -63,7 +63,7 @@ export async function collect(origin: OrganizationReader, name: string): Promise
 
 async function collectWorkspace(origin: OrganizationReader, workspace: WireResource): Promise<CollectedWorkspace> {
   const of = (rest: string) => `/workspaces/${workspace.id}${rest}`;
-  const shares =
+  const sharesIndividually =
     workspace.attributes["global-remote-state"] !== true && workspace.attributes["project-remote-state"] !== true;
   const retention = await find(origin, of(retentionPath));
   return {
@@ -71,7 +71,7 @@ async function collectWorkspace(origin: OrganizationReader, workspace: WireResou
     variables: await listAll(origin, of("/vars")),
     access: await listAll(origin, `/team-workspaces?filter[workspace][id]=${workspace.id}`),
     bindings: await listAll(origin, of("/tag-bindings")),
-    consumers: shares ? await listAll(origin, of("/relationships/remote-state-consumers")) : [],
+    consumers: sharesIndividually ? await listAll(origin, of("/relationships/remote-state-consumers")) : [],
     triggers: await listAll(origin, of("/run-triggers?filter[run-trigger][type]=inbound")),
     // A workspace without a policy shows that of its organization.
     retention:
@@ -89,12 +89,12 @@ async function find(origin: OrganizationReader, path: string): Promise<WireResou
 }
 
 async function mapConcurrently<T>(
-  things: readonly WireResource[],
-  work: (thing: WireResource) => Promise<T>,
+  resources: readonly WireResource[],
+  work: (resource: WireResource) => Promise<T>,
 ): Promise<T[]> {
-  const found: T[] = [];
-  await forEachConcurrently(things.entries(), concurrency, async ([index, thing]) => {
-    found[index] = await work(thing);
+  const results: T[] = [];
+  await forEachConcurrently(resources.entries(), concurrency, async ([index, resource]) => {
+    results[index] = await work(resource);
   });
-  return found;
+  return results;
 }

@@ -18,7 +18,8 @@ export interface ExportRequest {
 export interface ExportResult {
   readonly fileCount: number;
   readonly writeOnly: readonly string[];
-  readonly beyond: readonly string[];
+  /** Only in the JSON files, because the provider has no argument for them. */
+  readonly unsupported: readonly string[];
 }
 
 /** Throws MissingResource, and `conflict` if the directory isn't empty. */
@@ -30,20 +31,20 @@ export async function exportOrganization({
 }: ExportRequest): Promise<ExportResult> {
   requireEmpty(folder);
   const collected = await collect(origin, organization);
-  const written = writeResources(collected, hostname);
+  const hcl = writeResources(collected, hostname);
   const files = [
     ...jsonFiles(collected).map(
       ([path, content]) => [join("json", path), `${JSON.stringify(content, null, 2)}\n`] as const,
     ),
-    ...[...written.files].map(([path, text]) => [join("terraform", path), text] as const),
-    ["README.md", readme(organization, written)] as const,
+    ...[...hcl.files].map(([path, text]) => [join("terraform", path), text] as const),
+    ["README.md", readme(organization, hcl)] as const,
   ];
   for (const [path, text] of files) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     // Some files contain values of variables.
     writeFileSync(join(folder, path), text, { mode: 0o600 });
   }
-  return { fileCount: files.length, writeOnly: written.writeOnly, beyond: written.beyond };
+  return { fileCount: files.length, writeOnly: hcl.writeOnly, unsupported: hcl.unsupported };
 }
 
 function requireEmpty(folder: string): void {
@@ -53,36 +54,36 @@ function requireEmpty(folder: string): void {
 }
 
 const documentOf = ({ id, type, attributes, relationships }: WireResource): object => {
-  const { permissions: _, ...facts } = attributes;
-  return { id, type, attributes: facts, relationships };
+  const { permissions: _, ...shown } = attributes;
+  return { id, type, attributes: shown, relationships };
 };
 
 function jsonFiles(collected: CollectedOrganization): [path: string, content: object][] {
-  const named = (folder: string, thing: WireResource, content: object): [string, object] => [
-    `${folder}/${fileName(textOf(thing, "name") ?? textOf(thing, "email") ?? textOf(thing, "key") ?? thing.id)}.json`,
+  const fileOf = (folder: string, resource: WireResource, content: object): [string, object] => [
+    `${folder}/${fileName(textOf(resource, "name") ?? textOf(resource, "email") ?? textOf(resource, "key") ?? resource.id)}.json`,
     content,
   ];
-  const each = (folder: string, things: readonly WireResource[]) =>
-    things.map((thing) => named(folder, thing, documentOf(thing)));
-  const all = (things: readonly WireResource[]) => things.map(documentOf);
+  const filesOf = (folder: string, resources: readonly WireResource[]) =>
+    resources.map((resource) => fileOf(folder, resource, documentOf(resource)));
+  const all = (resources: readonly WireResource[]) => resources.map(documentOf);
   return [
     [
       "organization.json",
       { ...documentOf(collected.organization), "data-retention-policy": collected.retention ?? null },
     ],
-    ...each("teams", collected.teams),
-    ...each("members", collected.memberships),
-    ...each("ssh-keys", collected.sshKeys),
-    ...each("agent-pools", collected.agentPools),
-    ...each("reserved-tag-keys", collected.reservedTagKeys),
+    ...filesOf("teams", collected.teams),
+    ...filesOf("members", collected.memberships),
+    ...filesOf("ssh-keys", collected.sshKeys),
+    ...filesOf("agent-pools", collected.agentPools),
+    ...filesOf("reserved-tag-keys", collected.reservedTagKeys),
     ...collected.projects.map(({ project, access, bindings }) =>
-      named("projects", project, { ...documentOf(project), access: all(access), "tag-bindings": all(bindings) }),
+      fileOf("projects", project, { ...documentOf(project), access: all(access), "tag-bindings": all(bindings) }),
     ),
     ...collected.varsets.map(({ varset, variables }) =>
-      named("variable-sets", varset, { ...documentOf(varset), variables: all(variables) }),
+      fileOf("variable-sets", varset, { ...documentOf(varset), variables: all(variables) }),
     ),
     ...collected.workspaces.map(({ workspace, variables, access, bindings, consumers, triggers, retention }) =>
-      named("workspaces", workspace, {
+      fileOf("workspaces", workspace, {
         ...documentOf(workspace),
         variables: all(variables),
         access: all(access),
@@ -98,7 +99,7 @@ function jsonFiles(collected: CollectedOrganization): [path: string, content: ob
 /** Names are unique regardless of case, except those of workspaces. */
 const fileName = (name: string): string => name.replaceAll(/[^A-Za-z0-9._@-]+/g, "_").replace(/^\./, "_");
 
-function readme(organization: string, { writeOnly, beyond }: HclExport): string {
+function readme(organization: string, hcl: HclExport): string {
   const list = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? "" : `\n${title}\n\n${lines.map((line) => `- ${line}`).join("\n")}\n`;
   return `# ${organization}
@@ -107,5 +108,5 @@ Written by \`cadastre export\`. \`json/\` contains one file per object, as the A
 resources of the official provider, each with an import block: \`terraform init && terraform plan\` there imports everything and changes nothing.
 
 These files contain the values of variables that are not sensitive. They don't contain states and runs; use \`cadastre backup\` for those.
-${list("Write-only values, which are in no file and which the plan leaves alone:", writeOnly)}${list("Only in `json/`, because the provider doesn't support it:", beyond)}`;
+${list("Write-only values, which are in no file and which the plan leaves alone:", hcl.writeOnly)}${list("Only in `json/`, because the provider doesn't support it:", hcl.unsupported)}`;
 }

@@ -8,7 +8,8 @@ import { reportUnsupportedTerms, retentionResource, tagsOf, variableResource, Hc
 export interface HclExport {
   readonly files: ReadonlyMap<string, string>;
   readonly writeOnly: readonly string[];
-  readonly beyond: readonly string[];
+  /** Settings that the provider has no argument for. */
+  readonly unsupported: readonly string[];
 }
 
 export function writeResources(collected: CollectedOrganization, hostname: string): HclExport {
@@ -21,7 +22,7 @@ export function writeResources(collected: CollectedOrganization, hostname: strin
   poolScopeResources(writer, collected);
   varsetResources(writer, collected);
   const files = new Map([["main.tf", head(hostname)], ...writer.files]);
-  return { files, writeOnly: writer.writeOnly, beyond: writer.beyond };
+  return { files, writeOnly: writer.writeOnly, unsupported: writer.unsupported };
 }
 
 function head(hostname: string): string {
@@ -67,8 +68,8 @@ function peopleResources(writer: HclWriter, { teams, memberships }: CollectedOrg
   for (const team of teams) {
     const name = textOf(team, "name") ?? team.id;
     if (name === "owners") continue;
-    const given = Object.entries(objectOf(team, "organization-access")).filter(([permission]) => isKnown(permission));
-    if (textOf(team, "description")) writer.beyond.push(`the description of the team ${name}`);
+    const permissions = Object.entries(objectOf(team, "organization-access")).filter(([key]) => isKnown(key));
+    if (textOf(team, "description")) writer.unsupported.push(`the description of the team ${name}`);
     writer.add("teams.tf", "tfe_team", name, {
       importId: `${organization}/${team.id}`,
       id: team.id,
@@ -82,7 +83,9 @@ function peopleResources(writer: HclWriter, { teams, memberships }: CollectedOrg
         },
         blocks: {
           organization_access: {
-            attributes: Object.fromEntries(given.map(([each, is]) => [each.replaceAll("-", "_"), is === true])),
+            attributes: Object.fromEntries(
+              permissions.map(([key, value]) => [key.replaceAll("-", "_"), value === true]),
+            ),
           },
         },
       },
@@ -121,7 +124,7 @@ function connectionResources(
   const { organization: name } = writer;
   for (const key of sshKeys)
     writer.writeOnly.push(`the SSH key ${textOf(key, "name")} (${key.id}): it can't be imported`);
-  for (const key of reservedTagKeys) writer.beyond.push(`the reserved tag key ${textOf(key, "key")}`);
+  for (const key of reservedTagKeys) writer.unsupported.push(`the reserved tag key ${textOf(key, "key")}`);
   for (const pool of agentPools)
     writer.add("agent-pools.tf", "tfe_agent_pool", textOf(pool, "name") ?? pool.id, {
       importId: pool.id,

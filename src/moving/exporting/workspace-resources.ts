@@ -29,12 +29,12 @@ const texts = (thing: WireResource, name: string): string[] | undefined => {
 function workspaceResource(writer: HclWriter, { workspace, bindings }: CollectedWorkspace): void {
   const name = textOf(workspace, "name") ?? workspace.id;
   const flag = (attribute: string) => flagOf(workspace, attribute);
-  const own = workspace.attributes["inherits-project-auto-destroy"] === false;
-  const duration = own ? textOf(workspace, "auto-destroy-activity-duration") : undefined;
-  const made = [textOf(workspace, "source-name"), textOf(workspace, "source-url")];
+  const isOwn = workspace.attributes["inherits-project-auto-destroy"] === false;
+  const duration = isOwn ? textOf(workspace, "auto-destroy-activity-duration") : undefined;
+  const sourceFields = [textOf(workspace, "source-name"), textOf(workspace, "source-url")];
   // The provider requires both or neither.
-  const isHalf = made.filter((each) => each !== undefined).length === 1;
-  if (textOf(workspace, "engine") !== undefined) writer.beyond.push(`the engine of the workspace ${name}`);
+  const isIncompleteSource = sourceFields.filter((field) => field !== undefined).length === 1;
+  if (textOf(workspace, "engine") !== undefined) writer.unsupported.push(`the engine of the workspace ${name}`);
   writer.add("workspaces.tf", "tfe_workspace", name, {
     importId: workspace.id,
     id: workspace.id,
@@ -50,11 +50,11 @@ function workspaceResource(writer: HclWriter, { workspace, bindings }: Collected
         assessments_enabled: flag("assessments-enabled") || undefined,
         auto_destroy_activity_duration: duration,
         // The provider accepts only one of the two, and times without milliseconds.
-        auto_destroy_at: own && !duration ? textOf(workspace, "auto-destroy-at")?.replace(/\.\d+Z$/, "Z") : undefined,
+        auto_destroy_at: isOwn && !duration ? textOf(workspace, "auto-destroy-at")?.replace(/\.\d+Z$/, "Z") : undefined,
         file_triggers_enabled: flag("file-triggers-enabled"),
         queue_all_runs: flag("queue-all-runs"),
-        source_name: isHalf ? undefined : made[0],
-        source_url: isHalf ? undefined : made[1],
+        source_name: isIncompleteSource ? undefined : sourceFields[0],
+        source_url: isIncompleteSource ? undefined : sourceFields[1],
         speculative_enabled: flag("speculative-enabled"),
         ssh_key_id: relatedId(workspace, "ssh-key"),
         structured_run_output_enabled: flag("structured-run-output-enabled"),
@@ -69,7 +69,7 @@ function workspaceResource(writer: HclWriter, { workspace, bindings }: Collected
       },
       blocks: {
         vcs_repo: repositoryOf(workspace),
-        lifecycle: isHalf ? ignoring("source_name", "source_url") : undefined,
+        lifecycle: isIncompleteSource ? ignoring("source_name", "source_url") : undefined,
       },
     },
   });

@@ -5,7 +5,7 @@ import { block, type HclBody, HclExpression, ResourceLabels, quotedText, type Hc
 export class HclWriter {
   readonly organization: string;
   readonly writeOnly: string[] = [];
-  readonly beyond: string[] = [];
+  readonly unsupported: string[] = [];
   readonly #labels = new ResourceLabels();
   readonly #texts = new Map<string, string[]>();
   readonly #references = new Map<string, string>();
@@ -78,14 +78,14 @@ export function retentionResource(
 }
 
 export function reportUnsupportedTerms(writer: HclWriter, what: string, record: WireResource): void {
-  const [end, reason] = [textOf(record, "expires-at"), textOf(record, "reason")];
-  if (end !== undefined) writer.beyond.push(`${what} (${record.id}) expires at ${end}`);
-  if (reason) writer.beyond.push(`${what} (${record.id}) has a reason: ${reason}`);
+  const [expiresAt, reason] = [textOf(record, "expires-at"), textOf(record, "reason")];
+  if (expiresAt !== undefined) writer.unsupported.push(`${what} (${record.id}) expires at ${expiresAt}`);
+  if (reason) writer.unsupported.push(`${what} (${record.id}) has a reason: ${reason}`);
 }
 
 export function tagsOf(bindings: readonly WireResource[]): HclArgument | undefined {
   if (bindings.length === 0) return undefined;
-  return Object.fromEntries(bindings.map((each) => [textOf(each, "key") ?? "", textOf(each, "value") ?? ""]));
+  return Object.fromEntries(bindings.map((binding) => [textOf(binding, "key") ?? "", textOf(binding, "value") ?? ""]));
 }
 
 export interface VariableOwner {

@@ -22,7 +22,7 @@ export async function importSshKeys(importer: Importer): Promise<void> {
           required: ["name", "value"],
         }),
     });
-    if (created !== undefined && isPlaceholder(created)) importer.report.enter(kind, name, keyReason);
+    if (created !== undefined && isPlaceholder(created)) importer.report.addMissingSecret(kind, name, keyReason);
   }
 }
 
@@ -44,7 +44,7 @@ export async function importAgentPools(importer: Importer): Promise<readonly Wir
           attributes: { ...writableAttributes(pool, agentPools), "organization-scoped": true },
         }),
     });
-    if (created !== undefined && isPlaceholder(created)) importer.report.enter(kind, name, poolReason);
+    if (created !== undefined && isPlaceholder(created)) importer.report.addMissingSecret(kind, name, poolReason);
   }
   return pools;
 }
@@ -88,22 +88,22 @@ export async function findVcsTokens(importer: Importer): Promise<VcsTokenMap> {
   const clients = await importer.listSourceIfAny(importer.sourcePath("/oauth-clients"));
   const known = new Map<string, string>();
   if (clients.length === 0) return known;
-  const here = await importer.listExisting(importer.localPath("/oauth-clients"), connectionKey);
+  const existing = await importer.listExisting(importer.localPath("/oauth-clients"), connectionKey);
   const tokens = await importer.listExisting(importer.localPath("/oauth-tokens"), (token) =>
     relatedId(token, "oauth-client"),
   );
   for (const client of clients) {
     const label = textOf(client, "name") ?? textOf(client, "service-provider") ?? client.id;
-    const token = tokens.byKey.get(here.byKey.get(connectionKey(client) ?? "") ?? "");
+    const token = tokens.byKey.get(existing.byKey.get(connectionKey(client) ?? "") ?? "");
     if (token === undefined) {
-      importer.report.left(
+      importer.report.skip(
         kind,
         label,
         `its secrets can't be read; connect ${textOf(client, "http-url") ?? "it"} on this server and import again to connect the workspaces`,
       );
       continue;
     }
-    importer.report.count(kind, "here");
+    importer.report.count(kind, "existing");
     for (const id of relatedIds(client, "oauth-tokens")) known.set(id, token);
   }
   return known;

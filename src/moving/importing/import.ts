@@ -34,7 +34,7 @@ export async function importOrganization(request: ImportRequest): Promise<void> 
 /** A dry run has already added the secrets that it would import. */
 async function listSecrets({ context: { database, vault }, to, report }: ImportRequest): Promise<void> {
   for (const { kind, thing, reason } of await listMissingSecrets(database.reader, vault, to))
-    report.enter(kind, thing, reason);
+    report.addMissingSecret(kind, thing, reason);
 }
 
 /** Needs all workspaces to exist. */
@@ -59,14 +59,14 @@ async function importConsumers(importer: Importer, { sourceId, localId, label }:
   });
   if (done === undefined) return;
   await importer.link(pending);
-  importer.report.count(consumersKind, "brought", pending.length);
+  importer.report.count(consumersKind, "imported", pending.length);
 }
 
 function pairs(importer: Importer, kind: string, sourceId: string, label: string, others: readonly WireResource[]) {
   return others.flatMap((other) => {
     const [ourId, pair] = [importer.localIdOf("workspaces", other.id), `${sourceId} ${other.id}`];
-    if (importer.localIdOf(kind, pair) !== undefined) importer.report.count(kind, "here");
-    else if (ourId === undefined) importer.report.left(kind, `${label}, ${other.id}`, "the workspace was not imported");
+    if (importer.localIdOf(kind, pair) !== undefined) importer.report.count(kind, "existing");
+    else if (ourId === undefined) importer.report.skip(kind, `${label}, ${other.id}`, "the workspace was not imported");
     else return [{ kind, sourceId: pair, ourId }];
     return [];
   });
@@ -79,7 +79,7 @@ async function importTriggers(importer: Importer, { sourceId, localId, label }: 
     const theirs = relatedId(trigger, "sourceable") ?? "";
     const source = importer.localIdOf("workspaces", theirs);
     if (source === undefined) {
-      importer.report.left(kind, `${label}, ${theirs}`, "the workspace was not imported");
+      importer.report.skip(kind, `${label}, ${theirs}`, "the workspace was not imported");
       continue;
     }
     const done = await importer.runOnce(kind, trigger.id, label, async () => {
@@ -91,6 +91,6 @@ async function importTriggers(importer: Importer, { sourceId, localId, label }: 
         if (!(error instanceof AppError) || !error.message.includes("already")) throw error;
       }
     });
-    importer.report.count(kind, done ? "brought" : "here");
+    importer.report.count(kind, done ? "imported" : "existing");
   }
 }

@@ -121,23 +121,23 @@ export class Importer {
     this.request.signal?.throwIfAborted();
     const linked = this.localIdOf(kind, sourceId);
     if (linked !== undefined && (existing.ids.has(linked) || isPlaceholder(linked))) {
-      this.report.count(kind, "here");
+      this.report.count(kind, "existing");
       return linked;
     }
     if (linked !== undefined) {
-      this.report.left(kind, label, "it was imported before and has been deleted here since");
+      this.report.skip(kind, label, "it was imported before and has been deleted here since");
       return undefined;
     }
     const known = existing.byKey.get(key ?? fold(label));
     if (known !== undefined) {
       await this.link([{ kind, sourceId, ourId: known }]);
-      this.report.count(kind, "here");
+      this.report.count(kind, "existing");
       return known;
     }
     const created = await this.attempt(kind, label, async () => (this.dry ? placeholderId(sourceId) : create()));
     if (created === undefined) return undefined;
     await this.link([{ kind, sourceId, ourId: created }]);
-    this.report.count(kind, "brought");
+    this.report.count(kind, "imported");
     return created;
   }
 
@@ -160,7 +160,7 @@ export class Importer {
     } catch (error) {
       const reason = reasonOf(error);
       if (reason === undefined) throw error;
-      this.report.left(kind, label, reason);
+      this.report.skip(kind, label, reason);
       return undefined;
     }
   }

@@ -18,11 +18,11 @@ export async function importOrganizationRecord(importer: Importer): Promise<Wire
     await importer.useOrganization(textOf(existing, "external-id") ?? "");
     if (importer.localIdOf(kind, source.id) === undefined)
       importer.report.notes.push(`The organization ${to} already exists here; its settings were not changed.`);
-    importer.report.count(kind, "here");
+    importer.report.count(kind, "existing");
   } else {
     const created = importer.dry ? undefined : await createOrganization(importer, source);
     if (created !== undefined) await importer.useOrganization(created);
-    importer.report.count(kind, "brought");
+    importer.report.count(kind, "imported");
   }
   await importer.link([{ kind, sourceId: source.id, ourId: to }]);
   return source;
@@ -115,7 +115,7 @@ export async function importRetention(
   const done = await importer.runOnce("data-retention-policies", sourceId, label, async () => {
     await importer.api.send("POST", localPath + path, bodyOf(policy.type, attributes));
   });
-  if (done) importer.report.count("data-retention-policies", "brought");
+  if (done) importer.report.count("data-retention-policies", "imported");
 }
 
 export async function importDefaults(
@@ -150,5 +150,5 @@ const unsupportedKinds: readonly (readonly [kind: string, path: string, reason: 
 export async function reportUnsupported(importer: Importer): Promise<void> {
   for (const [unknown, path, reason] of unsupportedKinds)
     for (const thing of await importer.listSourceIfAny(importer.sourcePath(path)))
-      importer.report.left(unknown, textOf(thing, "name") ?? thing.id, reason);
+      importer.report.skip(unknown, textOf(thing, "name") ?? thing.id, reason);
 }

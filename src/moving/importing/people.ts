@@ -74,7 +74,7 @@ async function importMember(
   existing: Awaited<ReturnType<Importer["listExisting"]>>,
 ): Promise<string | undefined> {
   if (email === undefined) {
-    importer.report.left(kind, membership.id, "the source doesn't show the member's email address");
+    importer.report.skip(kind, membership.id, "the source doesn't show the member's email address");
     return undefined;
   }
   return importer.importOne({
@@ -98,13 +98,13 @@ async function importTeamMembers(
   for (const { membership, localId } of teamMembers)
     for (const team of relatedIds(membership, "teams")) {
       const pair = `${team} ${membership.id}`;
-      if (importer.localIdOf("team-members", pair) !== undefined) importer.report.count("team-members", "here");
+      if (importer.localIdOf("team-members", pair) !== undefined) importer.report.count("team-members", "existing");
       else byTeam.set(team, [...(byTeam.get(team) ?? []), { pair, localId }]);
     }
   for (const [team, pending] of byTeam) {
     const ourTeam = importer.localIdOf("teams", team);
     if (ourTeam === undefined) {
-      importer.report.left("team-members", `${pending.length} of ${team}`, "the team was not imported");
+      importer.report.skip("team-members", `${pending.length} of ${team}`, "the team was not imported");
       continue;
     }
     for (let start = 0; start < pending.length; start += 500)
@@ -124,7 +124,7 @@ async function addTeamMembers(
   });
   if (done === undefined) return;
   await importer.link(pending.map(({ pair, localId }) => ({ kind: "team-members", sourceId: pair, ourId: localId })));
-  importer.report.count("team-members", "brought", pending.length);
+  importer.report.count("team-members", "imported", pending.length);
 }
 
 async function peopleOf(importer: Importer, members: readonly SourceMember[]): Promise<MemberDirectory> {

@@ -48,7 +48,7 @@ async function importDefault(importer: Importer, project: WireResource, localId:
     await importer.create({ kind, label }, "PATCH", `/projects/${localId}`, await settingsOf(importer, project));
   });
   await importer.link([{ kind, sourceId: project.id, ourId: localId }]);
-  importer.report.count(kind, isNew ? "brought" : "here");
+  importer.report.count(kind, isNew ? "imported" : "existing");
   return localId;
 }
 
@@ -117,14 +117,17 @@ export async function importRecord(
   const team = importer.localIdOf("teams", theirTeam);
   const item = { kind: kindOfRecord, label: `${label}, ${theirTeam ?? "a team"}` };
   if (team === undefined) {
-    importer.report.left(kindOfRecord, item.label, "the team was not imported");
+    importer.report.skip(kindOfRecord, item.label, "the team was not imported");
     return;
   }
   const access = textOf(record, "access") ?? "";
   const chosen = writableAttributes(record, definition);
-  const { "expires-at": end, reason } = chosen;
-  if (typeof end === "string" && Date.parse(end) <= Date.now()) return;
-  const terms = { ...(end !== undefined && { "expires-at": end }), ...(reason !== undefined && { reason }) };
+  const { "expires-at": expiresAt, reason } = chosen;
+  if (typeof expiresAt === "string" && Date.parse(expiresAt) <= Date.now()) return;
+  const terms = {
+    ...(expiresAt !== undefined && { "expires-at": expiresAt }),
+    ...(reason !== undefined && { reason }),
+  };
   const attributes = access === "custom" ? chosen : { access, ...terms };
   const data = { team: { data: { type: "teams", id: team } }, [target]: { data: { type, id: localId } } };
   await importer.importOne({

@@ -29,16 +29,16 @@ export async function importRunHistory(importer: Importer, history: WorkspaceHis
   const { label } = history;
   const pending: SourceRun[] = [];
   for (const read of await listSourceRuns(importer, history)) {
-    if (importer.localIdOf(kind, read.run.id) !== undefined) importer.report.count(kind, "here");
+    if (importer.localIdOf(kind, read.run.id) !== undefined) importer.report.count(kind, "existing");
     else if (isFinal(statusOf(read.run))) pending.push(read);
     else
-      importer.report.left(
+      importer.report.skip(
         kind,
         `${label}, ${read.run.id}`,
         `its status at the source is ${textOf(read.run, "status") ?? "unknown"}; import again once it has finished`,
       );
   }
-  if (importer.dry) importer.report.count(kind, "brought", pending.length);
+  if (importer.dry) importer.report.count(kind, "imported", pending.length);
   else await importInOrder(importer, history, pending);
 }
 
@@ -64,10 +64,10 @@ async function importInOrder(
         ),
       );
       after = ids.at(-1) ?? after;
-      importer.report.count(kind, "brought", part.length);
+      importer.report.count(kind, "imported", part.length);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "conflict") throw error;
-      importer.report.count(kind, "left", pending.length - start);
+      importer.report.count(kind, "skipped", pending.length - start);
       importer.report.gap(kind, `${label}, ${counted(pending.length - start, "run")}`, error.message);
       return;
     }

@@ -32,7 +32,7 @@ export async function importStates(importer: Importer, history: WorkspaceHistory
     const status = linked === undefined ? undefined : (statuses.get(linked) ?? "gone");
     if (linked !== undefined && status !== "pending" && status !== "discarded") {
       // Content that was removed here, also by a retention policy, is not imported again.
-      importer.report.count(kind, "here");
+      importer.report.count(kind, "existing");
       if (status !== "gone") after = linked;
       continue;
     }
@@ -45,9 +45,9 @@ export async function importStates(importer: Importer, history: WorkspaceHistory
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "conflict") throw error;
       // The workspace is used here: report the remaining versions as one gap.
-      const left = versions.length - index;
-      importer.report.count(kind, "left", left);
-      importer.report.gap(kind, `${label}, ${left} from serial ${numberOf(version, "serial")} on`, error.message);
+      const remaining = versions.length - index;
+      importer.report.count(kind, "skipped", remaining);
+      importer.report.gap(kind, `${label}, ${remaining} from serial ${numberOf(version, "serial")} on`, error.message);
       return;
     }
   }
@@ -55,9 +55,9 @@ export async function importStates(importer: Importer, history: WorkspaceHistory
 
 function countOnly(importer: Importer, label: string, versions: readonly WireResource[]): void {
   for (const version of versions) {
-    if (importer.localIdOf(kind, version.id) !== undefined) importer.report.count(kind, "here");
-    else if (obstacleOf(version) === undefined) importer.report.count(kind, "brought");
-    else importer.report.left(kind, `${label}, serial ${numberOf(version, "serial")}`, obstacleOf(version) ?? "");
+    if (importer.localIdOf(kind, version.id) !== undefined) importer.report.count(kind, "existing");
+    else if (obstacleOf(version) === undefined) importer.report.count(kind, "imported");
+    else importer.report.skip(kind, `${label}, serial ${numberOf(version, "serial")}`, obstacleOf(version) ?? "");
   }
 }
 
@@ -105,7 +105,7 @@ async function importState(
   const label = `${history.label}, serial ${numberOf(version, "serial")}`;
   const obstacle = obstacleOf(version);
   if (obstacle !== undefined) {
-    importer.report.left(kind, label, obstacle);
+    importer.report.skip(kind, label, obstacle);
     return undefined;
   }
   let id = announced;
@@ -125,10 +125,10 @@ async function importState(
     const isOwn = error instanceof MissingResource || (error instanceof AppError && isAboutContent(error));
     if (!isOwn) throw error;
     if (id !== undefined) await discardImportedState(context, history.localId, id);
-    importer.report.left(kind, label, error.message);
+    importer.report.skip(kind, label, error.message);
     return undefined;
   }
-  importer.report.count(kind, "brought");
+  importer.report.count(kind, "imported");
   return id;
 }
 
@@ -157,7 +157,7 @@ async function announce(
     serial: numberOf(version, "serial"),
     lineage: textOf(version, "lineage") ?? null,
     createdAt: timestampOf(textOf(version, "created-at")),
-    maker: { userId: people.userId(creatorId), name: people.name(creatorId) ?? "" },
+    author: { userId: people.userId(creatorId), name: people.name(creatorId) ?? "" },
     runId: importer.localIdOf("runs", relatedId(version, "run")) ?? null,
     after,
   };

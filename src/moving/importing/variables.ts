@@ -30,7 +30,7 @@ export async function importVariables(
         }),
     });
     if (created !== undefined && isPlaceholder(created) && flagOf(variable, "sensitive"))
-      importer.report.enter("vars", label, variableReason(textOf(variable, "category") ?? "terraform"));
+      importer.report.addMissingSecret("vars", label, variableReason(textOf(variable, "category") ?? "terraform"));
   }
 }
 
@@ -46,7 +46,7 @@ export async function importVarsets(importer: Importer): Promise<void> {
     const label = textOf(set, "name") ?? set.id;
     const parent = parentOf(importer, set);
     if (parent === "missing") {
-      importer.report.left(kind, label, "the project that owns it was not imported");
+      importer.report.skip(kind, label, "the project that owns it was not imported");
       return;
     }
     const localId = await importer.importOne({
@@ -84,9 +84,9 @@ async function importLinks(importer: Importer, set: WireResource, localId: strin
     const kind = `varset-${type}`;
     const pending = relatedIds(set, type).flatMap((id) => {
       const [target, pair] = [importer.localIdOf(type, id), `${set.id} ${id}`];
-      if (importer.localIdOf(kind, pair) !== undefined) importer.report.count(kind, "here");
+      if (importer.localIdOf(kind, pair) !== undefined) importer.report.count(kind, "existing");
       else if (target === undefined)
-        importer.report.left(kind, `${label}, ${id}`, `it is not among the imported ${type}`);
+        importer.report.skip(kind, `${label}, ${id}`, `it is not among the imported ${type}`);
       else return [{ kind, sourceId: pair, ourId: target }];
       return [];
     });
@@ -100,7 +100,7 @@ async function importLinks(importer: Importer, set: WireResource, localId: strin
       });
       if (done === undefined) continue;
       await importer.link(part);
-      importer.report.count(kind, "brought", part.length);
+      importer.report.count(kind, "imported", part.length);
     }
   }
 }

@@ -61,7 +61,7 @@ async function importWorkspace(
   const label = nameOf(workspace);
   const project = importer.localIdOf("projects", relatedId(workspace, "project"));
   if (relatedId(workspace, "project") !== undefined && project === undefined) {
-    importer.report.left(kind, label, "its project was not imported");
+    importer.report.skip(kind, label, "its project was not imported");
     return undefined;
   }
   const localId = await importer.importOne({
@@ -196,7 +196,7 @@ async function reportUnsupported(importer: Importer, workspace: WireResource): P
   if (flagOf(workspace, "locked"))
     importer.report.notes.push(`The workspace ${label} is locked at the source, but not here.`);
   for (const notification of await importer.listSourceIfAny(`/workspaces/${workspace.id}/notification-configurations`))
-    importer.report.left(
+    importer.report.skip(
       "notification-configurations",
       `${label}, ${textOf(notification, "name") ?? notification.id}`,
       "its token can't be read; create it again on this server",

@@ -1,11 +1,11 @@
 /** A delivery: a notification, its number of attempts, and the response to the last one. */
 import { z } from "zod";
-import type { NoticeTable } from "../../database/schema/notices.ts";
+import type { NotificationTable } from "../../database/schema/notices.ts";
 import { defineResource, type Operation } from "../../jsonapi/define.ts";
 import { text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
 import type { DeliveryResponse } from "../shared/outbox/delivery.ts";
 
-export type DeliveryView = Omit<NoticeTable, "content" | "secret" | "onceKey">;
+export type DeliveryView = Omit<NotificationTable, "content" | "secret" | "onceKey">;
 
 const response = z.object({
   code: z.string(),
@@ -42,9 +42,9 @@ export const deliveries = defineResource<DeliveryView>()(({ readOnly }) => ({
   operations: {},
 }));
 
-export const listedDeliveries = {
+export const listDeliveriesOperation = {
   method: "GET",
   query: { paged: true },
   answer: "list",
-  answers: "deliveries",
+  answerType: "deliveries",
 } as const satisfies Partial<Operation>;

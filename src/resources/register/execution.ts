@@ -22,7 +22,7 @@ export interface ExecutionSettingNames {
 
 const workspaceExecution: ExecutionSettingNames = { mode: "execution-mode", pool: "agent-pool" };
 
-export const followingDefaults: ExecutionColumns = {
+export const inheritedExecution: ExecutionColumns = {
   executionMode: null,
   agentPoolId: null,
   overwritesExecutionMode: 0,
@@ -35,7 +35,7 @@ export function executionFaults(input: ExecutionInput, names = workspaceExecutio
   const overwritesPool = settingOverwrites[names.pool];
   const usesDefaults = (overwritesMode ?? overwritesPool) === false;
   // A mode with its own overwrite set to false is no fault: clients send the effective value with it.
-  const isIgnored = overwritesMode === undefined && overwritesPool === false;
+  const usesDefaultPool = overwritesMode === undefined && overwritesPool === false;
   const modeSent = executionMode !== undefined || operations !== undefined;
   const modeFault = (detail: string) => attributeFault(names.mode, `${human(names.mode)} ${detail}`);
   const faults: Fault[] = [];
@@ -45,7 +45,7 @@ export function executionFaults(input: ExecutionInput, names = workspaceExecutio
     );
   if (overwritesMode === true && !modeSent)
     faults.push(modeFault(`must be sent when setting-overwrites.${names.mode} is true`));
-  if (isIgnored && modeSent)
+  if (usesDefaultPool && modeSent)
     faults.push(
       modeFault(`can't be sent when setting-overwrites.${names.pool} is false, because then the default applies`),
     );
@@ -73,7 +73,7 @@ const executionOf = ({
   overwritesAgentPool,
 });
 
-export function applyExecution(
+export function executionAfter(
   before: ExecutionColumns,
   input: ExecutionInput,
   names = workspaceExecution,
@@ -81,13 +81,13 @@ export function applyExecution(
   const sentMode =
     input.executionMode ?? (input.operations === undefined ? undefined : input.operations ? "remote" : "local");
   const overwrites = input.settingOverwrites?.[names.mode] ?? input.settingOverwrites?.[names.pool];
-  if (overwrites === false) return followingDefaults;
+  if (overwrites === false) return inheritedExecution;
   if (sentMode === undefined && input.agentPoolId === undefined) return executionOf(before);
   const executionMode = sentMode ?? before.executionMode;
   const agentPoolId =
     input.agentPoolId === undefined ? (executionMode === "agent" ? before.agentPoolId : null) : input.agentPoolId;
-  const own = Number(executionMode !== null);
-  return { executionMode, agentPoolId, overwritesExecutionMode: own, overwritesAgentPool: own };
+  const hasOwnMode = Number(executionMode !== null);
+  return { executionMode, agentPoolId, overwritesExecutionMode: hasOwnMode, overwritesAgentPool: hasOwnMode };
 }
 
 export function agentPoolFaults(

@@ -2,7 +2,7 @@
 import type { Capability } from "../../access/capability.ts";
 import type { Granted } from "../../access/granted.ts";
 
-/** Only `RunTransaction` issues it. */
+/** Only `TransitionRecorder` issues it. */
 export type RunTransition = Capability<"run-transition">;
 
 export type RunTransitionGrant = Granted<

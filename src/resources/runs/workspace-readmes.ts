@@ -20,7 +20,7 @@ export const workspaceReadmes = defineResource<WorkspaceReadmeView>()(({ readOnl
 }));
 
 /** Per response. Readmes of a list that exceed it are left out, and shown with the single workspace. */
-const bytesAtOnce = 8 * 1024 * 1024;
+const responseBytesMax = 8 * 1024 * 1024;
 
 export async function readmesOf(
   tx: Tx,
@@ -28,6 +28,6 @@ export async function readmesOf(
   configurationVersionIds: readonly string[],
 ): Promise<WorkspaceReadmeView[]> {
   const owned = { column: "configurationVersionId", ids: configurationVersionIds, kind: "readme" } as const;
-  const found = await readSmallContents(tx, vault, owned, bytesAtOnce);
+  const found = await readSmallContents(tx, vault, owned, responseBytesMax);
   return [...found].map(([id, bytes]) => ({ id, rawMarkdown: Buffer.from(bytes).toString("utf8") }));
 }

@@ -1,6 +1,6 @@
 /** The proof that a caller is a site admin. */
 import { type Actor, isSiteAdmin } from "../../access/actor.ts";
-import { grant, type Granted } from "../../access/granted.ts";
+import { authorize, type Granted } from "../../access/granted.ts";
 
 export type SiteAdminProof = Granted<Actor, "can-administer">;
 
@@ -12,5 +12,11 @@ export const withSiteAdminProof = <Row extends object>(by: SiteAdminProof, row: 
 
 function administer<Row extends object>(actor: Actor, row: Row): Granted<Row, "can-administer"> {
   const allowed = isSiteAdmin(actor);
-  return grant(row, { thing: "page", permission: "can-administer", visible: allowed, allowed, needs: "a site admin" });
+  return authorize(row, {
+    thing: "page",
+    permission: "can-administer",
+    visible: allowed,
+    allowed,
+    needs: "a site admin",
+  });
 }

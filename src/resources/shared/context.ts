@@ -30,7 +30,7 @@ export interface StreamLimits {
   readonly perServer: number;
   readonly checkMs: number;
   readonly heartbeatMs: number;
-  readonly lifeMs: number;
+  readonly lifetimeMs: number;
 }
 
 export const accessCheckMs = 2_000;
@@ -46,8 +46,8 @@ export interface SignInLimiter {
   /** For secrets that are too long to guess. Raises `too-many-requests`. */
   check(): void;
   recordFailure(): void;
-  /** Counts as a failure unless `isRight` resolves to true. Raises `too-many-requests`. */
-  attempt(name: string, isRight: () => Promise<boolean>): Promise<boolean>;
+  /** Counts as a failure unless `verify` resolves to true. Raises `too-many-requests`. */
+  attempt(name: string, verify: () => Promise<boolean>): Promise<boolean>;
   /** Earlier failures under this name no longer block the user at this address. */
   recordSuccess(name: string): void;
 }
@@ -66,7 +66,7 @@ export interface Context {
   readonly browser?: Browser;
   readonly signIns?: SignInLimiter;
   /** For operations that wait: the client has disconnected, or the server is stopping. */
-  readonly isGone?: () => boolean;
+  readonly isDisconnected?: () => boolean;
   /** Workspaces that it creates get it as their `source`. */
   readonly source?: "tfe-api" | "tfe-ui" | "terraform";
   /** Of the Terraform CLI; `remote` is the older backend. */
@@ -78,7 +78,7 @@ export type ConditionalContext = Context & { readonly ifMatch: IfMatch };
 export function implement<const D extends ResourceDefinition>(
   definition: D,
   handlers: Handlers<Context, D>,
-  admissions?: MountedResource<Context>["admissions"],
+  bodyChecks?: MountedResource<Context>["bodyChecks"],
 ): MountedResource<Context> {
-  return { definition, handlers: handlers as MountedResource<Context>["handlers"], admissions };
+  return { definition, handlers: handlers as MountedResource<Context>["handlers"], bodyChecks };
 }

@@ -42,7 +42,7 @@ export interface OrganizationHooks {
     creatorId: string | undefined,
   ): Promise<void>;
   /** Runs before the team is deleted. */
-  uncountTeam(tx: Tx, team: Granted<{ readonly id: string }, "can-destroy">): Promise<void>;
+  decrementTeamCounters(tx: Tx, team: Granted<{ readonly id: string }, "can-destroy">): Promise<void>;
   /** Runs before the invitations are merged into memberships. */
   mergeInvitedRecipients(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void>;
 }
@@ -68,10 +68,10 @@ export interface RepositoryHooks {
 }
 
 export interface StateHooks {
-  /** While true, nobody knows what the state manages. */
+  /** While true, the resources in the state are not known yet. */
   isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean>;
   /** On unlock, makes the lock holder's latest state current; of a run, only its apply's. Raises `unavailable` during the upload. */
-  settleState(
+  promoteState(
     tx: Tx,
     context: Context,
     workspace: Granted<WorkspaceWithState, UnlockPermission | "run-transition">,
@@ -98,6 +98,7 @@ export interface RunHooks {
     tx: Tx,
     workspace: { readonly id: string; readonly organizationId: string },
   ): Promise<readonly string[]>;
+  /** Records the end of its unfinished runs; agents stop when their next report is refused. */
   auditRunsOfDeletedWorkspace(
     tx: Tx,
     context: Context,

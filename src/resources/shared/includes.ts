@@ -29,12 +29,12 @@ export async function loadIncluded<View>(
   context: Context,
   definition: ResourceDefinition,
   views: readonly View[],
-  wanted: ReadonlySet<string>,
+  requested: ReadonlySet<string>,
   canShow: (view: View, name: string) => boolean = () => true,
 ): Promise<IncludedResource[] | undefined> {
-  if (wanted.size === 0) return undefined;
+  if (requested.size === 0) return undefined;
   const included: IncludedResource[] = [];
-  for (const { type, nested, parents } of groupsOf(definition, views, wanted, canShow)) {
+  for (const { type, nested, parents } of groupsOf(definition, views, requested, canShow)) {
     const loader = context.hooks.loaders.get(type);
     if (loader === undefined) throw new Error(`${type} can't be included: add a loader for them in resources/index.ts`);
     const loaded = await loader.loadMany(
@@ -52,13 +52,13 @@ export async function loadIncluded<View>(
 function groupsOf<View>(
   definition: ResourceDefinition,
   views: readonly View[],
-  wanted: ReadonlySet<string>,
+  requested: ReadonlySet<string>,
   canShow: (view: View, name: string) => boolean,
 ): Iterable<IncludeGroup> {
   const groups = new Map<string, IncludeGroup>();
   for (const [key, relationship] of Object.entries(definition.relationships)) {
     const name = key.replaceAll("-", "_");
-    const nested = nestedNames(name, wanted);
+    const nested = nestedNames(name, requested);
     if (nested === undefined) continue;
     for (const view of views.filter((each) => canShow(each, name)))
       for (const [type, id] of linksOf(relationship, view)) {
@@ -72,8 +72,8 @@ function groupsOf<View>(
 }
 
 /** Of `current_run.plan`: `plan`. Undefined if not requested. */
-function nestedNames(name: string, wanted: ReadonlySet<string>): ReadonlySet<string> | undefined {
-  const matching = [...wanted]
+function nestedNames(name: string, requested: ReadonlySet<string>): ReadonlySet<string> | undefined {
+  const matching = [...requested]
     .map((each) => each.replaceAll("-", "_"))
     .filter((each) => `${each}.`.startsWith(`${name}.`));
   return matching.length === 0 ? undefined : new Set(matching.flatMap((each) => each.slice(name.length + 1) || []));

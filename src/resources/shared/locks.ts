@@ -6,17 +6,18 @@ import { prepared } from "../../database/prepared.ts";
 import type { Schema } from "../../database/schema/schema.ts";
 
 /**
- * `true`: to change the row. `"removal"`: to delete it; blocks new references. `"alone"`: to delete or change what other rows depend
- * on, one at a time in an organization. `"organization"`: locks no row, because others are locked before it.
+ * `change`: to update the row. `removal`: to delete it, so that nothing can refer to it meanwhile. `exclusive`: as `removal`, and no other
+ * exclusive lock in the same organization; for rows on which others depend. `organization-only`: not the row, because the caller must
+ * lock others before it.
  */
-export type Lock = boolean | "organization" | "removal" | "alone";
+export type RowLock = false | "change" | "removal" | "exclusive" | "organization-only";
 
 /** The statement calls the organization `o`. */
-export function lockClause({ lockRows }: Dialect, table: string, lock: Lock): RawBuilder<unknown> {
+export function lockClause({ lockRows }: Dialect, table: string, lock: RowLock): RawBuilder<unknown> {
   if (lock === false) return sql``;
-  if (lock === "organization") return lockRows("o", "reference");
-  const own = lockRows(table, lock === true ? "change" : "removal");
-  return table === "o" ? own : sql`${lockRows("o", lock === "alone" ? "change" : "reference")} ${own}`;
+  if (lock === "organization-only") return lockRows("o", "reference");
+  const own = lockRows(table, lock === "change" ? "change" : "removal");
+  return table === "o" ? own : sql`${lockRows("o", lock === "exclusive" ? "change" : "reference")} ${own}`;
 }
 
 interface LockableQuery<Row> extends Compilable<Row> {
@@ -26,13 +27,13 @@ interface LockableQuery<Row> extends Compilable<Row> {
 export function lockableStatement<Parameters extends object, Row>(
   table: string,
   build: (db: Kysely<Schema>, parameters: Parameters) => LockableQuery<Row>,
-): (tx: Tx, parameters: Parameters, lock: Lock) => Promise<Row[]> {
-  const locking = (lock: Lock) =>
+): (tx: Tx, parameters: Parameters, lock: RowLock) => Promise<Row[]> {
+  const locking = (lock: RowLock) =>
     prepared<Parameters, Row>((db, parameters, dialect) =>
       build(db, parameters).modifyEnd(lockClause(dialect, table, lock)),
     );
   const variants = new Map(
-    ([false, true, "organization", "removal", "alone"] as const).map((lock) => [lock, locking(lock)]),
+    ([false, "change", "removal", "exclusive", "organization-only"] as const).map((lock) => [lock, locking(lock)]),
   );
   return async (tx, parameters, lock) => variants.get(lock)?.(tx, parameters) ?? [];
 }

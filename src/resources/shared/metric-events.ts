@@ -13,9 +13,9 @@ const phases = channel("cadastre.phase-ended");
 export const publishEndedPhase = (phase: EndedPhase): void => phases.publish(phase);
 
 export function onEndedPhase(listen: (phase: EndedPhase) => void): () => void {
-  const heard = (message: unknown) => listen(message as EndedPhase);
-  phases.subscribe(heard);
-  return () => phases.unsubscribe(heard);
+  const listener = (message: unknown) => listen(message as EndedPhase);
+  phases.subscribe(listener);
+  return () => phases.unsubscribe(listener);
 }
 
 /** `result`: on arrival `stored`, `repeated`, `unknown` or `refused`; after processing `started`, `ignored` or `failed`. */
@@ -29,9 +29,9 @@ const vcsEvents = channel("cadastre.vcs-event");
 export const publishVcsEvent = (event: VcsEventMeasurement): void => vcsEvents.publish(event);
 
 export function onVcsEvent(listen: (event: VcsEventMeasurement) => void): () => void {
-  const heard = (message: unknown) => listen(message as VcsEventMeasurement);
-  vcsEvents.subscribe(heard);
-  return () => vcsEvents.unsubscribe(heard);
+  const listener = (message: unknown) => listen(message as VcsEventMeasurement);
+  vcsEvents.subscribe(listener);
+  return () => vcsEvents.unsubscribe(listener);
 }
 
 export interface DeliveryAttempt {
@@ -39,12 +39,12 @@ export interface DeliveryAttempt {
   readonly result: "delivered" | "retried" | "failed";
 }
 
-const attempts = channel("cadastre.notice-attempted");
+const attempts = channel("cadastre.delivery-attempted");
 
 export const publishDeliveryAttempt = (attempt: DeliveryAttempt): void => attempts.publish(attempt);
 
 export function onDeliveryAttempt(listen: (attempt: DeliveryAttempt) => void): () => void {
-  const heard = (message: unknown) => listen(message as DeliveryAttempt);
-  attempts.subscribe(heard);
-  return () => attempts.unsubscribe(heard);
+  const listener = (message: unknown) => listen(message as DeliveryAttempt);
+  attempts.subscribe(listener);
+  return () => attempts.unsubscribe(listener);
 }

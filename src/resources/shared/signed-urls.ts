@@ -1,5 +1,5 @@
 /** Signs and checks URLs that carry their own permission. They must never be logged. */
-import { type CheckedPermission, grant, type Granted } from "../../access/granted.ts";
+import { type CheckedPermission, authorize, type Granted } from "../../access/granted.ts";
 import { forbidden } from "../../kernel/errors.ts";
 import { nowMs } from "../../kernel/time.ts";
 import type { Context } from "./context.ts";
@@ -14,7 +14,7 @@ export const signUrl = ({ vault }: Pick<Context, "vault">, what: readonly string
   vault.sign([...what, expires].join("\n"));
 
 interface SignedUrlGrant<Right extends object, Permission extends CheckedPermission> {
-  readonly right: Right;
+  readonly subject: Right;
   readonly permission: Permission;
   readonly thing: string;
   readonly expired: string;
@@ -25,9 +25,9 @@ export function checkSignedUrl<Right extends object, Permission extends CheckedP
   { vault }: Pick<Context, "vault">,
   what: readonly string[],
   { expires = "", signature = "" }: UrlSignature,
-  { right, permission, thing, expired }: SignedUrlGrant<Right, Permission>,
+  { subject: right, permission, thing, expired }: SignedUrlGrant<Right, Permission>,
 ): Granted<Right, Permission> {
   const visible = vault.isSignature([...what, expires].join("\n"), signature);
   if (visible && Number(expires) < nowMs()) throw forbidden(expired);
-  return grant(right, { thing, permission, visible, allowed: visible, needs: "a signed URL" });
+  return authorize(right, { thing, permission, visible, allowed: visible, needs: "a signed URL" });
 }

@@ -47,7 +47,7 @@ const rowsPerStatement = 2_000;
 
 interface ContentCountRow {
   readonly kind: string;
-  readonly looked: number;
+  readonly scanned: number;
   readonly count: number;
   readonly bytes: number;
   readonly last: string;
@@ -58,7 +58,7 @@ async function countContents(tx: Tx, signal: AbortSignal): Promise<SiteStatistic
   let after = "";
   while (!signal.aborted) {
     const { rows } = await sql<ContentCountRow>`
-      select kind, count(*) as looked, max(id) as last,
+      select kind, count(*) as scanned, max(id) as last,
         sum(complete) as count, sum(case when complete = 1 then size else 0 end) as bytes
       from (select id, kind, size, complete from contents where id > ${after} order by id limit ${sql.lit(rowsPerStatement)}) as piece
       group by kind`.execute(tx.db);
@@ -68,7 +68,7 @@ async function countContents(tx: Tx, signal: AbortSignal): Promise<SiteStatistic
       sum.bytes += Number(bytes);
       if (last > after) after = last;
     }
-    if (rows.reduce((sum, { looked }) => sum + Number(looked), 0) < rowsPerStatement) break;
+    if (rows.reduce((sum, { scanned }) => sum + Number(scanned), 0) < rowsPerStatement) break;
     await nextTurn();
   }
   return sums;

@@ -1,7 +1,7 @@
 /** Increments versions of rows; ETags combine them. `facts_version` and `defaults_version`: what *other* documents show of the row. */
 import { type Expression, isExpression, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
-import { placed, prepared, preparedFor } from "../../database/prepared.ts";
+import { placeholdersOf, prepared, preparedFor } from "../../database/prepared.ts";
 import type { Schema } from "../../database/schema/schema.ts";
 
 /** Incremented by the database, never from a value that was read earlier. */
@@ -11,10 +11,10 @@ type DependentVersion = "factsVersion" | "defaultsVersion";
 
 export function incrementedWhenChanged(
   changes: object,
-  further: DependentVersion,
+  dependent: DependentVersion,
   shown: readonly string[],
 ): { readonly [Name in DependentVersion]?: RawBuilder<number> } {
-  return shown.some((column) => column in changes) ? { [further]: sql<number>`${sql.ref(further)} + 1` } : {};
+  return shown.some((column) => column in changes) ? { [dependent]: sql<number>`${sql.ref(dependent)} + 1` } : {};
 }
 
 export const executionDefaultColumns = ["defaultExecutionMode", "defaultAgentPoolId"] as const;
@@ -37,7 +37,7 @@ export async function updateRow<Table extends VersionedTable>(
 const rowId = "id of the row";
 
 const updatingColumns = preparedFor<VersionedTable>((table, columns) =>
-  prepared((db, values) => updating(db, table, placed(columns, values), values[rowId] as string) as never),
+  prepared((db, values) => updating(db, table, placeholdersOf(columns, values), values[rowId] as string) as never),
 );
 
 const updating = (db: Kysely<Schema>, table: VersionedTable, changes: object, id: string) =>

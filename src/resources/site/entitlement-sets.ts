@@ -57,7 +57,7 @@ export const entitlementSetResource = implement(entitlementSets, {
       context,
       params.organizationName,
     );
-    const operations = organization.operations === 1 || Number(organization.siteOperations ?? 0) > 0;
+    const operations = organization.operations === 1 || Number(organization.hasSiteRunners ?? 0) > 0;
     return { view: { id: organization.id, organizationName: organization.name, operations } };
   },
 });

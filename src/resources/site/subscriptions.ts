@@ -43,8 +43,8 @@ const allFeatureSets: readonly FeatureSetView[] = [
   { id: "fs-standard-entitlement", name: "Standard (entitlement)", identifier: "standard_entitlement" },
 ];
 
-function featureSetsNamed(part: string): FeatureSetView[] {
-  const words = searchWords(part);
+function featureSetsNamed(searchText: string): FeatureSetView[] {
+  const words = searchWords(searchText);
   return allFeatureSets.filter(({ name }) => words.every((word) => fold(name).includes(word)));
 }
 

@@ -23,8 +23,8 @@ export async function openConnection(
   oauthTokenId: string | null,
 ): Promise<OpenConnection | undefined> {
   const token = oauthTokenId === null ? undefined : await decryptOauthToken(tx, context, oauthTokenId);
-  const known = token && (await loadWebhookConnection(tx, context, token.oauthClientId));
-  return known && { ...known, token, provider: providerOf(known.serviceProvider) };
+  const connection = token && (await loadWebhookConnection(tx, context, token.oauthClientId));
+  return connection && { ...connection, token, provider: providerOf(connection.serviceProvider) };
 }
 
 export class ApiFault extends Error {
@@ -99,8 +99,8 @@ export const gitSandboxOptionsOf = ({ options }: Context, signal: AbortSignal): 
 /** The SSH key is also used for submodules. Raises FetchFault. */
 export async function repositoryOf(context: Context, connection: OpenConnection, name: string): Promise<GitRepository> {
   const { provider, token } = connection;
-  const over = token.sshKey === undefined ? undefined : provider.overSsh;
-  const url = over === undefined ? provider.cloneUrl(connection, name) : await sshUrl(context, connection, name);
+  const isOverSsh = token.sshKey !== undefined && provider.overSsh !== undefined;
+  const url = isOverSsh ? await sshUrl(context, connection, name) : provider.cloneUrl(connection, name);
   const authorization = token.secret === undefined ? undefined : provider.gitAuthorization(token.secret);
   const origin = URL.canParse(connection.httpUrl) ? new URL(connection.httpUrl).origin : "";
   return {

@@ -7,16 +7,16 @@ import { newFolder } from "../../support/folder.ts";
 import { until } from "../../support/waiting.ts";
 import { agentToken, type Reported, TestServer } from "./server.ts";
 
-export interface Stage {
+export interface TestAgent {
   readonly server: TestServer;
   readonly agent: Agent;
   readonly settings: AgentSettings;
-  readonly said: string[];
+  readonly lines: string[];
   readonly ended: Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-export async function startStage(given: Partial<AgentSettings> & { engines: string }): Promise<Stage> {
+export async function startTestAgent(overrides: Partial<AgentSettings> & { engines: string }): Promise<TestAgent> {
   const server = new TestServer();
   await server.listen();
   const folder = openFolder();
@@ -29,17 +29,17 @@ export async function startStage(given: Partial<AgentSettings> & { engines: stri
       },
     }),
     agentDirectory: join(folder, "home"),
-    ...given,
+    ...overrides,
   };
-  const said: string[] = [];
-  const agent = await Agent.open(settings, (line) => said.push(line));
+  const lines: string[] = [];
+  const agent = await Agent.open(settings, (line) => lines.push(line));
   const ended = agent.run();
   ended.catch(() => undefined);
   return {
     server,
     agent,
     settings,
-    said,
+    lines,
     ended,
     close: async () => {
       agent.drain();
@@ -52,7 +52,7 @@ export async function startStage(given: Partial<AgentSettings> & { engines: stri
 
 export const finished = (report: Reported): Promise<Record<string, unknown>> => until(() => report.finished);
 
-/** As root, jobs have users of their own, who must get to what is theirs. */
+/** As root, jobs run as separate users, who must be able to reach their files. */
 export function openFolder(): string {
   const folder = newFolder("cadastre-agent-");
   chmodSync(folder, 0o711);

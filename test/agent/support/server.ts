@@ -1,4 +1,4 @@
-/** A small server that speaks the protocol of agents: jobs go out, and everything that an agent reports is kept to be looked at. */
+/** A fake server that implements the agent protocol: hands out jobs, and records everything that an agent reports. */
 import { randomBytes } from "node:crypto";
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -43,13 +43,13 @@ export class TestServer {
   readonly reports = new Map<string, Reported>();
   readonly signals = new Map<string, "cancel" | "kill">();
   readonly #queue: Queued[] = [];
-  readonly #given = new Map<string, Queued>();
+  readonly #claimed = new Map<string, Queued>();
   readonly #server: Server;
-  /** Answers that go wrong: a status for every path that fits. */
+  /** Failing responses: a status for every path that matches. */
   readonly troubles: { path: RegExp; status: number; times: number }[] = [];
-  /** Answers that break off in the middle. */
+  /** Responses that are cut in the middle. */
   readonly cuts: { path: RegExp; times: number }[] = [];
-  /** Whether nobody answers at all. */
+  /** Whether the server doesn't respond at all. */
   isDeaf = false;
   claims = 0;
   #pendingState: { serial: number; lineage: string } | undefined;
@@ -76,7 +76,7 @@ export class TestServer {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Puts a job into the queue; its reports, which fill as it goes. */
+  /** Queues a job, and returns its reports, which fill as it runs. */
   add({
     files,
     phase = "plan",
@@ -86,7 +86,7 @@ export class TestServer {
   }: JobRequest): Reported & { readonly id: string; readonly runId: string } {
     made += 1;
     const id = `${phase}-${made}`;
-    // No two agents of a machine ever have the same run: what is left of one is found by its id, and killed.
+    // Agents of one machine must not share a run id: the processes of a run are found by it, and killed.
     const run = runId ?? `run-${randomBytes(6).toString("hex")}-${made}`;
     const report = { id, runId: run, log: "", offsets: [], contents: {}, starts: 0, finished: undefined, beats: 0 };
     this.reports.set(id, report);
@@ -175,7 +175,7 @@ export class TestServer {
       const index = this.#queue.findIndex(fits);
       if (index !== -1) {
         const [job] = this.#queue.splice(index, 1);
-        this.#given.set(job!.id, job!);
+        this.#claimed.set(job!.id, job!);
         return answer(response, 200, { data: { id: job!.id, type: "agent-jobs", attributes: job!.attributes } });
       }
       await pause(20);
@@ -192,7 +192,7 @@ export class TestServer {
     body: Buffer,
   ): Promise<void> {
     const report = this.reports.get(id);
-    const job = this.#given.get(id);
+    const job = this.#claimed.get(id);
     if (report === undefined || job === undefined) return refuse(response, 404, "No such job.");
     if (request.headers.authorization !== `Bearer ${agentToken}`) return refuse(response, 401, "Wrong token.");
     if (report.finished !== undefined) return refuse(response, 409, "The job is over.");
@@ -232,7 +232,7 @@ export class TestServer {
 
   async #answerOthers(request: IncomingMessage, response: ServerResponse, route: string, body: Buffer): Promise<void> {
     if (route.startsWith("/configurations/")) {
-      const job = this.#given.get(route.slice("/configurations/".length));
+      const job = this.#claimed.get(route.slice("/configurations/".length));
       if (request.headers.authorization !== `Bearer ${String(job?.attributes["token"])}`)
         return refuse(response, 401, "Wrong token.");
       return void response.writeHead(200).end(gzipSync(tarOf(job?.files ?? {})));
@@ -255,7 +255,7 @@ export class TestServer {
   }
 }
 
-/** Half of the answer is sent, then the line is cut. */
+/** Sends half of the response, then closes the connection. */
 function breakOff(response: ServerResponse): void {
   response.end = ((body: Buffer | string = "") => {
     response.write(body.slice(0, Math.ceil(body.length / 2)), () => response.destroy());

@@ -1,4 +1,4 @@
-/** A real browser on a real server: the console as a person meets it. `npm run test:console` builds it and finds the browser. */
+/** A real browser on a real server. `npm run test:console` builds the console and finds the browser. */
 import { readFileSync } from "node:fs";
 import type axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
@@ -8,7 +8,7 @@ import { ConsoleFiles } from "../../../src/console.ts";
 import { type Api, type ApiOptions, startApi } from "../../support/api.ts";
 import { scaled } from "../../support/waiting.ts";
 
-/** Debian's; another by CHROMIUM. */
+/** Debian's; set CHROMIUM for another. */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const quietly = [
   "--no-sandbox",
@@ -22,9 +22,9 @@ const quietly = [
 
 export interface Visitor {
   readonly page: Page;
-  /** To an address of the console: `/acme/workspaces`. */
+  /** Opens a path of the console: `/acme/workspaces`. */
   go(path: string): Promise<void>;
-  /** What the browser complained of: errors of scripts, refused by the policy, requests to other hosts. */
+  /** Complaints of the browser: script errors, violations of the content policy, requests to other hosts. */
   readonly complaints: readonly string[];
 }
 
@@ -33,9 +33,9 @@ type Credentials = string | { readonly username: string; readonly password: stri
 
 export interface Console {
   readonly api: Api;
-  /** Somebody with a browser of their own until the test is over; signed in by these, where there are some. */
+  /** A user with a separate browser until the end of the test, signed in with the given credentials, if any. */
   visit(by?: Credentials, options?: BrowserContextOptions): Promise<Visitor>;
-  /** The same, for all tests of the file. */
+  /** The same for all tests of the file. */
   stay(by?: Credentials, options?: BrowserContextOptions): Promise<Visitor>;
 }
 
@@ -62,7 +62,7 @@ export function useConsole(options: ApiOptions = {}): Console {
     },
     visit: async (by, more = {}) => {
       const visitor = await visit(browser!, api!.url, by, more);
-      // A page that is left open goes on asking and drawing beside the tests that follow.
+      // An open page would keep polling and rendering during the following tests.
       onTestFinished(() => visitor.page.context().close());
       return visitor;
     },
@@ -82,11 +82,12 @@ async function visit(
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
-    // A refusal of the API is shown to the person; that the browser notes it too is no fault.
+    // The page shows errors of the API; that the browser logs them too is not a fault.
     if (message.type() === "error" && !/status of 4\d\d/.test(message.text())) complaints.push(message.text());
   });
   page.on("request", (request) => {
-    if (!request.url().startsWith(url) && !request.url().startsWith("data:")) complaints.push(`asked ${request.url()}`);
+    if (!request.url().startsWith(url) && !request.url().startsWith("data:"))
+      complaints.push(`requested ${request.url()}`);
   });
   if (by !== undefined) await signIn(page, url, by);
   return {
@@ -99,7 +100,7 @@ async function visit(
   };
 }
 
-/** Without the page of signing in, which has its own tests. */
+/** Without the sign-in page, which has its own tests. */
 async function signIn(page: Page, url: string, by: Credentials): Promise<void> {
   const attributes = typeof by === "string" ? { token: by } : by;
   const answer = await page.request.post(`${url}/api/v2/sessions`, {
@@ -111,7 +112,7 @@ async function signIn(page: Page, url: string, by: Credentials): Promise<void> {
 
 const axeSource = readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
-/** Nothing serious for those who use a keyboard or a screen reader, once what fades in or out has done so. */
+/** No serious accessibility problem, once transitions have ended. */
 export async function expectAccessible(page: Page, where?: string): Promise<void> {
   await page.evaluate(axeSource);
   const message = where === undefined ? {} : { message: where };
@@ -127,7 +128,7 @@ async function seriousFaults(page: Page): Promise<object[]> {
   return serious.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html.slice(0, 300)) }));
 }
 
-/** So many of these, at once or as soon as the page has come to rest. */
+/** This many of these, immediately or when the page has settled. */
 export async function expectCount(found: Locator, count: number, what?: string): Promise<void> {
   await expect.poll(() => found.count(), what === undefined ? {} : { message: what }).toBe(count);
 }

@@ -1,4 +1,4 @@
-/** Every page of the console, with an address at which it has something to show. The pages are read from the routes in `console/`. */
+/** Every page of the console, with an address at which it has content. The pages are read from the routes in `console/`. */
 import { readFileSync } from "node:fs";
 import { beforeAll, expect } from "vitest";
 import type { Json } from "../../support/api.ts";
@@ -12,7 +12,7 @@ const inAcme = "/organizations/acme";
 /** Fills the register before the tests of a file. */
 export function useEveryPage(console: Console): { readonly scene: Scene; addressOf(path: string): string } {
   const scene = {} as Scene;
-  /** What stands for each part of an address, and on the pages of site admins. */
+  /** The value of each parameter of an address, also on the pages of site admins. */
   const ids: Record<string, string> = { organization: "acme", workspace };
   const siteIds: Record<string, string> = {};
   beforeAll(async () => {
@@ -27,7 +27,7 @@ export function useEveryPage(console: Console): { readonly scene: Scene; address
       const known = path.startsWith("/~/site/") ? { ...ids, ...siteIds } : ids;
       return path.replaceAll(/\{?\$(\w+)\}?/g, (_, name: string) => {
         const id = known[name];
-        if (id === undefined) throw new Error(`there is no $${name} to look at: make one, and put its id into \`ids\``);
+        if (id === undefined) throw new Error(`there is no $${name}: create one, and put its id into \`ids\``);
         return encodeURIComponent(id);
       });
     },
@@ -72,7 +72,7 @@ class Register {
     };
   }
 
-  /** One with a token, so that none of its parts is empty. */
+  /** One with a token, so that no section is empty. */
   async makePool(list: string, one: string): Promise<string> {
     const pool = await this.#make(list, "agent-pools", { name: "cellar" });
     await this.#make(`/${one}/${pool.id}/authentication-tokens`, "authentication-tokens", { description: "rack 7" });
@@ -103,7 +103,7 @@ class Register {
     });
   }
 
-  /** Who is notified outside; by mail or turned off, so that no request leaves the machine. */
+  /** Notifications by mail, or disabled, so that no request leaves the machine. */
   async #makeReceivers({ workspaces, projects, teams }: Scene): Promise<void> {
     const about = { name: "On call", "destination-type": "email", enabled: true };
     const mail = { ...about, "email-addresses": ["ops@acme.example"], triggers: ["run:errored"] };
@@ -125,7 +125,7 @@ class Register {
 
 // ---- which pages there are ----
 
-/** The addresses of the parent routes that pages are put under. */
+/** The paths of the parent routes of pages. */
 const parents: Record<string, string> = {
   outside: "",
   inside: "",
@@ -146,7 +146,7 @@ export interface Route {
   readonly isOutside: boolean;
 }
 
-/** A page in the routes that is written another way than those that are found here would be missed. */
+/** A route that is declared in another way than these would be missed. */
 export const pagesInSource = [...source.matchAll(/import\("\.\/pages\//g)].length;
 
 export const routes: readonly Route[] = [...source.matchAll(/\bpage\(\s*(\w+),\s*"([^"]+)"/g)].map(

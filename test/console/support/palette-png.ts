@@ -1,4 +1,4 @@
-/** A picture of a page with at most 256 colours, which is all that a page has, but for the edges of its letters: less than half the bytes. */
+/** Reduces a screenshot to at most 256 colours, which changes only the edges of letters: less than half the bytes. */
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -10,7 +10,7 @@ interface Picture {
   readonly pixels: Uint8Array;
 }
 
-/** Of a PNG as browsers write it: eight bits, with or without transparency, not interlaced. */
+/** Reads a PNG as browsers write it: eight bits, with or without transparency, not interlaced. */
 function decode(png: Buffer): Picture {
   let [width, height, samples] = [0, 0, 0];
   const parts: Buffer[] = [];
@@ -59,7 +59,7 @@ function guess(filter: number, left: number, up: number, corner: number): number
 
 type Colour = readonly [number, number, number];
 
-/** The colours that are there most often, one for each that look alike; and the nearest of them for any. */
+/** The most frequent colours, without near duplicates; and the nearest of them for any colour. */
 function paletteOf(pixels: Uint8Array): { colours: Colour[]; nearest: (colour: Colour) => number } {
   const counts = new Map<number, number>();
   for (let at = 0; at < pixels.length; at += 3) {
@@ -68,8 +68,8 @@ function paletteOf(pixels: Uint8Array): { colours: Colour[]; nearest: (colour: C
   }
   const alike = new Map<number, number>();
   for (const [key] of [...counts].sort((a, b) => b[1] - a[1])) {
-    const look = key & 0xf8f8f8;
-    if (!alike.has(look)) alike.set(look, key);
+    const coarseColour = key & 0xf8f8f8;
+    if (!alike.has(coarseColour)) alike.set(coarseColour, key);
   }
   const colours = [...alike.values()].slice(0, 256).map((key): Colour => [key >> 16, (key >> 8) & 255, key & 255]);
   const known = new Map<number, number>();

@@ -1,9 +1,9 @@
-/** An organization as it might be: for pictures, and for looking around. */
+/** A realistic organization for screenshots. */
 import { followClock } from "../../../src/kernel/time.ts";
 import { type Api, type Caller, type Json } from "../../support/api.ts";
 import { data, makeTeamToken, resource } from "../../support/builders.ts";
 import { storeOutput } from "../../support/phases.ts";
-import { happen, makeConfiguration, makeRun } from "../../support/runs.ts";
+import { applyTransition, makeConfiguration, makeRun } from "../../support/runs.ts";
 import { managed, stateOf, writeState } from "../../support/states.ts";
 
 export interface Scene {
@@ -12,16 +12,16 @@ export interface Scene {
   readonly teams: Readonly<Record<string, string>>;
   readonly projects: Readonly<Record<string, string>>;
   readonly workspaces: Readonly<Record<string, string>>;
-  /** A run that waits for somebody, with a plan to draw. */
+  /** A run that needs confirmation, with a structured plan. */
   readonly run: string;
-  /** A state that differs from the one before it. */
+  /** A state version that differs from the previous one. */
   readonly state: string;
 }
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** From here on the register believes it to be so long ago: an organization is not made in a second. */
+/** From here on, the database's clock is this far in the past, so that not everything is created in one second. */
 function ago(ms: number): void {
   const moment = performance.now();
   followClock(ms === 0 ? undefined : { clockMs: Date.now() - ms, askedAt: moment, answeredAt: moment });
@@ -153,7 +153,7 @@ export async function setScene(api: Api): Promise<Scene> {
   }
 }
 
-/** In the order of time: what is older comes first. */
+/** In chronological order. */
 async function fill(api: Api): Promise<Scene> {
   const stage = new Stage(api);
   ago(400 * day);
@@ -241,7 +241,7 @@ const outputs = (serial: number) => ({
   ...(serial > 1 && { peering_id: { value: "pcx-07d1f3a9", type: "string" } }),
 });
 
-/** Some have one state, some several. Gives the last of the one that is looked at. */
+/** Some have one state, some several. Returns the last version of the workspace in the screenshots. */
 async function fillStates(api: Api, workspaceIds: Record<string, string>): Promise<string> {
   let last = "";
   for (const [index, [name, id]] of Object.entries(workspaceIds).toReversed().entries())
@@ -278,7 +278,7 @@ async function fillTokens(stage: Stage, teamIds: Record<string, string>, owner: 
     description: "terraform login on kim-laptop",
     "expired-at": inDays(70),
   });
-  // Uses are written in batches, when a server has time.
+  // Last uses are written in batches.
   const used = (hours: number, description: string) =>
     stage.api.database.write((tx) =>
       tx.db
@@ -310,7 +310,7 @@ const runs: [workspace: string, who: string, message: string, hours: number, cou
   ["network-staging", "bo", "Try the new peering", 0.01, [0, 0, 0], "planning"],
 ];
 
-/** Gives the one that waits for somebody. */
+/** Returns the run that needs confirmation. */
 async function fillRuns(
   api: Api,
   organizationId: string,
@@ -323,14 +323,14 @@ async function fillRuns(
     const id = workspaceIds[name]!;
     await makeConfiguration(api, id);
     const run = await makeRun(as(who), id, { message });
-    await happen(api, run.id, { event: "claim" });
+    await applyTransition(api, run.id, { event: "claim" });
     if (to === "planning") continue;
     if (to === "errored") {
-      await happen(api, run.id, { event: "phase-errored" });
+      await applyTransition(api, run.id, { event: "phase-errored" });
       continue;
     }
     const finished = { event: "phase-finished", hasChanges: true, phase: countsOf(counts) } as const;
-    await happen(api, run.id, finished);
+    await applyTransition(api, run.id, finished);
     const json = JSON.stringify({ format_version: "1.2", resource_changes: plan });
     await storeOutput(api, { id: run.id, organizationId } as never, "plan-json", json);
     if (to === "planned") {
@@ -338,8 +338,8 @@ async function fillRuns(
       continue;
     }
     data(await as(who).post(`/runs/${run.id}/actions/apply`));
-    await happen(api, run.id, { event: "claim" });
-    await happen(api, run.id, finished);
+    await applyTransition(api, run.id, { event: "claim" });
+    await applyTransition(api, run.id, finished);
   }
   return waiting;
 }

@@ -64,7 +64,7 @@ describe.each<[string, ResourceDefinition, Record<string, unknown>]>([
 ])("%s", (type, definition, defaults) => {
   const sendable = Object.entries(definition.attributes).filter(([, { create }]) => create !== "never");
 
-  it("are made with these defaults", async () => {
+  it("are created with these defaults", async () => {
     const { attributes } = await bare(type);
     const shown = Object.fromEntries(sendable.map(([name]) => [name, attributes[name]]));
     for (const name of others[type] ?? []) delete shown[name];
@@ -72,9 +72,9 @@ describe.each<[string, ResourceDefinition, Record<string, unknown>]>([
   });
 
   it("are documented with them, and with no other", () => {
-    const told = sendable.filter(([name, attribute]) => attribute.default !== undefined && name in defaults);
-    expect(Object.fromEntries(told.map(([name, attribute]) => [name, attribute.default]))).toEqual(
-      Object.fromEntries(told.map(([name]) => [name, defaults[name]])),
+    const documented = sendable.filter(([name, attribute]) => attribute.default !== undefined && name in defaults);
+    expect(Object.fromEntries(documented.map(([name, attribute]) => [name, attribute.default]))).toEqual(
+      Object.fromEntries(documented.map(([name]) => [name, defaults[name]])),
     );
     const silent = sendable.filter(([, attribute]) => attribute.default === undefined).map(([name]) => name);
     const resolved = ["execution-mode", "operations", "default-execution-mode", "setting-overwrites"];

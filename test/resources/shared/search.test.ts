@@ -6,7 +6,7 @@ import { makeRun, makeRunnable } from "../../support/runs.ts";
 
 const api = useApi();
 let org: Org;
-/** Lists of the whole site have other things, too; none has this in its name. */
+/** Lists of the whole site contain other resources too; none of them has this in its name. */
 const mark = unique("m").slice(2);
 const wanted = `prod-payments-eu-${mark}`;
 /** Each has some of the words. */
@@ -16,7 +16,7 @@ const spaced = `Payments 50_off in prod ${mark}`;
 const nameOf = ({ attributes }: Json): string => attributes.name;
 const inOrganization = (rest: string) => () => `/organizations/${org.name}/${rest}`;
 
-/** Where each list is searched, and what is wanted of one that it finds. */
+/** The path of each list, and the name of a result. */
 const lists: Readonly<Record<string, readonly [() => string, (item: Json) => string]>> = {
   workspaces: [inOrganization("workspaces?search[name]="), nameOf],
   projects: [inOrganization("projects?q="), nameOf],
@@ -88,7 +88,7 @@ describe("names with blanks", () => {
     [`payments 50_off in prod ${mark}`, 1],
     [`${mark} off% payments`, 0],
     [`${mark} 50_ payments`, 1],
-    // From the tenth on, what follows has to be there as it stands.
+    // From the tenth word on, the rest of the text must match as it is.
     [`p a y m e n t s 5 in prod ${mark}`, 1],
     [`p a y m e n t s 5 prod in ${mark}`, 0],
   ])("%j: %i", async (text, count) => {

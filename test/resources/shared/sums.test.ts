@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { projectLevelMask, workspaceLevelMask } from "../../../src/access/levels.ts";
 import {
-  everywhereOf,
+  organizationWideMaskOf,
   organizationBit,
   organizationPermissionNames,
   ownersAccess,
@@ -16,7 +16,12 @@ import {
   targetKinds,
   maskRequirementFor,
 } from "../../../src/access/reach.ts";
-import { everywhereSql, meetsRequirementSql, levelSql, bigintMask } from "../../../src/resources/shared/grants/sums.ts";
+import {
+  organizationWideMaskSql,
+  meetsRequirementSql,
+  levelSql,
+  bigintMask,
+} from "../../../src/resources/shared/grants/sums.ts";
 import { useApi } from "../../support/api.ts";
 
 const api = useApi();
@@ -53,7 +58,7 @@ describe("sums in the database", () => {
   it("what organization-level permissions give everywhere", async () => {
     const bits = [0, 1, ownersAccess, ...organizationPermissionNames.map(organizationBit)];
     const pairs = [...bits, organizationBit("read-projects") | organizationBit("manage-workspaces")];
-    expect((await told<number>(pairs, everywhereSql)).map(Number)).toEqual(pairs.map(everywhereOf));
+    expect((await told<number>(pairs, organizationWideMaskSql)).map(Number)).toEqual(pairs.map(organizationWideMaskOf));
   });
 
   it("levels, and whether a permission is reached", async () => {

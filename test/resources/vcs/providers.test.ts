@@ -8,7 +8,7 @@ import { syncWebhooks } from "../../../src/resources/vcs/webhooks/sync.ts";
 import { type Json, useApi } from "../../support/api.ts";
 import { data, makeOrganization, resource } from "../../support/builders.ts";
 import { makeRun, makeRunnable } from "../../support/runs.ts";
-import { makeConnected, makeConnection, workOf } from "../../support/vcs.ts";
+import { makeConnected, makeConnection, vcsJobContext } from "../../support/vcs.ts";
 import { newSha, providers } from "../../support/vcs-payloads.ts";
 
 const api = useApi();
@@ -48,7 +48,7 @@ beforeEach(() => {
   status = 201;
 });
 
-const work = () => workOf(api, { privateAddresses: ["127.0.0.1"] });
+const work = () => vcsJobContext(api, { privateAddresses: ["127.0.0.1"] });
 const connect = async (provider: (typeof providers)[string]) => {
   const org = await makeOrganization(api);
   const attributes = { "service-provider": provider.serviceProvider, "api-url": url, "http-url": url };
@@ -107,9 +107,9 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     const workspace = await makeRunnable(api, org.name);
     const run = await makeRun(org.owner, workspace.id, {});
     const sha = newSha();
-    const place = { repository: provider.repository, sha, oauthTokenId: connection.tokenId };
+    const commit = { repository: provider.repository, sha, oauthTokenId: connection.tokenId };
     await api.database.write((tx) =>
-      trackRunStatus(tx, work().capability, { id: run.id, organizationId: org.id }, place),
+      trackRunStatus(tx, work().capability, { id: run.id, organizationId: org.id }, commit),
     );
     const [path = "", pending, success] = statusPaths[name] ?? [];
     await sendStatuses(work());

@@ -1,4 +1,4 @@
-/** Request bodies of a stress test: examples with existing names and new values, and richer bodies where an example says too little. */
+/** Request bodies of a stress test: examples with existing names and new values, and richer bodies for some operations. */
 import type { Json } from "../api.ts";
 import { password } from "../invitations.ts";
 import { resource, unique } from "../builders.ts";
@@ -27,16 +27,16 @@ const name = (world: World, prefix: string) => `${prefix}-${Math.floor(world.cha
 function execution(world: World, mode: string): object {
   if (!world.happens(0.3)) return {};
   return world.happens(0.5)
-    ? { [mode]: "agent", [mode.replace("execution-mode", "agent-pool-id")]: world.thing("agent-pools").id }
+    ? { [mode]: "agent", [mode.replace("execution-mode", "agent-pool-id")]: world.pick("agent-pools").id }
     : { [mode]: "remote" };
 }
 
 const repository = (world: World) =>
   world.happens(0.3)
-    ? { "vcs-repo": { identifier: "acme/network", "oauth-token-id": world.thing("oauth-tokens").id } }
+    ? { "vcs-repo": { identifier: "acme/network", "oauth-token-id": world.pick("oauth-tokens").id } }
     : {};
 
-function newWorkspace(world: World): Json {
+function workspaceCreation(world: World): Json {
   const attributes = { name: name(world, "ws"), ...execution(world, "execution-mode"), ...repository(world) };
   const relationships = {
     project: toOne(world.identifier("projects")),
@@ -46,7 +46,7 @@ function newWorkspace(world: World): Json {
   return resource("workspaces", attributes, relationships);
 }
 
-function changedWorkspace(world: World): Json {
+function workspaceUpdate(world: World): Json {
   const attributes = {
     ...(world.happens(0.3) && { name: name(world, "ws") }),
     ...(world.happens(0.3) && { "auto-destroy-activity-duration": world.one(durations) }),
@@ -133,10 +133,10 @@ const run = (world: World): Json =>
   );
 
 /** Each change takes other locks, in any order. */
-function previewed(world: World): Json {
+function accessPreview(world: World): Json {
   const [team, project, workspace] = [
-    world.thing("teams").id,
-    world.thing("projects").id,
+    world.pick("teams").id,
+    world.pick("projects").id,
     world.identifier("workspaces"),
   ];
   const toProject = { project: toOne({ type: "projects", id: project }) };
@@ -168,10 +168,10 @@ function previewed(world: World): Json {
 }
 
 export const bodies: Readonly<Record<string, (world: World) => Json>> = {
-  createWorkspace: newWorkspace,
-  updateWorkspace: changedWorkspace,
-  updateWorkspaceByName: changedWorkspace,
-  assignSshKey: (world) => resource("workspaces", { id: world.happens(0.3) ? null : world.thing("ssh-keys").id }),
+  createWorkspace: workspaceCreation,
+  updateWorkspace: workspaceUpdate,
+  updateWorkspaceByName: workspaceUpdate,
+  assignSshKey: (world) => resource("workspaces", { id: world.happens(0.3) ? null : world.pick("ssh-keys").id }),
   createProject: project,
   updateProject: project,
   createVarset: varset,
@@ -189,7 +189,7 @@ export const bodies: Readonly<Record<string, (world: World) => Json>> = {
   createOrganizationMembership: membership,
   registerByInvitation: () => resource("invitations", { username: unique("grace"), password }),
   createStateVersion: state,
-  previewAccess: previewed,
+  previewAccess: accessPreview,
   createRun: run,
   createOauthClient: (world) => resource("oauth-clients", github, world.happens(0.5) ? inProjects(world) : {}),
   updateOauthClient: (world) =>

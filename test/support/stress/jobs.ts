@@ -1,4 +1,4 @@
-/** The background work of servers: jobs, and records of token use. */
+/** The background work of servers: jobs, recording token use, and the work of agents. */
 import { recordTokenUses, removeExpiredTokens } from "../../../src/resources/identity/authentication-tokens/writes.ts";
 import {
   enforceRetention,
@@ -8,21 +8,21 @@ import {
 import { AppError } from "../../../src/kernel/errors.ts";
 import type { TransitionInput } from "../../../src/resources/runs/runs/rules.ts";
 import type { Api } from "../api.ts";
-import { happen } from "../runs.ts";
-import { upkeepOf } from "../states.ts";
+import { applyTransition } from "../runs.ts";
+import { jobContextOf } from "../states.ts";
 import type { World } from "./world.ts";
 
 const longAgo = "2020-01-01T00:00:00.000Z";
 
 /** Without the lease, so that they run on all servers concurrently. */
-export async function keepUp(api: Api, world: World): Promise<void> {
-  const work = upkeepOf(api);
+export async function runBackgroundWork(api: Api, world: World): Promise<void> {
+  const work = jobContextOf(api);
   const tasks = [
     () => enforceRetention(work),
     () => removeAbandonedUploads(work),
     () => removeSupersededResources(work),
     () => api.audited.write((tx) => removeExpiredTokens(tx, work.context, work.capability, 20)),
-    () => noteAllTokens(api, world),
+    () => recordAllTokenUses(api, world),
     () => ageOneState(api, world),
     () => executeSome(api, world),
     () => executeSome(api, world),
@@ -30,7 +30,7 @@ export async function keepUp(api: Api, world: World): Promise<void> {
   await world.one(tasks)();
 }
 
-async function noteAllTokens({ database }: Api, world: World): Promise<void> {
+async function recordAllTokenUses({ database }: Api, world: World): Promise<void> {
   const rows = await database.reader.db.selectFrom("tokens").select("id").execute();
   const uses = world.some(rows, rows.length, rows.length).map(({ id }) => [id, new Date().toISOString()] as const);
   await database.write((tx) => recordTokenUses(tx, new Map(uses)));
@@ -57,7 +57,7 @@ async function executeSome(api: Api, world: World): Promise<void> {
     const ending: TransitionInput = world.happens(0.8)
       ? { event: "phase-finished", ...(status === "planning" && { hasChanges: world.happens(0.7) }) }
       : { event: "phase-errored" };
-    await happen(api, id, status.endsWith("queued") ? { event: "claim" } : ending).catch((error: unknown) => {
+    await applyTransition(api, id, status.endsWith("queued") ? { event: "claim" } : ending).catch((error: unknown) => {
       if (!(error instanceof AppError && ["conflict", "not-found"].includes(error.code))) throw error;
     });
   }

@@ -13,7 +13,7 @@ export interface Lock {
   /** The ids of a foreign key that takes the lock. */
   readonly referred?: readonly unknown[];
   /** A row that is deleted or changed with its parent. */
-  readonly isFollowing?: boolean;
+  readonly isCascaded?: boolean;
   /** By a SELECT: the rows need not be locked yet. */
   readonly isLocking: boolean;
 }
@@ -96,8 +96,8 @@ function referencesOf(text: string, values: readonly unknown[], relations: Relat
   return relations
     .filter((key) => key.child === child)
     .flatMap(({ parent, column }) => {
-      const given = rows.length === 0 ? [undefined] : rows.map((row) => row[columns.indexOf(column)]);
-      return reference(parent, given);
+      const ids = rows.length === 0 ? [undefined] : rows.map((row) => row[columns.indexOf(column)]);
+      return reference(parent, ids);
     });
 }
 
@@ -109,15 +109,15 @@ function inserted(text: string, values: readonly unknown[]) {
   return { child, columns: list.split(", "), rows };
 }
 
-export function madeBy(statement: string, values: readonly unknown[]): string[] {
+export function idsInsertedBy(statement: string, values: readonly unknown[]): string[] {
   const text = tidy(statement);
   if (!text.startsWith("insert into ")) return [];
   const { columns, rows } = inserted(text, values);
   return rows.map((row) => String(row[columns.indexOf("id")]));
 }
 
-function reference(table: string, given: readonly unknown[]): Lock[] {
-  const referred = given.filter((value) => value !== null);
+function reference(table: string, ids: readonly unknown[]): Lock[] {
+  const referred = ids.filter((value) => value !== null);
   return referred.length === 0 ? [] : [{ ...plain, table, purpose: "reference", referred }];
 }
 
@@ -146,7 +146,7 @@ function removalsOf(text: string, relations: Relations): Lock[] {
         ...plain,
         table: child,
         purpose: onDelete === "cascade" ? "removal" : "change",
-        isFollowing: true,
+        isCascaded: true,
       });
       if (onDelete === "cascade") follow(child);
     }

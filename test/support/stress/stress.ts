@@ -1,15 +1,15 @@
 /** A stress test: callers on several servers send random writes to few shared resources. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer, Api, Json } from "../api.ts";
-import { secretIn } from "../browser.ts";
+import { secretInUrl } from "../browser.ts";
 import { makeConfiguration } from "../runs.ts";
 import { pathOf, type Route, routes, writes } from "../tenant.ts";
 import { bodies, varied } from "./bodies.ts";
-import { keepUp } from "./jobs.ts";
+import { runBackgroundWork } from "./jobs.ts";
 import { type Params, typeOfParam, type World } from "./world.ts";
 
 /** These need a signed URL, or would end the caller's account. */
-const left = new Set(["uploadState", "uploadJsonState", "updateAccount", "changePassword", "createSession"]);
+const excluded = new Set(["uploadState", "uploadJsonState", "updateAccount", "changePassword", "createSession"]);
 
 /** Operations that lock many rows, or often conflict, are sent more often. */
 const weights: Readonly<Record<string, number>> = {
@@ -45,8 +45,8 @@ const weights: Readonly<Record<string, number>> = {
   safeDeleteWorkspace: 0.3,
 };
 
-const sent = routes.filter(({ id, operation }) => writes(operation) && !left.has(id));
-const deck = sent.flatMap((route) => Array<Route>(Math.ceil(10 * (weights[route.id] ?? 1))).fill(route));
+const sent = routes.filter(({ id, operation }) => writes(operation) && !excluded.has(id));
+const weightedRoutes = sent.flatMap((route) => Array<Route>(Math.ceil(10 * (weights[route.id] ?? 1))).fill(route));
 
 const paramsIn = (path: string): string[] => [...path.matchAll(/:([a-z_]+)/g)].map(([, param]) => param as string);
 
@@ -65,17 +65,17 @@ function paramsFor(world: World, route: Route): Params {
   let params: Params = {};
   for (const param of paramsIn(route.operation.path).toReversed()) {
     if (params[param] !== undefined) continue;
-    const isPassing = removedBy(route) === "organizations" || world.happens(0.1);
-    const thing =
-      param === "organization_name" && !isPassing
+    const isShortLived = removedBy(route) === "organizations" || world.happens(0.1);
+    const shared =
+      param === "organization_name" && !isShortLived
         ? { id: world.organizationName, params: {} }
-        : world.thing(typeOfParam(param));
-    params = { ...thing.params, ...params, [param]: thing.id };
+        : world.pick(typeOfParam(param));
+    params = { ...shared.params, ...params, [param]: shared.id };
   }
   return params;
 }
 
-interface Told {
+interface RecordedResponse {
   readonly id: string;
   readonly answer: Answer;
 }
@@ -99,14 +99,14 @@ export class StressRun {
   /** The servers' background work runs concurrently. */
   async run(callers: number, requests: number): Promise<void> {
     const end = this.outcome.requests + requests;
-    const keepers = this.#servers.map(async (server) => {
-      for (; this.outcome.requests < end; await sleep(20)) await this.#keepUp(server);
+    const backgroundWork = this.#servers.map(async (server) => {
+      for (; this.outcome.requests < end; await sleep(20)) await this.#runBackgroundWork(server);
     });
     const writers = Array.from({ length: callers }, async (_, index) => {
       const server = this.#servers[index % this.#servers.length] as Api;
-      while (this.outcome.requests < end) await this.#write(server, this.world.one(deck));
+      while (this.outcome.requests < end) await this.#write(server, this.world.one(weightedRoutes));
     });
-    await Promise.all([...keepers, ...writers]);
+    await Promise.all([...backgroundWork, ...writers]);
   }
 
   async prepare(): Promise<void> {
@@ -115,34 +115,34 @@ export class StressRun {
       for (const route of creations) await this.#write(this.#servers[0] as Api, route);
   }
 
-  async #keepUp(server: Api): Promise<void> {
+  async #runBackgroundWork(server: Api): Promise<void> {
     try {
-      await keepUp(server, this.world);
+      await runBackgroundWork(server, this.world);
     } catch (error) {
-      this.outcome.failures.push(`upkeep: ${error}`);
+      this.outcome.failures.push(`background work: ${error}`);
     }
   }
 
   async #write(server: Api, route: Route): Promise<void> {
     const { world } = this;
     const removed = removedBy(route);
-    if (removed !== undefined && !world.mayRemove(removed)) return sleep(0);
-    if (isCreation(route) && !world.mayMake(route.type)) return sleep(0);
+    if (removed !== undefined && !world.canRemove(removed)) return sleep(0);
+    if (isCreation(route) && !world.canCreate(route.type)) return sleep(0);
     const params = paramsFor(world, route);
     const body = bodies[route.id]?.(world) ?? varied(world, route.operation.example);
     const answer = await server.admin.send(route.operation.method, pathOf(route.operation, params), body);
-    this.#note({ id: route.id, answer });
+    this.#record({ id: route.id, answer });
     if (answer.status < 300 && removed !== undefined)
       world.drop(removed, params[paramsIn(route.operation.path).at(-1) ?? ""] ?? "");
-    if (answer.status < 300 && isCreation(route)) this.#made(answer.body?.data, params);
+    if (answer.status < 300 && isCreation(route)) this.#addCreated(answer.body?.data, params);
     const link = answer.body?.data?.attributes?.["invitation-url"];
-    if (link !== undefined) world.add("invitation secrets", { id: secretIn(link), params: {} });
+    if (link !== undefined) world.add("invitation secrets", { id: secretInUrl(link), params: {} });
     if (answer.status === 201 && route.id === "createWorkspace")
       await makeConfiguration(server, answer.body.data.id).catch(() => {});
-    if (answer.status === 404) await this.#lookAgain(server, route, params);
+    if (answer.status === 404) await this.#forgetDeleted(server, route, params);
   }
 
-  #note({ id, answer }: Told): void {
+  #record({ id, answer }: RecordedResponse): void {
     const { statuses, failures } = this.outcome;
     this.outcome.requests += 1;
     const key = `${id} ${answer.status}`;
@@ -153,18 +153,18 @@ export class StressRun {
     if (answer.status >= 500) failures.push(`${key}: ${JSON.stringify(detail)}`);
   }
 
-  #made(thing: Json, params: Params): void {
-    if (typeof thing?.id !== "string") return;
+  #addCreated(created: Json, params: Params): void {
+    if (typeof created?.id !== "string") return;
     const { world } = this;
-    const type = thing.type === "vars" && params["varset_id"] !== undefined ? "varset vars" : thing.type;
-    world.add(type, { id: thing.id, params });
-    if (type === "workspaces") world.add("workspace names", { id: thing.attributes.name, params: {} });
-    for (const token of thing.relationships?.["oauth-tokens"]?.data ?? [])
+    const type = created.type === "vars" && params["varset_id"] !== undefined ? "varset vars" : created.type;
+    world.add(type, { id: created.id, params });
+    if (type === "workspaces") world.add("workspace names", { id: created.attributes.name, params: {} });
+    for (const token of created.relationships?.["oauth-tokens"]?.data ?? [])
       world.add("oauth-tokens", { id: token.id, params: {} });
   }
 
-  /** Forgets deleted resources; tags come and go with other requests. */
-  async #lookAgain(server: Api, { operation }: Route, params: Params): Promise<void> {
+  /** Forgets resources that no longer exist; other requests create and delete tags as a side effect. */
+  async #forgetDeleted(server: Api, { operation }: Route, params: Params): Promise<void> {
     for (const param of paramsIn(operation.path)) {
       const type = typeOfParam(param);
       const id = params[param] ?? "";

@@ -3,21 +3,21 @@ import type { Json } from "../api.ts";
 
 export type Params = Readonly<Record<string, string>>;
 
-export interface Thing {
+export interface SharedResource {
   readonly id: string;
   readonly params: Params;
 }
 
-/** Between these numbers resources are shared, and there is always something to do. */
-const fewest = 2;
-const most: Readonly<Record<string, number>> = {
+/** Between these counts, callers share resources and always find one to change. */
+const countMin = 2;
+const countMax: Readonly<Record<string, number>> = {
   workspaces: 8,
   projects: 4,
   users: 5,
   "organization-memberships": 6,
   runs: 200,
 };
-const mostOfOthers = 4;
+const countMaxOfOthers = 4;
 
 const typesOfParams: Readonly<Record<string, string>> = {
   organization_name: "organizations",
@@ -37,42 +37,42 @@ export class World {
   readonly chance: () => number;
   /** Never deleted, unlike the others. */
   readonly organizationName: string;
-  readonly #things = new Map<string, Thing[]>();
+  readonly #resources = new Map<string, SharedResource[]>();
 
   constructor(organizationName: string, seed: number) {
     this.organizationName = organizationName;
-    this.chance = chanceFrom(seed);
+    this.chance = randomFrom(seed);
   }
 
-  all(type: string): readonly Thing[] {
-    return this.#things.get(type) ?? [];
+  all(type: string): readonly SharedResource[] {
+    return this.#resources.get(type) ?? [];
   }
 
-  add(type: string, thing: Thing): void {
-    const things = this.#things.get(type);
-    if (things === undefined) this.#things.set(type, [thing]);
-    else things.push(thing);
+  add(type: string, resource: SharedResource): void {
+    const resources = this.#resources.get(type);
+    if (resources === undefined) this.#resources.set(type, [resource]);
+    else resources.push(resource);
   }
 
   drop(type: string, id: string): void {
-    const things = this.#things.get(type) ?? [];
-    const position = things.findIndex((thing) => thing.id === id);
-    if (position >= 0) things.splice(position, 1);
+    const resources = this.#resources.get(type) ?? [];
+    const position = resources.findIndex((each) => each.id === id);
+    if (position >= 0) resources.splice(position, 1);
   }
 
   replace(type: string, ids: readonly string[]): void {
-    this.#things.set(
+    this.#resources.set(
       type,
       ids.map((id) => ({ id, params: {} })),
     );
   }
 
-  mayMake(type: string): boolean {
-    return this.all(type).length < (most[type] ?? mostOfOthers);
+  canCreate(type: string): boolean {
+    return this.all(type).length < (countMax[type] ?? countMaxOfOthers);
   }
 
-  mayRemove(type: string): boolean {
-    return this.all(type).length > fewest;
+  canRemove(type: string): boolean {
+    return this.all(type).length > countMin;
   }
 
   happens(probability: number): boolean {
@@ -86,18 +86,18 @@ export class World {
   some<T>(choices: readonly T[], from = 1, to = 4): T[] {
     const count = from + Math.floor(this.chance() * (to - from + 1));
     return choices
-      .map((choice) => ({ choice, place: this.chance() }))
-      .toSorted((left, right) => left.place - right.place)
+      .map((choice) => ({ choice, order: this.chance() }))
+      .toSorted((left, right) => left.order - right.order)
       .slice(0, count)
       .map(({ choice }) => choice);
   }
 
-  thing(type: string): Thing {
+  pick(type: string): SharedResource {
     return this.one(this.all(type)) ?? { id: "none", params: {} };
   }
 
   identifier(type: string): Json {
-    return { type, id: this.thing(type).id };
+    return { type, id: this.pick(type).id };
   }
 
   identifiers(type: string): Json[] {
@@ -105,7 +105,7 @@ export class World {
   }
 }
 
-export function chanceFrom(seed: number): () => number {
+export function randomFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -15,13 +15,15 @@ export type PoolScopes = Readonly<Record<PoolScopeKind, readonly string[]>>;
 export interface AgentPoolView extends AgentPoolTable, OrganizationFacts {
   readonly standing: OrganizationStanding;
   readonly scopes: PoolScopes;
-  readonly users: PoolUsers;
+  readonly usingWorkspaces: UsingWorkspaces;
   readonly agentCount: number;
 }
 
-export interface PoolUsers {
-  /** Only workspaces that the caller can read. */
-  readonly workspaceIds: readonly string[];
+/** The workspaces that choose the pool themselves. */
+export interface UsingWorkspaces {
+  /** Only those that the caller can read. */
+  readonly ids: readonly string[];
+  /** Of all of them, for the ETag. */
   readonly checksum: number;
 }
 
@@ -49,7 +51,7 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
   type: "agent-pools",
   doc: "A group of agents that execute the runs of workspaces in agent mode.",
   id: (pool) => pool.id,
-  version: (pool) => [pool.version, pool.organizationFacts, pool.users.checksum],
+  version: (pool) => [pool.version, pool.organizationFactsVersion, pool.usingWorkspaces.checksum],
   // The number of live agents changes without a write.
   isUncacheable: true,
   attributes: {
@@ -70,7 +72,7 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
     workspaces: toMany(
       "workspaces",
       "The workspaces that choose this pool themselves, and that the caller can read. `include` adds up to 100 documents.",
-      { ids: (pool) => pool.users.workspaceIds },
+      { ids: (pool) => pool.usingWorkspaces.ids },
     ),
     "allowed-workspaces": scope("workspaces", "allowed-workspaces", "Workspaces that the pool serves."),
     "allowed-projects": scope("projects", "allowed-projects", "Projects whose workspaces the pool serves."),

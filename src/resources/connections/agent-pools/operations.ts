@@ -9,7 +9,7 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
-import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { workspaces } from "../../register/workspaces/definition.ts";
 import { pageOfWorkspaces } from "../../register/workspaces/reads.ts";
 import { changesOf } from "../../shared/changes.ts";
@@ -17,14 +17,14 @@ import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { agentPools, type AgentPoolView } from "./definition.ts";
-import { agentPoolsNeed, grantAgentPool, loadAgentPool } from "./reads.ts";
+import { agentPoolsNeed, authorizeAgentPool, loadAgentPool } from "./reads.ts";
 import {
   changedScopes,
   deletionObstacle,
   nameTaken,
   newAgentPool,
   noScopes,
-  noUsers,
+  noUsingWorkspaces,
   scopeRows,
   type PoolScopesInput,
   unknownTargetFaults,
@@ -51,7 +51,7 @@ export const agentPoolResource = implement(agentPools, {
     const { views, totalCount } = await listAgentPoolRows(tx, context.actor, organization, {
       page: query.page,
       sort: query.sort,
-      part: query.q,
+      searchText: query.q,
       workspaceName: filters["filterAllowedWorkspacesName"] as string | undefined,
       projectName: filters["filterAllowedProjectsName"] as string | undefined,
     });
@@ -62,8 +62,8 @@ export const agentPoolResource = implement(agentPools, {
   async createAgentPool({ context, params, body }) {
     return context.database.write(async (tx) => {
       // The lock prevents concurrent deletion of the workspaces and projects in the body.
-      const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName, true),
+      const organization = authorizeOrganization(
+        await loadOrganization(tx, context, params.organizationName, "change"),
         "can-update-agent-pools",
         agentPoolsNeed,
       );
@@ -80,7 +80,7 @@ export const agentPoolResource = implement(agentPools, {
         ...factsOf(organization),
         standing: organization.standing,
         scopes,
-        users: noUsers,
+        usingWorkspaces: noUsingWorkspaces,
         agentCount: 0,
       };
       await record(tx, context, { after: view });
@@ -99,17 +99,17 @@ export const agentPoolResource = implement(agentPools, {
 
   async updateAgentPool({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: "alone" }));
+      const pool = authorizeAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: "exclusive" }));
       context.ifMatch.check(pool);
       const changes = changesOf<AgentPoolTable>(pool, changedColumns(agentPools, body.attributes));
       const scopes = changedScopes(pool.scopes, body.relationships);
       const kinds = Object.keys(scopes);
       if (changes === undefined && kinds.length === 0) return { view: pool };
       const changed = afterUpdate<AgentPoolView>(pool, { ...changes, scopes: { ...pool.scopes, ...scopes } });
-      const renamed =
+      const isNameConflict =
         changed.nameKey !== pool.nameKey && (await isAgentPoolNameTaken(tx, pool.organizationId, changed.name));
       refuseIfAny([
-        ...(renamed ? [nameTaken()] : []),
+        ...(isNameConflict ? [nameTaken()] : []),
         ...(await scopeFaults(tx, pool.organizationId, body.relationships)),
       ]);
       await updateAgentPoolRow(tx, pool, changes ?? {});
@@ -122,7 +122,7 @@ export const agentPoolResource = implement(agentPools, {
 
   async deleteAgentPool({ context, params }) {
     return context.database.write(async (tx) => {
-      const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: "alone" }));
+      const pool = authorizeAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: "exclusive" }));
       context.ifMatch.check(pool);
       const obstacle = deletionObstacle(await findPoolUse(tx, pool));
       if (obstacle !== undefined) throw obstacle;
@@ -134,9 +134,9 @@ export const agentPoolResource = implement(agentPools, {
 
 async function scopeFaults(tx: Tx, organizationId: string, sent: PoolScopesInput) {
   const { allowedWorkspaces = [], allowedProjects = [], excludedWorkspaces = [] } = sent;
-  const named = { workspaces: [...allowedWorkspaces, ...excludedWorkspaces], projects: allowedProjects };
-  if (named.workspaces.length + named.projects.length === 0) return [];
-  return unknownTargetFaults(sent, await findTargets(tx, organizationId, named));
+  const ids = { workspaces: [...allowedWorkspaces, ...excludedWorkspaces], projects: allowedProjects };
+  if (ids.workspaces.length + ids.projects.length === 0) return [];
+  return unknownTargetFaults(sent, await findTargets(tx, organizationId, ids));
 }
 
 async function record(

@@ -1,5 +1,5 @@
 /** Reads of agent pools for other modules, and the permission check on a pool. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
@@ -8,7 +8,7 @@ import type { ScopeTarget } from "../../shared/hooks.ts";
 import type { AgentPoolView } from "./definition.ts";
 import { findAgentPool, isServingTarget, type PoolLoadOptions } from "./store.ts";
 
-export { liveAgentCount, poolServesCondition as servesWorkspace, agentTimeoutMs } from "./store.ts";
+export { liveAgentCount, poolServesCondition, agentTimeoutMs } from "./store.ts";
 
 export const agentPoolsNeed = "the organization permission 'manage-agent-pools'";
 
@@ -24,8 +24,8 @@ export async function loadAgentPool(
   return pool;
 }
 
-export function grantAgentPool(pool: AgentPoolView): Granted<AgentPoolView, "can-update-agent-pools"> {
-  return grant(pool, {
+export function authorizeAgentPool(pool: AgentPoolView): Granted<AgentPoolView, "can-update-agent-pools"> {
+  return authorize(pool, {
     thing: "agent pool",
     permission: "can-update-agent-pools",
     visible: pool.standing.member,

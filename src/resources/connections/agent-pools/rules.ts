@@ -5,7 +5,7 @@ import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type AppError, conflict, type Fault } from "../../../kernel/errors.ts";
 import { camel, human } from "../../../kernel/names.ts";
 import { counted, quoted } from "../../../kernel/text.ts";
-import { agentPools, type PoolScopeKind, poolScopeKinds, type PoolScopes, type PoolUsers } from "./definition.ts";
+import { agentPools, type PoolScopeKind, poolScopeKinds, type PoolScopes, type UsingWorkspaces } from "./definition.ts";
 
 export function newAgentPool(
   attributes: CreateAttributes<typeof agentPools>,
@@ -14,7 +14,7 @@ export function newAgentPool(
   return { ...createdColumns(agentPools, attributes), ...identity, version: 1 };
 }
 
-export const noUsers: PoolUsers = { workspaceIds: [], checksum: 0 };
+export const noUsingWorkspaces: UsingWorkspaces = { ids: [], checksum: 0 };
 export const noScopes: PoolScopes = { "allowed-workspaces": [], "allowed-projects": [], "excluded-workspaces": [] };
 
 export type PoolScopesInput = {
@@ -26,8 +26,8 @@ export function changedScopes(before: PoolScopes, sent: PoolScopesInput): Partia
   for (const kind of poolScopeKinds) {
     const ids = sent[camel(kind)];
     if (ids === undefined) continue;
-    const wanted = [...new Set(ids)].sort();
-    if (wanted.join() !== before[kind].join()) changed[kind] = wanted;
+    const sorted = [...new Set(ids)].sort();
+    if (sorted.join() !== before[kind].join()) changed[kind] = sorted;
   }
   return changed;
 }

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
 import { permissionBit, hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { containsWords, type Dialect } from "../../../database/dialect.ts";
@@ -13,27 +13,28 @@ import { fold } from "../../../kernel/text.ts";
 import { hasProjectGrant, hasWorkspaceGrant, standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
 import type { ScopeTarget } from "../../shared/hooks.ts";
-import { lockClause, type Lock } from "../../shared/locks.ts";
+import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage, type SortColumn } from "../../shared/paging.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
 import { updateRow } from "../../shared/versions.ts";
-import type { AgentPoolView, PoolScopeKind, PoolScopes, PoolUsers } from "./definition.ts";
+import type { AgentPoolView, PoolScopeKind, PoolScopes, UsingWorkspaces } from "./definition.ts";
 import type { PoolUse } from "./rules.ts";
 
-/** One text per list: ids contain no commas, and both engines keep the order. */
-const listed = (kind: PoolScopeKind) => sql<string | null>`(
+/** Ids joined by commas, which ids don't contain. */
+const scopeList = (kind: PoolScopeKind) => sql<string | null>`(
   select string_agg(target_id, ',' order by target_id) from agent_pool_scopes
   where agent_pool_id = p.id and kind = ${kind})`;
 
-const hidden = "-";
+/** No id begins with it. */
+const hiddenPrefix = "-";
 
-/** Prefixes each workspace that the caller's teams can't read with `hidden`. */
+/** Prefixes each workspace that the caller's teams can't read with `hiddenPrefix`. */
 function workspacesUsingPool(organizationId: Expression<string>, principal: string): RawBuilder<string | null> {
   const bit = permissionBit("runs", "read");
   return sql<string | null>`(
     select string_agg(case when ${hasProjectGrant(organizationId, sql.ref("w.projectId"), principal, bit)}
       or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, bit)}
-      then '' else ${sql.lit(hidden)} end || w.id, ',' order by w.id)
+      then '' else ${sql.lit(hiddenPrefix)} end || w.id, ',' order by w.id)
     from workspaces as w where w.organization_id = p.organization_id and w.agent_pool_id = p.id)`;
 }
 
@@ -52,10 +53,10 @@ function pools({ db, dialect }: Tx, organizationId: Expression<string>, principa
     .selectAll("p")
     .select(factsColumns)
     .select([
-      listed("allowed-workspaces").as("allowedWorkspaces"),
-      listed("allowed-projects").as("allowedProjects"),
-      listed("excluded-workspaces").as("excludedWorkspaces"),
-      workspacesUsingPool(organizationId, principal).as("userList"),
+      scopeList("allowed-workspaces").as("allowedWorkspaces"),
+      scopeList("allowed-projects").as("allowedProjects"),
+      scopeList("excluded-workspaces").as("excludedWorkspaces"),
+      workspacesUsingPool(organizationId, principal).as("usingList"),
       liveAgentCount(dialect, sql`a.agent_pool_id = p.id`).as("agentCount"),
     ]);
 }
@@ -64,7 +65,7 @@ type PoolRow = Awaited<ReturnType<ReturnType<typeof pools>["executeTakeFirstOrTh
 const idsIn = (list: string | null): string[] => (list === null ? [] : list.split(","));
 
 function toPoolView(row: PoolRow, standing: OrganizationStanding): AgentPoolView {
-  const { allowedWorkspaces, allowedProjects, excludedWorkspaces, userList, ...pool } = row;
+  const { allowedWorkspaces, allowedProjects, excludedWorkspaces, usingList, ...pool } = row;
   const scopes: PoolScopes = {
     "allowed-workspaces": idsIn(allowedWorkspaces),
     "allowed-projects": idsIn(allowedProjects),
@@ -74,25 +75,25 @@ function toPoolView(row: PoolRow, standing: OrganizationStanding): AgentPoolView
     ...pool,
     standing,
     scopes,
-    users: usersIn(idsIn(userList), hasPermission(standing.everywhere, "runs", "read")),
+    usingWorkspaces: usingWorkspacesOf(idsIn(usingList), hasPermission(standing.organizationWideMask, "runs", "read")),
   };
 }
 
-function usersIn(marked: readonly string[], readsAll: boolean): PoolUsers {
-  const idOf = (id: string) => (id.startsWith(hidden) ? id.slice(hidden.length) : id);
-  const readable = marked.filter((id) => readsAll || !id.startsWith(hidden));
+function usingWorkspacesOf(marked: readonly string[], readsAll: boolean): UsingWorkspaces {
+  const idOf = (id: string) => (id.startsWith(hiddenPrefix) ? id.slice(hiddenPrefix.length) : id);
+  const readable = marked.filter((id) => readsAll || !id.startsWith(hiddenPrefix));
   return {
-    workspaceIds: readable.map(idOf).sort(),
+    ids: readable.map(idOf).sort(),
     checksum: marked.length === 0 ? 0 : crc32(marked.map(idOf).sort().join()),
   };
 }
 
 export interface PoolLoadOptions {
-  readonly lock?: Lock;
+  readonly lock?: RowLock;
 }
 
 /** A separate statement, because a statement that waits for a row lock reads its subqueries as of before the wait. */
-async function lockPool(tx: Tx, id: string, lock: Lock): Promise<void> {
+async function lockPool(tx: Tx, id: string, lock: RowLock): Promise<void> {
   await tx.db
     .selectFrom("agentPools as p")
     .innerJoin("organizations as o", "o.id", "p.organizationId")
@@ -116,13 +117,13 @@ export async function findAgentPool(
     .select(standingColumns(sql.ref("p.organizationId"), principalOf(actor)))
     .where("p.id", "=", id)
     .executeTakeFirst();
-  return row && toPoolView(row, standingOf(actor, row));
+  return row && toPoolView(row, requireStanding(actor, row));
 }
 
 export interface AgentPoolSearch {
   readonly page: Page;
   readonly sort: Sort<"name" | "created-at"> | undefined;
-  readonly part: string | undefined;
+  readonly searchText: string | undefined;
   readonly workspaceName: string | undefined;
   readonly projectName: string | undefined;
 }
@@ -138,9 +139,9 @@ export async function listAgentPoolRows(
     "=",
     organization.id,
   );
-  if (search.part) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], search.part));
-  if (search.workspaceName) rows = rows.where(servesWorkspace(actor, organization, search.workspaceName));
-  if (search.projectName) rows = rows.where(servesProject(actor, organization, search.projectName));
+  if (search.searchText) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], search.searchText));
+  if (search.workspaceName) rows = rows.where(servesNamedWorkspace(actor, organization, search.workspaceName));
+  if (search.projectName) rows = rows.where(servesNamedProject(actor, organization, search.projectName));
   const found = await fetchPage(tx, {
     rows,
     order: orderOf(search.sort),
@@ -161,8 +162,8 @@ function orderOf(sort: AgentPoolSearch["sort"]): SortColumn[] {
   ];
 }
 
-export function usesAnyPool(tx: Tx, used: readonly AgentPoolView[]): RawBuilder<boolean> {
-  const ids = used.map((pool) => pool.id);
+export function usesAnyPool(tx: Tx, views: readonly AgentPoolView[]): RawBuilder<boolean> {
+  const ids = views.map((pool) => pool.id);
   return tx.dialect.isOneOf(sql.ref("w.agentPoolId"), ids) as RawBuilder<boolean>;
 }
 
@@ -170,16 +171,16 @@ export function poolServesCondition(
   projectId: Expression<string>,
   workspaceId?: Expression<string>,
 ): RawBuilder<SqlBool> {
-  const lists = (kind: PoolScopeKind, id: Expression<string>) => sql<SqlBool>`exists (
+  const isListed = (kind: PoolScopeKind, id: Expression<string>) => sql<SqlBool>`exists (
     select 1 from agent_pool_scopes as s where s.agent_pool_id = p.id and s.kind = ${kind} and s.target_id = ${id})`;
-  const ofProject = sql<SqlBool>`p.organization_scoped = 1 or ${lists("allowed-projects", projectId)}`;
+  const ofProject = sql<SqlBool>`p.organization_scoped = 1 or ${isListed("allowed-projects", projectId)}`;
   if (workspaceId === undefined) return sql<SqlBool>`(${ofProject})`;
-  return sql<SqlBool>`((${ofProject} or ${lists("allowed-workspaces", workspaceId)})
-    and not ${lists("excluded-workspaces", workspaceId)})`;
+  return sql<SqlBool>`((${ofProject} or ${isListed("allowed-workspaces", workspaceId)})
+    and not ${isListed("excluded-workspaces", workspaceId)})`;
 }
 
 /** No pool serves a workspace that the caller can't read, as if it didn't exist. */
-function servesWorkspace(actor: Actor, organization: OrganizationView, name: string): RawBuilder<SqlBool> {
+function servesNamedWorkspace(actor: Actor, organization: OrganizationView, name: string): RawBuilder<SqlBool> {
   const readable = readableCondition(actor, organization) ?? sql<SqlBool>`1 = 1`;
   return sql<SqlBool>`exists (
     select 1 from workspaces as w
@@ -187,10 +188,10 @@ function servesWorkspace(actor: Actor, organization: OrganizationView, name: str
       and ${poolServesCondition(sql.ref("w.project_id"), sql.ref("w.id"))})`;
 }
 
-function servesProject(actor: Actor, { id, standing }: OrganizationView, name: string): RawBuilder<SqlBool> {
+function servesNamedProject(actor: Actor, { id, standing }: OrganizationView, name: string): RawBuilder<SqlBool> {
   const bit = permissionBit("settings", "read");
   const readable =
-    (standing.everywhere & bit) === bit
+    (standing.organizationWideMask & bit) === bit
       ? sql<SqlBool>`1 = 1`
       : hasProjectGrant(sql<string>`${id}`, sql.ref("j.id"), principalOf(actor), bit);
   return sql<SqlBool>`exists (
@@ -247,15 +248,15 @@ export async function isAgentPoolNameTaken(tx: Tx, organizationId: string, name:
 export async function findTargets(
   tx: Tx,
   organizationId: string,
-  named: { readonly workspaces: readonly string[]; readonly projects: readonly string[] },
+  ids: { readonly workspaces: readonly string[]; readonly projects: readonly string[] },
 ): Promise<{ workspaces: Set<string>; projects: Set<string> }> {
   const { isOneOf } = tx.dialect;
   const { rows } = await sql<{ kind: string; id: string }>`
     select 'workspaces' as kind, id from workspaces
-    where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), named.workspaces)}
+    where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), ids.workspaces)}
     union all
     select 'projects' as kind, id from projects
-    where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), named.projects)}`.execute(tx.db);
+    where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), ids.projects)}`.execute(tx.db);
   const idsOf = (kind: string) => new Set(rows.filter((row) => row.kind === kind).map((row) => row.id));
   return { workspaces: idsOf("workspaces"), projects: idsOf("projects") };
 }
@@ -270,7 +271,7 @@ export async function insertAgentPool(
   await insertScopes(tx, into, scopes);
 }
 
-/** The proof is for the pool or, for a new pool, for the organization. */
+/** `_of` is the pool or, for a new pool, the organization. */
 export async function insertScopes(
   tx: Tx,
   _of: Granted<object, "can-update-agent-pools">,

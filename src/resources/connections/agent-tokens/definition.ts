@@ -4,7 +4,7 @@ import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { text } from "../../../jsonapi/schemas.ts";
 
 const path = "/agent-pools/:agent_pool_id/authentication-tokens";
-const ofSite = "/admin/agent-pools/:site_agent_pool_id/authentication-tokens";
+const sitePath = "/admin/agent-pools/:site_agent_pool_id/authentication-tokens";
 const managers = "an owner, a team with 'manage-agent-pools', or the organization's token";
 
 const body = z.object({
@@ -19,10 +19,10 @@ const create = {
   method: "POST",
   path,
   summary: "Create a token for a pool's agents; its secret is in the response, and is not shown again",
-  needs: `${managers}; not by a team's or an organization's token that expires`,
+  needs: `${managers}; not with a team or organization token that expires`,
   body: { custom: body },
   answer: "created",
-  answers: "authentication-tokens",
+  answerType: "authentication-tokens",
   example: { data: { type: "authentication-tokens", attributes: { description: "A data centre" } } },
 } as const satisfies Operation;
 
@@ -33,7 +33,7 @@ const list = {
   needs: managers,
   query: { paged: true },
   answer: "list",
-  answers: "authentication-tokens",
+  answerType: "authentication-tokens",
 } as const satisfies Operation;
 
 export const agentTokens = defineResource<{ readonly id: string }>()(() => ({
@@ -45,7 +45,7 @@ export const agentTokens = defineResource<{ readonly id: string }>()(() => ({
   operations: {
     createAgentToken: create,
     listAgentTokens: list,
-    createSiteAgentToken: { ...create, path: ofSite, needs: "a site admin" },
-    listSiteAgentTokens: { ...list, path: ofSite, needs: "a site admin" },
+    createSiteAgentToken: { ...create, path: sitePath, needs: "a site admin" },
+    listSiteAgentTokens: { ...list, path: sitePath, needs: "a site admin" },
   },
 }));

@@ -1,7 +1,7 @@
 /** Operations on agent tokens: load → authorize → decide → write. */
 import type { Page } from "../../../jsonapi/query.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { grantAgentPool, loadAgentPool } from "../agent-pools/reads.ts";
+import { authorizeAgentPool, loadAgentPool } from "../agent-pools/reads.ts";
 import { loadSiteAgentPool } from "../site-agent-pools/reads.ts";
 import { agentTokens } from "./definition.ts";
 import { toTokenView } from "./rules.ts";
@@ -11,13 +11,13 @@ import { issueAgentToken } from "./writes.ts";
 export const agentTokenResource = implement(agentTokens, {
   async createAgentToken({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId));
+      const pool = authorizeAgentPool(await loadAgentPool(tx, context, params.agentPoolId));
       return { view: await issueAgentToken(tx, context, pool, body.data.attributes.description) };
     });
   },
 
   async listAgentTokens({ context, params, query }) {
-    const pool = grantAgentPool(await loadAgentPool(context.database.reader, context, params.agentPoolId));
+    const pool = authorizeAgentPool(await loadAgentPool(context.database.reader, context, params.agentPoolId));
     return list(context, pool, query.page);
   },
 

@@ -1,5 +1,5 @@
 /** Reads of agent tokens for other modules, and the permission check on a token. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
@@ -17,12 +17,12 @@ export async function loadAgentToken(
 ): Promise<Granted<AgentPoolToken, "can-update-agent-pools">> {
   const found = await findAgentToken(tx, context.actor, id);
   if (found === undefined) throw notFound("authentication token");
-  return grant(toTokenView(found.row), {
+  return authorize(toTokenView(found.row), {
     thing: "authentication token",
     permission: "can-update-agent-pools",
     visible: found.standing.member,
     allowed: organizationPermissions(found.standing)["can-update-agent-pools"],
     needs: agentPoolsNeed,
-    otherwise: "hide",
+    whenDenied: "hide",
   });
 }

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AgentTokenTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -35,7 +35,9 @@ export async function findAgentToken(
     .select(standingColumns(sql.ref("k.organizationId"), principalOf(actor)))
     .where("k.id", "=", id)
     .executeTakeFirst();
-  return found && { row: found, standing: standingOf(actor, { ...found, organizationId: found.organizationId ?? "" }) };
+  return (
+    found && { row: found, standing: requireStanding(actor, { ...found, organizationId: found.organizationId ?? "" }) }
+  );
 }
 
 export async function listAgentTokenRows(
@@ -82,7 +84,7 @@ export async function deleteAgentTokensNamed(tx: Tx, pool: ManagedPool, descript
     .execute();
 }
 
-export async function lockFreeAgentTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
+export async function lockAvailableAgentTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("agentTokens as k")
     .select("k.id")

@@ -13,7 +13,7 @@ import {
   deleteAgentTokenRow,
   deleteAgentTokensNamed,
   insertAgentToken,
-  lockFreeAgentTokens,
+  lockAvailableAgentTokens,
   type ManagedPool,
 } from "./store.ts";
 
@@ -45,12 +45,12 @@ export async function issueAgentToken(
 ): Promise<AgentPoolToken & { readonly secret: string }> {
   const term = credentialTerm(context.actor, { thing: "an agent token", endsAt: null });
   const secret = newToken();
-  const ofSite = pool.organizationId === null;
+  const isSitePool = pool.organizationId === null;
   const row = {
     id: newId("agent-tokens"),
     organizationId: pool.organizationId,
-    agentPoolId: ofSite ? null : pool.id,
-    siteAgentPoolId: ofSite ? pool.id : null,
+    agentPoolId: isSitePool ? null : pool.id,
+    siteAgentPoolId: isSitePool ? pool.id : null,
     description,
     createdById: actorId(context.actor),
     createdAt: now(),
@@ -83,7 +83,7 @@ async function recordAgentToken(
 
 /** Runs outside of requests, in batches. Never moves a time back, and skips rows that others have locked. */
 export async function recordAgentTokenUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
-  for (const id of await lockFreeAgentTokens(tx, [...uses.keys()])) {
+  for (const id of await lockAvailableAgentTokens(tx, [...uses.keys()])) {
     const usedAt = uses.get(id) ?? "";
     await tx.db
       .updateTable("agentTokens")

@@ -7,22 +7,22 @@ import { flag, nullIfBlank, text, timestamp } from "../../../jsonapi/schemas.ts"
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/time.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 import type { DeliveryResponse } from "../../shared/outbox/delivery.ts";
-import { listedDeliveries } from "../deliveries.ts";
+import { listDeliveriesOperation } from "../deliveries.ts";
 
 const accessChanged = "access.changed";
 export const lockHeldEvent = "lock.held";
 
 /** `*` for every audit event, `workspaces.*` for all of one type, `workspaces.lock` for one action. */
-const pattern = /^(\*|[a-z][a-z-]*\.(\*|[a-z][a-z-]*))$/;
+const eventPattern = /^(\*|[a-z][a-z-]*\.(\*|[a-z][a-z-]*))$/;
 
 const eventName = z
   .string()
   .max(100)
-  .regex(pattern, {
+  .regex(eventPattern, {
     error: `must be '${accessChanged}', '${lockHeldEvent}', an action such as 'workspaces.lock', all of a type such as 'workspaces.*', or '*'`,
   });
 
-const accessKinds: ReadonlySet<string> = new Set([
+const accessTypes: ReadonlySet<string> = new Set([
   "team-projects",
   "team-workspaces",
   "teams",
@@ -34,15 +34,15 @@ const accessKinds: ReadonlySet<string> = new Set([
 const accessActions: ReadonlySet<string> = new Set(["projects.move-workspaces", "users.delete"]);
 
 export function subscribedEventName(subscriptions: readonly string[], action: string): string | undefined {
-  const [kind = ""] = action.split(".");
-  if (subscriptions.includes(accessChanged) && (accessKinds.has(kind) || accessActions.has(action)))
+  const [type = ""] = action.split(".");
+  if (subscriptions.includes(accessChanged) && (accessTypes.has(type) || accessActions.has(action)))
     return accessChanged;
-  return subscriptions.some((each) => each === "*" || each === action || each === `${kind}.*`) ? action : undefined;
+  return subscriptions.some((each) => each === "*" || each === action || each === `${type}.*`) ? action : undefined;
 }
 
 export interface AuditWebhookView extends Omit<AuditWebhookTable, "url" | "token">, OrganizationFacts {
   readonly standing: OrganizationStanding;
-  readonly shownUrl: string;
+  readonly decryptedUrl: string;
 }
 
 const name = text({ min: 1, max: 90, pattern: /\S/, sentence: "can't be blank" });
@@ -65,7 +65,7 @@ export const auditWebhooks = defineResource<AuditWebhookView>()(({ required, opt
   type: "audit-webhooks",
   doc: "Sends audit events, and notifications about locks that are held too long, to an organization's own system.",
   id: (webhook) => webhook.id,
-  version: (webhook) => [webhook.version, webhook.organizationFacts],
+  version: (webhook) => [webhook.version, webhook.organizationFactsVersion],
   attributes: {
     name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
     enabled: optional(
@@ -78,7 +78,7 @@ export const auditWebhooks = defineResource<AuditWebhookView>()(({ required, opt
     url: required(url, "The address that events are sent to. Stored encrypted, and not part of the audit log.", {
       column: false,
       audited: false,
-      from: ({ shownUrl }) => shownUrl,
+      from: ({ decryptedUrl }) => decryptedUrl,
     }),
     token: optional(nullIfBlank(text({ min: 1, max: 512 })), "The key that signs the body; always shown as null.", {
       column: false,
@@ -100,8 +100,8 @@ export const auditWebhooks = defineResource<AuditWebhookView>()(({ required, opt
       "The response to the last attempt; empty before the first.",
       {
         audited: false,
-        from: ({ lastDelivery, shownUrl }) =>
-          lastDelivery === null ? [] : [{ url: shownUrl, ...(JSON.parse(lastDelivery) as DeliveryResponse) }],
+        from: ({ lastDelivery, decryptedUrl }) =>
+          lastDelivery === null ? [] : [{ url: decryptedUrl, ...(JSON.parse(lastDelivery) as DeliveryResponse) }],
       },
     ),
     "created-at": readOnly(timestamp(), "When it was created."),
@@ -135,7 +135,7 @@ export const auditWebhooks = defineResource<AuditWebhookView>()(({ required, opt
           attributes: {
             name: "security",
             url: "https://siem.example/cadastre",
-            token: "a secret of both",
+            token: "a shared secret",
             events: ["access.changed", "lock.held", "workspaces.force-unlock"],
             "lock-held-longer-than": "36h",
           },
@@ -161,7 +161,7 @@ export const auditWebhooks = defineResource<AuditWebhookView>()(({ required, opt
       answer: "nothing",
     },
     listAuditWebhookDeliveries: {
-      ...listedDeliveries,
+      ...listDeliveriesOperation,
       path: `${byId}/deliveries`,
       summary: "List the deliveries of an audit webhook and their results, newest first",
       needs,

@@ -1,21 +1,21 @@
 /** Operations on audit webhooks: load → authorize → verify the address → load again, locked → write. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
-import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { checkNameAvailability } from "../../shared/name-availability.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import type { Lock } from "../../shared/locks.ts";
+import type { RowLock } from "../../shared/locks.ts";
 import type { Verification } from "../../shared/outbox/delivery.ts";
 import { recordVerification, listDeliveries } from "../../shared/outbox/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { auditWebhookKind, openedToken, openedUrl, verify } from "./sender.ts";
+import { auditWebhookKind, decryptToken, decryptUrl, verify } from "./sender.ts";
 import { auditWebhooks, type AuditWebhookView as View } from "./definition.ts";
 import {
   changedWebhook,
@@ -35,7 +35,11 @@ export const auditWebhookResource = implement(auditWebhooks, {
   async listAuditWebhooks({ context, params, query }) {
     const tx = context.database.reader;
     const organization = await loadOrganization(tx, context, params.organizationName);
-    const { rows, totalCount } = await store.listWebhooks(tx, grantOrganization(organization, permission), query.page);
+    const { rows, totalCount } = await store.listWebhooks(
+      tx,
+      authorizeOrganization(organization, permission),
+      query.page,
+    );
     return { views: rows.map((row) => toView(context, row)), totalCount };
   },
 
@@ -43,10 +47,10 @@ export const auditWebhookResource = implement(auditWebhooks, {
     const { attributes } = body;
     const { url, token = null } = attributes;
     const load = async (tx: Tx) =>
-      grantOrganization(await loadOrganization(tx, context, params.organizationName), permission);
-    const seen = await load(context.database.reader);
-    const row = newWebhook(attributes, { id: newId("audit-webhooks"), organizationId: seen.id, createdAt: now() });
-    const request = { id: row.id, organizationName: seen.name, url, token };
+      authorizeOrganization(await loadOrganization(tx, context, params.organizationName), permission);
+    const current = await load(context.database.reader);
+    const row = newWebhook(attributes, { id: newId("audit-webhooks"), organizationId: current.id, createdAt: now() });
+    const request = { id: row.id, organizationName: current.name, url, token };
     const verified = row.enabled === 1 ? await verify(context, request) : undefined;
     if (verified) row.lastDelivery = JSON.stringify(verified.response);
     return context.database.write(async (tx) => {
@@ -54,13 +58,13 @@ export const auditWebhookResource = implement(auditWebhooks, {
       const { count, isTaken } = await checkNameAvailability(tx, "auditWebhooks", organization.id, row.name);
       refuseIfAny([...(isTaken ? [nameTaken()] : []), ...(count >= webhooksMax ? [tooMany()] : [])]);
       const secrets = {
-        url: sealed(context, urlOwner(row.id), url),
-        token: token === null ? null : sealed(context, tokenOwner(row.id), token),
+        url: encrypt(context, urlOwner(row.id), url),
+        token: token === null ? null : encrypt(context, tokenOwner(row.id), token),
       };
       await store.insertWebhook(tx, organization, { ...row, ...secrets });
-      const view = { ...row, ...factsOf(organization), standing: organization.standing, shownUrl: url };
+      const view = { ...row, ...factsOf(organization), standing: organization.standing, decryptedUrl: url };
       await recordChange(tx, context, auditWebhooks, { after: view }, { after: { destination: view.destination } });
-      await recordVerified(tx, view, verified);
+      await recordIfVerified(tx, view, verified);
       return { view };
     });
   },
@@ -74,19 +78,19 @@ export const auditWebhookResource = implement(auditWebhooks, {
     const id = params.auditWebhookId;
     const { token } = body.attributes;
     const input = changedWebhook(body.attributes);
-    const seen = await load(context.database.reader, context, id);
-    context.ifMatch.check(seen.view);
-    const foreseen = { ...seen.view, ...input };
-    const verified = needsVerification(seen.view, foreseen, token)
+    const current = await load(context.database.reader, context, id);
+    context.ifMatch.check(current.view);
+    const proposed = { ...current.view, ...input };
+    const verified = needsVerification(current.view, proposed, token)
       ? await verify(context, {
           id,
-          organizationName: foreseen.organizationName,
-          url: foreseen.shownUrl,
-          token: token === undefined ? seen.token : token,
+          organizationName: proposed.organizationName,
+          url: proposed.decryptedUrl,
+          token: token === undefined ? current.token : token,
         })
       : undefined;
     return context.database.write(async (tx) => {
-      const { view: before } = await load(tx, context, id, true);
+      const { view: before } = await load(tx, context, id, "change");
       context.ifMatch.check(before);
       const changes = changesOf<View>(before, input);
       if (changes === undefined && token === undefined && verified === undefined) return { view: before };
@@ -97,7 +101,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
         isRenamed && (await checkNameAvailability(tx, "auditWebhooks", before.organizationId, after.name)).isTaken;
       refuseIfAny(isTaken ? [nameTaken()] : []);
       await write(tx, context, { before, after, changes: { ...changes, ...extra }, token });
-      await recordVerified(tx, after, verified);
+      await recordIfVerified(tx, after, verified);
       return { view: after };
     });
   },
@@ -119,16 +123,16 @@ export const auditWebhookResource = implement(auditWebhooks, {
 
   async verifyAuditWebhook({ context, params }) {
     const id = params.auditWebhookId;
-    const { view: seen, token } = await load(context.database.reader, context, id);
-    const { organizationName, shownUrl: url } = seen;
+    const { view: current, token } = await load(context.database.reader, context, id);
+    const { organizationName, decryptedUrl: url } = current;
     const verified = await verify(context, { id, organizationName, url, token });
     const lastDelivery = JSON.stringify(verified.response);
     return context.database.write(async (tx) => {
-      const { view } = await load(tx, context, id, true);
+      const { view } = await load(tx, context, id, "change");
       await store.updateWebhook(tx, view, { lastDelivery });
       const subject = { type: auditWebhooks.type, id };
       await recordEvent(tx, context, { organizationId: view.organizationId, verb: "verify", subject });
-      await recordVerified(tx, view, verified);
+      await recordIfVerified(tx, view, verified);
       return { view: afterUpdate<View>(view, { lastDelivery }) };
     });
   },
@@ -142,13 +146,13 @@ interface AuditWebhookChange {
 }
 
 async function write(tx: Tx, context: Context, { before, after, changes, token }: AuditWebhookChange): Promise<void> {
-  const { shownUrl, ...columns } = changes;
+  const { decryptedUrl, ...columns } = changes;
   await store.updateWebhook(tx, before, {
     ...columns,
-    ...(shownUrl !== undefined && { url: sealed(context, urlOwner(before.id), shownUrl) }),
-    ...(token !== undefined && { token: token === null ? null : sealed(context, tokenOwner(before.id), token) }),
+    ...(decryptedUrl !== undefined && { url: encrypt(context, urlOwner(before.id), decryptedUrl) }),
+    ...(token !== undefined && { token: token === null ? null : encrypt(context, tokenOwner(before.id), token) }),
   });
-  const replaced = [...(shownUrl === undefined ? [] : ["url"]), ...(token === undefined ? [] : ["token"])];
+  const replaced = [...(decryptedUrl === undefined ? [] : ["url"]), ...(token === undefined ? [] : ["token"])];
   await recordChange(
     tx,
     context,
@@ -161,7 +165,7 @@ async function write(tx: Tx, context: Context, { before, after, changes, token }
   );
 }
 
-async function recordVerified(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
+async function recordIfVerified(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
   const { id: subjectId, organizationId, destination } = view;
   if (verified)
     await recordVerification(tx, { organizationId, kind: auditWebhookKind, subjectId, destination }, verified);
@@ -172,26 +176,26 @@ async function load(
   tx: Tx,
   context: Context,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<{ view: Granted<View, typeof permission>; token: string | null }> {
   const thing = "audit webhook";
   const row = await store.findWebhook(tx, context.actor, id, lock);
   if (row === undefined) throw notFound(thing);
-  const view = grant(toView(context, row), {
+  const view = authorize(toView(context, row), {
     thing,
     permission,
     visible: row.standing.member,
     allowed: organizationPermissions(row.standing)[permission],
     needs: organizationPermissionNeeds[permission] ?? "ownership of the organization",
   });
-  return { view, token: openedToken(context.vault, row) };
+  return { view, token: decryptToken(context.vault, row) };
 }
 
 /** Callers who can change the address can see it. */
 function toView(context: Context, row: store.AuditWebhookRow): View {
-  const { url, token, ...shown } = row;
+  const { url, token, ...columns } = row;
   void token;
-  return { ...shown, shownUrl: openedUrl(context.vault, { id: row.id, url }) };
+  return { ...columns, decryptedUrl: decryptUrl(context.vault, { id: row.id, url }) };
 }
 
-const sealed = ({ vault }: Context, owner: string, value: string): Uint8Array => vault.seal(owner, Buffer.from(value));
+const encrypt = ({ vault }: Context, owner: string, value: string): Uint8Array => vault.seal(owner, Buffer.from(value));

@@ -28,12 +28,12 @@ export function newWebhook(
 
 export function changedWebhook(
   attributes: UpdateAttributes<typeof auditWebhooks>,
-): Partial<Omit<AuditWebhookTable, "url" | "token">> & { readonly shownUrl?: string } {
+): Partial<Omit<AuditWebhookTable, "url" | "token">> & { readonly decryptedUrl?: string } {
   const { events, url } = attributes;
   return {
     ...changedColumns(auditWebhooks, attributes),
     ...(events !== undefined && { events: listOf(events) }),
-    ...(url !== undefined && { shownUrl: url, destination: hostOf(url) }),
+    ...(url !== undefined && { decryptedUrl: url, destination: hostOf(url) }),
   };
 }
 
@@ -41,11 +41,11 @@ const listOf = (items: readonly string[]): string => JSON.stringify([...new Set(
 
 export function needsVerification(
   before: AuditWebhookView | undefined,
-  after: Pick<AuditWebhookView, "enabled" | "shownUrl">,
+  after: Pick<AuditWebhookView, "enabled" | "decryptedUrl">,
   token: string | null | undefined,
 ): boolean {
   if (after.enabled === 0) return false;
-  return before?.enabled !== 1 || before.shownUrl !== after.shownUrl || token !== undefined;
+  return before?.enabled !== 1 || before.decryptedUrl !== after.decryptedUrl || token !== undefined;
 }
 
 export const webhooksMax = 20;

@@ -11,16 +11,16 @@ import { findWebhookToCall, recordLastDelivery } from "./store.ts";
 
 export const auditWebhookKind = "audit-webhook";
 
-export const openedUrl = (vault: Vault, { id, url }: Pick<AuditWebhookTable, "id" | "url">): string =>
+export const decryptUrl = (vault: Vault, { id, url }: Pick<AuditWebhookTable, "id" | "url">): string =>
   Buffer.from(vault.open(urlOwner(id), url)).toString("utf8");
-export const openedToken = (vault: Vault, { id, token }: Pick<AuditWebhookTable, "id" | "token">): string | null =>
+export const decryptToken = (vault: Vault, { id, token }: Pick<AuditWebhookTable, "id" | "token">): string | null =>
   token === null ? null : Buffer.from(vault.open(tokenOwner(id), token)).toString("utf8");
 
 export const auditWebhookSender: NotificationSender = {
   async deliver(context, notification) {
     const row = await findWebhookToCall(context.database.reader, notification.subjectId);
     if (row === undefined) return "gone";
-    const [url, token] = [openedUrl(context.vault, row), openedToken(context.vault, row)];
+    const [url, token] = [decryptUrl(context.vault, row), decryptToken(context.vault, row)];
     const body = { payload_version: 1, delivery_id: notification.id, ...(JSON.parse(notification.content) as object) };
     return sendWebhook(context.options, { url, token, id: notification.id, eventName: notification.eventName, body });
   },

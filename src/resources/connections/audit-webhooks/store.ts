@@ -3,7 +3,7 @@ import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow } from "../../../database/prepared.ts";
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
@@ -16,7 +16,7 @@ import {
   type OrganizationView,
 } from "../../identity/organizations/definition.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
-import { lockClause, type Lock } from "../../shared/locks.ts";
+import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { incrementedVersion, updateRow } from "../../shared/versions.ts";
 
@@ -35,14 +35,14 @@ export async function findWebhook(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<AuditWebhookRow | undefined> {
   const row = await webhooks(tx.db)
     .select(standingColumns(sql.ref("a.organizationId"), principalOf(actor)))
     .where("a.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "a", lock))
     .executeTakeFirst();
-  return row && { ...row, standing: standingOf(actor, row) };
+  return row && { ...row, standing: requireStanding(actor, row) };
 }
 
 export async function findWebhookToCall(tx: Tx, id: string): Promise<AuditWebhookTable | undefined> {
@@ -157,9 +157,9 @@ export interface LongHeldLock {
 /** Only locks of users and teams, because a run's lock ends with the run. Skips locks whose notification is still stored. */
 export async function findLongHeldLocks(tx: Tx, limit: number): Promise<LongHeldLock[]> {
   const { msOf, nowMs, contains } = tx.dialect;
-  const longer = sql.ref<string>("a.lockHeldLongerThan");
-  const longerMs = sql`cast(substr(${longer}, 1, length(${longer}) - 1) as bigint)
-    * case when substr(${longer}, length(${longer}), 1) = 'd' then 86400000 else 3600000 end`;
+  const threshold = sql.ref<string>("a.lockHeldLongerThan");
+  const thresholdMs = sql`cast(substr(${threshold}, 1, length(${threshold}) - 1) as bigint)
+    * case when substr(${threshold}, length(${threshold}), 1) = 'd' then 86400000 else 3600000 end`;
   const result = await sql<LongHeldLock>`
     select a.id as webhook_id, a.organization_id, o.name as organization_name, a.destination,
       a.lock_held_longer_than as longer_than, w.id as workspace_id, w.name as workspace_name, w.locked_at,
@@ -169,7 +169,7 @@ export async function findLongHeldLocks(tx: Tx, limit: number): Promise<LongHeld
     inner join workspaces as w on w.organization_id = a.organization_id and w.locked_at is not null
       and w.locked_by_type in ('users', 'teams')
     where a.enabled = 1 and ${contains(sql.ref("a.events"), '"lock.held"')}
-      and ${msOf(sql.ref("w.locked_at"))} + ${longerMs} <= ${nowMs}
+      and ${msOf(sql.ref("w.locked_at"))} + ${thresholdMs} <= ${nowMs}
       and not exists (
         select 1 from notices as n where n.once_key = a.id || ' ' || w.id || ' ' || w.locked_at)
     order by a.id, w.id limit ${limit}`.execute(tx.db);

@@ -4,13 +4,13 @@ import type { NotificationConfigurationTable } from "../../../database/schema/no
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, nullIfBlank, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import type { DeliveryResponse } from "../../shared/outbox/delivery.ts";
-import { listedDeliveries } from "../deliveries.ts";
+import { listDeliveriesOperation } from "../deliveries.ts";
 import { type SubscribableType, triggerNames } from "./triggers.ts";
 
 const destinationTypes = ["generic", "slack", "microsoft-teams", "email"] as const;
 
 export interface NotificationConfigurationView extends Omit<NotificationConfigurationTable, "url" | "token"> {
-  readonly shownUrl: string | null;
+  readonly decryptedUrl: string | null;
   readonly userIds: readonly string[];
   /** Users who are only invited: their ids change when they join. */
   readonly invitedCount: number;
@@ -35,7 +35,7 @@ const address = text({
   pattern: /^[^\s@,;<>"]+@[^\s@,;<>"]+$/,
   sentence: "must be a valid email address",
 });
-const listed = <Item extends z.ZodType>(item: Item, max: number) =>
+const boundedList = <Item extends z.ZodType>(item: Item, max: number) =>
   z.array(item).max(max, { error: `can't have more than ${max} items` });
 
 const readers = "admin access to the workspace or project; for a team, permission to manage it";
@@ -49,14 +49,14 @@ const example = {
       "destination-type": "generic",
       enabled: false,
       url: "https://hooks.example/terraform",
-      token: "a secret of both",
+      token: "a shared secret",
       triggers: ["run:needs_attention", "run:errored"],
     },
   },
 };
 
-const responsesOf = ({ lastDelivery, shownUrl }: NotificationConfigurationView): object[] =>
-  lastDelivery === null ? [] : [{ url: shownUrl, ...(JSON.parse(lastDelivery) as DeliveryResponse) }];
+const responsesOf = ({ lastDelivery, decryptedUrl }: NotificationConfigurationView): object[] =>
+  lastDelivery === null ? [] : [{ url: decryptedUrl, ...(JSON.parse(lastDelivery) as DeliveryResponse) }];
 
 const ofSubscribable = <const Path extends string>(path: Path, noun: string, needs: string) => ({
   list: {
@@ -64,7 +64,7 @@ const ofSubscribable = <const Path extends string>(path: Path, noun: string, nee
     path,
     summary: `List the notification configurations of a ${noun}, oldest first`,
     needs,
-    query: { paged: "if-asked" },
+    query: { paged: "if-requested" },
     answer: "list",
   } as const,
   create: {
@@ -92,7 +92,7 @@ const teamManagers = "an owner, or a team with 'manage-teams'";
 const ofTeam = ofSubscribable("/teams/:team_id/notification-configurations", "team", teamManagers);
 
 export const notificationConfigurations = defineResource<NotificationConfigurationView>()(
-  ({ once, required, optional, readOnly, toOne, toMany }) => ({
+  ({ requiredFixed, required, optional, readOnly, toOne, toMany }) => ({
     type: "notification-configurations",
     acceptedType: "notification-configuration",
     doc: "Sends notifications about events in a workspace, in all workspaces of a project, or in those that a team can read.",
@@ -100,7 +100,7 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
     version: ({ version, userIds, invitedCount }) => [version, userIds.length, invitedCount],
     attributes: {
       name: required(name, "The name, for people."),
-      "destination-type": once(
+      "destination-type": requiredFixed(
         oneOf(destinationTypes),
         "How notifications are sent: JSON to an address, a message to Slack or Microsoft Teams, or mail.",
       ),
@@ -117,7 +117,7 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
         {
           column: false,
           audited: false,
-          from: ({ shownUrl }) => shownUrl,
+          from: ({ decryptedUrl }) => decryptedUrl,
         },
       ),
       token: optional(
@@ -126,11 +126,11 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
         { column: false, audited: false, from: () => null },
       ),
       triggers: optional(
-        listed(oneOf(triggerNames), triggerNames.length),
+        boundedList(oneOf(triggerNames), triggerNames.length),
         "The events to notify about. `change_request:created` is accepted for teams, but never happens.",
         { column: false, from: ({ triggers }) => JSON.parse(triggers) as string[] },
       ),
-      "email-addresses": optional(listed(address, 50).nullable(), "Recipients of mail, in addition to `users`.", {
+      "email-addresses": optional(boundedList(address, 50).nullable(), "Recipients of mail, in addition to `users`.", {
         column: false,
         from: ({ emailAddresses }) => JSON.parse(emailAddresses) as string[],
       }),
@@ -198,7 +198,7 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
         answer: "nothing",
       },
       listNotificationDeliveries: {
-        ...listedDeliveries,
+        ...listDeliveriesOperation,
         path: `${byId}/deliveries`,
         summary: "List the deliveries of a notification configuration and their results, newest first",
         needs: senders,

@@ -11,14 +11,14 @@ type MessageFact = readonly [label: string, value: string];
 
 function factsOf(event: NotificationEvent): readonly MessageFact[] {
   if (event.about === "verification") return [];
-  const place: readonly MessageFact[] = [
+  const common: readonly MessageFact[] = [
     ["Workspace", `${event.organizationName}/${event.workspaceName}`],
     ["Event", event.trigger],
   ];
   switch (event.about) {
     case "run":
       return [
-        ...place,
+        ...common,
         ["Run", event.runId],
         ["Message", event.runMessage],
         ["Status", event.runStatus],
@@ -29,14 +29,14 @@ function factsOf(event: NotificationEvent): readonly MessageFact[] {
       ];
     case "assessment":
       return [
-        ...place,
+        ...common,
         ["Drifted resources", String(event.now.resourcesDrifted)],
         ["Failed checks", String(event.now.checksFailed + event.now.checksErrored)],
         ["Assessed at", event.now.createdAt],
       ];
     case "auto-destroy":
       return [
-        ...place,
+        ...common,
         ...(event.runId === null ? [] : [["Run", event.runId] as const]),
         ...(event.autoDestroyAt === null ? [] : [["Will be destroyed at", event.autoDestroyAt] as const]),
         ...(event.error === null ? [] : [["Error", event.error] as const]),
@@ -50,22 +50,22 @@ const short = (text: string): string => (text.length > valueMax ? `${text.slice(
 const slackText = (text: string): string =>
   short(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-export function slackMessageOf(sender: NotificationOrigin, event: NotificationEvent): object {
-  const heading = slackText(headingOf(sender, event));
+export function slackMessageOf(origin: NotificationOrigin, event: NotificationEvent): object {
+  const heading = slackText(headingOf(origin, event));
   const lines = factsOf(event).map(([label, value]) => `*${label}:* ${slackText(value)}`);
-  const text = [`*<${linkOf(sender, event)}|${heading}>*`, ...lines].join("\n");
+  const text = [`*<${linkOf(origin, event)}|${heading}>*`, ...lines].join("\n");
   return { text: heading, blocks: [{ type: "section", text: { type: "mrkdwn", text } }] };
 }
 
-export function teamsMessageOf(sender: NotificationOrigin, event: NotificationEvent): object {
+export function teamsMessageOf(origin: NotificationOrigin, event: NotificationEvent): object {
   const facts = factsOf(event).map(([title, value]) => ({ title, value: short(value) }));
-  const heading = { type: "TextBlock", text: headingOf(sender, event), weight: "bolder", size: "medium", wrap: true };
+  const heading = { type: "TextBlock", text: headingOf(origin, event), weight: "bolder", size: "medium", wrap: true };
   const content = {
     $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
     type: "AdaptiveCard",
     version: "1.4",
     body: [heading, ...(facts.length > 0 ? [{ type: "FactSet", facts }] : [])],
-    actions: [{ type: "Action.OpenUrl", title: "Open", url: linkOf(sender, event) }],
+    actions: [{ type: "Action.OpenUrl", title: "Open", url: linkOf(origin, event) }],
   };
   return {
     type: "message",
@@ -73,13 +73,13 @@ export function teamsMessageOf(sender: NotificationOrigin, event: NotificationEv
   };
 }
 
-export function mailOf(sender: NotificationOrigin, event: NotificationEvent): { subject: string; text: string } {
-  const heading = headingOf(sender, event);
-  const place = event.about === "verification" ? "" : `${event.organizationName}/${event.workspaceName}: `;
+export function mailOf(origin: NotificationOrigin, event: NotificationEvent): { subject: string; text: string } {
+  const heading = headingOf(origin, event);
+  const prefix = event.about === "verification" ? "" : `${event.organizationName}/${event.workspaceName}: `;
   const lines = factsOf(event).map(([label, value]) => `${label}: ${value}`);
   return {
-    subject: `${place}${heading}`,
-    text: [heading, "", ...lines, "", linkOf(sender, event), ""].join("\n"),
+    subject: `${prefix}${heading}`,
+    text: [heading, "", ...lines, "", linkOf(origin, event), ""].join("\n"),
   };
 }
 
@@ -129,36 +129,36 @@ interface WorkspaceNames {
   readonly workspaceName: string;
 }
 
-const part = encodeURIComponent;
+const encode = encodeURIComponent;
 
 const workspaceUrlOf = (publicUrl: string, { organizationName, workspaceName }: WorkspaceNames): string =>
-  `${publicUrl}/app/${part(organizationName)}/workspaces/${part(workspaceName)}`;
+  `${publicUrl}/app/${encode(organizationName)}/workspaces/${encode(workspaceName)}`;
 
-const runUrlOf = ({ publicUrl }: NotificationOrigin, place: WorkspaceNames & { readonly runId: string }): string =>
-  `${workspaceUrlOf(publicUrl, place)}/runs/${place.runId}`;
+const runUrlOf = ({ publicUrl }: NotificationOrigin, run: WorkspaceNames & { readonly runId: string }): string =>
+  `${workspaceUrlOf(publicUrl, run)}/runs/${run.runId}`;
 
-function linkOf(sender: NotificationOrigin, event: NotificationEvent): string {
-  if (event.about === "verification") return sender.publicUrl;
-  const url = workspaceUrlOf(sender.publicUrl, event);
+function linkOf(origin: NotificationOrigin, event: NotificationEvent): string {
+  if (event.about === "verification") return origin.publicUrl;
+  const url = workspaceUrlOf(origin.publicUrl, event);
   const runId = event.about === "assessment" ? null : event.runId;
   return runId === null ? url : `${url}/runs/${runId}`;
 }
 
-type EventOfKind<H> = Extract<NotificationEvent, H>;
+type EventOfKind<Kind> = Extract<NotificationEvent, Kind>;
 
-export function payloadOf(sender: NotificationOrigin, event: NotificationEvent): object {
+export function payloadOf(origin: NotificationOrigin, event: NotificationEvent): object {
   switch (event.about) {
     case "verification":
-      return runPayload(sender, headingOf(sender, event), undefined);
+      return runPayload(origin, headingOf(origin, event), undefined);
     case "run":
-      return runPayload(sender, headingOf(sender, event), event);
+      return runPayload(origin, headingOf(origin, event), event);
     case "assessment":
-      return workspacePayload(sender, event, "assessment", {
-        new_assessment_result: figuresOf(sender, event.now),
-        prior_assessment_result: event.before && figuresOf(sender, event.before),
+      return workspacePayload(origin, event, "assessment", {
+        new_assessment_result: figuresOf(origin, event.now),
+        prior_assessment_result: event.before && figuresOf(origin, event.before),
       });
     case "auto-destroy":
-      return workspacePayload(sender, event, "workspace", {
+      return workspacePayload(origin, event, "workspace", {
         trigger_type: event.trigger === "workspace:auto_destroy_reminder" ? "reminder" : "results",
         auto_destroy_at: event.autoDestroyAt,
         run_created_at: event.runCreatedAt,
@@ -171,14 +171,14 @@ export function payloadOf(sender: NotificationOrigin, event: NotificationEvent):
 
 /** `event` is undefined for a verification; all other fields are null then. */
 function runPayload(
-  sender: NotificationOrigin,
+  origin: NotificationOrigin,
   message: string,
   event: EventOfKind<RunTriggerEvent> | undefined,
 ): object {
   return {
     payload_version: 1,
-    notification_configuration_id: sender.configurationId,
-    run_url: event ? runUrlOf(sender, event) : null,
+    notification_configuration_id: origin.configurationId,
+    run_url: event ? runUrlOf(origin, event) : null,
     run_id: event?.runId ?? null,
     run_message: event?.runMessage ?? null,
     run_created_at: event?.runCreatedAt ?? null,
@@ -199,18 +199,18 @@ function runPayload(
 }
 
 function workspacePayload(
-  sender: NotificationOrigin,
+  origin: NotificationOrigin,
   event: EventOfKind<AssessmentTriggerEvent | AutoDestroyTriggerEvent>,
   scope: "assessment" | "workspace",
   details: object,
 ): object {
   return {
     payload_version: "2",
-    notification_configuration_id: sender.configurationId,
-    notification_configuration_url: `${sender.publicUrl}/api/v2/notification-configurations/${sender.configurationId}`,
+    notification_configuration_id: origin.configurationId,
+    notification_configuration_url: `${origin.publicUrl}/api/v2/notification-configurations/${origin.configurationId}`,
     trigger_scope: scope,
     trigger: event.trigger,
-    message: headingOf(sender, event),
+    message: headingOf(origin, event),
     details: {
       ...details,
       workspace_id: event.workspaceId,

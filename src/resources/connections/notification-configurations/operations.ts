@@ -5,19 +5,19 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { grantTeam, loadTeam, refuseShowingUnreadableAccess } from "../../identity/teams/reads.ts";
-import { grantProject, loadProject } from "../../register/projects/reads.ts";
-import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { authorizeTeam, loadTeam, refuseShowingUnreadableAccess } from "../../identity/teams/reads.ts";
+import { authorizeProject, loadProject } from "../../register/projects/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import type { Lock } from "../../shared/locks.ts";
+import type { RowLock } from "../../shared/locks.ts";
 import type { Verification } from "../../shared/outbox/delivery.ts";
 import { recordVerification, listDeliveries } from "../../shared/outbox/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { type NotificationDestination, openedToken, verify } from "./sender.ts";
+import { type NotificationDestination, decryptToken, verify } from "./sender.ts";
 import { notificationConfigurations, type NotificationConfigurationView as View } from "./definition.ts";
-import { grantNotifying, loadConfiguration, loadForNotifying, type TeamWithStanding, toView } from "./reads.ts";
+import { authorizeNotifying, loadConfiguration, loadForNotifying, type TeamWithStanding, toView } from "./reads.ts";
 import {
   changedConfiguration,
   configurationFaults,
@@ -55,15 +55,15 @@ export const notificationConfigurationResource = implement(notificationConfigura
   async updateNotificationConfiguration({ context, params, body }) {
     const id = params.notificationConfigurationId;
     const change = (before: View) => changedConfiguration(before, body.attributes, body.relationships.users);
-    const seen = await loadForNotifying(context.database.reader, context, id);
-    context.ifMatch.check(seen.view);
-    const foreseen = change(seen.view);
-    refuseIfAny(configurationFaults(foreseen));
-    const verified = needsVerification(seen.view, foreseen)
-      ? await verify(context, destinationOf(foreseen, openedToken(context.vault, { ...seen, id })))
+    const current = await loadForNotifying(context.database.reader, context, id);
+    context.ifMatch.check(current.view);
+    const proposed = change(current.view);
+    refuseIfAny(configurationFaults(proposed));
+    const verified = needsVerification(current.view, proposed)
+      ? await verify(context, destinationOf(proposed, decryptToken(context.vault, { ...current, id })))
       : undefined;
     return context.database.write(async (tx) => {
-      const { view: before } = await loadForNotifying(tx, context, id, true);
+      const { view: before } = await loadForNotifying(tx, context, id, "change");
       context.ifMatch.check(before);
       const draft = change(before);
       refuseIfAny(configurationFaults(draft));
@@ -97,18 +97,18 @@ export const notificationConfigurationResource = implement(notificationConfigura
   async verifyNotificationConfiguration({ context, params }) {
     const id = params.notificationConfigurationId;
     const tx = context.database.reader;
-    const { view: seen, token } = await loadForNotifying(tx, context, id);
-    const recipients = seen.destinationType === "email" ? await recipientsOf(tx, seen) : [];
-    const draft = { view: seen, token: undefined, userIds: seen.userIds };
-    const destination = { ...destinationOf(draft, openedToken(context.vault, { id, token })), recipients };
+    const { view: current, token } = await loadForNotifying(tx, context, id);
+    const recipients = current.destinationType === "email" ? await recipientsOf(tx, current) : [];
+    const draft = { view: current, token: undefined, userIds: current.userIds };
+    const destination = { ...destinationOf(draft, decryptToken(context.vault, { id, token })), recipients };
     const verified = await verify(context, destination);
     const lastDelivery = JSON.stringify(verified.response);
     return context.database.write(async (write) => {
-      const { view } = await loadForNotifying(write, context, id, true);
+      const { view } = await loadForNotifying(write, context, id, "change");
       await store.updateConfiguration(write, view, { lastDelivery });
       const subject = { type: notificationConfigurations.type, id };
       await recordEvent(write, context, { organizationId: view.organizationId, verb: "verify", subject });
-      await recordVerified(write, view, verified);
+      await recordIfVerified(write, view, verified);
       return { view: afterUpdate<View>(view, { lastDelivery }) };
     });
   },
@@ -118,7 +118,7 @@ interface SubscribableTarget {
   readonly type: SubscribableType;
   readonly noun: string;
   /** Raises `not-found` or `forbidden`. */
-  load(tx: Tx, context: Context, lock: Lock): Promise<LoadedSubscribable>;
+  load(tx: Tx, context: Context, lock: RowLock): Promise<LoadedSubscribable>;
 }
 
 interface LoadedSubscribable {
@@ -130,7 +130,7 @@ const ofWorkspace = (workspaceId: string): SubscribableTarget => ({
   type: "workspaces",
   noun: "workspace",
   load: async (tx, context, lock) => ({
-    target: grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, lock), "can-update"),
+    target: authorizeWorkspace(await loadWorkspace(tx, context, { workspaceId }, lock), "can-update"),
     team: undefined,
   }),
 });
@@ -138,7 +138,7 @@ const ofProject = (id: string): SubscribableTarget => ({
   type: "projects",
   noun: "project",
   load: async (tx, context, lock) => ({
-    target: grantProject(await loadProject(tx, context, id, lock), "can-update"),
+    target: authorizeProject(await loadProject(tx, context, id, lock), "can-update"),
     team: undefined,
   }),
 });
@@ -146,7 +146,7 @@ const ofTeam = (id: string): SubscribableTarget => ({
   type: "teams",
   noun: "team",
   load: async (tx, context, lock) => {
-    const team = grantTeam(await loadTeam(tx, context, id, lock), "can-update");
+    const team = authorizeTeam(await loadTeam(tx, context, id, lock), "can-update");
     return { target: team, team };
   },
 });
@@ -154,9 +154,9 @@ const ofTeam = (id: string): SubscribableTarget => ({
 async function list(
   context: Context,
   { load }: SubscribableTarget,
-  query: { readonly page: Page; readonly pageAsked: boolean },
+  query: { readonly page: Page; readonly isPageRequested: boolean },
 ): Promise<ListAnswer<View>> {
-  const page = query.pageAsked ? query.page : undefined;
+  const page = query.isPageRequested ? query.page : undefined;
   const tx = context.database.reader;
   const { target } = await load(tx, context, false);
   const { rows, ...rest } = await store.listConfigurations(tx, target, page);
@@ -170,28 +170,28 @@ interface NewConfigurationBody {
 
 async function create(
   context: Context,
-  on: SubscribableTarget,
+  subscribable: SubscribableTarget,
   body: NewConfigurationBody,
 ): Promise<DocumentAnswer<View>> {
-  const seen = await loadToNotify(context.database.reader, context, on, false);
-  const draft = newDraft(on.type, seen, body);
+  const current = await loadToNotify(context.database.reader, context, subscribable, false);
+  const draft = newDraft(subscribable.type, current, body);
   refuseIfAny(configurationFaults(draft));
   const verified = needsVerification(undefined, draft) ? await verify(context, destinationOf(draft, null)) : undefined;
   return context.database.write(async (tx) => {
-    const place = await loadToNotify(tx, context, on, true);
-    const known = { organizationId: place.organizationId, id: place.id };
-    const members = await store.findMembers(tx, place.organizationId, draft.userIds);
-    const isFull = (await store.countConfigurations(tx, known)) >= configurationsMax;
-    refuseIfAny([...unknownUserFaults(draft.userIds, members), ...(isFull ? [tooMany(on.noun)] : [])]);
+    const target = await loadToNotify(tx, context, subscribable, "change");
+    const reference = { organizationId: target.organizationId, id: target.id };
+    const members = await store.findMembers(tx, target.organizationId, draft.userIds);
+    const isFull = (await store.countConfigurations(tx, reference)) >= configurationsMax;
+    refuseIfAny([...unknownUserFaults(draft.userIds, members), ...(isFull ? [tooMany(subscribable.noun)] : [])]);
     const view = {
       ...draft.view,
       invitedCount: countInvited(members),
       ...(verified && { lastDelivery: JSON.stringify(verified.response) }),
     };
-    await store.insertConfiguration(tx, place, rowOf(context, view, draft.token ?? null));
-    await store.insertMembers(tx, place, view, members);
+    await store.insertConfiguration(tx, target, rowOf(context, view, draft.token ?? null));
+    await store.insertMembers(tx, target, view, members);
     await recordChange(tx, context, notificationConfigurations, { after: view }, { after: extraAttributesOf(view) });
-    await recordVerified(tx, view, verified);
+    await recordIfVerified(tx, view, verified);
     return { view };
   });
 }
@@ -200,10 +200,10 @@ async function loadToNotify(
   tx: Tx,
   context: Context,
   { load }: SubscribableTarget,
-  lock: Lock,
+  lock: RowLock,
 ): Promise<store.NotifiableRow<{ readonly id: string; readonly organizationId: string }>> {
   const { target, team } = await load(tx, context, lock);
-  return grantNotifying(tx, context, target, team);
+  return authorizeNotifying(tx, context, target, team);
 }
 
 function newDraft(
@@ -212,13 +212,13 @@ function newDraft(
   body: NewConfigurationBody,
 ): ConfigurationDraft {
   const { id: subscribableId, organizationId } = target;
-  const only = (wanted: SubscribableType) => (type === wanted ? subscribableId : null);
+  const idIfType = (wantedType: SubscribableType) => (type === wantedType ? subscribableId : null);
   return newConfiguration(body.attributes, body.relationships.users ?? [], {
     id: newId("notification-configurations"),
     organizationId,
-    workspaceId: only("workspaces"),
-    projectId: only("projects"),
-    teamId: only("teams"),
+    workspaceId: idIfType("workspaces"),
+    projectId: idIfType("projects"),
+    teamId: idIfType("teams"),
     subscribableId,
     createdAt: now(),
   });
@@ -232,9 +232,9 @@ async function update(
   verified: Verification | undefined,
 ): Promise<View> {
   const areUsersNew = userIds.join() !== before.userIds.join();
-  const { shownUrl, userIds: _users, invitedCount: _invited, ...columns } = view;
+  const { decryptedUrl, userIds: _users, invitedCount: _invited, ...columns } = view;
   const changes = changesOf<View>(before, columns);
-  const isUrlNew = shownUrl !== before.shownUrl;
+  const isUrlNew = decryptedUrl !== before.decryptedUrl;
   if (changes === undefined && token === undefined && !areUsersNew && !isUrlNew && verified === undefined)
     return before;
   const members = areUsersNew ? await store.findMembers(tx, before.organizationId, userIds) : undefined;
@@ -243,12 +243,12 @@ async function update(
   await store.updateConfiguration(tx, before, {
     ...changes,
     ...extra,
-    ...(isUrlNew && { url: sealed(context, urlOwner(before.id), shownUrl) }),
-    ...(token !== undefined && { token: sealed(context, tokenOwner(before.id), token) }),
+    ...(isUrlNew && { url: encrypt(context, urlOwner(before.id), decryptedUrl) }),
+    ...(token !== undefined && { token: encrypt(context, tokenOwner(before.id), token) }),
   });
   if (members !== undefined) await store.replaceMembers(tx, before, members);
-  const people = members && { userIds, invitedCount: countInvited(members) };
-  const after = afterUpdate<View>(before, { ...changes, ...extra, shownUrl, ...people });
+  const recipientChanges = members && { userIds, invitedCount: countInvited(members) };
+  const after = afterUpdate<View>(before, { ...changes, ...extra, decryptedUrl, ...recipientChanges });
   const replaced = [...(isUrlNew ? ["url"] : []), ...(token === undefined ? [] : ["token"])];
   await recordChange(
     tx,
@@ -260,11 +260,11 @@ async function update(
       after: { ...extraAttributesOf(after), ...(replaced.length > 0 && { "replaced-secrets": replaced }) },
     },
   );
-  await recordVerified(tx, after, verified);
+  await recordIfVerified(tx, after, verified);
   return after;
 }
 
-async function recordVerified(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
+async function recordIfVerified(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
   const { id: subjectId, organizationId, destination } = view;
   if (verified)
     await recordVerification(tx, { organizationId, kind: notificationKind, subjectId, destination }, verified);
@@ -277,20 +277,20 @@ const extraAttributesOf = ({ subscribableId, destination, userIds }: View): obje
 });
 
 function rowOf(context: Context, view: View, token: string | null) {
-  const { shownUrl, userIds: _users, invitedCount: _invited, ...columns } = view;
+  const { decryptedUrl, userIds: _users, invitedCount: _invited, ...columns } = view;
   return {
     ...columns,
-    url: sealed(context, urlOwner(view.id), shownUrl),
-    token: sealed(context, tokenOwner(view.id), token),
+    url: encrypt(context, urlOwner(view.id), decryptedUrl),
+    token: encrypt(context, tokenOwner(view.id), token),
   };
 }
 
-const sealed = ({ vault }: Context, owner: string, value: string | null): Uint8Array | null =>
+const encrypt = ({ vault }: Context, owner: string, value: string | null): Uint8Array | null =>
   value === null ? null : vault.seal(owner, Buffer.from(value));
 
-function destinationOf({ view, token }: ConfigurationDraft, kept: string | null): NotificationDestination {
-  const { id, name, destinationType, shownUrl: url } = view;
-  return { id, name, destinationType, url, token: token === undefined ? kept : token, recipients: [] };
+function destinationOf({ view, token }: ConfigurationDraft, storedToken: string | null): NotificationDestination {
+  const { id, name, destinationType, decryptedUrl: url } = view;
+  return { id, name, destinationType, url, token: token === undefined ? storedToken : token, recipients: [] };
 }
 
 const recipientsOf = async (tx: Tx, { id, emailAddresses }: View): Promise<string[]> => [

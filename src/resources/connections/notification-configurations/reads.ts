@@ -1,5 +1,5 @@
 /** Loads notification configurations and checks permissions on them. */
-import { grant } from "../../../access/granted.ts";
+import { authorize } from "../../../access/granted.ts";
 import { teamPermissionNeeds } from "../../../access/permissions/organization.ts";
 import { projectPermissionNeeds } from "../../../access/permissions/project.ts";
 import { workspacePermissionNeeds } from "../../../access/permissions/workspace.ts";
@@ -9,8 +9,8 @@ import type { Context } from "../../shared/context.ts";
 import type { TeamView } from "../../identity/teams/definition.ts";
 import { refuseExceedingOwnAccess } from "../../identity/teams/reads.ts";
 import { invitedUserId } from "../../identity/users/definition.ts";
-import type { Lock } from "../../shared/locks.ts";
-import { openedUrl } from "./sender.ts";
+import type { RowLock } from "../../shared/locks.ts";
+import { decryptUrl } from "./sender.ts";
 import { type NotificationConfigurationView, subscribableTypeOf } from "./definition.ts";
 import { type ConfigurationRow, findConfigurationForActor, type ManagedRow, type NotifiableRow } from "./store.ts";
 
@@ -33,12 +33,12 @@ export async function loadConfiguration(
   tx: Tx,
   context: Context,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<LoadedConfiguration> {
   const thing = "notification configuration";
   const row = await findConfigurationForActor(tx, context.actor, id, lock);
   if (row === undefined) throw notFound(thing);
-  const view = grant(toView(context, row), {
+  const view = authorize(toView(context, row), {
     thing,
     permission: "can-update",
     visible: row.isVisible,
@@ -54,21 +54,21 @@ export async function loadForNotifying(
   tx: Tx,
   context: Context,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<{ view: NotifiableRow<NotificationConfigurationView>; token: Uint8Array | null }> {
   const { view, token, team } = await loadConfiguration(tx, context, id, lock);
-  return { view: await grantNotifying(tx, context, view, team), token };
+  return { view: await authorizeNotifying(tx, context, view, team), token };
 }
 
 /** A team's messages reveal every workspace whose runs it can read, so the caller needs at least the team's access. Raises `forbidden`. */
-export async function grantNotifying<Row extends { readonly organizationId: string }>(
+export async function authorizeNotifying<Row extends { readonly organizationId: string }>(
   tx: Tx,
   context: Context,
   managed: ManagedRow<Row>,
   team: TeamWithStanding | undefined,
 ): Promise<NotifiableRow<Row>> {
   if (team !== undefined) await refuseExceedingOwnAccess(tx, context, managed.organizationId, [team]);
-  return grant<Row, "can-notify">(managed, {
+  return authorize<Row, "can-notify">(managed, {
     thing: "notification configuration",
     permission: "can-notify",
     visible: true,
@@ -79,7 +79,7 @@ export async function grantNotifying<Row extends { readonly organizationId: stri
 
 /** Callers who can change the address can see it. */
 export function toView(context: Pick<Context, "vault">, row: ConfigurationRow): NotificationConfigurationView {
-  const named = row.memberIds === null ? [] : row.memberIds.split(",").map(memberOf);
+  const members = row.memberIds === null ? [] : row.memberIds.split(",").map(parseMember);
   return {
     id: row.id,
     organizationId: row.organizationId,
@@ -97,13 +97,13 @@ export function toView(context: Pick<Context, "vault">, row: ConfigurationRow): 
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     version: row.version,
-    shownUrl: openedUrl(context.vault, row),
-    userIds: named.map(({ userId }) => userId).toSorted(),
-    invitedCount: named.filter(({ isInvited }) => isInvited).length,
+    decryptedUrl: decryptUrl(context.vault, row),
+    userIds: members.map(({ userId }) => userId).toSorted(),
+    invitedCount: members.filter(({ isInvited }) => isInvited).length,
   };
 }
 
-function memberOf(id: string): { userId: string; isInvited: boolean } {
+function parseMember(id: string): { userId: string; isInvited: boolean } {
   const userId = invitedUserId(id);
   return { userId, isInvited: userId !== id };
 }

@@ -42,7 +42,7 @@ export function newConfiguration(
     lastDelivery: null,
     updatedAt: identity.createdAt,
     version: 1,
-    shownUrl: url,
+    decryptedUrl: url,
     userIds: unique(userIds).toSorted(),
     invitedCount: 0,
   };
@@ -55,13 +55,13 @@ export function changedConfiguration(
   attributes: ConfigurationUpdateInput,
   userIds: readonly string[] | undefined,
 ): ConfigurationDraft {
-  const { url = before.shownUrl, token, triggers, emailAddresses } = attributes;
+  const { url = before.decryptedUrl, token, triggers, emailAddresses } = attributes;
   const view = {
     ...before,
     ...changedColumns(notificationConfigurations, attributes),
     ...(triggers !== undefined && { triggers: listOf(triggers) }),
     ...(emailAddresses !== undefined && { emailAddresses: listOf(emailAddresses ?? []) }),
-    shownUrl: url,
+    decryptedUrl: url,
     destination: destinationOf(before.destinationType, url),
     userIds: unique(userIds ?? []).toSorted(),
   };
@@ -75,13 +75,13 @@ const destinationOf = (destinationType: string, url: string | null): string =>
   destinationType === "email" ? "email" : hostOf(url ?? "");
 
 export function configurationFaults({ view, token, userIds }: ConfigurationDraft): Fault[] {
-  const { destinationType: type, shownUrl } = view;
+  const { destinationType: type, decryptedUrl } = view;
   const faults: Fault[] = [];
   if (type === "email") {
-    if (shownUrl !== null)
+    if (decryptedUrl !== null)
       faults.push(attributeFault("url", "Url can't be set for mail. Use users or email-addresses instead"));
   } else {
-    if (shownUrl === null) faults.push(attributeFault("url", "Url can't be blank"));
+    if (decryptedUrl === null) faults.push(attributeFault("url", "Url can't be blank"));
     if (view.emailAddresses !== "[]")
       faults.push(attributeFault("email-addresses", "Email addresses can only be set for mail"));
     if (userIds.length > 0) faults.push(relationshipFault("users", "Users can only be named for mail"));
@@ -136,5 +136,5 @@ export function needsVerification(
 ): boolean {
   const { view, token } = draft;
   if (view.enabled === 0 || view.destinationType === "email") return false;
-  return before?.enabled !== 1 || before.shownUrl !== view.shownUrl || token !== undefined;
+  return before?.enabled !== 1 || before.decryptedUrl !== view.decryptedUrl || token !== undefined;
 }

@@ -36,26 +36,26 @@ async function send(
   deliveryId: string,
 ): Promise<DeliveryResponse> {
   const { id, name, destinationType, url } = destination;
-  const sender = { configurationId: id, configurationName: name, publicUrl: options.publicUrl };
+  const origin = { configurationId: id, configurationName: name, publicUrl: options.publicUrl };
   if (destinationType === "email")
-    return sendMailNotification(options, { id: deliveryId, to: destination.recipients, ...mailOf(sender, event) });
-  const body = bodyOf(destinationType, sender, event);
+    return sendMailNotification(options, { id: deliveryId, to: destination.recipients, ...mailOf(origin, event) });
+  const body = bodyOf(destinationType, origin, event);
   const token = destinationType === "generic" ? destination.token : null;
   return sendWebhook(options, { url: url ?? "", token, id: deliveryId, eventName: event.trigger, body });
 }
 
-function bodyOf(destinationType: string, sender: NotificationOrigin, event: NotificationEvent): object {
-  if (destinationType === "slack") return slackMessageOf(sender, event);
-  return destinationType === "microsoft-teams" ? teamsMessageOf(sender, event) : payloadOf(sender, event);
+function bodyOf(destinationType: string, origin: NotificationOrigin, event: NotificationEvent): object {
+  if (destinationType === "slack") return slackMessageOf(origin, event);
+  return destinationType === "microsoft-teams" ? teamsMessageOf(origin, event) : payloadOf(origin, event);
 }
 
-const opened = (vault: Vault, owner: string, sealed: Uint8Array | null): string | null =>
-  sealed === null ? null : Buffer.from(vault.open(owner, sealed)).toString("utf8");
+const decrypt = (vault: Vault, owner: string, encrypted: Uint8Array | null): string | null =>
+  encrypted === null ? null : Buffer.from(vault.open(owner, encrypted)).toString("utf8");
 
-export const openedUrl = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "url">): string | null =>
-  opened(vault, urlOwner(row.id), row.url);
-export const openedToken = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "token">): string | null =>
-  opened(vault, tokenOwner(row.id), row.token);
+export const decryptUrl = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "url">): string | null =>
+  decrypt(vault, urlOwner(row.id), row.url);
+export const decryptToken = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "token">): string | null =>
+  decrypt(vault, tokenOwner(row.id), row.token);
 
 /** Sends events that happened before the configuration was disabled, but none after it was deleted. */
 export const notificationSender: NotificationSender = {
@@ -69,8 +69,8 @@ export const notificationSender: NotificationSender = {
       id: row.id,
       name: row.name,
       destinationType: row.destinationType,
-      url: openedUrl(context.vault, row),
-      token: openedToken(context.vault, row),
+      url: decryptUrl(context.vault, row),
+      token: decryptToken(context.vault, row),
       recipients: isMail ? [...new Set([...addresses, ...(await findRecipients(tx, row.id))])] : [],
     };
     const [organizationName = "", workspaceName = ""] = (notification.place ?? "").split("/");

@@ -4,7 +4,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
 import { teamPermissions } from "../../../access/permissions/organization.ts";
 import { projectPermissions } from "../../../access/permissions/project.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
@@ -19,14 +19,14 @@ import { inForce } from "../../shared/grants/in-force.ts";
 import {
   projectGrants,
   standingColumns,
-  type StandingFacts,
-  workspaceFactsOf,
+  type StandingInput,
+  workspacePermissionInputOf,
   workspaceGrants,
 } from "../../shared/grants/reads.ts";
 import { includesActor } from "../../identity/teams/visibility.ts";
 import { invitedMembershipId, invitedUserId } from "../../identity/users/definition.ts";
-import { everywhereSql, meetsRequirementSql, bigintMask } from "../../shared/grants/sums.ts";
-import { lockClause, type Lock } from "../../shared/locks.ts";
+import { organizationWideMaskSql, meetsRequirementSql, bigintMask } from "../../shared/grants/sums.ts";
+import { lockClause, type RowLock } from "../../shared/locks.ts";
 import type { SubscriberRow } from "../../shared/outbox/writes.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { incrementedVersion, updateRow } from "../../shared/versions.ts";
@@ -48,9 +48,9 @@ const configurations = (db: Kysely<Schema>) =>
     .selectAll("c")
     .select(
       sql<string | null>`(
-        select string_agg(coalesce(m.user_id, m.id), ',') from notification_configuration_members as named
-        inner join organization_memberships as m on m.id = named.membership_id
-        where named.notification_configuration_id = c.id)`.as("memberIds"),
+        select string_agg(coalesce(m.user_id, m.id), ',') from notification_configuration_members as recipient
+        inner join organization_memberships as m on m.id = recipient.membership_id
+        where recipient.notification_configuration_id = c.id)`.as("memberIds"),
     );
 
 export async function findConfiguration(tx: Tx, id: string): Promise<ConfigurationRow | undefined> {
@@ -67,7 +67,7 @@ export async function findConfigurationForActor(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<ConfigurationForActor | undefined> {
   const principal = principalOf(actor);
   const organizationId = sql.ref<string>("c.organizationId");
@@ -83,12 +83,12 @@ export async function findConfigurationForActor(
     .modifyEnd(lockClause(tx.dialect, "c", lock))
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  const standing = standingOf(actor, row);
+  const standing = requireStanding(actor, row);
   return { ...row, standing, ...accessOf(actor, standing, row) };
 }
 
 interface SubscribableAccessRow
-  extends StandingFacts, Pick<NotificationConfigurationTable, "organizationId" | "teamId" | "projectId"> {
+  extends StandingInput, Pick<NotificationConfigurationTable, "organizationId" | "teamId" | "projectId"> {
   readonly allowForceDeleteWorkspaces: number;
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
@@ -104,20 +104,20 @@ function accessOf(
   row: SubscribableAccessRow,
 ): Pick<ConfigurationForActor, "isVisible" | "isManaged"> {
   if (row.teamId !== null) {
-    const held = teamPermissions(standing, {
+    const permissions = teamPermissions(standing, {
       isOwners: row.isOwners ?? 0,
       visibility: row.visibility ?? "",
       allowMemberTokenManagement: row.allowMemberTokenManagement ?? 0,
       includesActor: row.includesActor,
     });
-    return { isVisible: held["can-read"], isManaged: held["can-update"] };
+    return { isVisible: permissions["can-read"], isManaged: permissions["can-update"] };
   }
   if (row.projectId !== null) {
-    const held = projectPermissions(effectiveAccess(standing.everywhere, row.projectAccess));
-    return { isVisible: held["can-read"], isManaged: held["can-update"] };
+    const permissions = projectPermissions(effectiveAccess(standing.organizationWideMask, row.projectAccess));
+    return { isVisible: permissions["can-read"], isManaged: permissions["can-update"] };
   }
-  const held = workspacePermissions(workspaceFactsOf(actor, row));
-  return { isVisible: held["can-read-settings"], isManaged: held["can-update"] };
+  const permissions = workspacePermissions(workspacePermissionInputOf(actor, row));
+  return { isVisible: permissions["can-read-settings"], isManaged: permissions["can-update"] };
 }
 
 interface SubscribableReference {
@@ -196,7 +196,7 @@ export async function insertMembers(
   await tx.db
     .insertInto("notificationConfigurationMembers")
     .values(rows)
-    .onConflict((named) => named.doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
 
@@ -207,14 +207,14 @@ export async function replaceMembers(
   members: readonly NamedMember[],
 ): Promise<void> {
   await insertMembers(tx, configuration, configuration, members);
-  const kept = tx.dialect.isOneOf(
+  const isStillNamed = tx.dialect.isOneOf(
     sql.ref("membershipId"),
     members.map(({ membershipId }) => membershipId),
   );
   await tx.db
     .deleteFrom("notificationConfigurationMembers")
     .where("notificationConfigurationId", "=", configuration.id)
-    .where((where) => where.not(kept))
+    .where((where) => where.not(isStillNamed))
     .execute();
 }
 
@@ -235,13 +235,17 @@ export async function recordLastDelivery(
     .execute();
 }
 
-const reading = maskRequirementFor("workspace", "can-read-run", { owner: false, allowForceDeleteWorkspaces: 0 });
+const readRunsRequirement = maskRequirementFor("workspace", "can-read-run", {
+  owner: false,
+  allowForceDeleteWorkspaces: 0,
+});
 
 export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly string[]): RawBuilder<SubscriberRow> {
   const isWorkspace = isOneOf(sql.ref("w.id"), workspaceIds);
-  const columns = sql`c.id, c.organization_id, c.destination, c.triggers as wanted, w.id as thing_id,
+  const requirement = { sees: bigintMask(readRunsRequirement.sees), any: bigintMask(readRunsRequirement.any) };
+  const columns = sql`c.id, c.organization_id, c.destination, c.triggers as event_names, w.id as resource_id,
     o.name || '/' || w.name as place`;
-  const mask = sql<number>`(${everywhereSql(sql.ref("t.organization_access"))}
+  const mask = sql<number>`(${organizationWideMaskSql(sql.ref("t.organization_access"))}
     | coalesce((select bit_or(g.permissions) from team_projects as g
         where g.team_id = t.id and g.project_id = w.project_id and ${inForce("g")}), 0)
     | coalesce((select bit_or(g.permissions) from team_workspaces as g
@@ -258,23 +262,23 @@ export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly strin
     inner join notification_configurations as c
       on c.organization_id = w.organization_id and c.team_id is not null and c.enabled = 1
     inner join teams as t on t.id = c.team_id
-    where ${isWorkspace} and ${meetsRequirementSql(mask, { sees: bigintMask(reading.sees), any: bigintMask(reading.any) })}`;
+    where ${isWorkspace} and ${meetsRequirementSql(mask, requirement)}`;
 }
 
-/** Includes invited people; without named users, all members of the team. */
+/** Includes invited people; without recipients, all members of the team. */
 export async function findRecipients(tx: Tx, id: string): Promise<string[]> {
   const result = await sql<{ email: string }>`
-    select coalesce(u.email, m.email) as email from notification_configuration_members as named
-    inner join organization_memberships as m on m.id = named.membership_id
+    select coalesce(u.email, m.email) as email from notification_configuration_members as recipient
+    inner join organization_memberships as m on m.id = recipient.membership_id
     left join users as u on u.id = m.user_id
-    where named.notification_configuration_id = ${id}
+    where recipient.notification_configuration_id = ${id}
     union
     select u.email as email from notification_configurations as c
-    inner join team_members as seat on seat.team_id = c.team_id and ${inForce("seat")}
-    inner join organization_memberships as m on m.id = seat.membership_id and m.status = 'active'
-    inner join users as u on u.id = seat.user_id
+    inner join team_members as tm on tm.team_id = c.team_id and ${inForce("tm")}
+    inner join organization_memberships as m on m.id = tm.membership_id and m.status = 'active'
+    inner join users as u on u.id = tm.user_id
     where c.id = ${id} and not exists (
-      select 1 from notification_configuration_members as named where named.notification_configuration_id = c.id)
+      select 1 from notification_configuration_members as recipient where recipient.notification_configuration_id = c.id)
     order by email`.execute(tx.db);
   return result.rows.map(({ email }) => email);
 }

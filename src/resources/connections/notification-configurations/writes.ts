@@ -10,33 +10,33 @@ export const notificationKind = "notification";
 
 export interface WorkspaceNotification {
   readonly workspaceId: string;
-  readonly happening: TriggerEvent;
+  readonly event: TriggerEvent;
   readonly onceKey?: string;
 }
 
 export async function notifySubscribers(
   tx: Tx,
   context: Pick<Context, "wake">,
-  announcements: readonly WorkspaceNotification[],
+  notifications: readonly WorkspaceNotification[],
 ): Promise<number> {
-  if (announcements.length === 0) return 0;
-  const ids = [...new Set(announcements.map(({ workspaceId }) => workspaceId))];
-  const occurrences = announcements.map(({ workspaceId, happening, onceKey }) => ({
-    thingId: workspaceId,
-    eventName: happening.trigger,
-    content: { ...happening, workspaceId },
-    onceKey,
+  if (notifications.length === 0) return 0;
+  const ids = [...new Set(notifications.map(({ workspaceId }) => workspaceId))];
+  const events = notifications.map((notification) => ({
+    resourceId: notification.workspaceId,
+    eventName: notification.event.trigger,
+    content: { ...notification.event, workspaceId: notification.workspaceId },
+    onceKey: notification.onceKey,
   }));
-  return enqueueForSubscribers(tx, context, notificationKind, subscribersTo(tx.dialect, ids), occurrences);
+  return enqueueForSubscribers(tx, context, notificationKind, subscribersTo(tx.dialect, ids), events);
 }
 
 export async function mergeInvitedRecipients(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void> {
   await sql`
     insert into notification_configuration_members (organization_id, notification_configuration_id, membership_id)
-    select named.organization_id, named.notification_configuration_id, own.id
-    from notification_configuration_members as named
+    select recipient.organization_id, recipient.notification_configuration_id, own.id
+    from notification_configuration_members as recipient
     inner join organization_memberships as own
-      on own.organization_id = named.organization_id and own.user_id = ${userId}
-    where ${tx.dialect.isOneOf(sql.ref("named.membership_id"), invitationIds)}
+      on own.organization_id = recipient.organization_id and own.user_id = ${userId}
+    where ${tx.dialect.isOneOf(sql.ref("recipient.membership_id"), invitationIds)}
     on conflict do nothing`.execute(tx.db);
 }

@@ -6,23 +6,28 @@ import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId, newSecret } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
-import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { addOauthToken, lockTokensOfClient, replaceOauthToken } from "../oauth-tokens/writes.ts";
-import { type ConnectionFilter, disconnect, lockConnected, touchConnected } from "../../register/workspaces/writes.ts";
+import {
+  type ConnectionFilter,
+  disconnectWorkspaces,
+  lockConnected,
+  touchConnected,
+} from "../../register/workspaces/writes.ts";
 import { oauthClients, type OauthClientView } from "./definition.ts";
-import { connectionsNeed, grantOauthClient, loadOauthClient, loadOrganizationForConnections } from "./reads.ts";
+import { connectionsNeed, authorizeOauthClient, loadOauthClient, loadOrganizationForConnections } from "./reads.ts";
 import {
   changeFaults,
   creationFaults,
   formerSecretMs,
-  inLinkage,
-  inOrder,
-  inRelationship,
+  linkagePointer,
+  uniqueSorted,
+  relationshipPointer,
   newClient,
   projectFaults,
   replacedSecrets,
@@ -34,7 +39,7 @@ import {
   type ManagedOauthClient,
   deleteOauthClientRow,
   insertOauthClient,
-  knownProjects,
+  lockKnownProjects,
   listOauthClientRows,
   removeProjects,
   replaceWebhookSecret,
@@ -51,24 +56,28 @@ export const oauthClientResource = implement(oauthClients, {
 
   async createOauthClient({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = grantOrganization(
+      const organization = authorizeOrganization(
         await loadOrganization(tx, context, params.organizationName),
         "can-update-oauth",
         connectionsNeed,
       );
       const { attributes, relationships } = body;
       const { projects: sent = [] } = relationships;
-      const known = await knownProjects(tx, organization.id, sent);
-      refuseIfAny([...creationFaults(attributes), ...projectFaults(sent, known, inRelationship)]);
-      const projectIds = inOrder(sent);
+      const known = await lockKnownProjects(tx, organization.id, sent);
+      refuseIfAny([...creationFaults(attributes), ...projectFaults(sent, known, relationshipPointer)]);
+      const projectIds = uniqueSorted(sent);
       const row = newClient(attributes, {
         id: newId("oauth-clients"),
         organizationId: organization.id,
         linkedCount: projectIds.length,
         createdAt: now(),
       });
-      const { webhookSecret, generated } = webhookSecretOf(context, row.id, attributes.webhookSecret);
-      const secrets = { secret: sealed(context, row.id, attributes.secret ?? null), webhookSecret, ...noFormerSecret };
+      const { webhookSecret, generated } = encryptWebhookSecret(context, row.id, attributes.webhookSecret);
+      const secrets = {
+        secret: encryptSecret(context, row.id, attributes.secret ?? null),
+        webhookSecret,
+        ...noFormerSecret,
+      };
       await insertOauthClient(tx, organization, { ...row, ...secrets }, projectIds);
       const { oauthTokenString, privateKey } = attributes;
       const tokenIds =
@@ -99,27 +108,28 @@ export const oauthClientResource = implement(oauthClients, {
     return context.database.write(async (tx) => {
       const { secret, oauthTokenString } = body.attributes;
       const { projects: sent } = body.relationships;
-      const { showing, known } = await lockBeforeClient(tx, context, params.oauthClientId, body);
-      const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, true));
+      const { connectedWorkspaces, known } = await lockBeforeClient(tx, context, params.oauthClientId, body);
+      const client = authorizeOauthClient(await loadOauthClient(tx, context, params.oauthClientId, "change"));
       context.ifMatch.check(client);
       refuseIfAny(changeFaults(client, body.attributes));
       const changes = changesOf<OauthClientView>(client, changedColumns(oauthClients, body.attributes));
       const replaced = replacedSecrets(body.attributes);
-      const projectIds = sent === undefined ? client.projectIds : inOrder(sent);
-      const listed = projectIds.join() !== client.projectIds.join();
-      if (changes === undefined && replaced.length === 0 && !listed) return { view: client };
-      refuseIfAny(projectFaults(sent ?? [], known, inRelationship));
+      const projectIds = sent === undefined ? client.projectIds : uniqueSorted(sent);
+      const areProjectsChanged = projectIds.join() !== client.projectIds.join();
+      if (changes === undefined && replaced.length === 0 && !areProjectsChanged) return { view: client };
+      refuseIfAny(projectFaults(sent ?? [], known, relationshipPointer));
       const tokenIds =
         oauthTokenString == null ? client.tokenIds : await upsertToken(tx, context, client, oauthTokenString);
       await updateOauthClientRow(
         tx,
         client,
-        { ...changes, ...(secret !== undefined && { secret: sealed(context, client.id, secret) }) },
-        listed ? await replaceProjects(tx, client, projectIds) : 0,
+        { ...changes, ...(secret !== undefined && { secret: encryptSecret(context, client.id, secret) }) },
+        areProjectsChanged ? await replaceProjects(tx, client, projectIds) : 0,
       );
       const generated = await rotateWebhookSecret(tx, context, client, body.attributes.webhookSecret);
       const changed = afterUpdate<OauthClientView>(client, { ...changes, tokenIds, projectIds });
-      if (changes?.name !== undefined && showing !== undefined) await touchConnected(tx, client, ...showing);
+      if (changes?.name !== undefined && connectedWorkspaces !== undefined)
+        await touchConnected(tx, client, ...connectedWorkspaces);
       await record(tx, context, { before: client, after: changed }, replaced);
       return { view: { ...changed, generatedWebhookSecret: generated } };
     });
@@ -127,14 +137,14 @@ export const oauthClientResource = implement(oauthClients, {
 
   async deleteOauthClient({ context, params }) {
     return context.database.write(async (tx) => {
-      const [connected, heldIds] = await lockConnectedWorkspaces(
+      const [connected, lockedIds] = await lockConnectedWorkspaces(
         tx,
         await loadWithOrganizationLocked(tx, context, params.oauthClientId),
       );
-      const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, "removal"));
+      const client = authorizeOauthClient(await loadOauthClient(tx, context, params.oauthClientId, "removal"));
       context.ifMatch.check(client);
       await lockTokensOfClient(tx, client, connected.ids);
-      await disconnect(tx, client, connected, heldIds);
+      await disconnectWorkspaces(tx, client, connected, lockedIds);
       await deleteOauthClientRow(tx, client);
       await record(tx, context, { before: client });
     });
@@ -151,7 +161,7 @@ export const oauthClientResource = implement(oauthClients, {
 
 /** Locks only the organization, because workspaces and projects are locked before the client. Raises `forbidden` or `not-found`. */
 async function loadWithOrganizationLocked(tx: Tx, context: Context, id: string): Promise<ManagedOauthClient> {
-  return grantOauthClient(await loadOauthClient(tx, context, id, "organization"));
+  return authorizeOauthClient(await loadOauthClient(tx, context, id, "organization-only"));
 }
 
 /** Locks the connected workspaces, because their documents show the client's name. */
@@ -169,12 +179,12 @@ async function lockBeforeClient(
   context: Context,
   id: string,
   { attributes: { name }, relationships: { projects: sent } }: OauthClientUpdateBody,
-): Promise<{ showing?: [ConnectionFilter, string[]]; known: ReadonlySet<string> }> {
+): Promise<{ connectedWorkspaces?: [ConnectionFilter, string[]]; known: ReadonlySet<string> }> {
   if (name === undefined && sent === undefined) return { known: new Set() };
   const client = await loadWithOrganizationLocked(tx, context, id);
-  const showing = name === undefined ? undefined : await lockConnectedWorkspaces(tx, client);
-  const known = await knownProjects(tx, client.organizationId, sent ?? []);
-  return { ...(showing && { showing }), known };
+  const connectedWorkspaces = name === undefined ? undefined : await lockConnectedWorkspaces(tx, client);
+  const known = await lockKnownProjects(tx, client.organizationId, sent ?? []);
+  return { ...(connectedWorkspaces && { connectedWorkspaces }), known };
 }
 
 interface OauthClientUpdateBody {
@@ -182,13 +192,13 @@ interface OauthClientUpdateBody {
   readonly relationships: { readonly projects?: readonly string[] };
 }
 
-function sealed({ vault }: Context, id: string, secret: string | null): Uint8Array | null {
+function encryptSecret({ vault }: Context, id: string, secret: string | null): Uint8Array | null {
   return secret === null ? null : vault.seal(secretOwner(id), Buffer.from(secret));
 }
 
 const noFormerSecret = { formerWebhookSecret: null, formerWebhookSecretUntil: null };
 
-function webhookSecretOf({ vault }: Context, id: string, sent: string | null | undefined) {
+function encryptWebhookSecret({ vault }: Context, id: string, sent: string | null | undefined) {
   const generated = sent == null ? newSecret() : undefined;
   return { webhookSecret: vault.seal(webhookSecretOwner(id), Buffer.from(sent ?? generated ?? "")), generated };
 }
@@ -200,7 +210,7 @@ async function rotateWebhookSecret(
   sent: string | null | undefined,
 ): Promise<string | undefined> {
   if (sent === undefined) return undefined;
-  const { webhookSecret, generated } = webhookSecretOf(context, client.id, sent);
+  const { webhookSecret, generated } = encryptWebhookSecret(context, client.id, sent);
   await replaceWebhookSecret(tx, client, webhookSecret, new Date(nowMs() + formerSecretMs).toISOString());
   return generated;
 }
@@ -223,9 +233,9 @@ async function upsertToken(
 
 async function replaceProjects(tx: Tx, client: ManagedOauthClient, projectIds: readonly string[]): Promise<number> {
   const [before, after] = [new Set(client.projectIds), new Set(projectIds)];
-  const [gone, come] = [[...before.difference(after)], [...after.difference(before)]];
-  const removed = await removeProjects(tx, client, gone);
-  const added = await addProjects(tx, client, come);
+  const [removedIds, addedIds] = [[...before.difference(after)], [...after.difference(before)]];
+  const removed = await removeProjects(tx, client, removedIds);
+  const added = await addProjects(tx, client, addedIds);
   return added.length - removed.length;
 }
 
@@ -237,11 +247,11 @@ interface ProjectListChange {
 async function changeProjects(context: Context, id: string, { verb, body }: ProjectListChange): Promise<void> {
   await context.database.write(async (tx) => {
     const sent = body.map((item) => item.id);
-    const known = await knownProjects(tx, (await loadWithOrganizationLocked(tx, context, id)).organizationId, sent);
-    const client = grantOauthClient(await loadOauthClient(tx, context, id, true));
+    const known = await lockKnownProjects(tx, (await loadWithOrganizationLocked(tx, context, id)).organizationId, sent);
+    const client = authorizeOauthClient(await loadOauthClient(tx, context, id, "change"));
     context.ifMatch?.check(client);
-    refuseIfAny(projectFaults(sent, known, inLinkage));
-    const ids = await (verb === "add" ? addProjects : removeProjects)(tx, client, inOrder(sent));
+    refuseIfAny(projectFaults(sent, known, linkagePointer));
+    const ids = await (verb === "add" ? addProjects : removeProjects)(tx, client, uniqueSorted(sent));
     if (ids.length === 0) return;
     await updateOauthClientRow(tx, client, {}, verb === "add" ? ids.length : -ids.length);
     await recordEvent(tx, context, {

@@ -33,7 +33,7 @@ export const providerNames: Readonly<Record<ServiceProvider, string>> = {
 };
 
 /** They use a pair of keys, so a client can be created without a token. */
-export const connectedByKeys: ReadonlySet<string> = new Set<ServiceProvider>([
+export const keyPairProviders: ReadonlySet<string> = new Set<ServiceProvider>([
   "bitbucket_data_center",
   "bitbucket_server",
   "bitbucket_server_legacy",

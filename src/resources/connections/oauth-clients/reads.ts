@@ -1,5 +1,5 @@
 /** Reads of OAuth clients for other modules, and their permission checks. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { canReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
@@ -7,7 +7,7 @@ import { nowMs } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import type { Lock } from "../../shared/locks.ts";
+import type { RowLock } from "../../shared/locks.ts";
 import type { ScopeTarget } from "../../shared/hooks.ts";
 import type { OauthClientView } from "./definition.ts";
 import { webhookSecretOwner } from "./rules.ts";
@@ -23,7 +23,7 @@ export async function loadOrganizationForConnections(
   name: string,
 ): Promise<OrganizationView> {
   const organization = await loadOrganization(tx, context, name);
-  return grant(organization, {
+  return authorize(organization, {
     thing: "organization",
     permission: "can-update-oauth",
     visible: organization.standing.member,
@@ -37,15 +37,15 @@ export async function loadOauthClient(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<OauthClientView> {
   const client = await findOauthClient(tx, context.actor, id, lock);
   if (client === undefined || !canReadConnections(client.standing)) throw notFound("OAuth client");
   return client;
 }
 
-export function grantOauthClient(client: OauthClientView): Granted<OauthClientView, "can-update-oauth"> {
-  return grant(client, {
+export function authorizeOauthClient(client: OauthClientView): Granted<OauthClientView, "can-update-oauth"> {
+  return authorize(client, {
     thing: "OAuth client",
     permission: "can-update-oauth",
     visible: canReadConnections(client.standing),
@@ -80,7 +80,7 @@ export async function loadWebhookConnection(
   if (found === undefined) return undefined;
   const { webhookSecret, formerWebhookSecret, formerWebhookSecretUntil, ...connection } = found;
   const isFormerValid = formerWebhookSecretUntil !== null && Date.parse(formerWebhookSecretUntil) > nowMs();
-  const sealed = [webhookSecret, isFormerValid ? formerWebhookSecret : null].filter((each) => each !== null);
-  const opened = sealed.map((each) => Buffer.from(vault.open(webhookSecretOwner(id), each)).toString());
-  return { ...connection, webhookSecrets: opened };
+  const encrypted = [webhookSecret, isFormerValid ? formerWebhookSecret : null].filter((each) => each !== null);
+  const decrypted = encrypted.map((each) => Buffer.from(vault.open(webhookSecretOwner(id), each)).toString());
+  return { ...connection, webhookSecrets: decrypted };
 }

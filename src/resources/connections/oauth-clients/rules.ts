@@ -5,7 +5,7 @@ import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { quoted } from "../../../kernel/text.ts";
 import { type OauthClientSecretColumn, oauthClients } from "./definition.ts";
-import { connectedByKeys } from "./providers.ts";
+import { keyPairProviders } from "./providers.ts";
 
 type OauthClientCreateInput = CreateAttributes<typeof oauthClients>;
 type OauthClientUpdateInput = UpdateAttributes<typeof oauthClients>;
@@ -25,7 +25,7 @@ export function newClient(
 
 export function creationFaults({ serviceProvider, oauthTokenString, privateKey }: OauthClientCreateInput): Fault[] {
   const faults: Fault[] = [];
-  if (oauthTokenString == null && !connectedByKeys.has(serviceProvider))
+  if (oauthTokenString == null && !keyPairProviders.has(serviceProvider))
     faults.push(attributeFault("oauth-token-string", "Oauth token string can't be blank"));
   if (privateKey != null && serviceProvider !== "ado_server")
     faults.push(
@@ -41,7 +41,7 @@ export function changeFaults(
   before: Pick<OauthClientTable, "serviceProvider" | "key">,
   { key }: OauthClientUpdateInput,
 ): Fault[] {
-  if (key !== null || before.key === null || !connectedByKeys.has(before.serviceProvider)) return [];
+  if (key !== null || before.key === null || !keyPairProviders.has(before.serviceProvider)) return [];
   return [attributeFault("key", "Key can't be blank, because this service provider is connected by keys")];
 }
 
@@ -53,16 +53,16 @@ export function replacedSecrets({ secret, oauthTokenString, webhookSecret }: Oau
   ];
 }
 
-export const inOrder = (ids: readonly string[]): string[] => [...new Set(ids)].sort();
+export const uniqueSorted = (ids: readonly string[]): string[] => [...new Set(ids)].sort();
 
 type ProjectPointer = (position: number) => string;
-export const inRelationship: ProjectPointer = (position) => `/data/relationships/projects/data/${position}/id`;
-export const inLinkage: ProjectPointer = (position) => `/data/${position}/id`;
+export const relationshipPointer: ProjectPointer = (position) => `/data/relationships/projects/data/${position}/id`;
+export const linkagePointer: ProjectPointer = (position) => `/data/${position}/id`;
 
-export function projectFaults(sent: readonly string[], known: ReadonlySet<string>, place: ProjectPointer): Fault[] {
+export function projectFaults(sent: readonly string[], known: ReadonlySet<string>, pointerTo: ProjectPointer): Fault[] {
   return sent.flatMap((id, position) =>
     known.has(id)
       ? []
-      : [{ pointer: place(position), detail: `Project ${quoted(id)} does not exist in this organization` }],
+      : [{ pointer: pointerTo(position), detail: `Project ${quoted(id)} does not exist in this organization` }],
   );
 }

@@ -2,14 +2,14 @@
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
-import { lockClause, type Lock } from "../../shared/locks.ts";
+import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { OauthClientView } from "./definition.ts";
@@ -58,7 +58,7 @@ function toClientView({ tokens, projects, ...client }: ClientRow, standing: Orga
 }
 
 /** A separate statement, because a statement that waits for a row lock reads its subqueries as of before the wait. */
-async function lockClient(tx: Tx, id: string, lock: Lock): Promise<void> {
+async function lockClient(tx: Tx, id: string, lock: RowLock): Promise<void> {
   await tx.db
     .selectFrom("oauthClients as c")
     .innerJoin("organizations as o", "o.id", "c.organizationId")
@@ -72,16 +72,16 @@ export async function findOauthClient(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<OauthClientView | undefined> {
-  const isFirst = lock === "organization";
-  if (lock !== false && !isFirst) await lockClient(tx, id, lock);
+  const locksOrganizationOnly = lock === "organization-only";
+  if (lock !== false && !locksOrganizationOnly) await lockClient(tx, id, lock);
   const row = await clients(tx.db)
     .select(standingColumns(sql.ref("c.organizationId"), principalOf(actor)))
     .where("c.id", "=", id)
-    .modifyEnd(lockClause(tx.dialect, "c", isFirst && lock))
+    .modifyEnd(lockClause(tx.dialect, "c", locksOrganizationOnly && lock))
     .executeTakeFirst();
-  return row && toClientView(row, standingOf(actor, row));
+  return row && toClientView(row, requireStanding(actor, row));
 }
 
 export async function listOauthClientRows(
@@ -122,7 +122,7 @@ export async function isUsableByProject(
 }
 
 /** Locks the projects against deletion. Call before the client is locked. */
-export async function knownProjects(tx: Tx, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
+export async function lockKnownProjects(tx: Tx, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await tx.db
     .selectFrom("projects as p")
@@ -147,14 +147,14 @@ export async function insertOauthClient(
   await insertProjectLinks(tx, row, projectIds);
 }
 
-/** `linked` is the growth of the project list. */
+/** `countChange` is the number of projects added to the list, negative if removed. */
 export async function updateOauthClientRow(
   tx: Tx,
   client: ManagedOauthClient,
   changes: Partial<OauthClientTable>,
-  linked = 0,
+  countChange = 0,
 ): Promise<void> {
-  await updateRow(tx, "oauthClients", client.id, { ...changes, linkedCount: sql`linked_count + ${linked}` });
+  await updateRow(tx, "oauthClients", client.id, { ...changes, linkedCount: sql`linked_count + ${countChange}` });
 }
 
 export async function replaceWebhookSecret(

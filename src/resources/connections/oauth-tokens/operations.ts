@@ -3,10 +3,10 @@ import { recordChange } from "../../shared/audit-events/writes.ts";
 import { loadOauthClient, loadOrganizationForConnections } from "../oauth-clients/reads.ts";
 import { touchOauthClient } from "../oauth-clients/writes.ts";
 import { implement } from "../../shared/context.ts";
-import { disconnect, lockConnected } from "../../register/workspaces/writes.ts";
+import { disconnectWorkspaces, lockConnected } from "../../register/workspaces/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { oauthTokens, type OauthTokenView } from "./definition.ts";
-import { grantOauthToken, loadOauthToken } from "./reads.ts";
+import { authorizeOauthToken, loadOauthToken } from "./reads.ts";
 import { sshKeyOwner } from "./rules.ts";
 import { deleteOauthTokenRow, listOauthTokenRows, updateSshKey } from "./store.ts";
 
@@ -29,14 +29,14 @@ export const oauthTokenResource = implement(oauthTokens, {
 
   async updateOauthToken({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const token = grantOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, true));
+      const token = authorizeOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, "change"));
       context.ifMatch.check(token);
       const { sshKey } = body.attributes;
       if (sshKey === undefined || (sshKey === null && token.hasSshKey === 0)) return { view: token };
-      const sealed = sshKey === null ? null : context.vault.seal(sshKeyOwner(token.id), Buffer.from(sshKey));
-      await updateSshKey(tx, token, sealed);
-      const changed = afterUpdate<OauthTokenView>(token, { hasSshKey: sealed === null ? 0 : 1 });
-      const replaced = sealed === null ? undefined : { "replaced-secrets": ["ssh-key"] };
+      const encrypted = sshKey === null ? null : context.vault.seal(sshKeyOwner(token.id), Buffer.from(sshKey));
+      await updateSshKey(tx, token, encrypted);
+      const changed = afterUpdate<OauthTokenView>(token, { hasSshKey: encrypted === null ? 0 : 1 });
+      const replaced = encrypted === null ? undefined : { "replaced-secrets": ["ssh-key"] };
       await recordChange(tx, context, oauthTokens, { before: token, after: changed }, { after: replaced });
       return { view: changed };
     });
@@ -44,14 +44,14 @@ export const oauthTokenResource = implement(oauthTokens, {
 
   async deleteOauthToken({ context, params }) {
     return context.database.write(async (tx) => {
-      const found = grantOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, "organization"));
+      const found = authorizeOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, "organization-only"));
       const { organizationId, id, oauthClientId } = found;
       const connected = { organizationId, by: "vcsOauthTokenId", ids: [id] } as const;
-      const heldIds = await lockConnected(tx, connected);
+      const lockedIds = await lockConnected(tx, connected);
       await touchOauthClient(tx, found);
-      const token = grantOauthToken(await loadOauthToken(tx, context, id, "removal"));
+      const token = authorizeOauthToken(await loadOauthToken(tx, context, id, "removal"));
       context.ifMatch.check(token);
-      await disconnect(tx, token, connected, heldIds);
+      await disconnectWorkspaces(tx, token, connected, lockedIds);
       await deleteOauthTokenRow(tx, token);
       await recordChange(tx, context, oauthTokens, { before: token }, { before: { "oauth-client": oauthClientId } });
     });

@@ -1,29 +1,29 @@
 /** Reads of OAuth tokens for other modules, and the permission check on a token. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { canReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { connectionsNeed } from "../oauth-clients/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import type { Lock } from "../../shared/locks.ts";
+import type { RowLock } from "../../shared/locks.ts";
 import type { OauthTokenView } from "./definition.ts";
 import { secretOwner, sshKeyOwner } from "./rules.ts";
-import { findOauthToken, findSealed, tokenRowsOf } from "./store.ts";
+import { findOauthToken, findEncryptedToken, tokenRowsOf } from "./store.ts";
 
 /** Raises `not-found` if the caller can't see the token. */
 export async function loadOauthToken(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<OauthTokenView> {
   const token = await findOauthToken(tx, context.actor, id, lock);
   if (token === undefined || !canReadConnections(token.standing)) throw notFound("OAuth token");
   return token;
 }
 
-export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, "can-update-oauth"> {
-  return grant(token, {
+export function authorizeOauthToken(token: OauthTokenView): Granted<OauthTokenView, "can-update-oauth"> {
+  return authorize(token, {
     thing: "OAuth token",
     permission: "can-update-oauth",
     visible: canReadConnections(token.standing),
@@ -32,7 +32,7 @@ export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, 
   });
 }
 
-export async function tokensOfClients(
+export async function loadTokensOfClients(
   tx: Tx,
   _context: Context,
   _ids: readonly string[],
@@ -65,13 +65,13 @@ export async function decryptOauthToken(
   { vault }: Pick<Context, "vault">,
   id: string,
 ): Promise<DecryptedOauthToken | undefined> {
-  const row = await findSealed(tx, id);
+  const row = await findEncryptedToken(tx, id);
   if (row === undefined) return undefined;
-  const opened = (owner: string, sealed: Uint8Array | null) =>
-    sealed === null ? undefined : Buffer.from(vault.open(owner, sealed)).toString();
+  const decrypt = (owner: string, encrypted: Uint8Array | null) =>
+    encrypted === null ? undefined : Buffer.from(vault.open(owner, encrypted)).toString();
   return {
     ...row,
-    secret: opened(secretOwner(id), row.secret),
-    sshKey: opened(sshKeyOwner(id), row.sshKey),
+    secret: decrypt(secretOwner(id), row.secret),
+    sshKey: decrypt(sshKeyOwner(id), row.sshKey),
   };
 }

@@ -2,13 +2,13 @@
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
-import { lockClause, type Lock } from "../../shared/locks.ts";
+import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { OauthTokenView } from "./definition.ts";
@@ -32,7 +32,7 @@ export async function findOauthToken(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<OauthTokenView | undefined> {
   const row = await tokens(tx.db)
     .innerJoin("organizations as o", "o.id", "t.organizationId")
@@ -40,7 +40,7 @@ export async function findOauthToken(
     .where("t.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "t", lock))
     .executeTakeFirst();
-  return row && { ...row, standing: standingOf(actor, row) };
+  return row && { ...row, standing: requireStanding(actor, row) };
 }
 
 export interface OauthTokenListScope extends Pick<OauthTokenView, "organizationId" | "standing"> {
@@ -105,7 +105,7 @@ export async function deleteOauthTokenRow(tx: Tx, token: Granted<OauthTokenView,
 }
 
 /** Call after the client is locked, so that no token can be added. */
-export async function lockTokensOf(tx: Tx, oauthClientId: string): Promise<string[]> {
+export async function lockTokenRows(tx: Tx, oauthClientId: string): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("oauthTokens as t")
     .select("t.id")
@@ -116,7 +116,7 @@ export async function lockTokensOf(tx: Tx, oauthClientId: string): Promise<strin
   return rows.map((row) => row.id);
 }
 
-export async function findSealed(tx: Tx, id: string) {
+export async function findEncryptedToken(tx: Tx, id: string) {
   return tx.db
     .selectFrom("oauthTokens as t")
     .innerJoin("oauthClients as c", "c.id", "t.oauthClientId")

@@ -1,12 +1,12 @@
 /** Changes to OAuth tokens that other modules request. */
 import type { Granted } from "../../../access/granted.ts";
-import { Overtaken, type Tx } from "../../../database/database.ts";
+import { RetryTransaction, type Tx } from "../../../database/database.ts";
 import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { Context } from "../../shared/context.ts";
 import { newToken, secretOwner, sshKeyOwner } from "./rules.ts";
-import { insertOauthToken, lockTokensOf, updateSecret } from "./store.ts";
+import { insertOauthToken, lockTokenRows, updateSecret } from "./store.ts";
 
 /** For the client or, for a new client, for the organization. */
 type OauthUpdateProof = Granted<object, "can-update-oauth">;
@@ -37,12 +37,13 @@ export async function replaceOauthToken(
   await updateSecret(tx, client, id, vault.seal(secretOwner(id), Buffer.from(secret)));
 }
 
-/** Call before the client is deleted. Raises `Overtaken` if it has other tokens than `known`. */
+/** Call before the client is deleted. Raises `RetryTransaction` if it has other tokens than `known`. */
 export async function lockTokensOfClient(
   tx: Tx,
   { id }: { readonly id: string },
   known: readonly string[],
 ): Promise<void> {
-  const found = await lockTokensOf(tx, id);
-  if (!found.every((token) => known.includes(token))) throw new Overtaken("a token was added to the client meanwhile");
+  const found = await lockTokenRows(tx, id);
+  if (!found.every((token) => known.includes(token)))
+    throw new RetryTransaction("a token was added to the client meanwhile");
 }

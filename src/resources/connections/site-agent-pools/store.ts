@@ -35,10 +35,10 @@ export async function findSiteAgentPoolNamed(tx: Tx, name: string): Promise<Site
 export async function listSiteAgentPoolRows(
   tx: Tx,
   page: Page,
-  part: string | undefined,
+  searchText: string | undefined,
 ): Promise<{ views: SiteAgentPoolView[]; totalCount: number }> {
   let rows = pools(tx);
-  if (part) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], part));
+  if (searchText) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], searchText));
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "p.nameKey" }, { column: "p.id" }],

@@ -20,7 +20,7 @@ export const sshKeys = defineResource<SshKeyView>()(({ required, readOnly, toOne
   type: "ssh-keys",
   doc: "A private key with which workspaces fetch modules. Its value is stored encrypted and never shown.",
   id: (key) => key.id,
-  version: (key) => [key.version, key.organizationFacts],
+  version: (key) => [key.version, key.organizationFactsVersion],
   attributes: {
     name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
     value: required(value, "The private key; never shown.", {

@@ -5,12 +5,12 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
-import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { disconnect, lockConnected } from "../../register/workspaces/writes.ts";
+import { disconnectWorkspaces, lockConnected } from "../../register/workspaces/writes.ts";
 import { sshKeys, type SshKeyView } from "./definition.ts";
-import { grantSshKey, loadSshKey, sshKeysNeed } from "./reads.ts";
+import { authorizeSshKey, loadSshKey, sshKeysNeed } from "./reads.ts";
 import { nameTaken, newSshKey, valueOwner } from "./rules.ts";
 import { deleteSshKeyRow, insertSshKey, isSshKeyNameTaken, listSshKeyRows, updateSshKeyRow } from "./store.ts";
 
@@ -22,7 +22,7 @@ export const sshKeyResource = implement(sshKeys, {
 
   async createSshKey({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = grantOrganization(
+      const organization = authorizeOrganization(
         await loadOrganization(tx, context, params.organizationName),
         "can-update-ssh-keys",
         sshKeysNeed,
@@ -31,7 +31,7 @@ export const sshKeyResource = implement(sshKeys, {
       const identity = { id: newId("ssh-keys"), organizationId: organization.id, createdAt: now() };
       const row = newSshKey(attributes, identity);
       refuseIfAny((await isSshKeyNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
-      await insertSshKey(tx, organization, { ...row, value: sealed(context, row.id, attributes.value) });
+      await insertSshKey(tx, organization, { ...row, value: encryptValue(context, row.id, attributes.value) });
       const view = { ...row, ...factsOf(organization), standing: organization.standing };
       await recordChange(tx, context, sshKeys, { after: view });
       return { view };
@@ -44,17 +44,17 @@ export const sshKeyResource = implement(sshKeys, {
 
   async updateSshKey({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const key = grantSshKey(await loadSshKey(tx, context, params.sshKeyId, true));
+      const key = authorizeSshKey(await loadSshKey(tx, context, params.sshKeyId, "change"));
       context.ifMatch.check(key);
       const { value } = body.attributes;
       const { changes, changed } = updateOf<SshKeyView>(key, changedColumns(sshKeys, body.attributes));
       if (changes === undefined && value === undefined) return { view: key };
-      const renamed =
+      const isNameConflict =
         changed.nameKey !== key.nameKey && (await isSshKeyNameTaken(tx, key.organizationId, changed.name));
-      refuseIfAny(renamed ? [nameTaken()] : []);
+      refuseIfAny(isNameConflict ? [nameTaken()] : []);
       await updateSshKeyRow(tx, key, {
         ...changes,
-        ...(value !== undefined && { value: sealed(context, key.id, value) }),
+        ...(value !== undefined && { value: encryptValue(context, key.id, value) }),
       });
       const replaced = value === undefined ? undefined : { "replaced-secrets": ["value"] };
       await recordChange(tx, context, sshKeys, { before: key, after: changed }, { after: replaced });
@@ -64,18 +64,20 @@ export const sshKeyResource = implement(sshKeys, {
 
   async deleteSshKey({ context, params }) {
     return context.database.write(async (tx) => {
-      const { organizationId, id } = grantSshKey(await loadSshKey(tx, context, params.sshKeyId, "organization"));
-      const users = { organizationId, by: "sshKeyId", ids: [id] } as const;
-      const heldIds = await lockConnected(tx, users);
-      const key = grantSshKey(await loadSshKey(tx, context, id, "removal"));
+      const { organizationId, id } = authorizeSshKey(
+        await loadSshKey(tx, context, params.sshKeyId, "organization-only"),
+      );
+      const connected = { organizationId, by: "sshKeyId", ids: [id] } as const;
+      const lockedIds = await lockConnected(tx, connected);
+      const key = authorizeSshKey(await loadSshKey(tx, context, id, "removal"));
       context.ifMatch.check(key);
-      await disconnect(tx, key, users, heldIds);
+      await disconnectWorkspaces(tx, key, connected, lockedIds);
       await deleteSshKeyRow(tx, key);
       await recordChange(tx, context, sshKeys, { before: key });
     });
   },
 });
 
-function sealed({ vault }: Context, id: string, value: string): Uint8Array {
+function encryptValue({ vault }: Context, id: string, value: string): Uint8Array {
   return vault.seal(valueOwner(id), Buffer.from(value));
 }

@@ -87,7 +87,7 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
         paged: true,
         include,
         parameters: {
-          q: searchParameter("the name or email address", " It takes precedence over the other two."),
+          q: searchParameter("the name or email address", " Overrides `q[name]` and `q[email]`."),
           "q[name]": searchParameter("the name"),
           "q[email]": searchParameter("the email address"),
           "filter[module_producer]": choiceParameter(

@@ -8,7 +8,7 @@ import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import type { Lock } from "../../shared/locks.ts";
+import type { RowLock } from "../../shared/locks.ts";
 import { administerOrganization, removeOrganization } from "../organizations/writes.ts";
 import { adminOrganizations, type AdminOrganizationView } from "./definition.ts";
 import { consumerFaults } from "./rules.ts";
@@ -49,7 +49,7 @@ export const adminOrganizationResource = implement(adminOrganizations, {
 
   async updateAdminOrganization({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = await loadAdminOrganization(tx, context, params.organizationName, true);
+      const organization = await loadAdminOrganization(tx, context, params.organizationName, "change");
       context.ifMatch.check(organization);
       const { changes, changed } = updateOf<AdminOrganizationView>(
         organization,
@@ -68,7 +68,7 @@ export const adminOrganizationResource = implement(adminOrganizations, {
 
   async deleteAdminOrganization({ context, params }) {
     return context.database.write(async (tx) => {
-      const organization = await loadAdminOrganization(tx, context, params.organizationName, "alone");
+      const organization = await loadAdminOrganization(tx, context, params.organizationName, "exclusive");
       context.ifMatch.check(organization);
       await removeOrganization(tx, organization);
       await recordChange(tx, context, adminOrganizations, { before: toAuditedOrganization(organization) });
@@ -85,7 +85,7 @@ export const adminOrganizationResource = implement(adminOrganizations, {
     return context.database.write(async (tx) => {
       const names = body.map(({ id }) => id);
       await lockOrganizationsByName(tx, requireSiteAdmin(context.actor), [params.organizationName, ...names]);
-      const organization = await loadAdminOrganization(tx, context, params.organizationName, true);
+      const organization = await loadAdminOrganization(tx, context, params.organizationName, "change");
       const consumers = await findOrganizationsByName(tx, names);
       refuseIfAny(consumerFaults(organization, body, consumers));
       const before = await deleteModuleConsumers(tx, organization);
@@ -108,7 +108,7 @@ async function loadAdminOrganization(
   tx: Tx,
   context: Context,
   name: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<Granted<AdminOrganizationView, "can-administer">> {
   const administration = requireSiteAdmin(context.actor);
   const organization = await findAdminOrganization(tx, name, lock);

@@ -7,7 +7,7 @@ import { loadIncluded } from "../../shared/includes.ts";
 import { adminOrganizations } from "./definition.ts";
 import { findAdminOrganizations } from "./store.ts";
 
-export async function organizationsBeside(
+export async function loadIncludedOrganizations(
   tx: Tx,
   context: Context,
   _by: SiteAdminProof,

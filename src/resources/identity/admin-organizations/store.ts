@@ -8,7 +8,7 @@ import { containsWords } from "../../../database/dialect.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
-import { lockClause, type Lock } from "../../shared/locks.ts";
+import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { AdminOrganizationView } from "./definition.ts";
 import type { OrganizationRef } from "./rules.ts";
@@ -43,7 +43,7 @@ function toView({ owners, ...row }: AdminOrganizationRow): AdminOrganizationView
 export async function findAdminOrganization(
   tx: Tx,
   name: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<AdminOrganizationView | undefined> {
   const row = await selectOrganizations(tx.db)
     .where("o.nameKey", "=", fold(name))

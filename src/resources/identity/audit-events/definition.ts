@@ -5,7 +5,7 @@ import { type Parameter, textParameter, InvalidParameter } from "../../../jsonap
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
 import { z } from "zod";
-import { parseFacts, type RelatedEntity } from "./related.ts";
+import { parseAttributes, type RelatedEntity } from "./related.ts";
 
 export interface AuditEventView extends AuditEventTable {
   readonly organizationName: string;
@@ -59,10 +59,10 @@ export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }
       "The resources that the event refers to by id, such as the team and the project of a grant, and the resources they belong to, with their names. Deleted resources have `deleted` set and the last name in the log. The subject and its parents come first. Ids in free text are not resolved.",
     ),
     before: readOnly(anything, "The attributes before the change; null for a creation.", {
-      from: (event) => parseFacts(event.before),
+      from: (event) => parseAttributes(event.before),
     }),
     after: readOnly(anything, "The attributes after the change; null for a deletion.", {
-      from: (event) => parseFacts(event.after),
+      from: (event) => parseAttributes(event.after),
     }),
     "request-id": readOnly(text(), "The id of the request; the server's log has it too."),
     "created-at": readOnly(timestamp(), "When the change was made."),

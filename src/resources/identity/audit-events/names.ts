@@ -4,7 +4,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import type { AuditEventView } from "./definition.ts";
 import {
-  parseFacts,
+  parseAttributes,
   firstNameIn,
   type NamedEntity,
   parsedEvent,
@@ -119,24 +119,25 @@ async function loadNames(tx: Tx, organizationId: string, ids: ReadonlySet<string
       known.set(id, { name, parents, deleted: false });
       continue;
     }
-    const facts = [parseFacts(after), parseFacts(before), parseFacts(first)];
+    const attributes = [parseAttributes(after), parseAttributes(before), parseAttributes(first)];
     const type = typeOfId(id) ?? "";
-    known.set(id, { name: firstNameIn(type, facts) ?? actor, parents: parentsIn(type, facts), deleted: true });
+    const lastName = firstNameIn(type, attributes) ?? actor;
+    known.set(id, { name: lastName, parents: parentsIn(type, attributes), deleted: true });
   }
 }
 
 /** The first event of a deleted resource has its parent, the last event its last name. */
 function namesInLogQuery(tx: Tx, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
   // One index lookup per subquery. A join could make the planner read the whole log.
-  const edge = (
+  const firstOrLast = (
     column: string,
     by: "subject_id" | "actor_id",
     order: "asc" | "desc",
   ) => sql`(select e.${sql.raw(column)}
     from audit_events e where e.organization_id = ${organizationId} and e.${sql.raw(by)} = ids.value
     order by e.created_at ${sql.raw(order)}, e.id ${sql.raw(order)} limit 1)`;
-  return sql`select ids.value, null, null, ${edge("after", "subject_id", "asc")}, ${edge("before", "subject_id", "desc")},
-      ${edge("after", "subject_id", "desc")}, ${edge("actor_name", "actor_id", "desc")}, 0
+  return sql`select ids.value, null, null, ${firstOrLast("after", "subject_id", "asc")}, ${firstOrLast("before", "subject_id", "desc")},
+      ${firstOrLast("after", "subject_id", "desc")}, ${firstOrLast("actor_name", "actor_id", "desc")}, 0
     from ${tx.dialect.valuesTable(ids)} as ids where ids.value not in (select id from found)`;
 }
 

@@ -28,10 +28,10 @@ export const auditEventResource = implement(auditEvents, {
       );
     const { size } = query.page;
     const rows = await findEvents(tx, organization.id, filter, { size, after });
-    const shown = rows.slice(0, size);
-    const last = shown.at(-1);
+    const pageRows = rows.slice(0, size);
+    const last = pageRows.at(-1);
     return {
-      views: await withNames(tx, organization, shown),
+      views: await withNames(tx, organization, pageRows),
       nextCursor: rows.length > size && last !== undefined ? formatCursor(last) : undefined,
     };
   },

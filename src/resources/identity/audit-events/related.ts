@@ -29,9 +29,9 @@ const idShape = /^([a-z]+)-[0-9A-Za-z]{16}$/;
 
 export const typeOfId = (text: string): string | undefined => typesByPrefix.get(idShape.exec(text)?.[1] ?? "");
 
-export type AuditFacts = Readonly<Record<string, unknown>> | null;
-export const parseFacts = (json: string | null): AuditFacts =>
-  json === null ? null : (JSON.parse(json) as AuditFacts);
+export type AuditedAttributes = Readonly<Record<string, unknown>> | null;
+export const parseAttributes = (json: string | null): AuditedAttributes =>
+  json === null ? null : (JSON.parse(json) as AuditedAttributes);
 
 /** Attributes that contain ids. All others, such as descriptions or claims, are free text. */
 const references = [
@@ -63,8 +63,8 @@ const references = [
 ];
 const listedReferences = ["id", "team", "project", "workspace", "membership"];
 
-function idsIn(facts: AuditFacts, keys: readonly string[] = references, max = mentionsMax): string[] {
-  const values = keys.flatMap((key) => facts?.[key] ?? []).slice(0, max);
+function idsIn(attributes: AuditedAttributes, keys: readonly string[] = references, max = mentionsMax): string[] {
+  const values = keys.flatMap((key) => attributes?.[key] ?? []).slice(0, max);
   const ids = values.flatMap((value) =>
     typeof value === "object" && value !== null
       ? listedReferences.map((key) => (value as Record<string, unknown>)[key])
@@ -90,21 +90,22 @@ const parentReferences: Readonly<Record<string, readonly string[]>> = {
   "data-retention-policies": ["workspace"],
 };
 
-export const parentsIn = (type: string, facts: readonly AuditFacts[]): string[] => [
-  ...new Set(facts.flatMap((each) => idsIn(each, parentReferences[type] ?? []))),
+export const parentsIn = (type: string, attributes: readonly AuditedAttributes[]): string[] => [
+  ...new Set(attributes.flatMap((each) => idsIn(each, parentReferences[type] ?? []))),
 ];
 
-/** Parsed once, because the facts of a large move take megabytes. */
+/** Parsed once, because the attributes of a large move take megabytes. */
 export interface ParsedEvent {
   readonly row: AuditEventTable;
-  readonly facts: readonly AuditFacts[];
+  readonly attributes: readonly AuditedAttributes[];
   readonly mentions: ReadonlySet<string>;
 }
 
 export function parsedEvent(row: AuditEventTable): ParsedEvent {
-  const facts = [parseFacts(row.after), parseFacts(row.before)];
+  const attributes = [parseAttributes(row.after), parseAttributes(row.before)];
   const token = row.tokenId === null ? [] : [row.tokenId];
-  return { row, facts, mentions: new Set([row.subjectId, ...token, ...facts.flatMap((each) => idsIn(each))]) };
+  const mentions = new Set([row.subjectId, ...token, ...attributes.flatMap((each) => idsIn(each))]);
+  return { row, attributes, mentions };
 }
 
 /** Best first. Empty for types without names. */
@@ -121,17 +122,19 @@ const namingAttributes: Readonly<Record<string, readonly string[]>> = {
   "configuration-versions": [],
 };
 
-function nameIn(type: string, facts: AuditFacts): string | null {
-  const names = (namingAttributes[type] ?? ["name"]).map((attribute) => facts?.[attribute]);
+function nameIn(type: string, attributes: AuditedAttributes): string | null {
+  const names = (namingAttributes[type] ?? ["name"]).map((attribute) => attributes?.[attribute]);
   return (names.find((name) => typeof name === "string" && name !== "") as string | undefined) ?? null;
 }
 
-export const firstNameIn = (type: string, facts: readonly AuditFacts[]): string | null =>
-  facts.map((each) => nameIn(type, each)).find((name) => name !== null) ?? null;
+export const firstNameIn = (type: string, attributes: readonly AuditedAttributes[]): string | null =>
+  attributes.map((each) => nameIn(type, each)).find((name) => name !== null) ?? null;
 
 /** Prefers the event's own name, which is the name at that time. */
-export const subjectNameOf = ({ row, facts }: ParsedEvent, known: ReadonlyMap<string, NamedEntity>): string | null =>
-  firstNameIn(row.subjectType, facts) ?? known.get(row.subjectId)?.name ?? null;
+export const subjectNameOf = (
+  { row, attributes }: ParsedEvent,
+  known: ReadonlyMap<string, NamedEntity>,
+): string | null => firstNameIn(row.subjectType, attributes) ?? known.get(row.subjectId)?.name ?? null;
 
 export function relatedOf(event: ParsedEvent, known: ReadonlyMap<string, NamedEntity>): RelatedEntity[] {
   const { row, mentions } = event;

@@ -24,7 +24,7 @@ export const auditTrails = defineResource<never>()(() => ({
       method: "GET",
       path: "/organization/audit-trails",
       summary: "Read the audit log in the format of HCP Terraform, newest first",
-      needs: "the organization's token, or its audit trail token; the token selects the organization",
+      needs: "the organization's token, or its audit log token; the token selects the organization",
       query: {
         parameters: {
           since: timestampParameter("Only events after this time."),

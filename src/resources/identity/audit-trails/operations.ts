@@ -14,7 +14,7 @@ export const auditTrailResource = implement(auditTrails, {
     if (name === undefined)
       throw new AppError(
         "not-found",
-        "This needs an organization token or an audit trail token, which selects the organization. With another token, read /organizations/:organization_name/audit-events instead.",
+        "This needs an organization token or an audit log token, which selects the organization. With another token, read /organizations/:organization_name/audit-events instead.",
       );
     const page = { number: query.pageNumber ?? 1, size: query.pageSize ?? auditTrailPageSizeMax };
     const tx = context.database.reader;
@@ -22,10 +22,10 @@ export const auditTrailResource = implement(auditTrails, {
     const { events, totalCount } = await listAuditTrailPage(tx, id, query.since, page);
     const body = { data: events.map(toAuditTrailEntry), pagination: paginationOf(page, totalCount) };
     const bytes = Buffer.from(JSON.stringify(body));
-    return { mediaType: "application/json", size: bytes.length, bytes: whole(bytes) };
+    return { mediaType: "application/json", size: bytes.length, bytes: singleChunk(bytes) };
   },
 });
 
-async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }

@@ -6,10 +6,10 @@ import { accessCheckMs, type Context } from "../../shared/context.ts";
 import { recheckAccess } from "./reads.ts";
 
 /** Each export uses a few MiB until its client has read it. */
-const max = { all: 4, organization: 2 };
+const exportsMax = { all: 4, organization: 2 };
 const runningExports = new ConcurrencyLimit(
-  `Too many CSV exports are running: the limit is ${max.organization} per organization and ${max.all} per server. Try again when one of them has finished.`,
-  max,
+  `Too many CSV exports are running: the limit is ${exportsMax.organization} per organization and ${exportsMax.all} per server. Try again when one of them has finished.`,
+  exportsMax,
 );
 
 /** `check` must raise when the caller loses access; that aborts the export. Raises `too-many-requests`. */
@@ -28,12 +28,12 @@ async function* whileAllowed<Piece>(
   pieces: AsyncIterable<Piece>,
   check: (actor: Actor) => Promise<unknown>,
 ): AsyncGenerator<Piece> {
-  const everyMs = context.options.streams?.checkMs ?? accessCheckMs;
-  let checkedAt = performance.now();
+  const intervalMs = context.options.streams?.checkMs ?? accessCheckMs;
+  let checkedAtMs = performance.now();
   for await (const piece of pieces) {
-    if (performance.now() - checkedAt >= everyMs) {
+    if (performance.now() - checkedAtMs >= intervalMs) {
       await recheckAccess(context, check);
-      checkedAt = performance.now();
+      checkedAtMs = performance.now();
     }
     yield piece;
   }

@@ -6,7 +6,7 @@ import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface TokenView extends ShownToken {
   readonly organizationName: string | null;
-  readonly organizationFacts?: number | null;
+  readonly organizationFactsVersion?: number | null;
   readonly secret?: string;
   readonly agentPoolId?: string;
 }
@@ -34,7 +34,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
   type: "authentication-tokens",
   doc: "An API token of a user, a team or an organization. The secret is stored as a hash and shown only once.",
   id: (token) => token.id,
-  version: (token) => [token.version, token.organizationFacts ?? 0],
+  version: (token) => [token.version, token.organizationFactsVersion ?? 0],
   // `last-used-at` changes without a new version.
   isUncacheable: true,
   attributes: {

@@ -15,14 +15,14 @@ const machineColumns = {
   runId: { agent: sql`''`, run: sql`f.run_id` },
   workspaceId: { agent: sql`''`, run: sql`f.workspace_id` },
 } as const;
-type MachineFact = keyof typeof machineColumns;
+type MachineField = keyof typeof machineColumns;
 
 /** Missing values are empty. */
-export type MachineHolder = Readonly<Record<MachineFact, string>>;
+export type MachineHolder = Readonly<Record<MachineField, string>>;
 
 const machineText = (kind: "agent" | "run") =>
   sql.join(
-    Object.values(machineColumns).map((fact) => sql`coalesce(cast(${fact[kind]} as text), '')`),
+    Object.values(machineColumns).map((field) => sql`coalesce(cast(${field[kind]} as text), '')`),
     sql.raw(`|| '${fieldSeparator}' ||`),
   );
 
@@ -42,7 +42,7 @@ const findMachine = prepared<{ hash: string }, { holder: string; snapshot: strin
 export async function findMachineToken(tx: Tx, hash: string): Promise<TokenLookup | undefined> {
   const [row] = await findMachine(tx, { hash });
   // Responses to agents and runs don't depend on team grants, which can expire.
-  return row && { holder: row.holder, snapshotId: row.snapshot, nextEnd: null, version: null };
+  return row && { holder: row.holder, snapshotId: row.snapshot, nextGrantExpiry: null, version: null };
 }
 
 const findRunningPhase = prepared<{ id: string }, { holder: string; snapshot: string | null }>(

@@ -1,15 +1,15 @@
 /** Operations on API tokens. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { canManageToken, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError, attributeFault, forbidden, notFound } from "../../../kernel/errors.ts";
 import { isIdOf } from "../../../kernel/ids.ts";
-import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../organizations/reads.ts";
 import { neverExpires } from "../../shared/grants/in-force.ts";
 import { standingUntil } from "../../shared/grants/reads.ts";
 import { now } from "../../../kernel/time.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { grantTeam, loadTeam, refuseExceedingOwnAccess } from "../teams/reads.ts";
+import { authorizeTeam, loadTeam, refuseExceedingOwnAccess } from "../teams/reads.ts";
 import { loadTokenUser } from "../users/reads.ts";
 import { factsOf, type OrganizationView } from "../organizations/definition.ts";
 import { authenticationTokens, type TokenView } from "./definition.ts";
@@ -51,7 +51,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
     const { reader } = context.database;
     if (isIdOf("agent-tokens", params.tokenId))
       return { view: await context.hooks.agentTokens.loadAgentToken(reader, context, params.tokenId) };
-    return { view: grantToken(context, await findToken(reader, context.actor, params.tokenId)) };
+    return { view: authorizeToken(context, await findToken(reader, context.actor, params.tokenId)) };
   },
 
   async deleteToken({ context, params }) {
@@ -61,7 +61,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
         context.ifMatch.check(agentToken);
         return context.hooks.agentTokens.revokeAgentToken(tx, context, agentToken);
       }
-      const token = grantToken(context, await findToken(tx, context.actor, params.tokenId));
+      const token = authorizeToken(context, await findToken(tx, context.actor, params.tokenId));
       context.ifMatch.check(token);
       await revokeToken(tx, context, token);
     });
@@ -69,19 +69,19 @@ export const authenticationTokenResource = implement(authenticationTokens, {
 
   async replaceTeamToken({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const team = await loadTokenTeam(tx, context, params.teamId, true);
+      const team = await loadTokenTeam(tx, context, params.teamId, "change");
       const before = await findLegacyToken(tx, context.actor, params);
       return { view: await addTeamToken(tx, context, team, { isLegacy: true, ...body.attributes }, before) };
     });
   },
 
   async showTeamToken({ context, params }) {
-    return { view: grantToken(context, await findLegacyToken(context.database.reader, context.actor, params)) };
+    return { view: authorizeToken(context, await findLegacyToken(context.database.reader, context.actor, params)) };
   },
 
   async deleteTeamToken({ context, params }) {
     return context.database.write(async (tx) => {
-      const token = grantToken(context, await findLegacyToken(tx, context.actor, params));
+      const token = authorizeToken(context, await findLegacyToken(tx, context.actor, params));
       context.ifMatch.check(token);
       await revokeToken(tx, context, token);
     });
@@ -89,7 +89,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
 
   async createTeamToken({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const team = await loadTokenTeam(tx, context, params.teamId, true);
+      const team = await loadTokenTeam(tx, context, params.teamId, "change");
       return { view: await addTeamToken(tx, context, team, { isLegacy: false, ...body.attributes }) };
     });
   },
@@ -102,18 +102,18 @@ export const authenticationTokenResource = implement(authenticationTokens, {
 
   async listOrganizationTeamTokens({ context, params, query }) {
     const tx = context.database.reader;
-    const organization = grantOrganization(
+    const organization = authorizeOrganization(
       await loadOrganization(tx, context, params.organizationName),
       "can-create-team",
     );
-    return listTeamTokens(tx, context.actor, organization, { page: query.page, part: query.q, sort: query.sort });
+    return listTeamTokens(tx, context.actor, organization, { page: query.page, searchText: query.q, sort: query.sort });
   },
 
   async deleteOrganizationTeamTokens({ context, params }) {
     return context.database.write(async (tx) => {
       // Prevents a deadlock with the deletion of a team, which deletes tokens in another order.
-      const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName, true),
+      const organization = authorizeOrganization(
+        await loadOrganization(tx, context, params.organizationName, "change"),
         "can-create-team",
       );
       await recordRevoked(tx, context, await deleteTeamTokenRows(tx, context.actor, organization));
@@ -122,8 +122,8 @@ export const authenticationTokenResource = implement(authenticationTokens, {
 
   async replaceOrganizationToken({ context, params, body, query }) {
     return context.database.write(async (tx) => {
-      const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName, true),
+      const organization = authorizeOrganization(
+        await loadOrganization(tx, context, params.organizationName, "change"),
         "can-update-api-token",
       );
       const selected = organizationToken(params, query);
@@ -131,24 +131,24 @@ export const authenticationTokenResource = implement(authenticationTokens, {
       const before = await findLegacyToken(tx, context.actor, selected);
       const holder = { kind: selected.kind, organizationId: organization.id, ...factsOf(organization) };
       const token = { holder, isLegacy: true, ...body.attributes };
-      return { view: await issueToken(tx, context, organization, token, before && grantToken(context, before)) };
+      return { view: await issueToken(tx, context, organization, token, before && authorizeToken(context, before)) };
     });
   },
 
   async listOrganizationTokens({ context, params, query }) {
     const tx = context.database.reader;
-    grantOrganization(await loadOrganization(tx, context, params.organizationName), "can-update-api-token");
+    authorizeOrganization(await loadOrganization(tx, context, params.organizationName), "can-update-api-token");
     return listTokens(tx, organizationToken(params, query), query.page);
   },
 
   async showOrganizationToken({ context, params, query }) {
     const selected = organizationToken(params, query);
-    return { view: grantToken(context, await findLegacyToken(context.database.reader, context.actor, selected)) };
+    return { view: authorizeToken(context, await findLegacyToken(context.database.reader, context.actor, selected)) };
   },
 
   async deleteOrganizationToken({ context, params, query }) {
     return context.database.write(async (tx) => {
-      const token = grantToken(context, await findLegacyToken(tx, context.actor, organizationToken(params, query)));
+      const token = authorizeToken(context, await findLegacyToken(tx, context.actor, organizationToken(params, query)));
       context.ifMatch.check(token);
       await revokeToken(tx, context, token);
     });
@@ -162,8 +162,8 @@ function organizationToken(
   return { organizationName, kind: query.token ?? "organization" };
 }
 
-async function loadTokenTeam(tx: Tx, context: Context, teamId: string, lock = false) {
-  return grantTeam(await loadTeam(tx, context, teamId, lock), "can-update-api-token");
+async function loadTokenTeam(tx: Tx, context: Context, teamId: string, lock: "change" | false = false) {
+  return authorizeTeam(await loadTeam(tx, context, teamId, lock), "can-update-api-token");
 }
 
 type TokenTeam = Awaited<ReturnType<typeof loadTokenTeam>>;
@@ -181,9 +181,9 @@ async function addTeamToken(
   await refuseExceedingOwnAccess(tx, context, team.organizationId, [team], latestUseOf(input));
   if (input.description && (await isDescriptionTaken(tx, team.id, input.description, before?.id)))
     throw new AppError("invalid-record", [descriptionTaken]);
-  const { id: teamId, organizationId, organizationName, organizationFacts } = team;
-  const holder = { kind: "team", teamId, organizationId, organizationName, organizationFacts } as const;
-  return issueToken(tx, context, team, { holder, ...input }, before && grantToken(context, before));
+  const { id: teamId, organizationId, organizationName, organizationFactsVersion } = team;
+  const holder = { kind: "team", teamId, organizationId, organizationName, organizationFactsVersion } as const;
+  return issueToken(tx, context, team, { holder, ...input }, before && authorizeToken(context, before));
 }
 
 const latestUseOf = ({ expiredAt }: Pick<NewToken, "expiredAt">): string =>
@@ -194,16 +194,25 @@ async function refuseOutlastingOwnership(
   tx: Tx,
   { actor }: Context,
   { id, standing }: OrganizationView,
-  through: string,
+  accessEnd: string,
 ): Promise<void> {
-  const lasting = await standingUntil(tx, actor, standing, id, through);
-  if (!organizationPermissions(lasting)["can-update-api-token"])
+  const standingAtEnd = await standingUntil(tx, actor, standing, id, accessEnd);
+  if (!organizationPermissions(standingAtEnd)["can-update-api-token"])
     throw forbidden("The token would outlast your ownership of the organization. Set an earlier expired-at.");
 }
 
-function grantToken(context: Context, token: ManagedTokenView | undefined): Granted<ManagedTokenView, "can-manage"> {
+function authorizeToken(
+  context: Context,
+  token: ManagedTokenView | undefined,
+): Granted<ManagedTokenView, "can-manage"> {
   const thing = "authentication token";
   if (token === undefined) throw notFound(thing);
   const allowed = canManageToken(context.actor, token);
-  return grant(token, { thing, permission: "can-manage", visible: allowed, allowed, needs: "to manage its tokens" });
+  return authorize(token, {
+    thing,
+    permission: "can-manage",
+    visible: allowed,
+    allowed,
+    needs: "to manage its tokens",
+  });
 }

@@ -7,7 +7,7 @@ import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import { parseMachineHolder, type MachineHolder, findMachineToken, runningPhase } from "./machines.ts";
-import { parseHolder, type TokenHolderFacts, type TokenLookup, tokenLookup } from "./store.ts";
+import { parseHolder, type TokenHolderFields, type TokenLookup, tokenLookup } from "./store.ts";
 
 export interface AuthenticatedToken {
   readonly tokenHash: string;
@@ -16,7 +16,8 @@ export interface AuthenticatedToken {
   readonly tokenUntil: number;
   /** In milliseconds: `tokenUntil` or the next expiry of any grant. Cached responses expire then. */
   readonly until: number;
-  readonly text: string;
+  /** Everything about the token and its holder that a response can depend on, as one text. */
+  readonly fingerprint: string;
   readonly snapshotId: string | null;
 }
 
@@ -32,7 +33,7 @@ export async function authenticateToken(
   hash: string,
   known?: KnownToken,
 ): Promise<AuthenticatedToken | undefined> {
-  return (await withoutVersion(tx, hash, known, {})).session;
+  return (await withoutVersion(tx, hash, known, {})).token;
 }
 
 export function tokenAuthenticator<Parameters extends object>(
@@ -41,8 +42,8 @@ export function tokenAuthenticator<Parameters extends object>(
   const find = tokenLookup(version);
   return async (tx: Tx, hash: string, known: KnownToken | undefined, parameters: Parameters) => {
     const found = await find(tx, { ...parameters, token: hash, nowMs: nowMs() });
-    if (found === undefined) return { session: await authenticateMachine(tx, hash, known), version: null };
-    return { session: toAuthenticatedToken(found, hash, known), version: found.version };
+    if (found === undefined) return { token: await authenticateMachine(tx, hash, known), version: null };
+    return { token: toAuthenticatedToken(found, hash, known), version: found.version };
   };
 }
 
@@ -77,12 +78,12 @@ async function authenticateMachine(
 ): Promise<AuthenticatedToken | undefined> {
   const found = await findMachineToken(tx, hash);
   if (found === undefined) return undefined;
-  if (known?.text === found.holder) return { ...known, snapshotId: found.snapshotId };
+  if (known?.fingerprint === found.holder) return { ...known, snapshotId: found.snapshotId };
   const holder = parseMachineHolder(found.holder);
   if (!timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
   const until = Number.POSITIVE_INFINITY;
   const actor = machineActor(holder);
-  return { tokenHash: hash, actor, tokenUntil: until, until, text: found.holder, snapshotId: found.snapshotId };
+  return { tokenHash: hash, actor, tokenUntil: until, until, fingerprint: found.holder, snapshotId: found.snapshotId };
 }
 
 function machineActor({ kind, id, organizationId, ...holder }: MachineHolder): TokenActor {
@@ -91,12 +92,12 @@ function machineActor({ kind, id, organizationId, ...holder }: MachineHolder): T
     return { kind, runId, phaseId: id, workspaceId, organizationId, name: runId, tokenId: id };
   }
   const { agentPoolId, poolName: name } = holder;
-  const ofSite = organizationId === "";
+  const isSitePool = organizationId === "";
   return {
     kind: "agent",
     agentPoolId,
-    site: ofSite,
-    organizationId: ofSite ? null : organizationId,
+    site: isSitePool,
+    organizationId: isSitePool ? null : organizationId,
     name,
     tokenId: id,
   };
@@ -107,10 +108,10 @@ function toAuthenticatedToken(
   hash: string,
   known: KnownToken | undefined,
 ): AuthenticatedToken | undefined {
-  const { holder, nextEnd, snapshotId } = found;
-  const token = known?.text === holder && known.tokenUntil > nowMs() ? known : parseToken(holder, hash);
+  const { holder, nextGrantExpiry, snapshotId } = found;
+  const token = known?.fingerprint === holder && known.tokenUntil > nowMs() ? known : parseToken(holder, hash);
   if (token === undefined) return undefined;
-  const until = nextEnd === null ? token.tokenUntil : Math.min(token.tokenUntil, Date.parse(nextEnd));
+  const until = nextGrantExpiry === null ? token.tokenUntil : Math.min(token.tokenUntil, Date.parse(nextGrantExpiry));
   return { ...token, until, snapshotId };
 }
 
@@ -121,17 +122,18 @@ function parseToken(text: string, hash?: string): Omit<KnownToken, "until"> | un
   const expiresAt = holder.expiredAt === "" ? Number.POSITIVE_INFINITY : Date.parse(holder.expiredAt);
   const end = Math.min(expiresAt, after(createdMs, holder.maxTtlMs));
   // A session that a token started is as old as that token, because organizations limit the age.
-  const bornMs = holder.begunAt === "" ? createdMs : Date.parse(holder.begunAt);
-  const actor = toActor(holder, { bornMs, end });
+  const effectiveCreatedMs = holder.starterCreatedAt === "" ? createdMs : Date.parse(holder.starterCreatedAt);
+  const actor = toActor(holder, { effectiveCreatedMs, end });
   if (end <= nowMs() || actor === undefined) return undefined;
-  return { tokenHash: holder.hash, actor, tokenUntil: Math.min(end, after(bornMs, holder.nextTtlMs)), text };
+  const tokenUntil = Math.min(end, after(effectiveCreatedMs, holder.nextTtlMs));
+  return { tokenHash: holder.hash, actor, tokenUntil, fingerprint: text };
 }
 
 const after = (ms: number, delay: string): number => (delay === "" ? Number.POSITIVE_INFINITY : ms + Number(delay));
 
 function toActor(
-  { id, kind, ...holder }: TokenHolderFacts,
-  { bornMs, end }: { readonly bornMs: number; readonly end: number },
+  { id, kind, ...holder }: TokenHolderFields,
+  { effectiveCreatedMs, end }: { readonly effectiveCreatedMs: number; readonly end: number },
 ): TokenActor | undefined {
   if ((kind === "user" || kind === "session") && holder.userId !== "") {
     return {
@@ -141,8 +143,8 @@ function toActor(
       siteAdmin: holder.isSiteAdmin === "1",
       tokenId: id,
       get tokenAgeMs() {
-        const isInteractive = kind === "session" && holder.begunAt === "";
-        return isInteractive ? interactiveSessionAge : Math.max(0, nowMs() - bornMs);
+        const isInteractive = kind === "session" && holder.starterCreatedAt === "";
+        return isInteractive ? interactiveSessionAge : Math.max(0, nowMs() - effectiveCreatedMs);
       },
     };
   }
@@ -160,7 +162,7 @@ function toActor(
     };
   }
   if (kind === "audit-trails")
-    return { kind, auditedId: holder.organizationId, name: holder.organizationName, tokenId: id };
+    return { kind, auditedOrganizationId: holder.organizationId, name: holder.organizationName, tokenId: id };
   return {
     kind: "organization",
     organizationId: holder.organizationId,

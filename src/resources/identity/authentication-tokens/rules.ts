@@ -11,7 +11,7 @@ export type OrganizationTokenKind = "organization" | "audit-trails";
 interface TokenOrganization {
   readonly organizationId: string;
   readonly organizationName: string;
-  readonly organizationFacts?: number;
+  readonly organizationFactsVersion?: number;
 }
 
 export type TokenOwner =
@@ -95,13 +95,13 @@ export function expiryFaults(
   ];
 }
 
-export type GrantFaultCode = "invalid_request" | "invalid_client" | "invalid_grant" | "unsupported_grant_type";
+export type OauthErrorCode = "invalid_request" | "invalid_client" | "invalid_grant" | "unsupported_grant_type";
 
-export class GrantFault extends Error {
-  override readonly name = "GrantFault";
-  readonly code: GrantFaultCode;
+export class OauthError extends Error {
+  override readonly name = "OauthError";
+  readonly code: OauthErrorCode;
 
-  constructor(code: GrantFaultCode, sentence: string) {
+  constructor(code: OauthErrorCode, sentence: string) {
     super(sentence);
     this.code = code;
   }

@@ -4,8 +4,8 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
-import type { TeamFacts } from "../../../access/permissions/organization.ts";
+import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import type { TeamPermissionInput } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { TokenTable } from "../../../database/schema/identity.ts";
@@ -49,7 +49,7 @@ function selectTokens(db: Kysely<Schema>) {
     .select(factsColumns);
 }
 
-export interface ManagedTokenView extends TokenView, TeamFacts {
+export interface ManagedTokenView extends TokenView, TeamPermissionInput {
   readonly standing: OrganizationStanding;
 }
 
@@ -64,8 +64,8 @@ async function findForActor(
     .select(["t.isOwners", "t.visibility", "t.allowMemberTokenManagement"])
     .select(standingColumns(sql.ref("k.organizationId"), principal))
     .select(
-      sql<number>`(select count(*) from team_members as seat
-        where seat.team_id = k.team_id and seat.user_id = ${principal} and ${inForce("seat")})`.as("membership"),
+      sql<number>`(select count(*) from team_members as tm
+        where tm.team_id = k.team_id and tm.user_id = ${principal} and ${inForce("tm")})`.as("membership"),
     )
     .executeTakeFirst();
   if (row === undefined) return undefined;
@@ -76,7 +76,7 @@ async function findForActor(
     visibility: visibility ?? "secret",
     allowMemberTokenManagement: allowMemberTokenManagement ?? 0,
     includesActor: token.teamId === principal ? 1 : membership,
-    standing: standingOf(actor, { ...row, organizationId: token.organizationId ?? "" }),
+    standing: requireStanding(actor, { ...row, organizationId: token.organizationId ?? "" }),
   };
 }
 
@@ -129,7 +129,7 @@ export async function listTeamTokens(
   tx: Tx,
   actor: Actor,
   organization: OrganizationView,
-  search: { page: Page; part: string | undefined; sort: TeamTokenSort | undefined },
+  search: { page: Page; searchText: string | undefined; sort: TeamTokenSort | undefined },
 ): Promise<{ views: TokenView[]; totalCount: number }> {
   const { standing } = organization;
   let rows = selectTokens(tx.db)
@@ -145,7 +145,7 @@ export async function listTeamTokens(
     .where("k.kind", "=", "team")
     .where(teamIsVisible(actor, standing));
   if (!standing.managesOwnersTeam) rows = rows.where("t.isOwners", "=", 0);
-  if (search.part) rows = rows.where(containsWords(tx.dialect, [sql.ref("t.nameKey")], search.part));
+  if (search.searchText) rows = rows.where(containsWords(tx.dialect, [sql.ref("t.nameKey")], search.searchText));
   const order: SortColumn[] =
     search.sort === undefined
       ? [...newestFirst]
@@ -176,11 +176,11 @@ export async function isDescriptionTaken(
   return found !== undefined;
 }
 
-export type TokenIssuer = Granted<object, "can-manage-user-tokens" | "can-update-api-token" | "can-administer">;
+export type TokenIssueProof = Granted<object, "can-manage-user-tokens" | "can-update-api-token" | "can-administer">;
 
 export async function insertToken(
   tx: Tx,
-  _by: TokenIssuer | Granted<object, "can-sign-in">,
+  _by: TokenIssueProof | Granted<object, "can-sign-in">,
   { endsAt: expiredAt }: CredentialTerm,
   row: Omit<TokenTable, "expiredAt">,
 ): Promise<void> {
@@ -213,12 +213,12 @@ export async function lockToken(tx: Tx, id: string): Promise<Pick<TokenTable, "i
 }
 
 /** Proof that the caller is the user, or changes the user so that they must sign in again. */
-export type SessionEnder = Granted<
+export type SessionEndProof = Granted<
   { readonly id: string },
   "can-manage" | "can-update" | "can-administer" | "can-accept" | "can-sign-in"
 >;
 
-export async function deleteUserTokenRows(tx: Tx, user: SessionEnder, kind: "session" | "user", id?: string) {
+export async function deleteUserTokenRows(tx: Tx, user: SessionEndProof, kind: "session" | "user", id?: string) {
   return tx.db
     .deleteFrom("tokens")
     .where("userId", "=", user.id)
@@ -299,7 +299,7 @@ const tokenColumns = {
   hash: sql`k.hash`,
   createdAt: sql`k.created_at`,
   expiredAt: sql`k.expired_at`,
-  begunAt: sql`b.created_at`,
+  starterCreatedAt: sql`b.created_at`,
   maxTtlMs: sql`case when o.max_ttl_enabled = 1 then (
     select max_ttl_ms from organization_token_ttl_policies
     where organization_id = k.organization_id and token_type = replace(k.kind, '-', '_')) end`,
@@ -314,7 +314,7 @@ const tokenColumns = {
 };
 
 /** Missing values are empty. `nextTtlMs` is the next age at which an organization can reject a user's token. */
-export type TokenHolderFacts = Readonly<Record<keyof typeof tokenColumns | "nextTtlMs", string>>;
+export type TokenHolderFields = Readonly<Record<keyof typeof tokenColumns | "nextTtlMs", string>>;
 
 /** Names, ids and timestamps never contain these characters. */
 export const fieldSeparator = "\u001f";
@@ -324,7 +324,8 @@ export interface TokenLookup {
   /** Encoded for `parseHolder`; equal texts mean equal holders. */
   readonly holder: string;
   readonly snapshotId: string | null;
-  readonly nextEnd: string | null;
+  /** The next expiry of any grant. */
+  readonly nextGrantExpiry: string | null;
   readonly version: string | null;
 }
 
@@ -362,14 +363,19 @@ export function tokenLookup<Parameters extends object>(
   ): Promise<TokenLookup | undefined> => {
     const [row] = await find(tx, parameters);
     if (row === undefined) return undefined;
-    const [holder = "", snapshotId, ends, versionText] = row.parts.split(recordSeparator);
-    return { holder, snapshotId: snapshotId || null, nextEnd: ends || null, version: versionText || null };
+    const [holder = "", snapshotId, grantExpiry, versionText] = row.parts.split(recordSeparator);
+    return {
+      holder,
+      snapshotId: snapshotId || null,
+      nextGrantExpiry: grantExpiry || null,
+      version: versionText || null,
+    };
   };
 }
 
-export function parseHolder(text: string): TokenHolderFacts {
+export function parseHolder(text: string): TokenHolderFields {
   const values = text.split(fieldSeparator);
   return Object.fromEntries(
     [...Object.keys(tokenColumns), "nextTtlMs"].map((name, index) => [name, values[index] ?? ""]),
-  ) as TokenHolderFacts;
+  ) as TokenHolderFields;
 }

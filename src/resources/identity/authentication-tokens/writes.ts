@@ -22,8 +22,8 @@ import {
   deleteUserTokenRows,
   insertToken,
   lockAvailableTokens,
-  type SessionEnder,
-  type TokenIssuer,
+  type SessionEndProof,
+  type TokenIssueProof,
 } from "./store.ts";
 
 export { lockToken };
@@ -44,7 +44,7 @@ export async function addToken(tx: Tx, context: TokenChangeContext, input: NewTo
 export async function issueToken(
   tx: Tx,
   context: TokenChangeContext,
-  by: TokenIssuer,
+  by: TokenIssueProof,
   input: NewToken,
   replaced?: Granted<TokenView, "can-manage">,
 ): Promise<IssuedToken> {
@@ -92,8 +92,8 @@ async function storeToken(
   await insertToken(tx, by, until, { ...token, hash });
   const events = [...deleted.map((each) => tokenEvent(each, "delete")), tokenEvent(token, "create")];
   await recordEvents(tx, context, events);
-  const { organizationName = null, organizationFacts = null } = "userId" in holder ? {} : holder;
-  return { ...token, secret, organizationName, organizationFacts };
+  const { organizationName = null, organizationFactsVersion = null } = "userId" in holder ? {} : holder;
+  return { ...token, secret, organizationName, organizationFactsVersion };
 }
 
 export async function revokeToken(
@@ -111,7 +111,7 @@ export async function removeToken(tx: Tx, context: TokenChangeContext, token: Au
 export async function endSession(
   tx: Tx,
   context: TokenChangeContext,
-  user: SessionEnder,
+  user: SessionEndProof,
   id: string,
 ): Promise<boolean> {
   const removed = await deleteUserTokenRows(tx, user, "session", id);
@@ -119,14 +119,14 @@ export async function endSession(
   return removed.length > 0;
 }
 
-export async function endSessions(tx: Tx, context: TokenChangeContext, user: SessionEnder): Promise<void> {
+export async function endSessions(tx: Tx, context: TokenChangeContext, user: SessionEndProof): Promise<void> {
   await recordRevoked(tx, context, await deleteUserTokenRows(tx, user, "session"));
 }
 
 export async function revokeUserToken(
   tx: Tx,
   context: TokenChangeContext,
-  user: SessionEnder,
+  user: SessionEndProof,
   id: string,
 ): Promise<void> {
   await recordRevoked(tx, context, await deleteUserTokenRows(tx, user, "user", id));
@@ -161,11 +161,11 @@ export async function recordRevoked(
   removed: readonly AuditedToken[],
 ): Promise<void> {
   for (let offset = 0; offset < removed.length; offset += eventsPerStatement) {
-    const some = removed.slice(offset, offset + eventsPerStatement);
+    const batch = removed.slice(offset, offset + eventsPerStatement);
     await recordEvents(
       tx,
       context,
-      some.map((token) => tokenEvent(token, "delete")),
+      batch.map((token) => tokenEvent(token, "delete")),
     );
   }
 }

@@ -15,22 +15,28 @@ const requestParameter = (doc: string) => [text({ min: 1, max: 2048 }), doc, { c
 const bodyFaults = (attributes: Partial<AuthorizationRequest>): Fault[] =>
   authorizationRequestFaults(attributes).map(({ parameter, sentence }) => attributeFault(kebab(parameter), sentence));
 
-export const authorizations = defineResource<AuthorizationView>()(({ once, fixed, readOnly }) => ({
+export const authorizations = defineResource<AuthorizationView>()(({ requiredFixed, fixed, readOnly }) => ({
   type: "authorizations",
   doc: "A user's decision on a program's request for a token (OAuth 2.0 authorization code flow with PKCE).",
   id: (authorization) => authorization.id,
   bodyFaults,
   attributes: {
-    "client-id": once(...requestParameter("The program that requests the token: `terraform-cli`.")),
-    "redirect-uri": once(...requestParameter("Where the program waits for the response, on the user's own machine.")),
-    "response-type": once(...requestParameter("Always `code`.")),
-    "code-challenge": once(...requestParameter("The PKCE code challenge.")),
-    "code-challenge-method": once(...requestParameter("Always `S256`.")),
-    state: once(...requestParameter("An opaque value that is returned to the program unchanged.")),
-    approve: once(flag(), "Whether the program gets a token. If false, it is informed that the user refused.", {
-      column: false,
-      shown: false,
-    }),
+    "client-id": requiredFixed(...requestParameter("The program that requests the token: `terraform-cli`.")),
+    "redirect-uri": requiredFixed(
+      ...requestParameter("Where the program waits for the response, on the user's own machine."),
+    ),
+    "response-type": requiredFixed(...requestParameter("Always `code`.")),
+    "code-challenge": requiredFixed(...requestParameter("The PKCE code challenge.")),
+    "code-challenge-method": requiredFixed(...requestParameter("Always `S256`.")),
+    state: requiredFixed(...requestParameter("An opaque value that is returned to the program unchanged.")),
+    approve: requiredFixed(
+      flag(),
+      "Whether the program gets a token. If false, it is informed that the user refused.",
+      {
+        column: false,
+        shown: false,
+      },
+    ),
     name: fixed(text({ min: 1, max: 256 }), "The description of the token.", {
       default: "terraform login",
       shown: false,

@@ -1,7 +1,7 @@
 /** Pure rules of authorizations, including PKCE. */
 import { hash } from "node:crypto";
 import { type Actor, isInteractiveSession } from "../../../access/actor.ts";
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import type { AuthorizationTable } from "../../../database/schema/identity.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
@@ -23,7 +23,13 @@ export function requireInteractiveUser(actor: Actor): InteractiveUser {
     throw forbidden(
       "Only a user who has signed in with a password or through an SSO provider can authorize a program. A token, or a session started with one, can't. Sign in again.",
     );
-  return grant(actor, { thing: "user", permission: "can-sign-in", visible: true, allowed: true, needs: "a session" });
+  return authorize(actor, {
+    thing: "user",
+    permission: "can-sign-in",
+    visible: true,
+    allowed: true,
+    needs: "a session",
+  });
 }
 
 export function newAuthorization(input: AuthorizationInput, userId: string, code: string): AuthorizationTable {

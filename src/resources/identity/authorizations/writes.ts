@@ -6,9 +6,9 @@ import { codeHash, newId } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { GrantFault } from "../authentication-tokens/rules.ts";
+import { OauthError } from "../authentication-tokens/rules.ts";
 import { issueSignInToken, revokeUserToken } from "../authentication-tokens/writes.ts";
-import { grantSignIn } from "../sessions/rules.ts";
+import { authorizeSignIn } from "../sessions/rules.ts";
 import { authorizations } from "./definition.ts";
 import { isVerified } from "./rules.ts";
 import { deleteOldAuthorizations, findAuthorization, lockTokenUser, markUsed } from "./store.ts";
@@ -33,7 +33,7 @@ export interface RedeemedToken {
 }
 
 const invalidGrant = () =>
-  new GrantFault(
+  new OauthError(
     "invalid_grant",
     "The code is invalid, has expired or was already used, or the client_id, redirect_uri or code_verifier doesn't match. Run terraform login again.",
   );
@@ -60,12 +60,12 @@ const isRedeemable = (
 async function redeem(tx: Tx, context: Context, authorization: AuthorizationTable): Promise<RedeemedToken | undefined> {
   const holder = await lockTokenUser(tx, authorization.userId);
   if (holder === undefined) return undefined;
-  const user = grantSignIn(holder, true);
+  const user = authorizeSignIn(holder, true);
   const id = newId("authentication-tokens");
   const asUser = { ...context, actor: sessionActor(user, id) };
   if (!(await markUsed(tx, user, authorization.id, id))) {
-    const again = await findAuthorization(tx, authorization.hash);
-    if (again?.tokenId != null) await revokeUserToken(tx, asUser, user, again.tokenId);
+    const used = await findAuthorization(tx, authorization.hash);
+    if (used?.tokenId != null) await revokeUserToken(tx, asUser, user, used.tokenId);
     return undefined;
   }
   const { secret, createdAt, expiredAt } = await issueSignInToken(tx, asUser, user, {

@@ -48,7 +48,7 @@ export const identityTrusts = defineResource<IdentityTrustView>()(({ required, o
   type: "identity-trusts",
   doc: "Lets pipelines authenticate without a stored secret: they exchange their own OpenID Connect token for a short-lived token of a team.",
   id: (trust) => trust.id,
-  version: (trust) => [trust.version, trust.organizationFacts],
+  version: (trust) => [trust.version, trust.organizationFactsVersion],
   attributes: {
     name: required(name, "The name of the trust, unique in the organization, ignoring case.", { folded: true }),
     issuer: required(issuer, "The issuer of the pipelines' tokens, exactly as in the claim `iss`."),

@@ -1,6 +1,6 @@
 /** Operations on identity trusts. A trust hands out team tokens, so it requires the same access as creating one. */
 import { type CredentialTerm, credentialTerm } from "../../../access/credentials.ts";
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { invalid, notFound, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
@@ -10,10 +10,10 @@ import { checkNameAvailability } from "../../shared/name-availability.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import type { Lock } from "../../shared/locks.ts";
+import type { RowLock } from "../../shared/locks.ts";
 import { factsOf } from "../organizations/definition.ts";
-import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
-import { grantTeam, refuseExceedingOwnAccess, teamsByIds } from "../teams/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../organizations/reads.ts";
+import { authorizeTeam, refuseExceedingOwnAccess, teamsByIds } from "../teams/reads.ts";
 import { identityTrusts, type IdentityTrustView } from "./definition.ts";
 import { changedIdentityTrust, nameTaken, newIdentityTrust, tooManyTrusts, trustsMax } from "./rules.ts";
 import {
@@ -30,12 +30,15 @@ export const identityTrustResource = implement(identityTrusts, {
   async listIdentityTrusts({ context, params, query }) {
     const tx = context.database.reader;
     const organization = await loadOrganization(tx, context, params.organizationName);
-    return listIdentityTrustRows(tx, grantOrganization(organization, permission), query.page);
+    return listIdentityTrustRows(tx, authorizeOrganization(organization, permission), query.page);
   },
 
   async createIdentityTrust({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = grantOrganization(await loadOrganization(tx, context, params.organizationName), permission);
+      const organization = authorizeOrganization(
+        await loadOrganization(tx, context, params.organizationName),
+        permission,
+      );
       const teamId = body.relationships.team ?? "";
       const term = await checkTeam(tx, context, organization.id, teamId);
       const identity = { id: newId("identity-trusts"), organizationId: organization.id, teamId, createdAt: now() };
@@ -55,7 +58,7 @@ export const identityTrustResource = implement(identityTrusts, {
 
   async updateIdentityTrust({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const trust = await loadTrust(tx, context, params.identityTrustId, true);
+      const trust = await loadTrust(tx, context, params.identityTrustId, "change");
       context.ifMatch.check(trust);
       const term = await checkTeam(tx, context, trust.organizationId, trust.teamId);
       const { changes, changed } = updateOf<IdentityTrustView>(trust, changedIdentityTrust(body.attributes));
@@ -84,12 +87,12 @@ async function loadTrust(
   tx: Tx,
   context: Context,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<Granted<IdentityTrustView, typeof permission>> {
   const thing = "identity trust";
   const trust = await findIdentityTrust(tx, context.actor, id, lock);
   if (trust === undefined) throw notFound(thing);
-  return grant(trust, {
+  return authorize(trust, {
     thing,
     permission,
     visible: trust.standing.member,
@@ -108,6 +111,6 @@ async function checkTeam(
   const [team] = await teamsByIds(tx, context.actor, [teamId]);
   if (team === undefined || team.organizationId !== organizationId)
     throw invalid([relationshipFault("team", `Team '${teamId}' does not exist in this organization`)]);
-  await refuseExceedingOwnAccess(tx, context, organizationId, [grantTeam(team, "can-update-api-token")]);
+  await refuseExceedingOwnAccess(tx, context, organizationId, [authorizeTeam(team, "can-update-api-token")]);
   return credentialTerm(context.actor, { thing: "an identity trust, or change one", endsAt: null });
 }

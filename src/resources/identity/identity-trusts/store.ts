@@ -3,14 +3,14 @@ import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { IdentityTrustTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
-import { lockClause, type Lock } from "../../shared/locks.ts";
+import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
@@ -28,14 +28,14 @@ export async function findIdentityTrust(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<IdentityTrustView | undefined> {
   const row = await selectTrusts(tx.db)
     .select(standingColumns(sql.ref("i.organizationId"), principalOf(actor)))
     .where("i.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "i", lock))
     .executeTakeFirst();
-  return row && { ...row, standing: standingOf(actor, row) };
+  return row && { ...row, standing: requireStanding(actor, row) };
 }
 
 export async function listIdentityTrustRows(

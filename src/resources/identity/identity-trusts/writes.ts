@@ -1,14 +1,14 @@
 /** Exchanges a pipeline's OpenID Connect token for a short-lived team token. Must not store the pipeline's token. */
 import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet, jwtVerify, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
-import { grant } from "../../../access/granted.ts";
+import { authorize } from "../../../access/granted.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import { fetchJson, OutgoingError, type OutgoingOptions } from "../../../outgoing/request.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { earlierExpiry, GrantFault, latestExpiry } from "../authentication-tokens/rules.ts";
+import { earlierExpiry, OauthError, latestExpiry } from "../authentication-tokens/rules.ts";
 import { issueSignInToken } from "../authentication-tokens/writes.ts";
 import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
 import { restrictsPipelines } from "./definition.ts";
@@ -40,19 +40,19 @@ export async function exchangeIdentity(context: Context, request: TokenExchangeR
 }
 
 /** One error for all cases, so that it doesn't reveal which organizations exist and whom they trust. */
-const noMatchingTrust = new GrantFault(
+const noMatchingTrust = new OauthError(
   "invalid_grant",
   "No identity trust of this organization matches the token, or the token's signature is invalid. Compare the token's issuer, audience and claims with the organization's identity trusts.",
 );
 
-/** Reads unverified claims. Raises `GrantFault`. */
+/** Reads unverified claims. Raises `OauthError`. */
 function issuerIn(token: string, expiredBefore: number): string {
   const { iss, exp } = decodeToken(token);
   if (typeof iss !== "string" || iss.includes("\0") || !iss.isWellFormed())
-    throw new GrantFault("invalid_request", "The subject_token is not a JSON Web Token with an issuer.");
+    throw new OauthError("invalid_request", "The subject_token is not a JSON Web Token with an issuer.");
   // Before any trust is looked up, so that the response is the same for all organizations.
   if (typeof exp === "number" && exp <= expiredBefore)
-    throw new GrantFault("invalid_grant", "The subject_token has expired. Request a new one just before the exchange.");
+    throw new OauthError("invalid_grant", "The subject_token has expired. Request a new one just before the exchange.");
   return iss;
 }
 
@@ -83,7 +83,7 @@ async function verifyToken({ options }: Context, token: string, issuer: string):
 
 function faultOf(error: unknown): unknown {
   if (error instanceof OutgoingError)
-    return new GrantFault("invalid_grant", `The issuer's keys can't be fetched: ${error.message}`);
+    return new OauthError("invalid_grant", `The issuer's keys can't be fetched: ${error.message}`);
   return error instanceof errors.JOSEError || error instanceof TypeError ? noMatchingTrust : error;
 }
 
@@ -103,7 +103,7 @@ function findMatchingTrust(
   const [first, ...others] = matches;
   if (first === undefined) throw noMatchingTrust;
   if (others.length > 0)
-    throw new GrantFault(
+    throw new OauthError(
       "invalid_request",
       `Several identity trusts match the token: ${matches.map((trust) => trust.name).join(", ")}. Select one with the parameter 'trust'.`,
     );
@@ -114,7 +114,7 @@ async function issueTeamToken(context: Context, trust: TrustOfIssuer, claims: Pi
   const id = newId("authentication-tokens");
   const { teamId, organizationId, organizationName, teamName } = trust;
   const actor = { kind: "team", teamId, name: teamName, organizationId, tokenId: id } as const;
-  const shown = grant(trust, {
+  const authorized = authorize(trust, {
     thing: "team",
     permission: "can-sign-in",
     visible: true,
@@ -127,7 +127,7 @@ async function issueTeamToken(context: Context, trust: TrustOfIssuer, claims: Pi
     const latest = latestExpiry(createdAt, await tokenMaxMs(tx, organizationId, "team"));
     const expiredAt = earlierExpiry(requested, latest) ?? requested;
     const audited = auditedClaims(trust, claims);
-    const { secret } = await issueSignInToken(tx, { ...context, actor }, shown, {
+    const { secret } = await issueSignInToken(tx, { ...context, actor }, authorized, {
       id,
       holder: { kind: "team", teamId, organizationId, organizationName },
       isLegacy: false,

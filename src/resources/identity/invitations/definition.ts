@@ -19,7 +19,7 @@ export interface InvitationView {
 const notStored = { column: false, audited: false } as const;
 const linkHolder = "anyone who has the link";
 
-export const invitations = defineResource<InvitationView>()(({ fixed, once, readOnly, toOne }) => ({
+export const invitations = defineResource<InvitationView>()(({ fixed, requiredFixed, readOnly, toOne }) => ({
   type: "invitations",
   doc: "A link to join an organization or to set a user's password. It can be used once and expires after seven days.",
   id: (invitation) => invitation.id,
@@ -30,7 +30,10 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
       "The username of a new user, unique across the site, ignoring case. If the link sets an existing user's password, it is that user's name.",
       { ...notStored, from: (invitation) => invitation.username },
     ),
-    password: once(text({ min: 1, max: passwordLengthMax }), "The user's password.", { ...notStored, shown: false }),
+    password: requiredFixed(text({ min: 1, max: passwordLengthMax }), "The user's password.", {
+      ...notStored,
+      shown: false,
+    }),
     email: readOnly(text(), "The email address that the link was created for."),
     "has-password": readOnly(
       flag(),
@@ -54,7 +57,7 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
       path: "/invitations/:invitation_secret",
       summary: "Show an invitation",
       needs: linkHolder,
-      open: true,
+      isPublic: true,
       answer: "document",
     },
     registerByInvitation: {
@@ -63,10 +66,10 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
       summary:
         "Create a user or set a password with an invitation link, and sign in. The response sets the cookie cadastre_session",
       needs: linkHolder,
-      open: true,
+      isPublic: true,
       body: "create",
       answer: "created",
-      answers: "sessions",
+      answerType: "sessions",
       example: {
         data: { type: "invitations", attributes: { username: "grace", password: "correct horse battery staple" } },
       },
@@ -77,7 +80,7 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
       summary: "Accept an invitation as an existing user",
       needs: "a user's session or token, and the link",
       answer: "document",
-      answers: "organization-memberships",
+      answerType: "organization-memberships",
     },
     createUserInvitation: {
       method: "POST",

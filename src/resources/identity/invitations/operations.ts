@@ -13,13 +13,13 @@ import {
   lockOrganizations,
   acceptMembershipInvitation,
 } from "../organization-memberships/writes.ts";
-import { grantSignIn } from "../sessions/rules.ts";
+import { authorizeSignIn } from "../sessions/rules.ts";
 import { passwordFaults } from "../sessions/password-strength.ts";
 import { startSession, type NewPassword, hashNewPassword, setPassword } from "../sessions/writes.ts";
 import { findUserForUpdate } from "../users/reads.ts";
 import { addInvitedUser, newInvitedUser } from "../users/writes.ts";
 import { invitations } from "./definition.ts";
-import { type AcceptedInvitation, grantInvitation, grantInvitedUser, toInvitationView } from "./rules.ts";
+import { type AcceptableInvitation, authorizeInvitation, authorizeInvitedUser, toInvitationView } from "./rules.ts";
 import { deleteInvitation, findInvitation } from "./store.ts";
 import { createInvitation } from "./writes.ts";
 
@@ -37,11 +37,11 @@ export const invitationResource = implement(invitations, {
     const password = await hashNewPassword(chosen);
     const user = await context.database.write((tx) =>
       invitation.userId === null
-        ? register(tx, context, { invitation, hash, username: username ?? "", password })
+        ? registerUser(tx, context, { invitation, hash, username: username ?? "", password })
         : setPasswordByLink(tx, context, { invitation, hash, userId: invitation.userId, password }),
     );
     context.signIns?.recordSuccess(user.username);
-    return { view: await startSession(context, grantSignIn(user, true)) };
+    return { view: await startSession(context, authorizeSignIn(user, true)) };
   },
 
   async acceptInvitation({ context, params }) {
@@ -56,7 +56,7 @@ export const invitationResource = implement(invitations, {
       const locked = await lockOrganizations(tx, { membershipId });
       const user = await findUserForUpdate(tx, actor.userId);
       if (user === undefined) throw notFound("user");
-      const invitation = grantInvitation(await findInvitation(tx, invitationHash(params.invitationSecret)));
+      const invitation = authorizeInvitation(await findInvitation(tx, invitationHash(params.invitationSecret)));
       const view = await acceptMembershipInvitation(tx, context, invitation, user, locked);
       await deleteInvitation(tx, invitation);
       return { view };
@@ -80,21 +80,21 @@ export const invitationResource = implement(invitations, {
   },
 });
 
-function usernameFaults({ userId, username }: AcceptedInvitation, chosen: string | null | undefined): Fault[] {
+function usernameFaults({ userId, username }: AcceptableInvitation, chosen: string | null | undefined): Fault[] {
   if (userId === null) return chosen == null ? [attributeFault("username", "Username can't be blank")] : [];
   return chosen == null || fold(chosen) === fold(username ?? "")
     ? []
     : [attributeFault("username", `Username can't be changed: this link only sets the password of '${username}'`)];
 }
 
-async function loadInvitation({ database, signIns }: Context, secret: string): Promise<AcceptedInvitation> {
+async function loadInvitation({ database, signIns }: Context, secret: string): Promise<AcceptableInvitation> {
   signIns?.check();
   const found = await findInvitation(database.reader, invitationHash(secret));
   if (found === undefined) signIns?.recordFailure();
-  return grantInvitation(found);
+  return authorizeInvitation(found);
 }
 
-const invitedActor = ({ id }: AcceptedInvitation, user: UserTable): Actor => ({
+const invitedActor = ({ id }: AcceptableInvitation, user: UserTable): Actor => ({
   kind: "user",
   userId: user.id,
   name: user.username,
@@ -104,12 +104,12 @@ const invitedActor = ({ id }: AcceptedInvitation, user: UserTable): Actor => ({
 });
 
 interface InvitationUse {
-  readonly invitation: AcceptedInvitation;
+  readonly invitation: AcceptableInvitation;
   readonly hash: string;
   readonly password: NewPassword;
 }
 
-async function register(
+async function registerUser(
   tx: Tx,
   context: Context,
   {
@@ -125,7 +125,7 @@ async function register(
     isConfirmed ? { emailKey: fold(email) } : { membershipId: membershipId ?? "" },
   );
   // Read again under the lock.
-  const invitation = grantInvitation(await findInvitation(tx, hash));
+  const invitation = authorizeInvitation(await findInvitation(tx, hash));
   if (invitation.holderId !== null)
     throw conflict("A user with this email address already exists. Sign in as that user, then accept the invitation.");
   const user = newInvitedUser({ username, email: invitation.email }, isConfirmed ? null : invitation.organizationId);
@@ -133,7 +133,7 @@ async function register(
   await addInvitedUser(tx, asUser, invitation, user, passwordFaults(password.password, user));
   if (isConfirmed) await activateInvitations(tx, asUser, user, locked);
   else await acceptMembershipInvitation(tx, asUser, invitation, user, locked);
-  await setPassword(tx, asUser, grantInvitedUser(invitation, user), password);
+  await setPassword(tx, asUser, authorizeInvitedUser(invitation, user), password);
   await deleteInvitation(tx, invitation);
   return user;
 }
@@ -144,12 +144,12 @@ async function setPasswordByLink(
   { hash, userId, password }: InvitationUse & { readonly userId: string },
 ): Promise<UserTable> {
   const user = await findUserForUpdate(tx, userId);
-  const invitation = grantInvitation(await findInvitation(tx, hash));
+  const invitation = authorizeInvitation(await findInvitation(tx, hash));
   if (user === undefined) throw notFound("user");
   await setPassword(
     tx,
     { ...context, actor: invitedActor(invitation, user) },
-    grantInvitedUser(invitation, user),
+    authorizeInvitedUser(invitation, user),
     password,
   );
   await deleteInvitation(tx, invitation);

@@ -1,5 +1,5 @@
 /** Pure rules of invitations. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import type { InvitationTable, UserTable } from "../../../database/schema/identity.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { invitationHash, newId } from "../../../kernel/ids.ts";
@@ -44,23 +44,38 @@ export interface OpenInvitation extends InvitationTarget {
   readonly expiresAt: string;
 }
 
-export type AcceptedInvitation = Granted<OpenInvitation, "can-accept">;
+export type AcceptableInvitation = Granted<OpenInvitation, "can-accept">;
 
 /** The link itself is the permission. The error must not reveal why a link doesn't work. Raises `not-found`. */
-export function grantInvitation(found: OpenInvitation | undefined): AcceptedInvitation {
+export function authorizeInvitation(found: OpenInvitation | undefined): AcceptableInvitation {
   if (found === undefined)
     throw new AppError(
       "not-found",
       "This invitation link is not valid: it was used, replaced or revoked, has expired, or never existed. Ask the person who sent it for a new link.",
     );
-  return grant(found, { thing: "invitation", permission: "can-accept", visible: true, allowed: true, needs: "a link" });
+  return authorize(found, {
+    thing: "invitation",
+    permission: "can-accept",
+    visible: true,
+    allowed: true,
+    needs: "a link",
+  });
 }
 
 /** Proof that the link is for this user; a user created with the link matches by email address. Raises `forbidden`. */
-export function grantInvitedUser(invitation: AcceptedInvitation, user: UserTable): Granted<UserTable, "can-accept"> {
+export function authorizeInvitedUser(
+  invitation: AcceptableInvitation,
+  user: UserTable,
+): Granted<UserTable, "can-accept"> {
   const { userId, email } = invitation;
   const allowed = userId === null ? user.email === email : user.id === userId;
-  return grant(user, { thing: "user", permission: "can-accept", visible: true, allowed, needs: "a link to this user" });
+  return authorize(user, {
+    thing: "user",
+    permission: "can-accept",
+    visible: true,
+    allowed,
+    needs: "a link to this user",
+  });
 }
 
 export function toInvitationView(

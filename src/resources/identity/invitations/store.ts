@@ -9,9 +9,9 @@ import type { InvitationTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { now } from "../../../kernel/time.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
-import type { AcceptedInvitation, InvitationTarget, OpenInvitation } from "./rules.ts";
+import type { AcceptableInvitation, InvitationTarget, OpenInvitation } from "./rules.ts";
 
-export type Inviter = Granted<object, "can-manage-memberships" | "can-administer">;
+export type InviteProof = Granted<object, "can-manage-memberships" | "can-administer">;
 
 export async function findInvitation(tx: Tx, hash: string): Promise<OpenInvitation | undefined> {
   return selectOpenInvitations(tx.db).where("i.hash", "=", hash).executeTakeFirst();
@@ -50,7 +50,7 @@ const selectOpenInvitations = (db: Kysely<Schema>) =>
 
 export async function insertInvitation(
   tx: Tx,
-  _by: Inviter,
+  _by: InviteProof,
   { endsAt: expiresAt }: CredentialTerm<string>,
   row: InvitationTable,
 ): Promise<void> {
@@ -59,7 +59,7 @@ export async function insertInvitation(
 
 export async function deleteInvitationTo(
   tx: Tx,
-  _by: Inviter,
+  _by: InviteProof,
   { membershipId, userId }: Pick<InvitationTarget, "membershipId" | "userId">,
 ): Promise<void> {
   await tx.db
@@ -78,8 +78,8 @@ export async function deleteInvitationsByOthers(
   callerId: string,
 ): Promise<string[]> {
   const creator = sql<string>`coalesce(made_by_id, '')`;
-  const owners = sql`select seat.user_id from team_members as seat inner join teams as t on t.id = seat.team_id
-    where t.organization_id = ${organizationId} and t.is_owners = 1 and seat.user_id is not null and ${inForce("seat")}
+  const owners = sql`select tm.user_id from team_members as tm inner join teams as t on t.id = tm.team_id
+    where t.organization_id = ${organizationId} and t.is_owners = 1 and tm.user_id is not null and ${inForce("tm")}
     union select id from teams where organization_id = ${organizationId} and is_owners = 1
     union select id from users where is_site_admin = 1`;
   const deleted = await tx.db
@@ -93,7 +93,7 @@ export async function deleteInvitationsByOthers(
   return deleted.flatMap(({ membershipId }) => membershipId ?? []);
 }
 
-export async function deleteInvitation(tx: Tx, { id }: AcceptedInvitation): Promise<void> {
+export async function deleteInvitation(tx: Tx, { id }: AcceptableInvitation): Promise<void> {
   await tx.db.deleteFrom("invitations").where("id", "=", id).execute();
 }
 

@@ -6,11 +6,11 @@ import type { Tx } from "../../../database/database.ts";
 import { newToken } from "../../../kernel/ids.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { mailInvitation } from "./courier.ts";
+import { mailInvitation } from "./sender.ts";
 import { type InvitationTarget, invitationUrl, newInvitation } from "./rules.ts";
-import { deleteInvitationTo, deleteInvitationsByOthers, insertInvitation, type Inviter } from "./store.ts";
+import { deleteInvitationTo, deleteInvitationsByOthers, insertInvitation, type InviteProof } from "./store.ts";
 
-export { deleteExpiredInvitations as removeEndedInvitations } from "./store.ts";
+export { deleteExpiredInvitations as removeExpiredInvitations } from "./store.ts";
 
 export interface CreatedInvitation {
   readonly id: string;
@@ -23,7 +23,7 @@ export interface CreatedInvitation {
 export async function createInvitation(
   tx: Tx,
   context: Pick<Context, "actor" | "options" | "vault" | "wake">,
-  by: Inviter,
+  by: InviteProof,
   destination: InvitationTarget,
   { isFirst = false } = {},
 ): Promise<CreatedInvitation> {

@@ -1,5 +1,5 @@
 /** Operations on organization memberships. */
-import { grant } from "../../../access/granted.ts";
+import { authorize } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
@@ -14,7 +14,7 @@ import {
 } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
 import { factsOf } from "../organizations/definition.ts";
-import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../organizations/reads.ts";
 import { mergeExpiry, noExpiry } from "../../shared/grants/expiry.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
@@ -42,16 +42,16 @@ export const organizationMembershipResource = implement(organizationMemberships,
   async createOrganizationMembership({ context, params, body }) {
     return context.database.write(async (tx) => {
       // Serializes changes of team memberships.
-      const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName, true),
+      const organization = authorizeOrganization(
+        await loadOrganization(tx, context, params.organizationName, "change"),
         "can-manage-memberships",
       );
       const { email } = body.attributes;
-      const endings = new Map(
+      const expiries = new Map(
         (body.relationships.teams ?? []).map(({ id, meta }) => [id, mergeExpiry(noExpiry, meta ?? {})]),
       );
-      const teamIds = [...endings.keys()];
-      const { found, unknown } = await loadTeamsForNewMember(tx, context, organization, endings);
+      const teamIds = [...expiries.keys()];
+      const { found, unknown } = await loadTeamsForNewMember(tx, context, organization, expiries);
       const person = await lookUpAddress(tx, organization.id, fold(email));
       refuseIfAny([
         ...(person.isTaken
@@ -68,7 +68,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
       const user = immediateMember(context.actor, person);
       const row = newMembership(body.attributes, organization.id, user?.id ?? null);
       await insertMembership(tx, organization, row);
-      await joinTeams(tx, row, found, endings);
+      await joinTeams(tx, row, found, expiries);
       const { url } =
         row.status === "invited"
           ? await createInvitation(tx, context, organization, invitationTargetOf(row), { isFirst: true })
@@ -78,7 +78,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
         ...factsOf(organization),
         username: user?.username ?? null,
         teamIds: teamIds.toSorted(),
-        endings,
+        expiries,
         ...(url !== undefined && { invitationUrl: url }),
       };
       await recordMembership(tx, context, { after: view });
@@ -92,7 +92,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
     const organization = await loadOrganization(tx, context, params.organizationName);
     const { views, totalCount } = await listMembershipRows(tx, context.actor, organization, {
       page: query.page,
-      part: query.q,
+      searchText: query.q,
       emails: query.filterEmail,
       status: query.filterStatus,
     });
@@ -117,10 +117,10 @@ export const organizationMembershipResource = implement(organizationMemberships,
 
   async renewInvitation({ context, params }) {
     return context.database.write(async (tx) => {
-      const found = await findMembership(tx, context.actor, params.membershipId, "alone");
+      const found = await findMembership(tx, context.actor, params.membershipId, "exclusive");
       if (found === undefined) throw notFound("organization membership");
       const permission = "can-manage-memberships";
-      const membership = grant(found.membership, {
+      const membership = authorize(found.membership, {
         thing: "organization membership",
         permission,
         visible: found.standing.member,
@@ -143,17 +143,17 @@ export const organizationMembershipResource = implement(organizationMemberships,
 
   async deleteOrganizationMembership({ context, params }) {
     return context.database.write(async (tx) => {
-      const found = await findMembership(tx, context.actor, params.membershipId, "alone");
+      const found = await findMembership(tx, context.actor, params.membershipId, "exclusive");
       if (found === undefined) throw notFound("organization membership");
-      const self = context.actor.kind === "user" && found.membership.userId === context.actor.userId;
-      const manager =
+      const isSelf = context.actor.kind === "user" && found.membership.userId === context.actor.userId;
+      const isManager =
         organizationPermissions(found.standing)["can-manage-memberships"] &&
         (!found.isOwner || found.standing.managesOwnersTeam);
-      const membership = grant(found.membership, {
+      const membership = authorize(found.membership, {
         thing: "organization membership",
         permission: "can-destroy",
         visible: found.standing.member,
-        allowed: self || manager,
+        allowed: isSelf || isManager,
         needs: "the organization permission 'manage-membership'; an owner's membership, ownership of the organization",
       });
       context.ifMatch.check(membership);
@@ -179,8 +179,8 @@ async function refuseUngrantableInvitation(
   context: Context,
   { membership, allTeamIds }: { readonly membership: MembershipView; readonly allTeamIds: readonly string[] },
 ): Promise<void> {
-  const endings = new Map(allTeamIds.map((id) => [id, membership.endings?.get(id) ?? noExpiry]));
-  const { unknown } = await loadTeamsForNewMember(tx, context, { id: membership.organizationId }, endings);
+  const expiries = new Map(allTeamIds.map((id) => [id, membership.expiries?.get(id) ?? noExpiry]));
+  const { unknown } = await loadTeamsForNewMember(tx, context, { id: membership.organizationId }, expiries);
   if (unknown.length > 0)
     throw forbidden(
       "The invitation gives access that you don't have, so you can't create a link for it. Ask an owner to renew it.",

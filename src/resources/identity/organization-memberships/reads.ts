@@ -6,7 +6,7 @@ import { membershipsWhere } from "./store.ts";
 
 export { listRowsInTeam as listMembershipsInTeam } from "./store.ts";
 
-export const membershipsBesideTeams: LoadMany<{ readonly standing: OrganizationStanding }> = (
+export const loadMembershipsOfTeams: LoadMany<{ readonly standing: OrganizationStanding }> = (
   tx,
   { actor },
   ids,

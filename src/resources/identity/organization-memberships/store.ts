@@ -2,7 +2,7 @@
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationMembershipTable, UserTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -12,14 +12,14 @@ import { fold } from "../../../kernel/text.ts";
 import { expiredCountOfMembership, inForce } from "../../shared/grants/in-force.ts";
 import { isOpenTo, standingColumns } from "../../shared/grants/reads.ts";
 import {
-  endingsByTeam,
+  expiriesByTeam,
   type TeamMembership,
   parseTeamMemberships,
   teamMembershipsText,
 } from "../teams/membership-text.ts";
 import { teamIsVisible } from "../teams/visibility.ts";
 import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
-import { lockClause, type Lock } from "../../shared/locks.ts";
+import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { MembershipView } from "./definition.ts";
 
@@ -43,11 +43,11 @@ function visibleTeamsColumn(actor: Actor, standing: Pick<OrganizationStanding, "
     where tm.membership_id = m.id and ${inForce("tm")} and ${teamIsVisible(actor, standing)})`.as("teams");
 }
 
-type MembershipRow = Omit<MembershipView, "teamIds" | "endings"> & { teams: string | null };
+type MembershipRow = Omit<MembershipView, "teamIds" | "expiries"> & { teams: string | null };
 
 function toView({ teams, ...row }: MembershipRow): MembershipView {
-  const seats = parseTeamMemberships(teams);
-  return { ...row, teamIds: seats.map(({ teamId }) => teamId), endings: endingsByTeam(seats) };
+  const teamMemberships = parseTeamMemberships(teams);
+  return { ...row, teamIds: teamMemberships.map(({ teamId }) => teamId), expiries: expiriesByTeam(teamMemberships) };
 }
 
 async function fetchMembershipPage(tx: Tx, rows: SelectQueryBuilder<any, "m", MembershipRow>, page: Page) {
@@ -57,7 +57,7 @@ async function fetchMembershipPage(tx: Tx, rows: SelectQueryBuilder<any, "m", Me
 }
 
 /** A separate statement, because a statement that waits for a row lock reads its subqueries as of before the wait. */
-async function lockMembership(tx: Tx, id: string, lock: Lock): Promise<void> {
+async function lockMembership(tx: Tx, id: string, lock: RowLock): Promise<void> {
   await tx.db
     .selectFrom("organizationMemberships as m")
     .innerJoin("organizations as o", "o.id", "m.organizationId")
@@ -71,7 +71,7 @@ export async function findMembership(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<
   | { membership: MembershipView; standing: OrganizationStanding; isOwner: boolean; allTeamIds: readonly string[] }
   | undefined
@@ -101,26 +101,26 @@ export async function findMembership(
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const { allTeams, ownTeams, ...membership } = row;
-  const standing = standingOf(actor, row);
+  const standing = requireStanding(actor, row);
   const own = new Set([...(ownTeams ?? "").split(","), principalOf(actor)]);
-  const seats = parseTeamMemberships(allTeams);
+  const teamMemberships = parseTeamMemberships(allTeams);
   const isVisible = ({ teamId, extra: [, visibility] }: TeamMembership) =>
     visibility === "organization" || standing.seesSecretTeams || own.has(teamId);
   return {
     membership: {
       ...membership,
-      teamIds: seats.filter(isVisible).map(({ teamId }) => teamId),
-      endings: endingsByTeam(seats),
+      teamIds: teamMemberships.filter(isVisible).map(({ teamId }) => teamId),
+      expiries: expiriesByTeam(teamMemberships),
     },
     standing,
-    isOwner: seats.some(({ extra: [isOwners] }) => isOwners === "1"),
-    allTeamIds: seats.map(({ teamId }) => teamId),
+    isOwner: teamMemberships.some(({ extra: [isOwners] }) => isOwners === "1"),
+    allTeamIds: teamMemberships.map(({ teamId }) => teamId),
   };
 }
 
 export interface MembershipSearch {
   readonly page: Page;
-  readonly part: string | undefined;
+  readonly searchText: string | undefined;
   readonly emails: readonly string[] | undefined;
   readonly status: string | undefined;
 }
@@ -137,8 +137,8 @@ export async function listMembershipRows(
   if (search.status !== undefined) rows = rows.where("m.status", "=", search.status);
   if (search.emails !== undefined)
     rows = rows.where(tx.dialect.isOneOf(sql.ref("m.emailKey"), search.emails.map(fold)));
-  if (search.part)
-    rows = rows.where(containsWords(tx.dialect, [sql.ref("m.emailKey"), sql.ref("u.usernameKey")], search.part));
+  if (search.searchText)
+    rows = rows.where(containsWords(tx.dialect, [sql.ref("m.emailKey"), sql.ref("u.usernameKey")], search.searchText));
   return fetchMembershipPage(tx, rows, search.page);
 }
 
@@ -195,18 +195,18 @@ export async function lookUpAddress(tx: Tx, organizationId: string, emailKey: st
   const providers = sql`select 1 from sso_providers as s where s.organization_id <> ${organizationId} and (
     s.organization_id in (select m.organization_id from organization_memberships as m where m.user_id = u.id)
     or s.id in (select i.sso_provider_id from sso_identities as i where i.user_id = u.id))`;
-  const result = await sql<UserTable & { taken: number; elsewhere: number }>`
-    select u.*, found.taken, case when exists (${providers}) then 1 else 0 end as elsewhere from (
-      select count(*) as taken from organization_memberships where organization_id = ${organizationId}
+  const result = await sql<UserTable & { matchCount: number; hasOtherProvider: number }>`
+    select u.*, found.match_count, case when exists (${providers}) then 1 else 0 end as has_other_provider from (
+      select count(*) as match_count from organization_memberships where organization_id = ${organizationId}
         and (email_key = ${emailKey} or user_id = (select id from users where email_key = ${emailKey}))) as found
     left join users as u on u.email_key = ${emailKey}`.execute(tx.db);
   const [row] = result.rows;
   if (row === undefined) return { user: undefined, isTaken: false, signsInElsewhere: false };
-  const { taken, elsewhere, ...user } = row;
+  const { matchCount, hasOtherProvider, ...user } = row;
   return {
     user: user.id === null ? undefined : user,
-    isTaken: Number(taken) > 0,
-    signsInElsewhere: Number(elsewhere) > 0,
+    isTaken: Number(matchCount) > 0,
+    signsInElsewhere: Number(hasOtherProvider) > 0,
   };
 }
 

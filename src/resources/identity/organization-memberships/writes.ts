@@ -2,7 +2,7 @@
 import type { Capability } from "../../../access/capability.ts";
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
-import { Overtaken, type Tx } from "../../../database/database.ts";
+import { RetryTransaction, type Tx } from "../../../database/database.ts";
 import type { InvitationTable, TeamTable, UserTable } from "../../../database/schema/identity.ts";
 import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { conflict, notFound } from "../../../kernel/errors.ts";
@@ -77,7 +77,7 @@ export async function removeEndedTeamMemberships(
 }
 
 /** Call before a team is deleted, because membership documents list the teams. */
-export async function raiseMembershipsInTeam(
+export async function incrementMembershipVersionsInTeam(
   tx: Tx,
   { id: teamId }: Granted<{ readonly id: string }, "can-destroy">,
 ): Promise<void> {
@@ -128,16 +128,16 @@ export async function lockOrganizations(
   {
     userId,
     emailKey,
-    further,
+    extraOrganizations,
     membershipId,
   }: {
     readonly userId?: string;
     readonly emailKey?: string;
-    readonly further?: RawBuilder<string>;
+    readonly extraOrganizations?: RawBuilder<string>;
     readonly membershipId?: string;
   },
 ): Promise<LockedOrganizations> {
-  const concerned = tx.db
+  const related = tx.db
     .selectFrom("organizationMemberships as m")
     .select("m.organizationId")
     .where((where) =>
@@ -151,7 +151,10 @@ export async function lockOrganizations(
     .selectFrom("organizations as o")
     .select("o.id")
     .where((where) =>
-      where.or([where("o.id", "in", concerned), ...(further === undefined ? [] : [sql<SqlBool>`o.id in ${further}`])]),
+      where.or([
+        where("o.id", "in", related),
+        ...(extraOrganizations === undefined ? [] : [sql<SqlBool>`o.id in ${extraOrganizations}`]),
+      ]),
     )
     .orderBy("o.id")
     .modifyEnd(tx.dialect.lockRows("o"))
@@ -159,10 +162,10 @@ export async function lockOrganizations(
   return new Set(rows.map((row) => row.id));
 }
 
-/** Raises `Overtaken` if a membership was created concurrently in an organization that is not locked. */
+/** Raises `RetryTransaction` if a membership was created concurrently in an organization that is not locked. */
 function refuseUnlocked(memberships: readonly MembershipView[], locked: LockedOrganizations): void {
   if (!memberships.every(({ organizationId }) => locked.has(organizationId)))
-    throw new Overtaken("a membership was created at the same time");
+    throw new RetryTransaction("a membership was created at the same time");
 }
 
 export async function activateInvitations(
@@ -206,8 +209,8 @@ export async function moveMembershipsToAddress(
     .where("userId", "=", user.id)
     .execute();
   const moved = own.map((before) => {
-    const taken = merges.filter(({ membership }) => membership === before).flatMap(({ teamIds }) => teamIds);
-    return { before, after: { ...before, email, teamIds: [...before.teamIds, ...taken].toSorted() } };
+    const addedTeamIds = merges.filter(({ membership }) => membership === before).flatMap(({ teamIds }) => teamIds);
+    return { before, after: { ...before, email, teamIds: [...before.teamIds, ...addedTeamIds].toSorted() } };
   });
   await recordMemberships(tx, context, [
     ...activated,
@@ -239,9 +242,9 @@ export async function acceptMembershipInvitation(
       "Your own email address also has an invitation to this organization. Accept that invitation instead.",
     );
   if (own === undefined) {
-    const [taken] = await activate(tx, [invitation], user, { email: user.email, emailKey: user.emailKey });
-    await recordMemberships(tx, context, [{ ...taken, verb: "accept-invitation" }]);
-    return { ...(taken?.after ?? invitation), username: user.username };
+    const [accepted] = await activate(tx, [invitation], user, { email: user.email, emailKey: user.emailKey });
+    await recordMemberships(tx, context, [{ ...accepted, verb: "accept-invitation" }]);
+    return { ...(accepted?.after ?? invitation), username: user.username };
   }
   const teamIds = teamsNewTo(invitation, own);
   await mergeInvitations(tx, context, [{ invitation, membership: own, teamIds }]);
@@ -291,7 +294,7 @@ async function recordMemberships(
       ...auditedAttributes(organizationMemberships, view),
       username: view.username,
       teams: view.teamIds,
-      ...auditedEndings(view),
+      ...auditedExpiries(view),
     };
   const events = changes.flatMap(({ before, after, verb }) => {
     const subject = after ?? before;
@@ -307,10 +310,11 @@ async function recordMemberships(
   await recordEvents(tx, context, events);
 }
 
-function auditedEndings({ teamIds, endings }: MembershipView): object {
+/** The key `endings` is stored in the audit log. */
+function auditedExpiries({ teamIds, expiries }: MembershipView): object {
   const shown = teamIds.flatMap((id) => {
-    const ending = shownExpiry(endings?.get(id));
-    return ending === undefined ? [] : [[id, ending]];
+    const expiry = shownExpiry(expiries?.get(id));
+    return expiry === undefined ? [] : [[id, expiry]];
   });
   return shown.length === 0 ? {} : { endings: Object.fromEntries(shown) };
 }
@@ -367,14 +371,14 @@ async function mergeInvitations(
     context,
     merges.map(({ membership }) => membership.id),
   );
-  const inherited = merges.map(({ invitation, membership, teamIds }) => ({
+  const transfers = merges.map(({ invitation, membership, teamIds }) => ({
     from: invitation.id,
     to: membership.id,
     teamIds,
   }));
   const userId = merges[0]?.membership.userId ?? null;
-  const invitationIds = inherited.map(({ from }) => from);
-  await transferTeamMemberships(tx, userId, inherited);
+  const invitationIds = transfers.map(({ from }) => from);
+  await transferTeamMemberships(tx, userId, transfers);
   if (userId !== null) await context.hooks.organizations.mergeInvitedRecipients(tx, userId, invitationIds);
   await tx.db
     .deleteFrom("organizationMemberships")

@@ -4,7 +4,7 @@ import type { OrganizationTokenTtlPolicyTable } from "../../../database/schema/i
 import { defineResource } from "../../../jsonapi/define.ts";
 import { oneOf, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 
-/** As clients expect; elsewhere the last one is `audit-trails`. */
+/** The names that clients expect. A token's kind is `audit-trails` instead of `audit_trails`. */
 export const tokenTypes = ["organization", "team", "user", "audit_trails"] as const;
 
 /** Two average years. */
@@ -31,14 +31,14 @@ const changes = z.object({
 });
 
 export const organizationTokenTtlPolicies = defineResource<OrganizationTokenTtlPolicyTable>()(
-  ({ once, optional, readOnly }) => ({
+  ({ requiredFixed, optional, readOnly }) => ({
     type,
     doc: "The maximum lifetime of one type of token in an organization. It applies if the organization has `max-ttl-enabled`.",
     id: (policy) => policy.id,
     attributes: {
-      "token-type": once(
+      "token-type": requiredFixed(
         tokenType,
-        "The type of token: the organization token, team tokens, user tokens or the audit trail token.",
+        "The type of token: the organization token, team tokens, user tokens or the audit log token.",
       ),
       "max-ttl-ms": optional(
         maxTtlMs,

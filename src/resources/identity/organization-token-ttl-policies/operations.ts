@@ -5,25 +5,28 @@ import { now } from "../../../kernel/time.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import { implement } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../organizations/reads.ts";
 import { organizationTokenTtlPolicies } from "./definition.ts";
-import { changedPolicies, repeatedFaults } from "./rules.ts";
+import { changedPolicies, duplicateFaults } from "./rules.ts";
 import { findPolicies, listPolicyRows, updatePolicies } from "./store.ts";
 
 export const organizationTokenTtlPolicyResource = implement(organizationTokenTtlPolicies, {
   async listTokenTtlPolicies({ context, params, query }) {
     const tx = context.database.reader;
-    const organization = grantOrganization(await loadOrganization(tx, context, params.organizationName), "can-update");
+    const organization = authorizeOrganization(
+      await loadOrganization(tx, context, params.organizationName),
+      "can-update",
+    );
     return listPolicyRows(tx, organization.id, query.page);
   },
 
   async updateTokenTtlPolicies({ context, params, body }) {
     const input = body.data.attributes["token-ttl-policies"];
-    refuseIfAny(repeatedFaults(input));
+    refuseIfAny(duplicateFaults(input));
     return context.database.write(async (tx) => {
       // Serializes concurrent changes.
-      const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName, true),
+      const organization = authorizeOrganization(
+        await loadOrganization(tx, context, params.organizationName, "change"),
         "can-update",
       );
       const policies = await findPolicies(tx, organization.id);

@@ -21,7 +21,7 @@ export interface TokenTtlPolicyInput {
   readonly "max-ttl-ms": number;
 }
 
-export function repeatedFaults(input: readonly TokenTtlPolicyInput[]): Fault[] {
+export function duplicateFaults(input: readonly TokenTtlPolicyInput[]): Fault[] {
   return input.flatMap(({ "token-type": type }, position) =>
     input.findIndex((other) => other["token-type"] === type) === position
       ? []

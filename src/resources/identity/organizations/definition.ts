@@ -10,22 +10,22 @@ export interface OrganizationView extends OrganizationTable {
   readonly standing: OrganizationStanding;
   readonly retentionId?: string | null;
   readonly retentionKind?: string | null;
-  /** Not 0 if site workers or agents execute runs for every organization. */
-  readonly siteOperations?: number;
+  /** 1 after a worker or agent of the site, which executes runs of every organization, has connected. */
+  readonly hasSiteRunners?: number;
 }
 
-/** `organizationFacts` is a version for the ETag of other documents. */
+/** What other documents show of their organization. `organizationFactsVersion` is a version for their ETags. */
 export interface OrganizationFacts {
   readonly organizationName: string;
-  readonly organizationFacts: number;
+  readonly organizationFactsVersion: number;
 }
 
 export const factsOf = ({ name, factsVersion }: OrganizationTable): OrganizationFacts => ({
   organizationName: name,
-  organizationFacts: factsVersion,
+  organizationFactsVersion: factsVersion,
 });
 
-export const factsColumns = ["o.name as organizationName", "o.factsVersion as organizationFacts"] as const;
+export const factsColumns = ["o.name as organizationName", "o.factsVersion as organizationFactsVersion"] as const;
 
 const authPolicy = oneOf(["password", "two_factor_mandatory"]).refine((value) => value === "password", {
   error: "can't be 'two_factor_mandatory': two-factor authentication is not supported. Require it at your SSO provider",

@@ -1,7 +1,7 @@
 /** Operations on organizations. */
 import { Capability } from "../../../access/capability.ts";
 import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { noRestrictions, ownersAccess } from "../../../access/organization.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import { forbidden, refuseIfAny } from "../../../kernel/errors.ts";
@@ -12,7 +12,7 @@ import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { organizations, type OrganizationView } from "./definition.ts";
-import { grantOrganization, loadOrganization } from "./reads.ts";
+import { authorizeOrganization, loadOrganization } from "./reads.ts";
 import {
   executionModeFaults,
   nameTaken,
@@ -67,8 +67,8 @@ export const organizationResource = implement(organizations, {
 
   async updateOrganization({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName, true),
+      const organization = authorizeOrganization(
+        await loadOrganization(tx, context, params.organizationName, "change"),
         "can-update",
       );
       context.ifMatch.check(organization);
@@ -99,8 +99,8 @@ export const organizationResource = implement(organizations, {
 
   async deleteOrganization({ context, params }) {
     return context.database.write(async (tx) => {
-      const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName, "alone"),
+      const organization = authorizeOrganization(
+        await loadOrganization(tx, context, params.organizationName, "exclusive"),
         "can-destroy",
       );
       context.ifMatch.check(organization);
@@ -117,7 +117,7 @@ function toAuditedOrganization<View extends { id: string }>(view: View): View & 
 function requireCreator({ actor, options }: Context): Granted<Actor, "can-create-organizations"> {
   if (!isSiteAdmin(actor)) refuseCreator(actor, options);
   const permission = "can-create-organizations";
-  return grant(actor, { thing: "register", permission, visible: true, allowed: true, needs: "a site admin" });
+  return authorize(actor, { thing: "site", permission, visible: true, allowed: true, needs: "a site admin" });
 }
 
 function refuseCreator(actor: Actor, options: Context["options"]): void {

@@ -1,5 +1,5 @@
 /** Reads of organizations for other modules, with the caller's access to them. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import {
   canReadAuditLog,
   type OrganizationFlag,
@@ -13,7 +13,7 @@ import { conflict, notFound } from "../../../kernel/errors.ts";
 import { counted } from "../../../kernel/text.ts";
 import type { SiteAdminProof } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
-import type { Lock } from "../../shared/locks.ts";
+import type { RowLock } from "../../shared/locks.ts";
 import type { OrganizationView } from "./definition.ts";
 import { findOrganization } from "./store.ts";
 
@@ -23,7 +23,7 @@ export async function loadOrganization(
   tx: Tx,
   context: Pick<Context, "actor">,
   name: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<OrganizationView> {
   const organization = await findOrganization(tx, context.actor, name, lock);
   if (organization === undefined || !organization.standing.member) throw notFound("organization");
@@ -58,7 +58,7 @@ export async function loadOrganizationToAudit(
   const organization = await findOrganization(tx, context.actor, name);
   if (organization === undefined) throw notFound("organization");
   if (canReadAuditLog(context.actor, organization.id, organization.standing)) return organization;
-  return grantOrganization(organization, "can-manage-auditing");
+  return authorizeOrganization(organization, "can-manage-auditing");
 }
 
 /** Call after adding a workspace, with the organization locked if it has a limit. Raises `conflict`. */
@@ -78,12 +78,12 @@ export async function refuseWorkspacesBeyondLimit(
     );
 }
 
-export function grantOrganization<Permission extends OrganizationFlag>(
+export function authorizeOrganization<Permission extends OrganizationFlag>(
   organization: OrganizationView,
   permission: Permission,
   needs: string = organizationPermissionNeeds[permission] ?? "ownership of the organization",
 ): Granted<OrganizationView, Permission> {
-  return grant(organization, {
+  return authorize(organization, {
     thing: "organization",
     permission,
     visible: organization.standing.member,

@@ -2,19 +2,19 @@
 import { sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { containsWords } from "../../../database/dialect.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import { isOpenTo, standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
-import { type Lock, lockableStatement } from "../../shared/locks.ts";
+import { isOpenTo, standingColumns, type StandingInput } from "../../shared/grants/reads.ts";
+import { type RowLock, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { executionDefaultColumns, incrementedWhenChanged, updateRow } from "../../shared/versions.ts";
 import type { OrganizationView } from "./definition.ts";
 
-export interface OrganizationRow extends OrganizationTable, StandingFacts {}
+export interface OrganizationRow extends OrganizationTable, StandingInput {}
 
 const retentionColumns = (["id", "kind"] as const).map((column) =>
   sql<string | null>`(
@@ -31,23 +31,23 @@ const byName = lockableStatement<{ nameKey: string; principal: string }, Organiz
       .selectAll("o")
       .select(standingColumns(sql.ref("o.id"), principal))
       .select(retentionColumns)
-      .select(sql<number>`(select count(*) from site_operations)`.as("siteOperations"))
+      .select(sql<number>`(select count(*) from site_operations)`.as("hasSiteRunners"))
       .where("o.nameKey", "=", nameKey),
 );
 
-/** `lock` blocks changes of the organization and exclusive writes in it; `"alone"` blocks every write in it. */
+/** A `change` lock blocks changes of the organization and exclusive locks in it; an `exclusive` one blocks every write in it. */
 export async function findOrganization(
   tx: Tx,
   actor: Actor,
   name: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<OrganizationView | undefined> {
   const [row] = await byName(tx, { nameKey: fold(name), principal: principalOf(actor) }, lock);
   return row && toOrganizationView(actor, row);
 }
 
 export function toOrganizationView(actor: Actor, row: OrganizationRow): OrganizationView {
-  return { ...row, standing: standingOf(actor, { ...row, organizationId: row.id }) };
+  return { ...row, standing: requireStanding(actor, { ...row, organizationId: row.id }) };
 }
 
 export async function listOrganizationRows(

@@ -22,7 +22,7 @@ export async function removeOrganization(
 }
 
 /** Call when another table changes something that the organization's document shows. */
-export async function raiseOrganizationVersion(
+export async function incrementOrganizationVersion(
   tx: Tx,
   { id }: Granted<OrganizationTable, "can-update">,
 ): Promise<void> {

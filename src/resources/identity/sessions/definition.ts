@@ -78,7 +78,7 @@ export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne 
       path: "/sessions",
       summary: "Sign in. The response sets the cookie cadastre_session",
       needs: "anyone with a valid password or token",
-      open: true,
+      isPublic: true,
       body: "create",
       answer: "created",
       example: { data: { type: "sessions", attributes: { username: "ada", password: "correct horse battery" } } },

@@ -1,6 +1,6 @@
 /** Operations on sessions. */
 import type { Actor } from "../../../access/actor.ts";
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
@@ -9,7 +9,7 @@ import { authenticateToken } from "../authentication-tokens/reads.ts";
 import { endSession, endSessions } from "../authentication-tokens/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { sessions, type SessionView } from "./definition.ts";
-import { type SignInUser, grantSignIn, signOutUrlOwner, wrongCredentials } from "./rules.ts";
+import { type SignInUser, authorizeSignIn, signOutUrlOwner, wrongCredentials } from "./rules.ts";
 import { findSignInUser, findSessionSignOut, listSessionRows, type SignInUserRow } from "./store.ts";
 import { startSession, verifyPassword } from "./writes.ts";
 
@@ -30,9 +30,9 @@ export const sessionResource = implement(sessions, {
     const user = requireUser(context.actor);
     const isCurrent = params.sessionId === user.tokenId;
     const signOut = await context.database.write(async (tx) => {
-      const ending = isCurrent ? await loadSignOut(tx, context, user.tokenId) : undefined;
+      const session = isCurrent ? await loadSignOut(tx, context, user.tokenId) : undefined;
       if (!(await endSession(tx, context, user, params.sessionId))) throw notFound("session");
-      return ending;
+      return session;
     });
     if (isCurrent) context.browser?.clearSessionCookie();
     return toEndedSession(user, signOut);
@@ -41,9 +41,9 @@ export const sessionResource = implement(sessions, {
   async deleteSessions({ context }) {
     const user = requireUser(context.actor);
     const signOut = await context.database.write(async (tx) => {
-      const ending = await loadSignOut(tx, context, user.tokenId);
+      const session = await loadSignOut(tx, context, user.tokenId);
       await endSessions(tx, context, user);
-      return ending;
+      return session;
     });
     context.browser?.clearSessionCookie();
     return toEndedSession(user, signOut);
@@ -68,20 +68,20 @@ type SessionOwner = Granted<{ readonly id: string; readonly tokenId: string }, "
 function requireUser(actor: Actor): SessionOwner {
   if (actor.kind !== "user") throw notFound("session");
   const user = { id: actor.userId, tokenId: actor.tokenId };
-  return grant(user, { thing: "session", permission: "can-manage", visible: true, allowed: true, needs: "a user" });
+  return authorize(user, { thing: "session", permission: "can-manage", visible: true, allowed: true, needs: "a user" });
 }
 
 async function identifyUser(
   context: Context,
   { username = "", password = "", token }: CreateAttributes<typeof sessions>,
 ): Promise<Granted<SignInUser, "can-sign-in">> {
-  if (token !== undefined) return grantSignIn(await userOfToken(context, token), true);
+  if (token !== undefined) return authorizeSignIn(await userOfToken(context, token), true);
   let user: SignInUserRow | undefined;
   const isCorrect = await verifyPassword(context, username, password, async () => {
     user = await findSignInUser(context.database.reader, username);
     return user?.passwordHash ?? undefined;
   });
-  return grantSignIn(user, isCorrect);
+  return authorizeSignIn(user, isCorrect);
 }
 
 async function userOfToken({ database, signIns }: Context, token: string): Promise<SignInUser> {

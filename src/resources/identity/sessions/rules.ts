@@ -1,5 +1,5 @@
 /** Pure rules of sessions. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { AppError } from "../../../kernel/errors.ts";
 
@@ -15,12 +15,18 @@ export const wrongCredentials = (): AppError =>
   );
 
 /** Proof that the user was authenticated. Raises `unauthorized`. */
-export function grantSignIn<User extends SignInUser>(
+export function authorizeSignIn<User extends SignInUser>(
   user: User | undefined,
   isAuthenticated: boolean,
 ): Granted<User, "can-sign-in"> {
   if (user === undefined || !isAuthenticated) throw wrongCredentials();
-  return grant(user, { thing: "user", permission: "can-sign-in", visible: true, allowed: true, needs: "a password" });
+  return authorize(user, {
+    thing: "user",
+    permission: "can-sign-in",
+    visible: true,
+    allowed: true,
+    needs: "a password",
+  });
 }
 
 const hourMs = 3_600_000;

@@ -28,7 +28,7 @@ export async function findSignInUser(tx: Tx, nameOrAddress: string): Promise<Sig
     .executeTakeFirst();
 }
 
-export async function putPassword(
+export async function upsertPassword(
   tx: Tx,
   user: Granted<Pick<UserTable, "id">, "can-update" | "can-administer" | "can-accept">,
   hash: string,

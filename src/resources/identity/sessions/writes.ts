@@ -13,7 +13,7 @@ import { endSessions, lockToken, issueSignInToken } from "../authentication-toke
 import type { Context } from "../../shared/context.ts";
 import type { SessionView } from "./definition.ts";
 import { sessionExpiry, type SignInUser, wrongCredentials } from "./rules.ts";
-import { putPassword } from "./store.ts";
+import { upsertPassword } from "./store.ts";
 import { passwordFaults } from "./password-strength.ts";
 
 /** Hashing is slow: do it before a transaction starts. */
@@ -45,7 +45,7 @@ export async function setPassword(
   { password, hash }: NewPassword,
 ): Promise<void> {
   refuseIfAny(passwordFaults(password, user));
-  await putPassword(tx, user, hash);
+  await upsertPassword(tx, user, hash);
   await recordEvent(tx, context, {
     organizationId: null,
     verb: "set-password",

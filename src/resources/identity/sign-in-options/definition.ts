@@ -34,7 +34,7 @@ export const signInOptions = defineResource<SignInOptionsView>()(({ readOnly }) 
       path: "/sign-in-options",
       summary: "Show the ways to sign in",
       needs: "anyone",
-      open: true,
+      isPublic: true,
       query: {
         parameters: {
           "filter[organization]": textParameter("The name of an organization, to include its own providers."),

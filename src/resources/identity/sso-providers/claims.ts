@@ -88,11 +88,11 @@ function groupsIn(
 ): string[] {
   const claim = groupsClaim ?? "";
   const found = claimOf(idToken, claim) ?? claimOf(userInfo, claim);
-  const isElsewhere = [idToken, userInfo].some((claims) =>
+  const isDistributed = [idToken, userInfo].some((claims) =>
     claimOf((ownClaim(claims, "_claim_names") ?? {}) as IdTokenClaims, claim),
   );
   const groups = [found].flat().filter(isText);
-  if ((found === undefined && isElsewhere) || groups.length > groupsMax)
+  if ((found === undefined && isDistributed) || groups.length > groupsMax)
     throw new AppError(
       "forbidden",
       `${name} did not send all of your groups, or sent more than ${groupsMax}. Ask its administrators to send only the groups that Cadastre needs.`,

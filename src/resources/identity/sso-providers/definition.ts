@@ -7,7 +7,7 @@ export const signInPath = (providerId: string): string => `/app/sign-in/sso/${pr
 
 export interface SsoProviderView extends Omit<SsoProviderTable, "clientSecret"> {
   readonly organizationName: string | null;
-  readonly organizationFacts: number | null;
+  readonly organizationFactsVersion: number | null;
 }
 
 /** Statements and headers use control characters as separators. */
@@ -46,7 +46,10 @@ export const ssoProviders = defineResource<SsoProviderView>()(({ required, optio
   type: "sso-providers",
   doc: "An OpenID Connect provider for single sign-on (SSO).",
   id: (provider) => provider.id,
-  version: ({ version, organizationFacts }) => [version, ...(organizationFacts === null ? [] : [organizationFacts])],
+  version: ({ version, organizationFactsVersion }) => [
+    version,
+    ...(organizationFactsVersion === null ? [] : [organizationFactsVersion]),
+  ],
   attributes: {
     name: required(name, "The name on the sign-in page, unique across the site, ignoring case.", { folded: true }),
     issuer: required(

@@ -24,6 +24,7 @@ const shape = z.object({
 
 /** Long enough to look up a password and a second factor. */
 export const flowSeconds = 600;
+/** The encryption context of a flow: another text would refuse sign-ins in progress. */
 const flowOwner = "a way to a provider of single sign-on and back";
 const random = () => randomBytes(32).toString("base64url");
 

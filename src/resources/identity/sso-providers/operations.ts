@@ -44,7 +44,7 @@ export const ssoProviderResource = implement(ssoProviders, {
         ...organizationFaults(named, organization !== undefined),
         ...((await isProviderNameTaken(tx, row.name)) ? [nameTaken()] : []),
       ]);
-      const clientSecret = sealSecret(context, row.id, attributes.clientSecret);
+      const clientSecret = encryptSecret(context, row.id, attributes.clientSecret);
       await insertSsoProvider(tx, administration, { ...row, clientSecret });
       const facts = organization === undefined ? noOrganization : factsOf(organization);
       const view: SsoProviderView = { ...row, ...facts };
@@ -66,8 +66,8 @@ export const ssoProviderResource = implement(ssoProviders, {
       if (changes === undefined && secret === undefined) return { view: provider };
       const isRenamed = changed.nameKey !== provider.nameKey;
       refuseIfAny(isRenamed && (await isProviderNameTaken(tx, changed.name)) ? [nameTaken()] : []);
-      const sealing = secret === undefined ? {} : { clientSecret: sealSecret(context, provider.id, secret) };
-      await updateSsoProviderRow(tx, provider, { ...changes, ...sealing });
+      const secretColumn = secret === undefined ? {} : { clientSecret: encryptSecret(context, provider.id, secret) };
+      await updateSsoProviderRow(tx, provider, { ...changes, ...secretColumn });
       const extra = secret === undefined ? {} : { after: { "replaced-secrets": ["client-secret"] } };
       await recordChange(tx, context, ssoProviders, { before: provider, after: changed }, extra);
       return { view: changed };
@@ -90,9 +90,9 @@ export const ssoProviderResource = implement(ssoProviders, {
   },
 });
 
-const noOrganization = { organizationName: null, organizationFacts: null };
+const noOrganization = { organizationName: null, organizationFactsVersion: null };
 
-const sealSecret = ({ vault }: Context, id: string, secret: string): Uint8Array =>
+const encryptSecret = ({ vault }: Context, id: string, secret: string): Uint8Array =>
   vault.seal(secretOwner(id), Buffer.from(secret));
 
 async function loadProvider(

@@ -70,12 +70,12 @@ export async function identityFromCallback(
     });
     const claims = (tokens.claims() ?? {}) as IdTokenClaims;
     const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
-    const more =
+    const userInfo =
       hasUserInfo && needsUserInfo(claims, provider)
         ? await oidc.fetchUserInfo(configuration, tokens.access_token, String(claims["sub"]))
         : {};
     return {
-      identity: identityOf(provider, claims, more),
+      identity: identityOf(provider, claims, userInfo),
       signOutUrl: signOutUrl(context, configuration, tokens.id_token ?? ""),
     };
   });

@@ -115,7 +115,7 @@ export interface SsoSubject {
 export interface SignInCandidate extends UserTable {
   readonly isLinked: number;
   readonly isMember: number;
-  readonly elsewhere: number;
+  readonly otherOrganizationCount: number;
 }
 
 export async function findCandidates(
@@ -133,17 +133,17 @@ export async function findCandidates(
     .selectAll("u")
     .select(sql<number>`case when u.id = ${linked} then 1 else 0 end`.as("isLinked"))
     .select(memberships(sql`m.organization_id = ${organizationId ?? ""}`).as("isMember"))
-    .select(memberships(sql`m.organization_id <> ${organizationId ?? ""}`).as("elsewhere"))
+    .select(memberships(sql`m.organization_id <> ${organizationId ?? ""}`).as("otherOrganizationCount"))
     .where(sql<SqlBool>`(u.id = ${linked} or u.email_key = ${emailKey ?? ""})`)
     .execute();
 }
 
 type SsoUserRef = Granted<{ readonly id: string }, "can-sign-in">;
 
-export async function insertIdentity(tx: Tx, user: SsoUserRef, known: SsoSubject): Promise<void> {
+export async function insertIdentity(tx: Tx, user: SsoUserRef, subject: SsoSubject): Promise<void> {
   await tx.db
     .insertInto("ssoIdentities")
-    .values({ ...known, userId: user.id, createdAt: now() })
+    .values({ ...subject, userId: user.id, createdAt: now() })
     .execute();
 }
 
@@ -151,14 +151,14 @@ export async function insertSsoSession(tx: Tx, _user: SsoUserRef, row: SsoSessio
   await tx.db.insertInto("ssoSessions").values(row).execute();
 }
 
-/** Also deletes expired entries. */
+/** False if the callback was used before. Also deletes expired entries. */
 export async function recordCallback(tx: Tx, hash: string, expiresAt: string): Promise<boolean> {
   await tx.db.deleteFrom("ssoReplies").where("expiresAt", "<", now()).execute();
-  const noted = await tx.db
+  const inserted = await tx.db
     .insertInto("ssoReplies")
     .values({ hash, expiresAt })
     .onConflict((conflict) => conflict.column("hash").doNothing())
     .returning("hash")
     .execute();
-  return noted.length > 0;
+  return inserted.length > 0;
 }

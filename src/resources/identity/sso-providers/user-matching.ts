@@ -47,7 +47,7 @@ function matchByAddress(provider: SsoProviderView, found: SignInCandidate): Sign
 function checkProviderScope(provider: SsoProviderView, user: SignInCandidate): SignInCandidate {
   const { organizationId, organizationName, name, createUsers } = provider;
   if (organizationId === null) return user;
-  if (user.isSiteAdmin === 1 || user.elsewhere > 0)
+  if (user.isSiteAdmin === 1 || user.otherOrganizationCount > 0)
     throw forbidden(
       `${name} can only sign in to the organization ${organizationName}, and your account has access beyond it. Sign in with your password, or through an SSO provider of the site.`,
     );

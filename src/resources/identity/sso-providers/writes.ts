@@ -1,7 +1,7 @@
 /** Signs a user in through an SSO provider, and updates the user's teams from the groups. */
 import { type RawBuilder, sql } from "kysely";
-import { grant, type Granted } from "../../../access/granted.ts";
-import { Overtaken, type Tx } from "../../../database/database.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
+import { RetryTransaction, type Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import { newId, tokenHash } from "../../../kernel/ids.ts";
@@ -55,17 +55,17 @@ export interface SsoCallback extends CallbackRequest {
   readonly sealedFlow: string | undefined;
 }
 
-export async function finishSignIn(context: Context, reply: SsoCallback): Promise<{ returnTo: string }> {
-  const { sealedFlow, query } = reply;
+export async function finishSignIn(context: Context, callback: SsoCallback): Promise<{ returnTo: string }> {
+  const { sealedFlow, query } = callback;
   context.signIns?.check();
   try {
     const flow = flowOf(context, sealedFlow, query);
     const provider = await loadProvider(context, flow.providerId);
     await refuseReplay(context, flow);
-    const returned = await identityFromCallback(context, provider, flow, reply);
+    const signInResult = await identityFromCallback(context, provider, flow, callback);
     // The browser was forwarded to another provider, whose code must not be sent to this one.
-    if (returned === undefined) throw restartSignIn();
-    await signIn(context, provider, returned);
+    if (signInResult === undefined) throw restartSignIn();
+    await signIn(context, provider, signInResult);
     return { returnTo: flow.returnTo };
   } catch (error) {
     if (error instanceof AppError && error.code === "unauthorized") context.signIns?.recordFailure();
@@ -104,16 +104,16 @@ async function loadProvider({ database }: Context, id: string): Promise<SsoProvi
 const unknownProvider = () => notFound("SSO provider");
 
 /** Retries once: of two concurrent first sign-ins, the second finds the user that the first created. */
-async function signIn(context: Context, provider: SsoProviderWithSecret, returned: SsoSignInResult): Promise<void> {
-  const attempt = () => signInOnce(context, provider, returned);
+async function signIn(context: Context, provider: SsoProviderWithSecret, result: SsoSignInResult): Promise<void> {
+  const attempt = () => signInOnce(context, provider, result);
   await attempt().catch((error: unknown) => {
     if (error instanceof AppError && error.code === "invalid") return attempt();
     throw error;
   });
 }
 
-const grantSsoSignIn = <Row extends object>(row: Row): Granted<Row, "can-sign-in"> =>
-  grant(row, { thing: "user", permission: "can-sign-in", visible: true, allowed: true, needs: "an SSO provider" });
+const authorizeSsoSignIn = <Row extends object>(row: Row): Granted<Row, "can-sign-in"> =>
+  authorize(row, { thing: "user", permission: "can-sign-in", visible: true, allowed: true, needs: "an SSO provider" });
 
 type SsoUser = Granted<UserTable, "can-sign-in">;
 
@@ -127,25 +127,25 @@ async function signInOnce(
   const subject = { ssoProviderId, issuer: identity.issuer, subject: identity.subject };
   const emailKey = identity.email === undefined ? undefined : fold(identity.email);
   const session = await context.database.write(async (tx) => {
-    const known = matchUser(provider, identity, await findCandidates(tx, subject, emailKey, organizationId));
-    const user = grantSsoSignIn<UserTable>(known ?? (await newSsoUser(tx, provider, identity)));
-    const own = { ...context, actor: sessionActor(user, tokenId) };
+    const matched = matchUser(provider, identity, await findCandidates(tx, subject, emailKey, organizationId));
+    const user = authorizeSsoSignIn<UserTable>(matched ?? (await newSsoUser(tx, provider, identity)));
+    const asUser = { ...context, actor: sessionActor(user, tokenId) };
     const person = groupMemberOf(provider, identity, user);
     const locked = await lockOrganizations(tx, {
-      ...(known === undefined && { emailKey: user.emailKey }),
-      further: affectedOrganizations(tx, person),
+      ...(matched === undefined && { emailKey: user.emailKey }),
+      extraOrganizations: affectedOrganizations(tx, person),
     });
-    if (known === undefined) await addSsoUser(tx, own, grantUserCreation(provider), user, locked);
-    else if (organizationId !== null && known.isLinked === 0)
-      await setManagingOrganization(tx, own, user, organizationId);
-    await syncTeams(tx, own, person, user, locked);
+    if (matched === undefined) await addSsoUser(tx, asUser, authorizeUserCreation(provider), user, locked);
+    else if (organizationId !== null && matched.isLinked === 0)
+      await setManagingOrganization(tx, asUser, user, organizationId);
+    await syncTeams(tx, asUser, person, user, locked);
     if (!(await lockProvider(tx, ssoProviderId))) throw unknownProvider();
-    if (known?.isLinked !== 1) await linkIdentity(tx, own, user, subject, organizationId);
-    const started = await issueSession(tx, own, user, tokenId);
+    if (matched?.isLinked !== 1) await linkIdentity(tx, asUser, user, subject, organizationId);
+    const issued = await issueSession(tx, asUser, user, tokenId);
     const sealedUrl =
       signOutUrl === undefined ? null : context.vault.seal(signOutUrlOwner(tokenId), Buffer.from(signOutUrl));
     await insertSsoSession(tx, user, { tokenId, ssoProviderId, signOutUrl: sealedUrl });
-    return started;
+    return issued;
   });
   setSessionCookie(context, session);
 }
@@ -160,8 +160,8 @@ async function newSsoUser(
   return { ...newUser({ username, email: identity.email ?? "" }), managedById: organizationId };
 }
 
-const grantUserCreation = (provider: SsoProviderWithSecret): Granted<SsoProviderWithSecret, "can-create-users"> =>
-  grant(provider, {
+const authorizeUserCreation = (provider: SsoProviderWithSecret): Granted<SsoProviderWithSecret, "can-create-users"> =>
+  authorize(provider, {
     thing: "SSO provider",
     permission: "can-create-users",
     visible: true,
@@ -175,7 +175,7 @@ function groupMemberOf(
   { id, username }: SsoUser,
 ): SsoGroupMember {
   const { id: providerId, name: providerName, organizationId } = provider;
-  return grantSsoSignIn({ userId: id, username, providerId, providerName, organizationId, groups });
+  return authorizeSsoSignIn({ userId: id, username, providerId, providerName, organizationId, groups });
 }
 
 function affectedOrganizations(tx: Tx, person: SsoGroupMember): RawBuilder<string> {
@@ -184,7 +184,7 @@ function affectedOrganizations(tx: Tx, person: SsoGroupMember): RawBuilder<strin
   return sql<string>`(select organization_id from teams where id in ${teamIdsOfGroups(tx.dialect, person)} ${ownOrganization})`;
 }
 
-/** Raises `Overtaken`. */
+/** Raises `RetryTransaction`. */
 async function syncTeams(
   tx: Tx,
   context: Context,
@@ -192,33 +192,33 @@ async function syncTeams(
   user: SsoUser,
   locked: LockedOrganizations,
 ): Promise<void> {
-  const seating = await loadGroupSyncPlan(tx, person);
-  const { joining, renamed, leaving } = seating;
+  const plan = await loadGroupSyncPlan(tx, person);
+  const { joining, renamed, leaving } = plan;
   if (![...joining, ...renamed, ...leaving].every(({ organizationId }) => locked.has(organizationId)))
-    throw new Overtaken("a team was mapped to a group at the same time");
+    throw new RetryTransaction("a team was mapped to a group at the same time");
   const { organizationId } = person;
   const newOrganizations = joining
     .filter(({ membershipId }) => membershipId === null)
     .map((team) => team.organizationId);
   const organizationIds = new Set([...(organizationId === null ? [] : [organizationId]), ...newOrganizations]);
   const { memberships, created } = await ensureMemberships(tx, context, user, [...organizationIds]);
-  const moved = await applyGroupSync(tx, context, person, seating, memberships);
-  const changed = moved.filter((id) => !created.has(id));
-  if (changed.length > 0) await incrementMembershipVersions(tx, changed);
+  const changedIds = await applyGroupSync(tx, context, person, plan, memberships);
+  const existingIds = changedIds.filter((id) => !created.has(id));
+  if (existingIds.length > 0) await incrementMembershipVersions(tx, existingIds);
 }
 
 async function linkIdentity(
   tx: Tx,
   context: Context,
   user: SsoUser,
-  known: SsoSubject,
+  subject: SsoSubject,
   organizationId: string | null,
 ): Promise<void> {
-  await insertIdentity(tx, user, known);
+  await insertIdentity(tx, user, subject);
   await recordEvent(tx, context, {
     organizationId,
     verb: "link-identity",
     subject: { type: "users", id: user.id },
-    after: { provider: known.ssoProviderId, issuer: known.issuer, subject: known.subject },
+    after: { provider: subject.ssoProviderId, issuer: subject.issuer, subject: subject.subject },
   });
 }

@@ -19,7 +19,7 @@ export interface TeamView extends TeamTable, OrganizationFacts {
   readonly endedMemberships?: number;
   readonly userIds?: readonly string[];
   readonly membershipIds?: readonly string[];
-  readonly endings?: ReadonlyMap<string, GrantExpiry>;
+  readonly expiries?: ReadonlyMap<string, GrantExpiry>;
 }
 
 const name = text({
@@ -43,9 +43,9 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
   type: "teams",
   doc: "A group of users that access is granted to.",
   id: (team) => team.id,
-  version: ({ version, organizationFacts, endedMemberships }) => [
+  version: ({ version, organizationFactsVersion, endedMemberships }) => [
     version,
-    organizationFacts,
+    organizationFactsVersion,
     ...(endedMemberships ? [endedMemberships] : []),
   ],
   attributes: {
@@ -106,7 +106,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
     }),
     users: toMany("users", `The members; listed only with \`include=users\`${expiryNote}`, {
       ids: (team) => team.userIds,
-      meta: ({ endings }, id) => shownExpiry(endings?.get(id)),
+      meta: ({ expiries }, id) => shownExpiry(expiries?.get(id)),
       metaSent: expiryMeta,
     }),
     "organization-memberships": toMany(
@@ -114,7 +114,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       `The members' organization memberships; listed only with \`include=organization-memberships\`${expiryNote}`,
       {
         ids: (team) => team.membershipIds,
-        meta: ({ endings }, id) => shownExpiry(endings?.get(id)),
+        meta: ({ expiries }, id) => shownExpiry(expiries?.get(id)),
         metaSent: expiryMeta,
       },
     ),
@@ -205,7 +205,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       needs: "anyone who can see the team",
       query: { paged: true },
       answer: "list",
-      answers: "organization-memberships",
+      answerType: "organization-memberships",
     },
     addTeamMemberships: {
       method: "POST",

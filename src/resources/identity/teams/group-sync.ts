@@ -6,11 +6,11 @@ export interface GroupTeam extends GrantExpiry {
   readonly organizationId: string;
   readonly ssoTeamId: string | null;
   readonly isOwners: number;
-  readonly othersStaying: number;
+  readonly otherPermanentOwnerCount: number;
   readonly membershipId: string | null;
-  readonly isIn: number;
+  readonly isMember: number;
   readonly hasEnded: number;
-  readonly seatProviderId: string | null;
+  readonly membershipProviderId: string | null;
 }
 
 export interface ProviderGroups {
@@ -36,14 +36,16 @@ export function planGroupSync(
 ): GroupSyncPlan {
   const userGroups = new Set(groups);
   const isMapped = ({ ssoTeamId }: GroupTeam) => ssoTeamId !== null && userGroups.has(ssoTeamId);
-  const isOurs = ({ seatProviderId }: GroupTeam) => seatProviderId === providerId;
+  const isOurs = ({ membershipProviderId }: GroupTeam) => membershipProviderId === providerId;
   const reasonOf = ({ ssoTeamId }: GroupTeam) => groupReason(ssoTeamId ?? "", providerName);
   return {
-    joining: teams.filter((team) => isMapped(team) && team.isIn === 0),
+    joining: teams.filter((team) => isMapped(team) && team.isMember === 0),
     renamed: teams.filter(
-      (team) => isMapped(team) && team.isIn === 1 && isOurs(team) && team.reason !== reasonOf(team),
+      (team) => isMapped(team) && team.isMember === 1 && isOurs(team) && team.reason !== reasonOf(team),
     ),
     // Keeps the last permanent owner.
-    leaving: teams.filter((team) => isOurs(team) && !isMapped(team) && (team.isOwners === 0 || team.othersStaying > 0)),
+    leaving: teams.filter(
+      (team) => isOurs(team) && !isMapped(team) && (team.isOwners === 0 || team.otherPermanentOwnerCount > 0),
+    ),
   };
 }

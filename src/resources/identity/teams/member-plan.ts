@@ -57,13 +57,13 @@ export function planTeamMembers(
   const metaByKey = new Map(
     body.flatMap(({ id, meta }) => (meta === undefined ? [] : [[keyOf(by, id), meta] as const])),
   );
-  const seats = found.map((before) => {
+  const memberships = found.map((before) => {
     const sent = keysOf(by, before).flatMap((key) => metaByKey.get(key ?? "") ?? [])[0] ?? {};
-    const current = before.isIn === 1 && !isFromGroup(before) ? before : noExpiry;
+    const current = before.isMember === 1 && !isFromGroup(before) ? before : noExpiry;
     return { before, after: { ...before, ...mergeExpiry(current, sent), ssoProviderId: null } };
   });
-  const joining = seats.filter(({ before }) => before.isIn === 0).map(({ after }) => after);
-  const changing = seats.filter(({ before, after }) => before.isIn === 1 && isDifferent(before, after));
+  const joining = memberships.filter(({ before }) => before.isMember === 0).map(({ after }) => after);
+  const changing = memberships.filter(({ before, after }) => before.isMember === 1 && isDifferent(before, after));
   const ends = [
     ...findUnknownItems(by, body, found).map(([, { meta = {} }]) => expiryOrNever(mergeExpiry(noExpiry, meta))),
     ...joining.map(expiryOrNever),
@@ -95,10 +95,10 @@ export function membersEvent(
 ): AuditEvent {
   const listed = (members: readonly AuditedMember[] | undefined) =>
     members && {
-      members: members.map(({ membershipId, username, ...ending }) => ({
+      members: members.map(({ membershipId, username, ...expiry }) => ({
         membership: membershipId,
         username,
-        ...shownExpiry(ending),
+        ...shownExpiry(expiry),
       })),
     };
   return {

@@ -9,11 +9,11 @@ const separator = sql.raw(`'${fieldSeparator}'`);
 
 const membershipFields = sql`tm.team_id || ${separator} || coalesce(tm.expires_at, '') || ${separator} || coalesce('=' || tm.reason, '')`;
 
-export function teamMembershipsText(further: RawBuilder<unknown>[] = []): RawBuilder<string | null> {
-  const facts = [membershipFields, ...further];
+export function teamMembershipsText(extra: RawBuilder<unknown>[] = []): RawBuilder<string | null> {
+  const fields = [membershipFields, ...extra];
   return sql<
     string | null
-  >`string_agg(${sql.join(facts, sql` || ${separator} || `)}, ${sql.raw(`'${recordSeparator}'`)} order by tm.team_id)`;
+  >`string_agg(${sql.join(fields, sql` || ${separator} || `)}, ${sql.raw(`'${recordSeparator}'`)} order by tm.team_id)`;
 }
 
 export interface TeamMembership extends GrantExpiry {
@@ -23,11 +23,11 @@ export interface TeamMembership extends GrantExpiry {
 
 export function parseTeamMemberships(text: string | null): TeamMembership[] {
   if (text === null) return [];
-  return text.split(recordSeparator).map((seat): TeamMembership => {
-    const [teamId = "", expiresAt = "", reason = "", ...further] = seat.split(fieldSeparator);
-    return { teamId, expiresAt: expiresAt || null, reason: reason === "" ? null : reason.slice(1), extra: further };
+  return text.split(recordSeparator).map((record): TeamMembership => {
+    const [teamId = "", expiresAt = "", reason = "", ...extra] = record.split(fieldSeparator);
+    return { teamId, expiresAt: expiresAt || null, reason: reason === "" ? null : reason.slice(1), extra };
   });
 }
 
-export const endingsByTeam = (seats: readonly TeamMembership[]): ReadonlyMap<string, GrantExpiry> =>
-  new Map(seats.map(({ teamId, expiresAt, reason }) => [teamId, { expiresAt, reason }]));
+export const expiriesByTeam = (memberships: readonly TeamMembership[]): ReadonlyMap<string, GrantExpiry> =>
+  new Map(memberships.map(({ teamId, expiresAt, reason }) => [teamId, { expiresAt, reason }]));

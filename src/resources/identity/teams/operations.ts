@@ -6,9 +6,9 @@ import { now } from "../../../kernel/time.ts";
 import { recordChange, recordEvents } from "../../shared/audit-events/writes.ts";
 import { revokeInvitationsByOthers } from "../invitations/writes.ts";
 import { listMembershipsInTeam } from "../organization-memberships/reads.ts";
-import { incrementMembershipVersions, raiseMembershipsInTeam } from "../organization-memberships/writes.ts";
+import { incrementMembershipVersions, incrementMembershipVersionsInTeam } from "../organization-memberships/writes.ts";
 import { factsOf } from "../organizations/definition.ts";
-import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../organizations/reads.ts";
 import { teamAccessForAudit } from "../../shared/grants/expiry.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { neverExpires } from "../../shared/grants/in-force.ts";
@@ -16,7 +16,7 @@ import { standingUntil } from "../../shared/grants/reads.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { teams, type TeamView } from "./definition.ts";
-import { grantTeam, loadTeam, refuseExceedingOwnAccess, refuseLastOwner } from "./reads.ts";
+import { authorizeTeam, loadTeam, refuseExceedingOwnAccess, refuseLastOwner } from "./reads.ts";
 import { teamChangesOf, nameTaken, newTeam, ownersFaults, refuseGrantingLonger, refuseGrantingMore } from "./rules.ts";
 import {
   membersGivenExpiry,
@@ -44,17 +44,17 @@ import {
 export const teamResource = implement(teams, {
   async createTeam({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = grantOrganization(
+      const organization = authorizeOrganization(
         await loadOrganization(tx, context, params.organizationName),
         "can-create-team",
       );
       const row = newTeam(body.attributes, organization.id);
       const view = { ...row, ...factsOf(organization), standing: organization.standing, includesActor: 0 };
       if (row.organizationAccess !== 0) {
-        grantTeam({ ...view, visibility: "organization" }, "can-update-organization-access");
+        authorizeTeam({ ...view, visibility: "organization" }, "can-update-organization-access");
         await refuseGrantingBeyondOwnAccess(tx, context, view, 0, row.organizationAccess);
       }
-      if (row.ssoTeamId !== null) grantTeam({ ...view, visibility: "organization" }, "can-update-membership");
+      if (row.ssoTeamId !== null) authorizeTeam({ ...view, visibility: "organization" }, "can-update-membership");
       refuseIfAny((await isTeamNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
       await insertTeam(tx, organization, row);
       await recordChange(tx, context, teams, { after: view });
@@ -67,7 +67,7 @@ export const teamResource = implement(teams, {
     const organization = await loadOrganization(tx, context, params.organizationName);
     const { views, totalCount } = await listTeamRows(tx, context.actor, organization, {
       page: query.page,
-      part: query.q,
+      searchText: query.q,
       names: query.filterNames,
     });
     return { ...(await loadMembers(tx, context, views, query.include)), totalCount };
@@ -86,18 +86,18 @@ export const teamResource = implement(teams, {
 
   async updateTeam({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const team = grantTeam(await loadTeam(tx, context, params.teamId, true), "can-update");
+      const team = authorizeTeam(await loadTeam(tx, context, params.teamId, "change"), "can-update");
       context.ifMatch.check(team);
       const { changes, changed } = updateOf<TeamView>(team, teamChangesOf(body.attributes, team));
       if (changes === undefined) return { view: team };
       refuseIfAny(ownersFaults(team, changes));
       if (changes.organizationAccess !== undefined) {
-        grantTeam(team, "can-update-organization-access");
+        authorizeTeam(team, "can-update-organization-access");
         await refuseGrantingBeyondOwnAccess(tx, context, team, team.organizationAccess, changed.organizationAccess);
       }
       if (changes.ssoTeamId != null) {
         // The mapping adds the group's users to the team, possibly including the caller.
-        grantTeam(team, "can-update-membership");
+        authorizeTeam(team, "can-update-membership");
         await refuseExceedingOwnAccess(tx, context, team.organizationId, [team]);
       }
       const isNameConflict =
@@ -111,11 +111,11 @@ export const teamResource = implement(teams, {
 
   async deleteTeam({ context, params }) {
     return context.database.write(async (tx) => {
-      const team = grantTeam(await loadTeam(tx, context, params.teamId, "alone"), "can-destroy");
+      const team = authorizeTeam(await loadTeam(tx, context, params.teamId, "exclusive"), "can-destroy");
       context.ifMatch.check(team);
       const revoked = await teamAccessForAudit(tx, team.id);
-      await context.hooks.organizations.uncountTeam(tx, team);
-      await raiseMembershipsInTeam(tx, team);
+      await context.hooks.organizations.decrementTeamCounters(tx, team);
+      await incrementMembershipVersionsInTeam(tx, team);
       await deleteTeamRow(tx, team);
       await recordChange(tx, context, teams, { before: team }, { before: revoked });
     });
@@ -158,27 +158,27 @@ async function addMembers(
   body: readonly MemberItem[],
 ): Promise<void> {
   await context.database.write(async (tx) => {
-    const team = grantTeam(await loadTeam(tx, context, teamId, "alone"), "can-update-membership");
+    const team = authorizeTeam(await loadTeam(tx, context, teamId, "exclusive"), "can-update-membership");
     const found = await findMembers(
       tx,
       team,
       by,
       body.map((item) => item.id),
     );
-    const seating = planTeamMembers(by, body, found);
-    const { joining, changing, latestEnd } = seating;
+    const memberPlan = planTeamMembers(by, body, found);
+    const { joining, changing, latestEnd } = memberPlan;
     if (latestEnd !== undefined) await refuseExceedingOwnAccess(tx, context, team.organizationId, [team], latestEnd);
     refuseIfAny(unknownMemberFaults(by, body, found));
-    const seated = [...joining, ...changing.map(({ after }) => after)];
-    if (seated.length === 0) return;
-    const leaving = membersGivenExpiry(seating);
+    const changedMembers = [...joining, ...changing.map(({ after }) => after)];
+    if (changedMembers.length === 0) return;
+    const leaving = membersGivenExpiry(memberPlan);
     if (team.isOwners === 1 && leaving.length > 0) await refuseLastOwner(tx, team.organizationId, leaving);
-    await upsertMembers(tx, team, seated, now());
-    await incrementMembershipVersions(tx, membershipIdsOf(seated));
+    await upsertMembers(tx, team, changedMembers, now());
+    await incrementMembershipVersions(tx, membershipIdsOf(changedMembers));
     // An ended membership is counted until the cleanup job removes it.
     const added = joining.filter((member) => member.userId !== null && member.hasEnded === 0);
     await changeUsersCount(tx, team, added.length);
-    await recordEvents(tx, context, teamMemberEvents(team, found, seating));
+    await recordEvents(tx, context, teamMemberEvents(team, found, memberPlan));
     const invited = joining.filter((member) => member.userId === null);
     if (invited.length > 0) await revokeInvitationsByOthers(tx, context, team, membershipIdsOf(invited));
   });
@@ -191,7 +191,7 @@ async function removeMembers(
   body: readonly ResourceIdentifier[],
 ): Promise<void> {
   await context.database.write(async (tx) => {
-    const team = grantTeam(await loadTeam(tx, context, teamId, "alone"), "can-update-membership");
+    const team = authorizeTeam(await loadTeam(tx, context, teamId, "exclusive"), "can-update-membership");
     const found = await findMembers(
       tx,
       team,
@@ -199,7 +199,7 @@ async function removeMembers(
       body.map((item) => item.id),
     );
     refuseIfAny(unknownMemberFaults(by, body, found));
-    const leaving = found.filter((member) => member.isIn === 1);
+    const leaving = found.filter((member) => member.isMember === 1);
     if (leaving.length === 0) return;
     if (team.isOwners === 1) await refuseLastOwner(tx, team.organizationId, membershipIdsOf(leaving));
     await deleteMembers(tx, team, leaving);
@@ -224,7 +224,7 @@ async function loadMembers(
   const membersIn = (team: TeamView) => members.filter((member) => member.teamId === team.id);
   const shown = views.map((view) => ({
     ...view,
-    endings: new Map(
+    expiries: new Map(
       membersIn(view).flatMap((member) => [member.userId ?? "", member.membershipId].map((id) => [id, member])),
     ),
     ...(include.has("users") && { userIds: membersIn(view).flatMap((member) => member.userId ?? []) }),

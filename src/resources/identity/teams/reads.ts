@@ -1,7 +1,7 @@
 /** Reads of teams for other modules, and the permission checks on a team. */
 import { sql } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { type TeamPermission, teamPermissionNeeds, teamPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { conflict, forbidden, notFound } from "../../../kernel/errors.ts";
@@ -11,7 +11,7 @@ import { neverExpires } from "../../shared/grants/in-force.ts";
 import { standingUntil, teamsExceedCaller } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
-import type { Lock } from "../../shared/locks.ts";
+import type { RowLock } from "../../shared/locks.ts";
 import type { TeamView } from "./definition.ts";
 import { findTeam, teamsForActor, toTeamView } from "./store.ts";
 
@@ -21,19 +21,19 @@ export async function loadTeam(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<TeamView> {
   const team = await findTeam(tx, context.actor, id, lock);
   if (team === undefined) throw notFound("team");
-  return grantTeam(team, "can-read");
+  return authorizeTeam(team, "can-read");
 }
 
-export function grantTeam<Permission extends TeamPermission>(
+export function authorizeTeam<Permission extends TeamPermission>(
   team: TeamView,
   permission: Permission,
 ): Granted<TeamView, Permission> {
   const permissions = teamPermissions(team.standing, team);
-  return grant(team, {
+  return authorize(team, {
     thing: "team",
     permission,
     visible: permissions["can-read"],
@@ -45,18 +45,18 @@ export function grantTeam<Permission extends TeamPermission>(
 const exceedsOwnAccess =
   "The team has access that you don't have, or that you have for a shorter time, so you can't pass it on. Ask an owner.";
 
-/** `through` is the end of the access. Raises `forbidden`. See docs/decisions/0101-no-grant-beyond-your-own.md. */
+/** `accessEnd` is when the granted access expires. Raises `forbidden`. See docs/decisions/0101-no-grant-beyond-your-own.md. */
 export async function refuseExceedingOwnAccess(
   tx: Tx,
   context: Pick<Context, "actor">,
   organizationId: string,
   teams: readonly Pick<TeamView, "id" | "standing">[],
-  through: string = neverExpires,
+  accessEnd: string = neverExpires,
 ): Promise<void> {
   const [first] = teams;
   if (first === undefined) return;
-  const standing = await standingUntil(tx, context.actor, first.standing, organizationId, through);
-  const target = { organizationId, teamIds: teams.map((team) => team.id), through };
+  const standing = await standingUntil(tx, context.actor, first.standing, organizationId, accessEnd);
+  const target = { organizationId, teamIds: teams.map((team) => team.id), through: accessEnd };
   if (await teamsExceedCaller(tx, context.actor, standing, target)) throw forbidden(exceedsOwnAccess);
 }
 
@@ -76,19 +76,19 @@ export async function loadTeamsForNewMember(
   tx: Tx,
   context: Pick<Context, "actor">,
   organization: Pick<OrganizationView, "id">,
-  endings: ReadonlyMap<string, GrantExpiry>,
+  expiries: ReadonlyMap<string, GrantExpiry>,
 ): Promise<{ found: Granted<TeamView, "can-update-membership">[]; unknown: string[] }> {
-  const ids = [...endings.keys()];
+  const ids = [...expiries.keys()];
   if (ids.length === 0) return { found: [], unknown: [] };
   const all = await teamsByIds(tx, context.actor, ids);
   const visible = all.filter(
     (team) => team.organizationId === organization.id && teamPermissions(team.standing, team)["can-read"],
   );
   const known = new Set(visible.map((team) => team.id));
-  const found = visible.map((team) => grantTeam(team, "can-update-membership"));
+  const found = visible.map((team) => authorizeTeam(team, "can-update-membership"));
   // One check with the latest end covers all teams.
-  const through = [...endings.values()].map(expiryOrNever).toSorted().at(-1);
-  await refuseExceedingOwnAccess(tx, context, organization.id, found, through);
+  const latestEnd = [...expiries.values()].map(expiryOrNever).toSorted().at(-1);
+  await refuseExceedingOwnAccess(tx, context, organization.id, found, latestEnd);
   return { found, unknown: ids.filter((id) => !known.has(id)) };
 }
 

@@ -70,9 +70,9 @@ export function refuseGrantingMore(standing: OrganizationStanding, before: numbe
     throw forbidden(`You can't grant permissions that you don't have: ${missing.join(", ")}. Ask an owner.`);
 }
 
-/** `lasting` is the caller's permanent access. Raises `forbidden`. */
-export function refuseGrantingLonger(lasting: OrganizationStanding, before: number, after: number): void {
-  const missing = missingOrganizationPermissions(lasting, after & ~before);
+/** `permanentStanding` is the caller's access without grants that expire. Raises `forbidden`. */
+export function refuseGrantingLonger(permanentStanding: OrganizationStanding, before: number, after: number): void {
+  const missing = missingOrganizationPermissions(permanentStanding, after & ~before);
   if (missing.length > 0)
     throw forbidden(
       `You have these permissions only for a limited time, so you can't grant them permanently: ${missing.join(", ")}. Ask an owner whose own access has no expiry.`,

@@ -3,7 +3,7 @@ import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { containsWords, type Dialect } from "../../../database/dialect.ts";
 import type { TeamTable } from "../../../database/schema/identity.ts";
@@ -12,9 +12,9 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { GrantExpiry } from "../../shared/grants/expiry.ts";
 import { expiredCountInTeam, hasExpired, inForce } from "../../shared/grants/in-force.ts";
-import { standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
+import { standingColumns, type StandingInput } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationFacts, type OrganizationView } from "../organizations/definition.ts";
-import { lockClause, type Lock } from "../../shared/locks.ts";
+import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import { looksLikeUserId } from "../../../kernel/ids.ts";
@@ -37,16 +37,16 @@ function selectTeams(db: Kysely<Schema>, actor: Actor) {
     .select(includesActor(principal).as("includesActor"));
 }
 
-interface TeamRow extends TeamTable, OrganizationFacts, StandingFacts {
+interface TeamRow extends TeamTable, OrganizationFacts, StandingInput {
   readonly includesActor: number;
   readonly endedMemberships: number;
 }
 
 export function toTeamView(actor: Actor, row: TeamRow): TeamView {
-  return { ...row, standing: standingOf(actor, row) };
+  return { ...row, standing: requireStanding(actor, row) };
 }
 
-export async function findTeam(tx: Tx, actor: Actor, id: string, lock: Lock = false): Promise<TeamView | undefined> {
+export async function findTeam(tx: Tx, actor: Actor, id: string, lock: RowLock = false): Promise<TeamView | undefined> {
   const row = await teamsForActor(tx.db, actor)
     .where("t.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "t", lock))
@@ -58,13 +58,13 @@ export async function listTeamRows(
   tx: Tx,
   actor: Actor,
   organization: OrganizationView,
-  search: { page: Page; part: string | undefined; names: readonly string[] | undefined },
+  search: { page: Page; searchText: string | undefined; names: readonly string[] | undefined },
 ): Promise<{ views: TeamView[]; totalCount: number }> {
   let rows = selectTeams(tx.db, actor)
     .where("t.organizationId", "=", organization.id)
     .where(teamIsVisible(actor, organization.standing));
   if (search.names !== undefined) rows = rows.where(tx.dialect.isOneOf(sql.ref("t.nameKey"), search.names.map(fold)));
-  if (search.part) rows = rows.where(containsWords(tx.dialect, [sql.ref("t.nameKey")], search.part));
+  if (search.searchText) rows = rows.where(containsWords(tx.dialect, [sql.ref("t.nameKey")], search.searchText));
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "t.nameKey" }, { column: "t.id" }],
@@ -109,7 +109,7 @@ export interface TeamMemberRow {
   readonly membershipId: string;
   readonly userId: string | null;
   readonly username: string | null;
-  readonly isIn: number;
+  readonly isMember: number;
   readonly hasEnded: number;
   readonly expiresAt: string | null;
   readonly reason: string | null;
@@ -126,22 +126,20 @@ export async function findMembers(
   const { isOneOf } = tx.dialect;
   const ids = keys.filter(looksLikeUserId);
   const names = keys.filter((key) => !looksLikeUserId(key)).map(fold);
-  const named =
+  const isRequested =
     by === "users"
       ? sql<boolean>`(${isOneOf(sql.ref("u.usernameKey"), names)} or ${isOneOf(sql.ref("u.id"), ids)})`
       : isOneOf(sql.ref("m.id"), keys);
   return tx.db
     .selectFrom("organizationMemberships as m")
     .leftJoin("users as u", "u.id", "m.userId")
-    .leftJoin("teamMembers as seat", (join) =>
-      join.on("seat.teamId", "=", team.id).onRef("seat.membershipId", "=", "m.id"),
-    )
+    .leftJoin("teamMembers as tm", (join) => join.on("tm.teamId", "=", team.id).onRef("tm.membershipId", "=", "m.id"))
     .select(["m.id as membershipId", "m.userId as userId", "u.username as username"])
-    .select(["seat.expiresAt", "seat.reason", "seat.ssoProviderId"])
-    .select(sql<number>`case when seat.team_id is not null and ${inForce("seat")} then 1 else 0 end`.as("isIn"))
-    .select(sql<number>`case when ${hasExpired("seat")} then 1 else 0 end`.as("hasEnded"))
+    .select(["tm.expiresAt", "tm.reason", "tm.ssoProviderId"])
+    .select(sql<number>`case when tm.team_id is not null and ${inForce("tm")} then 1 else 0 end`.as("isMember"))
+    .select(sql<number>`case when ${hasExpired("tm")} then 1 else 0 end`.as("hasEnded"))
     .where("m.organizationId", "=", team.organizationId)
-    .where(named as never)
+    .where(isRequested as never)
     .execute();
 }
 
@@ -213,13 +211,13 @@ export function teamIdsOfGroups(
   { isOneOf }: Dialect,
   { userId, providerId, groups, organizationId }: UserGroups,
 ): RawBuilder<string> {
-  const withinOrganization = organizationId === null ? sql`` : sql`and named.organization_id = ${organizationId}`;
+  const withinOrganization = organizationId === null ? sql`` : sql`and mapped.organization_id = ${organizationId}`;
   return sql<string>`(
-    select named.id from teams as named inner join organizations as o on o.id = named.organization_id
-    where named.sso_team_id is not null and ${isOneOf(sql.ref("named.ssoTeamId"), groups)} and o.is_disabled = 0 ${withinOrganization}
+    select mapped.id from teams as mapped inner join organizations as o on o.id = mapped.organization_id
+    where mapped.sso_team_id is not null and ${isOneOf(sql.ref("mapped.ssoTeamId"), groups)} and o.is_disabled = 0 ${withinOrganization}
     union
-    select given.team_id from team_members as given
-    where given.sso_provider_id = ${providerId} and given.user_id = ${userId})`;
+    select synced.team_id from team_members as synced
+    where synced.sso_provider_id = ${providerId} and synced.user_id = ${userId})`;
 }
 
 export async function lockTeamsOfGroups(tx: Tx, person: UserGroups): Promise<GroupTeam[]> {
@@ -228,16 +226,14 @@ export async function lockTeamsOfGroups(tx: Tx, person: UserGroups): Promise<Gro
     .leftJoin("organizationMemberships as m", (join) =>
       join.onRef("m.organizationId", "=", "t.organizationId").on("m.userId", "=", person.userId),
     )
-    .leftJoin("teamMembers as seat", (join) =>
-      join.onRef("seat.teamId", "=", "t.id").onRef("seat.membershipId", "=", "m.id"),
-    )
+    .leftJoin("teamMembers as tm", (join) => join.onRef("tm.teamId", "=", "t.id").onRef("tm.membershipId", "=", "m.id"))
     .select(["t.id as teamId", "t.organizationId", "t.ssoTeamId", "t.isOwners", "m.id as membershipId"])
-    .select(["seat.expiresAt", "seat.reason", "seat.ssoProviderId as seatProviderId"])
-    .select(sql<number>`case when seat.team_id is not null and ${inForce("seat")} then 1 else 0 end`.as("isIn"))
-    .select(sql<number>`case when ${hasExpired("seat")} then 1 else 0 end`.as("hasEnded"))
+    .select(["tm.expiresAt", "tm.reason", "tm.ssoProviderId as membershipProviderId"])
+    .select(sql<number>`case when tm.team_id is not null and ${inForce("tm")} then 1 else 0 end`.as("isMember"))
+    .select(sql<number>`case when ${hasExpired("tm")} then 1 else 0 end`.as("hasEnded"))
     .select(
-      sql<number>`(select count(*) from team_members as stays where stays.team_id = t.id and t.is_owners = 1
-        and stays.user_id <> ${person.userId} and stays.expires_at is null)`.as("othersStaying"),
+      sql<number>`(select count(*) from team_members as other where other.team_id = t.id and t.is_owners = 1
+        and other.user_id <> ${person.userId} and other.expires_at is null)`.as("otherPermanentOwnerCount"),
     )
     .where("t.id", "in", teamIdsOfGroups(tx.dialect, person) as never)
     .orderBy("t.id")

@@ -17,6 +17,6 @@ export function teamIsVisibleTo(principal: string, { seesSecretTeams }: SecretTe
 
 export function includesActor(principal: string): RawBuilder<number> {
   return sql<number>`case when t.id = ${principal} or exists (
-    select 1 from team_members as seat where seat.organization_id = t.organization_id and seat.team_id = t.id
-      and seat.user_id = ${principal} and ${inForce("seat")}) then 1 else 0 end`;
+    select 1 from team_members as tm where tm.organization_id = t.organization_id and tm.team_id = t.id
+      and tm.user_id = ${principal} and ${inForce("tm")}) then 1 else 0 end`;
 }

@@ -2,7 +2,7 @@
 import type { Capability } from "../../../access/capability.ts";
 import { type Insertable, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
-import { Overtaken, type Tx } from "../../../database/database.ts";
+import { RetryTransaction, type Tx } from "../../../database/database.ts";
 import type {
   OrganizationMembershipTable,
   OrganizationTable,
@@ -51,11 +51,11 @@ export async function joinTeams(
   tx: Tx,
   membership: NewTeamMember,
   teams: readonly Granted<TeamView, "can-update-membership">[],
-  endings: ReadonlyMap<string, GrantExpiry>,
+  expiries: ReadonlyMap<string, GrantExpiry>,
 ): Promise<void> {
   if (teams.length === 0) return;
   const ids = teams.map((team) => team.id);
-  await insertTeamMembers(tx, membership, ids, endings);
+  await insertTeamMembers(tx, membership, ids, expiries);
   if (membership.userId !== null) await incrementUsersCounts(tx, ids);
 }
 
@@ -63,14 +63,14 @@ async function insertTeamMembers(
   tx: Tx,
   membership: NewTeamMember,
   teamIds: readonly string[],
-  endings: ReadonlyMap<string, GrantExpiry> = new Map(),
+  expiries: ReadonlyMap<string, GrantExpiry> = new Map(),
 ): Promise<void> {
   const { id: membershipId, organizationId, userId, createdAt } = membership;
   await tx.db
     .insertInto("teamMembers")
     .values(
       teamIds.map((teamId) => {
-        const { expiresAt, reason } = endings.get(teamId) ?? noExpiry;
+        const { expiresAt, reason } = expiries.get(teamId) ?? noExpiry;
         return { organizationId, teamId, membershipId, userId, expiresAt, reason, createdAt };
       }),
     )
@@ -79,7 +79,7 @@ async function insertTeamMembers(
 
 export async function activateTeamMemberships(tx: Tx, membershipIds: readonly string[], userId: string): Promise<void> {
   // Counts ended memberships too, because the cleanup job uncounts them later.
-  const seats = await tx.db
+  const activated = await tx.db
     .updateTable("teamMembers")
     .set({ userId })
     .where(tx.dialect.isOneOf(sql.ref("membershipId"), membershipIds))
@@ -87,7 +87,7 @@ export async function activateTeamMemberships(tx: Tx, membershipIds: readonly st
     .execute();
   await incrementUsersCounts(
     tx,
-    seats.map(({ teamId }) => teamId),
+    activated.map(({ teamId }) => teamId),
   );
 }
 
@@ -101,17 +101,17 @@ export interface TeamMembershipTransfer {
 export async function transferTeamMemberships(
   tx: Tx,
   userId: string | null,
-  inherited: readonly TeamMembershipTransfer[],
+  transfers: readonly TeamMembershipTransfer[],
 ): Promise<void> {
-  const teamIds = inherited.flatMap((one) => one.teamIds);
-  const cases = inherited.map(({ from, to }) => sql`when ${from} then ${to}`);
+  const teamIds = transfers.flatMap((one) => one.teamIds);
+  const cases = transfers.map(({ from, to }) => sql`when ${from} then ${to}`);
   await tx.db
     .updateTable("teamMembers")
     .set({ membershipId: sql`case membership_id ${sql.join(cases, sql` `)} end`, userId })
     .where(
       tx.dialect.isOneOf(
         sql.ref("membershipId"),
-        inherited.map(({ from }) => from),
+        transfers.map(({ from }) => from),
       ),
     )
     .where(tx.dialect.isOneOf(sql.ref("teamId"), teamIds))
@@ -140,8 +140,8 @@ export async function decrementCountsForUser(
   tx: Tx,
   { id: userId }: Granted<{ readonly id: string }, "can-destroy">,
 ): Promise<void> {
-  const left = await decrementCounts(tx, sql<SqlBool>`user_id = ${userId}`);
-  const ownerless = left.filter((team) => team.isOwners === 1 && Number(team.staying) === 0);
+  const teams = await decrementCounts(tx, sql<SqlBool>`user_id = ${userId}`);
+  const ownerless = teams.filter((team) => team.isOwners === 1 && Number(team.permanentMemberCount) === 0);
   if (ownerless.length > 0)
     throw conflict(
       `The user is the last owner of ${listNames(ownerless.map((team) => team.organizationName))}. First add another person to that owners team without an expiry, or delete the organization.`,
@@ -154,8 +154,8 @@ export async function removeEndedMembershipsOf(
   context: TeamChangeContext,
   membershipIds: readonly string[],
 ): Promise<void> {
-  const concerned = tx.dialect.isOneOf(sql.ref("membershipId"), membershipIds);
-  await deleteTeamMembers(tx, context, sql<SqlBool>`${concerned} and ${hasExpired("teamMembers")}`);
+  const matching = tx.dialect.isOneOf(sql.ref("membershipId"), membershipIds);
+  await deleteTeamMembers(tx, context, sql<SqlBool>`${matching} and ${hasExpired("teamMembers")}`);
 }
 
 export async function removeEndedTeamMembers(
@@ -164,10 +164,10 @@ export async function removeEndedTeamMembers(
   _by: Capability<"job">,
   limit: number,
 ): Promise<string[]> {
-  const ended = await lockFirstExpired(tx, "teamMembers", { alone: true });
+  const ended = await lockFirstExpired(tx, "teamMembers", { isExclusive: true });
   if (ended === undefined) return [];
   const { organizationId, until } = ended;
-  const concerned = tx.db
+  const matching = tx.db
     .selectFrom("teamMembers")
     .select("teamId")
     .where("organizationId", "=", organizationId)
@@ -177,7 +177,7 @@ export async function removeEndedTeamMembers(
   const locked = await tx.db
     .selectFrom("teams as t")
     .select("t.id")
-    .where("t.id", "in", concerned)
+    .where("t.id", "in", matching)
     .orderBy("t.id")
     .modifyEnd(tx.dialect.lockRows("t"))
     .execute();
@@ -202,13 +202,13 @@ async function deleteTeamMembers(
     .returning(sql<string | null>`(select username from users where id = user_id)`.as("username"))
     .execute();
   const byTeam = [...Map.groupBy(deleted, ({ teamId }) => teamId)];
-  const people = (seats: typeof deleted) => seats.filter(({ userId }) => userId !== null).length;
+  const countUsers = (members: typeof deleted) => members.filter(({ userId }) => userId !== null).length;
   await adjustUsersCounts(
     tx,
-    byTeam.map(([teamId, seats]) => [teamId, -people(seats)]),
+    byTeam.map(([teamId, members]) => [teamId, -countUsers(members)]),
   );
-  const events = byTeam.map(([id, seats]) =>
-    membersEvent({ id, organizationId: seats[0]?.organizationId ?? "" }, verb, { before: seats }),
+  const events = byTeam.map(([id, members]) =>
+    membersEvent({ id, organizationId: members[0]?.organizationId ?? "" }, verb, { before: members }),
   );
   await recordEvents(tx, context, events);
   return deleted;
@@ -232,7 +232,7 @@ export async function applyGroupSync(
   const membershipOf = ({ membershipId, organizationId }: GroupTeam) =>
     membershipId ?? membershipIn.get(organizationId) ?? "";
   const reasonOf = ({ ssoTeamId }: GroupTeam) => groupReason(ssoTeamId ?? "", providerName);
-  const seats = [...joining, ...renamed].map((team) => ({
+  const members = [...joining, ...renamed].map((team) => ({
     organizationId: team.organizationId,
     teamId: team.teamId,
     membershipId: membershipOf(team),
@@ -243,7 +243,7 @@ export async function applyGroupSync(
     ssoGroup: team.ssoTeamId,
     createdAt: now(),
   }));
-  await upsertGroupMembers(tx, seats);
+  await upsertGroupMembers(tx, members);
   await deleteUserFromTeams(
     tx,
     leaving.map(({ teamId }) => teamId),
@@ -271,11 +271,11 @@ export async function applyGroupSync(
   return [...joining, ...leaving].map(membershipOf);
 }
 
-async function upsertGroupMembers(tx: Tx, seats: readonly Insertable<TeamMemberTable>[]): Promise<void> {
-  if (seats.length === 0) return;
+async function upsertGroupMembers(tx: Tx, members: readonly Insertable<TeamMemberTable>[]): Promise<void> {
+  if (members.length === 0) return;
   await tx.db
     .insertInto("teamMembers")
-    .values(seats)
+    .values(members)
     .onConflict((conflict) =>
       conflict.columns(["teamId", "membershipId"]).doUpdateSet((excluded) => ({
         expiresAt: excluded.ref("excluded.expiresAt"),
@@ -298,25 +298,25 @@ async function deleteUserFromTeams(tx: Tx, teamIds: readonly string[], userId: s
 
 /** Call before the provider is locked. Locks organizations, then teams, and returns the team ids. */
 export async function lockTeamsOfProvider(tx: Tx, providerId: string): Promise<ReadonlySet<string>> {
-  const given = sql`from team_members as given where given.sso_provider_id = ${providerId}`;
+  const providerMembers = sql`from team_members as tm where tm.sso_provider_id = ${providerId}`;
   await tx.db
     .selectFrom("organizations as o")
     .select("o.id")
-    .where(sql<SqlBool>`o.id in (select given.organization_id ${given})`)
+    .where(sql<SqlBool>`o.id in (select tm.organization_id ${providerMembers})`)
     .orderBy("o.id")
     .modifyEnd(tx.dialect.lockRows("o"))
     .execute();
   const locked = await tx.db
     .selectFrom("teams as t")
     .select("t.id")
-    .where(sql<SqlBool>`t.id in (select given.team_id ${given})`)
+    .where(sql<SqlBool>`t.id in (select tm.team_id ${providerMembers})`)
     .orderBy("t.id")
     .modifyEnd(tx.dialect.lockRows("t"))
     .execute();
   return new Set(locked.map(({ id }) => id));
 }
 
-/** The caller has locked the provider. Raises `Overtaken` if its groups added a user before that. */
+/** The caller has locked the provider. Raises `RetryTransaction` if its groups added a user before that. */
 export async function removeProviderTeamMembers(
   tx: Tx,
   context: TeamChangeContext,
@@ -330,16 +330,16 @@ export async function removeProviderTeamMembers(
     "remove-members",
   );
   if (!deleted.every(({ teamId }) => lockedTeams.has(teamId)))
-    throw new Overtaken("a user signed in through the provider at the same time");
+    throw new RetryTransaction("a user signed in through the provider at the same time");
   return deleted.map(({ membershipId }) => membershipId);
 }
 
 async function adjustUsersCounts(
   tx: Tx,
-  changes: readonly (readonly [teamId: string, people: number])[],
+  changes: readonly (readonly [teamId: string, change: number])[],
 ): Promise<void> {
   if (changes.length === 0) return;
-  const cases = changes.map(([teamId, people]) => sql`when ${teamId} then cast(${people} as bigint)`);
+  const cases = changes.map(([teamId, change]) => sql`when ${teamId} then cast(${change} as bigint)`);
   await tx.db
     .updateTable("teams")
     .set({ usersCount: sql`users_count + case id ${sql.join(cases, sql` `)} end`, ...incrementedVersion })
@@ -362,7 +362,7 @@ function listNames(names: readonly string[]): string {
 
 interface DecrementedTeam {
   readonly isOwners: number;
-  readonly staying: number;
+  readonly permanentMemberCount: number;
   readonly organizationName: string;
 }
 
@@ -382,8 +382,8 @@ async function decrementCounts(tx: Tx, leaving: RawBuilder<SqlBool>): Promise<De
     .where("id", "in", teamIds)
     .returning("isOwners")
     .returning(
-      sql<number>`(select count(*) from team_members as stays where stays.team_id = teams.id
-        and stays.user_id is not null and stays.expires_at is null and not (${leaving}))`.as("staying"),
+      sql<number>`(select count(*) from team_members as other where other.team_id = teams.id
+        and other.user_id is not null and other.expires_at is null and not (${leaving}))`.as("permanentMemberCount"),
     )
     .returning(sql<string>`(select name from organizations where id = organization_id)`.as("organizationName"))
     .execute();

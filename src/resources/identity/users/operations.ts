@@ -19,11 +19,11 @@ import { updateOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { decrementCountsForUser } from "../teams/writes.ts";
 import { loadPasswordHash } from "../sessions/reads.ts";
-import { grantSignIn } from "../sessions/rules.ts";
+import { authorizeSignIn } from "../sessions/rules.ts";
 import { passwordFaults } from "../sessions/password-strength.ts";
 import { startSession, verifyPassword, type NewPassword, hashNewPassword, setPassword } from "../sessions/writes.ts";
 import { users, type UserView } from "./definition.ts";
-import { userChangesOf, grantUser, serviceAccountView, takenFaults, toUserView } from "./rules.ts";
+import { userChangesOf, authorizeUser, serviceAccountView, takenFaults, toUserView } from "./rules.ts";
 import { readableUsers } from "./reads.ts";
 import {
   deleteUserRow,
@@ -106,7 +106,7 @@ export const userResource = implement(users, {
       const locked = await lockOrganizations(tx, { userId: params.userId });
       const found = await lockUser(tx, params.userId, { purpose: "removal", withSiteAdmins: true });
       if (found.user === undefined) throw notFound("user");
-      const user = grantUser(context.actor, found.user, "can-destroy");
+      const user = authorizeUser(context.actor, found.user, "can-destroy");
       context.ifMatch.check(user);
       if (user.isSiteAdmin) refuseLastSiteAdmin(found);
       await recordDepartures(tx, context, user.id, locked);
@@ -145,8 +145,8 @@ async function changeOwnPassword(
         : [attributeFault("password_confirmation", "Password confirmation doesn't match the password")]),
       ...passwordFaults(sent.password, user),
     ]);
-    await setPassword(tx, context, grantUser(actor, user, "can-update"), password);
-    return grantSignIn(user, true);
+    await setPassword(tx, context, authorizeUser(actor, user, "can-update"), password);
+    return authorizeSignIn(user, true);
   });
 }
 
@@ -173,7 +173,7 @@ async function changeUser(
     email === undefined ? noOrganizations : await lockOrganizations(tx, { userId: id, emailKey: fold(email) });
   const found = await lockUser(tx, id, { purpose: "change", withSiteAdmins: attributes.isSiteAdmin === false });
   if (found.user === undefined) throw notFound("user");
-  const user = grantUser(context.actor, found.user, "can-update");
+  const user = authorizeUser(context.actor, found.user, "can-update");
   context.ifMatch.check(user);
   const { changes, changed } = updateOf<UserTable>(user, userChangesOf(attributes, user, isSiteAdmin(context.actor)));
   if (password !== undefined) await setPassword(tx, context, user, password);

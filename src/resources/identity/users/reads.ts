@@ -6,7 +6,7 @@ import type { UserTable } from "../../../database/schema/identity.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { UserView } from "./definition.ts";
-import { grantUser, toUserView } from "./rules.ts";
+import { authorizeUser, toUserView } from "./rules.ts";
 import { findVisibleUsers, findUser, findUsers, lockUser } from "./store.ts";
 import { sql } from "kysely";
 import { fold } from "../../../kernel/text.ts";
@@ -18,7 +18,7 @@ export async function loadTokenUser(
 ): Promise<Granted<UserTable, "can-manage-user-tokens">> {
   const user = await findUser(tx, id);
   if (user === undefined) throw notFound("user");
-  return grantUser(context.actor, user, "can-manage-user-tokens");
+  return authorizeUser(context.actor, user, "can-manage-user-tokens");
 }
 
 export async function findUserForUpdate(tx: Tx, id: string): Promise<UserTable | undefined> {

@@ -1,6 +1,6 @@
 /** Pure rules of users. */
 import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
@@ -46,16 +46,16 @@ export function takenFaults(taken: { username: boolean; email: boolean }): Fault
 }
 
 export function toUserView(actor: Actor, user: UserTable, options: ServiceOptions): UserView {
-  const self = actor.kind === "user" && actor.userId === user.id;
-  const admin = isSiteAdmin(actor);
+  const isSelf = actor.kind === "user" && actor.userId === user.id;
+  const isAdmin = isSiteAdmin(actor);
   return {
     ...user,
-    showsEmail: self || admin,
+    showsEmail: isSelf || isAdmin,
     permissions: {
-      "can-create-organizations": self && (admin || options.organizationCreation === "anyone"),
-      "can-change-email": self || admin,
-      "can-change-username": self || admin,
-      "can-manage-user-tokens": self || admin,
+      "can-create-organizations": isSelf && (isAdmin || options.organizationCreation === "anyone"),
+      "can-change-email": isSelf || isAdmin,
+      "can-change-username": isSelf || isAdmin,
+      "can-manage-user-tokens": isSelf || isAdmin,
     },
   };
 }
@@ -97,7 +97,7 @@ export function serviceAccountView(actor: Exclude<Actor, { kind: "user" }>): Use
       : actor.kind === "organization"
         ? [actor.organizationId, `api-org-${actor.name}`]
         : actor.kind === "audit-trails"
-          ? [actor.auditedId, `api-audit-trails-${actor.name}`]
+          ? [actor.auditedOrganizationId, `api-audit-trails-${actor.name}`]
           : ["operator", "operator"];
   return {
     id,
@@ -114,14 +114,14 @@ export function serviceAccountView(actor: Exclude<Actor, { kind: "user" }>): Use
 }
 
 /** Raises `not-found` unless the caller is the user or a site admin. */
-export function grantUser<Permission extends "can-update" | "can-destroy" | "can-manage-user-tokens">(
+export function authorizeUser<Permission extends "can-update" | "can-destroy" | "can-manage-user-tokens">(
   actor: Actor,
   user: UserTable,
   permission: Permission,
 ): Granted<UserTable, Permission> {
-  const self = actor.kind === "user" && actor.userId === user.id;
-  const allowed = isSiteAdmin(actor) || (self && permission !== "can-destroy");
-  return grant(user, {
+  const isSelf = actor.kind === "user" && actor.userId === user.id;
+  const allowed = isSiteAdmin(actor) || (isSelf && permission !== "can-destroy");
+  return authorize(user, {
     thing: "user",
     permission,
     visible: allowed,

@@ -111,9 +111,9 @@ export async function findTakenFields(
   };
 }
 
-export type UserCreator = SiteAdminProof | Granted<object, "can-create-users" | "can-accept">;
+export type UserCreateProof = SiteAdminProof | Granted<object, "can-create-users" | "can-accept">;
 
-export async function insertUser(tx: Tx, _by: UserCreator, row: UserTable): Promise<void> {
+export async function insertUser(tx: Tx, _by: UserCreateProof, row: UserTable): Promise<void> {
   await tx.db.insertInto("users").values(row).execute();
 }
 

@@ -14,7 +14,7 @@ import { requireSiteAdmin } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import { users } from "./definition.ts";
 import { newUser, takenFaults, toUserView } from "./rules.ts";
-import { insertUser, findTakenFields, updateUserRow, type UserCreator } from "./store.ts";
+import { insertUser, findTakenFields, updateUserRow, type UserCreateProof } from "./store.ts";
 
 type UserChangeContext = Pick<Context, "actor" | "requestId" | "options">;
 
@@ -82,7 +82,7 @@ export async function addInvitedUser(
 async function insertNewUser(
   tx: Tx,
   context: UserChangeContext,
-  by: UserCreator,
+  by: UserCreateProof,
   user: UserTable,
   faults: readonly Fault[] = [],
 ): Promise<void> {

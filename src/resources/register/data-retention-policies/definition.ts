@@ -14,7 +14,8 @@ const ofOrganization = "/organizations/:organization_name/relationships/data-ret
 
 /** 100 years. */
 export const daysMax = 36_500;
-const daysDoc = "The number of days after which a state version is removed, unless it is the current one.";
+const daysDoc =
+  "The number of days after which state versions and configuration archives are deleted, except the current ones.";
 
 /** Only documents the body; `rules.ts` parses it. */
 const policyBody = z.object({
@@ -116,7 +117,7 @@ const relationships = {
 export const deleteOlderPolicies = defineResource<DataRetentionPolicyView>()(({ required }) => ({
   type: "data-retention-policy-delete-olders",
   typeOf: (policy) => policy.kind,
-  doc: "Deletes old state versions and configuration archives after a number of days. The current ones are kept. The current state version is never removed.",
+  doc: "Deletes old state versions and configuration archives after a number of days. The current ones are kept.",
   id: (policy) => policy.id,
   version: (policy) => policy.version,
   attributes: {
@@ -130,7 +131,7 @@ export const deleteOlderPolicies = defineResource<DataRetentionPolicyView>()(({ 
 
 export const dontDeletePolicies = defineResource<DataRetentionPolicyView>()(() => ({
   type: "data-retention-policy-dont-deletes",
-  doc: "Keeps all state versions. On a workspace, it overrides the organization's policy.",
+  doc: "Keeps all state versions and configuration archives. On a workspace, it overrides the organization's policy.",
   id: (policy) => policy.id,
   version: (policy) => policy.version,
   attributes: {},

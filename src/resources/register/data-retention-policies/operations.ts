@@ -8,11 +8,11 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
-import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
-import { raiseOrganizationVersion } from "../../identity/organizations/writes.ts";
+import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { incrementOrganizationVersion } from "../../identity/organizations/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
-import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../workspaces/reads.ts";
 import type { WorkspaceView } from "../workspaces/view.ts";
 import { touchAfterRetentionChange } from "../workspaces/writes.ts";
 import { type DataRetentionPolicyView, deleteOlderPolicies, dontDeletePolicies } from "./definition.ts";
@@ -39,13 +39,13 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
   },
 
   setWorkspaceDataRetentionPolicy: ({ context, params, body }) =>
-    setOfWorkspace(context, params.workspaceId, parsePolicy(body)),
+    setWorkspacePolicy(context, params.workspaceId, parsePolicy(body)),
   changeWorkspaceDataRetentionPolicy: ({ context, params, body }) =>
-    setOfWorkspace(context, params.workspaceId, parsePolicy(body)),
+    setWorkspacePolicy(context, params.workspaceId, parsePolicy(body)),
 
   async deleteWorkspaceDataRetentionPolicy({ context, params }) {
     await context.database.write(async (tx) => {
-      const workspace = await workspaceToChange(tx, context, params.workspaceId);
+      const workspace = await loadWorkspaceToChange(tx, context, params.workspaceId);
       await deletePolicy(tx, context, { workspace });
       await touchAfterRetentionChange(tx, workspace);
     });
@@ -58,71 +58,71 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
   },
 
   setOrganizationDataRetentionPolicy: ({ context, params, body }) =>
-    setOfOrganization(context, params.organizationName, parsePolicy(body)),
+    setOrganizationPolicy(context, params.organizationName, parsePolicy(body)),
   async changeOrganizationDataRetentionPolicy({ context, params, body }) {
-    await setOfOrganization(context, params.organizationName, parsePolicy(body));
+    await setOrganizationPolicy(context, params.organizationName, parsePolicy(body));
   },
 
   async deleteOrganizationDataRetentionPolicy({ context, params }) {
     await context.database.write(async (tx) => {
-      const organization = await organizationToChange(tx, context, params.organizationName);
+      const organization = await loadOrganizationToChange(tx, context, params.organizationName);
       await deletePolicy(tx, context, { organization });
-      await raiseOrganizationVersion(tx, organization);
+      await incrementOrganizationVersion(tx, organization);
     });
   },
 });
 
 type PolicyAnswer = DocumentAnswer<DataRetentionPolicyView>;
 
-async function setOfWorkspace(
+async function setWorkspacePolicy(
   context: ConditionalContext,
   workspaceId: string,
   input: RetentionPolicyInput,
 ): Promise<PolicyAnswer> {
   return context.database.write(async (tx) => {
-    const workspace = await workspaceToChange(tx, context, workspaceId);
+    const workspace = await loadWorkspaceToChange(tx, context, workspaceId);
     const { before, after } = await setPolicy(tx, context, { workspace }, input);
     if (before?.kind !== after.kind) await touchAfterRetentionChange(tx, workspace);
     return { view: after };
   });
 }
 
-async function setOfOrganization(
+async function setOrganizationPolicy(
   context: ConditionalContext,
   name: string,
   input: RetentionPolicyInput,
 ): Promise<PolicyAnswer> {
   return context.database.write(async (tx) => {
-    const organization = await organizationToChange(tx, context, name);
+    const organization = await loadOrganizationToChange(tx, context, name);
     const { before, after } = await setPolicy(tx, context, { organization }, input);
-    if (before?.kind !== after.kind) await raiseOrganizationVersion(tx, organization);
+    if (before?.kind !== after.kind) await incrementOrganizationVersion(tx, organization);
     return { view: after };
   });
 }
 
-function policyAnswer(holder: string, { visible, policy }: RetentionPolicyLookup): PolicyAnswer {
-  if (!visible) throw notFound(holder);
+function policyAnswer(holder: string, { isVisible, policy }: RetentionPolicyLookup): PolicyAnswer {
+  if (!isVisible) throw notFound(holder);
   if (policy === undefined) throw notFound("data retention policy");
   return { view: policy };
 }
 
 /** Locked, so that concurrent changes are applied one after the other. Raises `not-found` or `forbidden`. */
-async function workspaceToChange(
+async function loadWorkspaceToChange(
   tx: Tx,
   context: Context,
   workspaceId: string,
 ): Promise<Granted<WorkspaceView, "can-update">> {
   refuseHosted(context.options);
-  return grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-update");
+  return authorizeWorkspace(await loadWorkspace(tx, context, { workspaceId }, "change"), "can-update");
 }
 
-async function organizationToChange(
+async function loadOrganizationToChange(
   tx: Tx,
   context: Context,
   name: string,
 ): Promise<Granted<OrganizationView, "can-update">> {
   refuseHosted(context.options);
-  return grantOrganization(await loadOrganization(tx, context, name, true), "can-update");
+  return authorizeOrganization(await loadOrganization(tx, context, name, "change"), "can-update");
 }
 
 /** An identical policy changes nothing. */
@@ -138,13 +138,13 @@ async function setPolicy(
     const identity = { id: newId("data-retention-policies"), createdAt: now(), version: 1 };
     const after = { ...holderColumns(holder), ...input, ...identity };
     await insertPolicy(tx, holder, after);
-    await record(tx, context, "create", { after });
+    await recordPolicyChange(tx, context, "create", { after });
     return { after };
   }
   const { changes, changed: after } = updateOf(before, input);
   if (changes === undefined) return { before, after: before };
   await updatePolicyRow(tx, holder, before.id, changes);
-  await record(tx, context, "update", { before, after });
+  await recordPolicyChange(tx, context, "update", { before, after });
   return { before, after };
 }
 
@@ -153,10 +153,10 @@ async function deletePolicy(tx: Tx, context: ConditionalContext, holder: PolicyH
   if (before === undefined) throw notFound("data retention policy");
   context.ifMatch.check(before);
   await deletePolicyRow(tx, holder, before.id);
-  await record(tx, context, "delete", { before });
+  await recordPolicyChange(tx, context, "delete", { before });
 }
 
-async function record(
+async function recordPolicyChange(
   tx: Tx,
   context: Context,
   verb: string,

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { requireStanding } from "../../../access/organization.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -10,9 +10,9 @@ import type { DataRetentionPolicyTable } from "../../../database/schema/workspac
 import { fold } from "../../../kernel/text.ts";
 import {
   standingColumns,
-  type StandingFacts,
+  type StandingInput,
   workspaceAccessColumns,
-  workspaceFactsOf,
+  workspacePermissionInputOf,
 } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { updateRow } from "../../shared/versions.ts";
@@ -21,7 +21,7 @@ import type { WorkspaceView } from "../workspaces/view.ts";
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
 
 /** The policy's columns are null if there is none. */
-interface RetentionPolicyRow extends Nullable<DataRetentionPolicyTable>, StandingFacts {
+interface RetentionPolicyRow extends Nullable<DataRetentionPolicyTable>, StandingInput {
   readonly holderOrganizationId: string;
   readonly allowForceDeleteWorkspaces: number;
 }
@@ -30,11 +30,11 @@ interface WorkspacePolicyRow extends RetentionPolicyRow {
   readonly workspaceAccess: number | null;
 }
 
-const ofOrganization = (organizationId: string) => sql`(
+const organizationPolicyId = (organizationId: string) => sql`(
   select id from data_retention_policies
   where organization_id = ${sql.ref(organizationId)} and workspace_id is null order by id limit 1)`;
 
-const onWorkspace = prepared<{ id: string; principal: string }, WorkspacePolicyRow>((db, { id, principal }) =>
+const policyOnWorkspace = prepared<{ id: string; principal: string }, WorkspacePolicyRow>((db, { id, principal }) =>
   db
     .selectFrom("workspaces as w")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
@@ -43,7 +43,7 @@ const onWorkspace = prepared<{ id: string; principal: string }, WorkspacePolicyR
         sql.ref("d.id"),
         "=",
         sql<string>`coalesce(
-          (select id from data_retention_policies where workspace_id = w.id), ${ofOrganization("w.organization_id")})`,
+          (select id from data_retention_policies where workspace_id = w.id), ${organizationPolicyId("w.organization_id")})`,
       ),
     )
     .selectAll("d")
@@ -52,12 +52,12 @@ const onWorkspace = prepared<{ id: string; principal: string }, WorkspacePolicyR
     .where("w.id", "=", id),
 );
 
-const onOrganization = prepared<{ nameKey: string; principal: string }, RetentionPolicyRow>(
+const policyOnOrganization = prepared<{ nameKey: string; principal: string }, RetentionPolicyRow>(
   (db, { nameKey, principal }) =>
     db
       .selectFrom("organizations as o")
       .leftJoin("dataRetentionPolicies as d", (join) =>
-        join.on(sql.ref("d.id"), "=", sql<string>`${ofOrganization("o.id")}`),
+        join.on(sql.ref("d.id"), "=", sql<string>`${organizationPolicyId("o.id")}`),
       )
       .selectAll("d")
       .select(["o.id as holderOrganizationId", "o.allowForceDeleteWorkspaces"])
@@ -66,17 +66,17 @@ const onOrganization = prepared<{ nameKey: string; principal: string }, Retentio
 );
 
 export interface RetentionPolicyLookup {
-  readonly visible: boolean;
+  readonly isVisible: boolean;
   readonly policy: DataRetentionPolicyTable | undefined;
 }
 
 export async function findEffectivePolicy(tx: Tx, actor: Actor, workspaceId: string): Promise<RetentionPolicyLookup> {
-  const [row] = await onWorkspace(tx, { id: workspaceId, principal: principalOf(actor) });
-  if (row === undefined) return { visible: false, policy: undefined };
+  const [row] = await policyOnWorkspace(tx, { id: workspaceId, principal: principalOf(actor) });
+  if (row === undefined) return { isVisible: false, policy: undefined };
   const permissions = workspacePermissions(
-    workspaceFactsOf(actor, { ...row, organizationId: row.holderOrganizationId }),
+    workspacePermissionInputOf(actor, { ...row, organizationId: row.holderOrganizationId }),
   );
-  return { visible: permissions["can-read-settings"], policy: policyIn(row) };
+  return { isVisible: permissions["can-read-settings"], policy: policyIn(row) };
 }
 
 export async function findOrganizationPolicy(
@@ -84,10 +84,10 @@ export async function findOrganizationPolicy(
   actor: Actor,
   organizationName: string,
 ): Promise<RetentionPolicyLookup> {
-  const [row] = await onOrganization(tx, { nameKey: fold(organizationName), principal: principalOf(actor) });
-  if (row === undefined) return { visible: false, policy: undefined };
-  const standing = standingOf(actor, { ...row, organizationId: row.holderOrganizationId });
-  return { visible: standing.member, policy: policyIn(row) };
+  const [row] = await policyOnOrganization(tx, { nameKey: fold(organizationName), principal: principalOf(actor) });
+  if (row === undefined) return { isVisible: false, policy: undefined };
+  const standing = requireStanding(actor, { ...row, organizationId: row.holderOrganizationId });
+  return { isVisible: standing.member, policy: policyIn(row) };
 }
 
 function policyIn(row: RetentionPolicyRow): DataRetentionPolicyTable | undefined {

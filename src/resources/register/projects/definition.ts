@@ -19,7 +19,7 @@ import {
 export interface ProjectView extends ProjectTable, OrganizationDefaults, OrganizationFacts {
   readonly access: Access;
   /** Expired team access records that `teamCount` still includes. */
-  readonly endedRecords?: number;
+  readonly expiredTeamAccessCount?: number;
   readonly effectiveTagBindingIds?: readonly string[];
 }
 
@@ -44,9 +44,9 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
   id: (project) => project.id,
   version: (project) => [
     project.version,
-    project.organizationFacts,
-    project.defaultExecutionMode === null ? project.organizationDefaults : 0,
-    ...(project.endedRecords ? [project.endedRecords] : []),
+    project.organizationFactsVersion,
+    project.defaultExecutionMode === null ? project.organizationDefaultsVersion : 0,
+    ...(project.expiredTeamAccessCount ? [project.expiredTeamAccessCount] : []),
   ],
   attributes: {
     name: required(name, "The name. It is unique in the organization, ignoring case.", { folded: true }),
@@ -71,7 +71,7 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
     ),
     "setting-overwrites": optional(
       flags(["default-execution-mode", "default-agent-pool"]),
-      "Which settings the project sets itself instead of using the organization's default.",
+      "Which settings are the project's own; the others follow the organization.",
       {
         column: false,
         from: ({ defaultExecutionMode }) => ({
@@ -82,7 +82,7 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
     ),
     "workspace-count": readOnly(wholeNumber(), "The number of workspaces in the project.", { audited: false }),
     "team-count": readOnly(wholeNumber(), "The number of teams with a team access record on the project.", {
-      from: ({ teamCount, endedRecords = 0 }) => teamCount - endedRecords,
+      from: ({ teamCount, expiredTeamAccessCount = 0 }) => teamCount - expiredTeamAccessCount,
       audited: false,
     }),
     "is-unified": readOnly(flag(), "Always false.", { from: () => false, audited: false }),
@@ -145,9 +145,11 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
             "Returns only projects with one of these names, separated by commas, ignoring case.",
           ),
           "filter[permissions][create-workspace]": flagParameter(
-            "Only projects in which the caller can create workspaces; any value enables the filter.",
+            "Returns only projects in which the caller can create workspaces; any value enables the filter.",
           ),
-          "filter[permissions][update]": flagParameter("If present, returns only projects that the caller can update."),
+          "filter[permissions][update]": flagParameter(
+            "Returns only projects that the caller can update; any value enables the filter.",
+          ),
         },
         indexed: { "filter[tagged]": taggedFilters },
       },

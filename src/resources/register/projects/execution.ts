@@ -3,7 +3,7 @@ import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import {
   agentPoolFaults,
-  applyExecution,
+  executionAfter,
   executionFaults,
   type ExecutionInput,
   type ExecutionSettingNames,
@@ -19,9 +19,9 @@ export interface ProjectDefaultsInput {
 
 export type ProjectDefaultsColumns = Pick<ProjectTable, "defaultExecutionMode" | "defaultAgentPoolId">;
 
-export const followingOrganization: ProjectDefaultsColumns = { defaultExecutionMode: null, defaultAgentPoolId: null };
+export const inheritedDefaults: ProjectDefaultsColumns = { defaultExecutionMode: null, defaultAgentPoolId: null };
 
-const asExecution = ({
+const toExecutionInput = ({
   defaultExecutionMode,
   defaultAgentPoolId,
   settingOverwrites,
@@ -32,19 +32,19 @@ const asExecution = ({
 });
 
 export function defaultsFaults(input: ProjectDefaultsInput): Fault[] {
-  return executionFaults(asExecution(input), names);
+  return executionFaults(toExecutionInput(input), names);
 }
 
-export function applyDefaults(before: ProjectDefaultsColumns, input: ProjectDefaultsInput): ProjectDefaultsColumns {
+export function defaultsAfter(before: ProjectDefaultsColumns, input: ProjectDefaultsInput): ProjectDefaultsColumns {
   const overwrites = Number(before.defaultExecutionMode !== null);
-  const { executionMode, agentPoolId } = applyExecution(
+  const { executionMode, agentPoolId } = executionAfter(
     {
       executionMode: before.defaultExecutionMode,
       agentPoolId: before.defaultAgentPoolId,
       overwritesExecutionMode: overwrites,
       overwritesAgentPool: overwrites,
     },
-    asExecution(input),
+    toExecutionInput(input),
     names,
   );
   return { defaultExecutionMode: executionMode, defaultAgentPoolId: agentPoolId };
@@ -57,7 +57,7 @@ export function defaultPoolFaults({ defaultExecutionMode, defaultAgentPoolId }: 
 export interface OrganizationDefaults {
   readonly organizationExecutionMode: string;
   readonly organizationAgentPoolId: string | null;
-  readonly organizationDefaults: number;
+  readonly organizationDefaultsVersion: number;
 }
 
 export function defaultModeOf(project: ProjectDefaultsColumns & OrganizationDefaults): string {

@@ -13,7 +13,7 @@ import { expiredCountOnProject } from "../../shared/grants/in-force.ts";
 import { hasProjectGrant, projectGrants } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage, type SortColumn } from "../../shared/paging.ts";
 import type { ProjectView } from "./definition.ts";
-import { defaultsOf } from "./rules.ts";
+import { organizationColumnsOf } from "./rules.ts";
 
 interface ProjectTagFilter {
   readonly key?: string;
@@ -23,10 +23,12 @@ interface ProjectTagFilter {
 export interface ProjectSearch {
   readonly page: Page;
   readonly sort: Sort<"name"> | undefined;
-  readonly part: string | undefined;
+  /** Words that the name must contain. */
+  readonly nameText: string | undefined;
   readonly names: readonly string[] | undefined;
-  readonly tagged: readonly ProjectTagFilter[];
-  readonly bits: readonly Mask[];
+  readonly tagFilters: readonly ProjectTagFilter[];
+  /** Permissions that the caller must have on a project, besides reading it. */
+  readonly requiredBits: readonly Mask[];
 }
 
 const newestFirst: readonly SortColumn[] = [
@@ -39,21 +41,21 @@ const orderOf = ({ sort }: ProjectSearch): readonly SortColumn[] =>
 
 export async function listProjectRows(tx: Tx, actor: Actor, organization: OrganizationView, search: ProjectSearch) {
   const principal = principalOf(actor);
-  const { everywhere } = organization.standing;
-  const isGranted = (bit: Mask) => (everywhere & bit) === bit;
-  const read = permissionBit("settings", "read");
-  const total = isGranted(read)
+  const { organizationWideMask: everywhere } = organization.standing;
+  const isGrantedEverywhere = (bit: Mask) => (everywhere & bit) === bit;
+  const readBit = permissionBit("settings", "read");
+  const total = isGrantedEverywhere(readBit)
     ? organization.projectCount
-    : countOf(projectsOf(tx.db, organization, principal, [read]).select("p.id"));
-  const isWhole = [read, ...search.bits].every(isGranted);
-  const { rows, matching } = isWhole
+    : countOf(projectsOf(tx.db, organization, principal, [readBit]).select("p.id"));
+  const requiredBits = [readBit, ...search.requiredBits];
+  const { rows, matching } = requiredBits.every(isGrantedEverywhere)
     ? filterAllProjects(tx, organization, search)
-    : filterProjects(tx, projectsOf(tx.db, organization, principal, [read, ...search.bits]), search);
+    : filterProjects(tx, projectsOf(tx.db, organization, principal, requiredBits), search);
   const result = await fetchPage(tx, {
     rows: rows
       .selectAll("p")
       .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal))
-      .select(expiredCountOnProject(sql.ref("p.id")).as("endedRecords")),
+      .select(expiredCountOnProject(sql.ref("p.id")).as("expiredTeamAccessCount")),
     order: orderOf(search),
     page: search.page,
     totals: { total, matching },
@@ -61,7 +63,7 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
   return {
     views: result.rows.map((row): ProjectView => ({
       ...row,
-      ...defaultsOf(organization),
+      ...organizationColumnsOf(organization),
       access: effectiveAccess(everywhere, row.projectAccess),
     })),
     totals: result.totals,
@@ -71,7 +73,7 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
 function projectsOf(db: Kysely<Schema>, organization: OrganizationView, principal: string, bits: readonly Mask[]) {
   let query = db.selectFrom("projects as p").where("p.organizationId", "=", organization.id);
   for (const bit of bits) {
-    if ((organization.standing.everywhere & bit) === bit) continue;
+    if ((organization.standing.organizationWideMask & bit) === bit) continue;
     query = query.where(hasProjectGrant(sql`${organization.id}`, sql.ref("p.id"), principal, bit));
   }
   return query;
@@ -84,10 +86,11 @@ interface FilteredProjects {
   readonly matching: number | Expression<number>;
 }
 
-function filterProjects(tx: Tx, query: ProjectsQuery, { names, part, tagged }: ProjectSearch): FilteredProjects {
-  let rows = tagged.reduce((filtered, filter) => filtered.where(isTagged("p", filter)), query);
+function filterProjects(tx: Tx, query: ProjectsQuery, search: ProjectSearch): FilteredProjects {
+  const { names, nameText, tagFilters } = search;
+  let rows = tagFilters.reduce((filtered, filter) => filtered.where(isTagged("p", filter)), query);
   if (names !== undefined) rows = rows.where(tx.dialect.isOneOf(sql.ref("p.nameKey"), names.map(fold)));
-  else if (part !== undefined) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], part));
+  else if (nameText !== undefined) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], nameText));
   return { rows, matching: countOf(rows.select("p.id")) };
 }
 
@@ -95,10 +98,10 @@ function filterProjects(tx: Tx, query: ProjectsQuery, { names, part, tagged }: P
 function filterAllProjects(tx: Tx, organization: OrganizationView, search: ProjectSearch): FilteredProjects {
   if (search.names !== undefined) return filterProjects(tx, projectsByName(tx, organization.id, search.names), search);
   const all = tx.db.selectFrom("projects as p").where("p.organizationId", "=", organization.id);
-  const isNamed = search.part !== undefined;
-  const [filter, ...more] = search.tagged;
-  if (filter === undefined && !isNamed) return { rows: all, matching: organization.projectCount };
-  if (!filter?.key || more.length > 0 || isNamed) return filterProjects(tx, all, search);
+  const hasNameText = search.nameText !== undefined;
+  const [filter, ...moreFilters] = search.tagFilters;
+  if (filter === undefined && !hasNameText) return { rows: all, matching: organization.projectCount };
+  if (!filter?.key || moreFilters.length > 0 || hasNameText) return filterProjects(tx, all, search);
   return {
     rows: all.where(isOnFirstPages(tx, organization.id, filter, search)),
     matching: sql<number>`(select count(*) ${bindingsWithKey(organization.id, filter)})`,
@@ -117,13 +120,13 @@ function projectsByName(tx: Tx, organizationId: string, names: readonly string[]
 
 /** An absent or empty key or value matches any. */
 function isTagged(table: string, { key, value }: ProjectTagFilter): RawBuilder<SqlBool> {
-  const fits = [
+  const conditions = [
     sql`b.project_id = ${sql.ref(`${table}.id`)}`,
     ...(key ? [sql`b.key = ${key}`] : []),
     ...(value ? [sql`b.value = ${value}`] : []),
   ];
   // The offset keeps PostgreSQL from joining the bindings of all projects.
-  return sql<SqlBool>`exists (select 1 from tag_bindings as b where ${sql.join(fits, sql` and `)} limit 1 offset 0)`;
+  return sql<SqlBool>`exists (select 1 from tag_bindings as b where ${sql.join(conditions, sql` and `)} limit 1 offset 0)`;
 }
 
 /** Each project with the key has exactly one such binding. */
@@ -133,7 +136,7 @@ function bindingsWithKey(organizationId: string, { key, value }: ProjectTagFilte
 }
 
 /** Up to this number, all matches are collected and sorted. With more, a walk in order soon fills the page. */
-const fewMax = 200;
+const collectedMatchesMax = 200;
 
 function isOnFirstPages(
   tx: Tx,
@@ -141,8 +144,8 @@ function isOnFirstPages(
   filter: ProjectTagFilter,
   search: ProjectSearch,
 ): RawBuilder<SqlBool> {
-  const few = sql`select b.project_id as id ${bindingsWithKey(organizationId, filter)} limit ${sql.lit(fewMax + 1)}`;
-  const isMany = sql`(select count(*) from (${few}) as few) > ${sql.lit(fewMax)}`;
+  const few = sql`select b.project_id as id ${bindingsWithKey(organizationId, filter)} limit ${sql.lit(collectedMatchesMax + 1)}`;
+  const isMany = sql`(select count(*) from (${few}) as few) > ${sql.lit(collectedMatchesMax)}`;
   const rowsMax = search.page.number * search.page.size;
   const sorted = sql.join(
     orderOf(search).map(

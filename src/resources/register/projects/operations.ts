@@ -8,7 +8,7 @@ import type { IncludedResource } from "../../../jsonapi/define.ts";
 import { type Fault, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { adjustProjectCount } from "../../identity/organizations/writes.ts";
 import { type ExtraAuditAttributes, recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
@@ -20,10 +20,10 @@ import { effectiveTagBindings } from "../tag-bindings/definition.ts";
 import { projects, type ProjectView } from "./definition.ts";
 import { defaultPoolFaults, defaultPoolOf } from "./execution.ts";
 import { listProjectRows } from "./list.ts";
-import { grantProject, loadProject } from "./reads.ts";
+import { authorizeProject, loadProject } from "./reads.ts";
 import {
   changedProject,
-  defaultsOf,
+  organizationColumnsOf,
   deletionObstacle,
   nameTakenFault,
   newProject,
@@ -36,8 +36,8 @@ export const projectResource = implement(projects, {
   async createProject({ context, params, body }) {
     return context.database.write(async (tx) => {
       // Locked from the start, because creating a project changes the organization's counter.
-      const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName, true),
+      const organization = authorizeOrganization(
+        await loadOrganization(tx, context, params.organizationName, "change"),
         "can-create-project",
       );
       const identity = { id: newId("projects"), organizationId: organization.id, createdAt: now() };
@@ -52,8 +52,8 @@ export const projectResource = implement(projects, {
       await adjustProjectCount(tx, organization, organization.id, 1);
       const view = {
         ...row,
-        ...defaultsOf(organization),
-        access: effectiveAccess(organization.standing.everywhere),
+        ...organizationColumnsOf(organization),
+        access: effectiveAccess(organization.standing.organizationWideMask),
       };
       await recordProjectChange(tx, context, { after: view }, bindings);
       return { view };
@@ -63,16 +63,16 @@ export const projectResource = implement(projects, {
   async listProjects({ context, params, query }) {
     const tx = context.database.reader;
     const organization = await loadOrganization(tx, context, params.organizationName);
-    const bits: Mask[] = [];
-    if (query.filterPermissionsCreateWorkspace) bits.push(permissionBit("create", true));
-    if (query.filterPermissionsUpdate) bits.push(permissionBit("settings", "update"));
+    const requiredBits: Mask[] = [];
+    if (query.filterPermissionsCreateWorkspace) requiredBits.push(permissionBit("create", true));
+    if (query.filterPermissionsUpdate) requiredBits.push(permissionBit("settings", "update"));
     const { views, totals } = await listProjectRows(tx, context.actor, organization, {
       page: query.page,
       sort: query.sort,
-      part: query.q || undefined,
+      nameText: query.q || undefined,
       names: query.filterNames,
-      tagged: query.filterTagged,
-      bits,
+      tagFilters: query.filterTagged,
+      requiredBits,
     });
     const shown = await withBindings(tx, views, query.include);
     return { ...shown, totalCount: totals.matching, statusCounts: totals };
@@ -90,44 +90,46 @@ export const projectResource = implement(projects, {
 
   async updateProject({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-update");
+      const project = authorizeProject(await loadProject(tx, context, params.projectId, "change"), "can-update");
       context.ifMatch.check(project);
-      const { changes, changed } = updateOf(project, changedProject(body.attributes, project));
-      refuseIfAny(await faultsOf(tx, context, changed, project));
-      const rebound = await replaceBindings(tx, { project }, body.relationships.tagBindings);
-      if (changes === undefined && rebound === undefined) return { view: project };
+      // `after` has the next version even if nothing changed, so it must not be returned then.
+      const { changes, changed: after } = updateOf(project, changedProject(body.attributes, project));
+      refuseIfAny(await faultsOf(tx, context, after, project));
+      const bindingChanges = await replaceBindings(tx, { project }, body.relationships.tagBindings);
+      if (changes === undefined && bindingChanges === undefined) return { view: project };
       await updateProjectRow(tx, project, changes ?? {});
-      await recordProjectChange(tx, context, { before: project, after: changed }, rebound);
-      return { view: changed };
+      await recordProjectChange(tx, context, { before: project, after }, bindingChanges);
+      return { view: after };
     });
   },
 
   async deleteProject({ context, params }) {
     return context.database.write(async (tx) => {
-      const project = grantProject(await loadProject(tx, context, params.projectId, "alone"), "can-destroy");
+      const project = authorizeProject(await loadProject(tx, context, params.projectId, "exclusive"), "can-destroy");
       context.ifMatch.check(project);
       const obstacle = deletionObstacle(project);
       if (obstacle !== undefined) throw obstacle;
-      const ended = await projectAccessForAudit(tx, project.id);
+      const endedAccess = await projectAccessForAudit(tx, project.id);
       await context.hooks.scopes.removeScopeTarget(tx, project);
       await deleteProjectRow(tx, project);
       await adjustProjectCount(tx, project, project.organizationId, -1);
-      await recordProjectChange(tx, context, { before: project }, { before: ended });
+      await recordProjectChange(tx, context, { before: project }, { before: endedAccess });
     });
   },
 });
 
 async function faultsOf(tx: Tx, context: Context, after: ProjectTable, before?: ProjectTable): Promise<Fault[]> {
   const { organizationId, id: projectId, nameKey } = after;
-  const taken = nameKey !== before?.nameKey && (await isProjectNameTaken(tx, organizationId, after.name));
-  const pool = after.defaultAgentPoolId === before?.defaultAgentPoolId ? null : after.defaultAgentPoolId;
-  const unknown = pool !== null && !(await hasAgentPool(tx, organizationId, pool));
-  const serves = await context.hooks.scopes.agentPoolServes(tx, { organizationId, projectId }, pool);
+  const isNameTaken = nameKey !== before?.nameKey && (await isProjectNameTaken(tx, organizationId, after.name));
+  // Null also if the pool stays the same: only a new one is checked.
+  const newPoolId = after.defaultAgentPoolId === before?.defaultAgentPoolId ? null : after.defaultAgentPoolId;
+  const isPoolUnknown = newPoolId !== null && !(await hasAgentPool(tx, organizationId, newPoolId));
+  const servesProject = await context.hooks.scopes.agentPoolServes(tx, { organizationId, projectId }, newPoolId);
   return [
-    ...(taken ? [nameTakenFault()] : []),
+    ...(isNameTaken ? [nameTakenFault()] : []),
     ...defaultPoolFaults(after),
-    ...(unknown ? [unknownPoolFault()] : []),
-    ...(serves ? [] : [poolScopeFault()]),
+    ...(isPoolUnknown ? [unknownPoolFault()] : []),
+    ...(servesProject ? [] : [poolScopeFault()]),
   ];
 }
 

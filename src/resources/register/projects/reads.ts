@@ -1,6 +1,6 @@
 /** Loads projects for other resources and checks permissions on them. */
 import type { Actor } from "../../../access/actor.ts";
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import {
   isProjectAdmin,
   type ProjectPermission,
@@ -13,7 +13,7 @@ import { forbidden, notFound } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import type { Lock } from "../../shared/locks.ts";
+import type { RowLock } from "../../shared/locks.ts";
 import type { ProjectView } from "./definition.ts";
 import { findProject, findProjects } from "./store.ts";
 
@@ -22,20 +22,20 @@ export async function loadProject(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<Granted<ProjectView, "can-read">> {
   const project = await findProject(tx, context.actor, id, lock);
   if (project === undefined) throw notFound("project");
-  return grantProject(project, "can-read");
+  return authorizeProject(project, "can-read");
 }
 
 /** Raises `forbidden`, or `not-found` where the caller can't read the project. */
-export function grantProject<Permission extends ProjectPermission>(
+export function authorizeProject<Permission extends ProjectPermission>(
   project: ProjectView,
   permission: Permission,
 ): Granted<ProjectView, Permission> {
   const permissions = projectPermissions(project.access);
-  return grant(project, {
+  return authorize(project, {
     thing: "project",
     permission,
     visible: permissions["can-read"],
@@ -63,18 +63,18 @@ export async function loadProjectForNewWorkspace(
 ): Promise<{ organization: OrganizationView; project: Granted<ProjectView, "can-create-workspace"> | undefined }> {
   const organization = await loadOrganization(tx, context, organizationName);
   // An organization with a workspace limit creates workspaces one at a time, so that the count is exact.
-  const lock = organization.workspaceLimit ? "alone" : true;
+  const lock = organization.workspaceLimit ? "exclusive" : "change";
   const project = await findProject(tx, context.actor, projectId ?? organization.defaultProjectId, lock);
-  const named = projectId !== undefined;
-  const visible =
-    project?.organizationId === organization.id && (!named || projectPermissions(project.access)["can-read"]);
-  if (project === undefined || !visible) return { organization, project: undefined };
-  const where = named ? "this project" : "the default project. Name a project in which you can";
+  const isNamed = projectId !== undefined;
+  const isVisible =
+    project?.organizationId === organization.id && (!isNamed || projectPermissions(project.access)["can-read"]);
+  if (project === undefined || !isVisible) return { organization, project: undefined };
+  const where = isNamed ? "this project" : "the default project. Name a project in which you can";
   if (!projectPermissions(project.access)["can-create-workspace"])
     throw forbidden(
       `You can't create workspaces in ${where}. Creating a workspace needs ${projectPermissionNeeds["can-create-workspace"]} (can-create-workspace).`,
     );
-  return { organization, project: grantProject(project, "can-create-workspace") };
+  return { organization, project: authorizeProject(project, "can-create-workspace") };
 }
 
 /** Locks in the order of ids. */

@@ -6,7 +6,7 @@ import { attributeFault, type AppError, conflict, type Fault } from "../../../ke
 import { counted } from "../../../kernel/text.ts";
 import { factsOf, type OrganizationFacts, type OrganizationView } from "../../identity/organizations/definition.ts";
 import { projects } from "./definition.ts";
-import { applyDefaults, followingOrganization, type OrganizationDefaults } from "./execution.ts";
+import { defaultsAfter, inheritedDefaults, type OrganizationDefaults } from "./execution.ts";
 
 export const defaultProjectName = "Default Project";
 
@@ -16,7 +16,7 @@ type ProjectIdentity = Pick<ProjectTable, "id" | "organizationId" | "createdAt">
 export function newProject(attributes: CreateAttributes<typeof projects>, identity: ProjectIdentity): ProjectTable {
   return {
     ...createdColumns(projects, attributes),
-    ...applyDefaults(followingOrganization, attributes),
+    ...defaultsAfter(inheritedDefaults, attributes),
     isDefault: 0,
     workspaceCount: 0,
     teamCount: 0,
@@ -30,15 +30,15 @@ export function changedProject(
   attributes: UpdateAttributes<typeof projects>,
   before: ProjectTable,
 ): Partial<ProjectTable> {
-  return { ...changedColumns(projects, attributes), ...applyDefaults(before, attributes) };
+  return { ...changedColumns(projects, attributes), ...defaultsAfter(before, attributes) };
 }
 
-export function defaultsOf(organization: OrganizationView): OrganizationDefaults & OrganizationFacts {
+export function organizationColumnsOf(organization: OrganizationView): OrganizationDefaults & OrganizationFacts {
   return {
     ...factsOf(organization),
     organizationExecutionMode: organization.defaultExecutionMode,
     organizationAgentPoolId: organization.defaultAgentPoolId,
-    organizationDefaults: organization.defaultsVersion,
+    organizationDefaultsVersion: organization.defaultsVersion,
   };
 }
 

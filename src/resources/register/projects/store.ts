@@ -1,29 +1,29 @@
-/** SQL of projects. */
+/** SQL of projects: loads them with the caller's access, and changes their own rows. */
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { fold } from "../../../kernel/text.ts";
 import { expiredCountOnProject } from "../../shared/grants/in-force.ts";
-import { projectGrants, standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
+import { projectGrants, standingColumns, type StandingInput } from "../../shared/grants/reads.ts";
 import {
   factsColumns,
   type OrganizationFacts,
   type OrganizationView,
 } from "../../identity/organizations/definition.ts";
-import { lockClause, type Lock, lockableStatement } from "../../shared/locks.ts";
+import { lockClause, type RowLock, lockableStatement } from "../../shared/locks.ts";
 import { executionDefaultColumns, incrementedWhenChanged, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "./definition.ts";
 import type { OrganizationDefaults } from "./execution.ts";
 
-interface ProjectViewRow extends ProjectTable, OrganizationDefaults, OrganizationFacts, StandingFacts {
+interface ProjectViewRow extends ProjectTable, OrganizationDefaults, OrganizationFacts, StandingInput {
   readonly projectAccess: number | null;
-  readonly endedRecords: number;
+  readonly expiredTeamAccessCount: number;
 }
 
 function projectsForActor(db: Kysely<Schema>, principal: string) {
@@ -35,11 +35,11 @@ function projectsForActor(db: Kysely<Schema>, principal: string) {
       ...factsColumns,
       "o.defaultExecutionMode as organizationExecutionMode",
       "o.defaultAgentPoolId as organizationAgentPoolId",
-      "o.defaultsVersion as organizationDefaults",
+      "o.defaultsVersion as organizationDefaultsVersion",
     ])
     .select(standingColumns(sql.ref("p.organizationId"), principal))
     .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal))
-    .select(expiredCountOnProject(sql.ref("p.id")).as("endedRecords"));
+    .select(expiredCountOnProject(sql.ref("p.id")).as("expiredTeamAccessCount"));
 }
 
 const byId = lockableStatement<{ id: string; principal: string }, ProjectViewRow>("p", (db, { id, principal }) =>
@@ -50,28 +50,28 @@ export async function findProject(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<ProjectView | undefined> {
   const [row] = await byId(tx, { id, principal: principalOf(actor) }, lock);
   return row && toProjectView(actor, row);
 }
 
 function toProjectView(actor: Actor, row: ProjectViewRow): ProjectView {
-  return { ...row, access: effectiveAccess(standingOf(actor, row).everywhere, row.projectAccess) };
+  return { ...row, access: effectiveAccess(requireStanding(actor, row).organizationWideMask, row.projectAccess) };
 }
 
-/** With `toChangeIn`, locks the rows and returns only those of that organization. */
+/** In the order of ids. With `lockIn`, locks the rows and returns only those of that organization. */
 export async function findProjects(
   tx: Tx,
   actor: Actor,
   ids: readonly string[],
-  toChangeIn?: { readonly organizationId: string },
+  lockIn?: { readonly organizationId: string },
 ): Promise<ProjectView[]> {
   const byIds = projectsForActor(tx.db, principalOf(actor)).where(tx.dialect.isOneOf(sql.ref("p.id"), ids));
-  const within = toChangeIn === undefined ? byIds : byIds.where("p.organizationId", "=", toChangeIn.organizationId);
+  const within = lockIn === undefined ? byIds : byIds.where("p.organizationId", "=", lockIn.organizationId);
   const rows = await within
     .orderBy("p.id")
-    .modifyEnd(lockClause(tx.dialect, "p", toChangeIn !== undefined))
+    .modifyEnd(lockClause(tx.dialect, "p", lockIn !== undefined && "change"))
     .execute();
   return rows.map((row) => toProjectView(actor, row));
 }

@@ -20,7 +20,7 @@ export async function insertDefaultProject(
 }
 
 /** Call it before deleting a team. Locks first, because another transaction could be deleting a record that this one counts. */
-export async function uncountTeam(
+export async function decrementTeamCounters(
   tx: Tx,
   { id: teamId }: Granted<{ readonly id: string }, "can-destroy">,
 ): Promise<void> {

@@ -21,7 +21,7 @@ export const reservedTagKeys = defineResource<ReservedTagKeyView>()(({ required,
   type: "reserved-tag-keys",
   doc: "A tag key with a fixed meaning in the whole organization.",
   id: (reserved) => reserved.id,
-  version: (reserved) => [reserved.version, reserved.organizationFacts],
+  version: (reserved) => [reserved.version, reserved.organizationFactsVersion],
   attributes: {
     key: required(key, "The key. It is unique in the organization and case-sensitive."),
     "disable-overrides": optional(flag(), "If true, workspaces can't override their project's value of this key.", {

@@ -6,13 +6,13 @@ import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import type { Lock } from "../../shared/locks.ts";
+import type { RowLock } from "../../shared/locks.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { reservedTagKeys, type ReservedTagKeyView } from "./definition.ts";
-import { grantReservedTagKey, keyTakenFault, newReservedTagKey } from "./rules.ts";
+import { authorizeReservedTagKey, keyTakenFault, newReservedTagKey } from "./rules.ts";
 import {
   deleteReservedTagKeyRow,
   findReservedTagKey,
@@ -26,7 +26,7 @@ import {
 export const reservedTagKeyResource = implement(reservedTagKeys, {
   async createReservedTagKey({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = grantOrganization(
+      const organization = authorizeOrganization(
         await loadOrganization(tx, context, params.organizationName),
         "can-update",
       );
@@ -77,9 +77,9 @@ async function loadToChange(
   tx: Tx,
   { actor }: Context,
   id: string,
-  lock: Lock = true,
+  lock: RowLock = "change",
 ): Promise<Granted<ReservedTagKeyView, "can-update">> {
   const reserved = await findReservedTagKey(tx, actor, id, lock);
   if (reserved === undefined) throw notFound("reserved tag key");
-  return grantReservedTagKey(reserved);
+  return authorizeReservedTagKey(reserved);
 }

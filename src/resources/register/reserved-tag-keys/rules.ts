@@ -1,5 +1,5 @@
 /** Pure rules of reserved tag keys. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
@@ -20,8 +20,8 @@ export function newReservedTagKey(
 }
 
 /** Raises `forbidden`, or `not-found` for callers who are not members of the organization. */
-export function grantReservedTagKey(reserved: ReservedTagKeyView): Granted<ReservedTagKeyView, "can-update"> {
-  return grant(reserved, {
+export function authorizeReservedTagKey(reserved: ReservedTagKeyView): Granted<ReservedTagKeyView, "can-update"> {
+  return authorize(reserved, {
     thing: "reserved tag key",
     permission: "can-update",
     visible: reserved.standing.member,

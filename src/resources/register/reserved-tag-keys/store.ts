@@ -2,13 +2,13 @@
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
-import { lockClause, type Lock } from "../../shared/locks.ts";
+import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { ReservedTagKeyView } from "./definition.ts";
@@ -17,7 +17,7 @@ export async function findReservedTagKey(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock: Lock,
+  lock: RowLock,
 ): Promise<ReservedTagKeyView | undefined> {
   const row = await tx.db
     .selectFrom("reservedTagKeys as r")
@@ -28,7 +28,7 @@ export async function findReservedTagKey(
     .where("r.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "r", lock))
     .executeTakeFirst();
-  return row && { ...row, standing: standingOf(actor, row) };
+  return row && { ...row, standing: requireStanding(actor, row) };
 }
 
 export async function listReservedTagKeyRows(tx: Tx, organization: OrganizationView, page: Page) {

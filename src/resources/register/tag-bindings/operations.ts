@@ -1,10 +1,10 @@
 /** Operations on key-value tags. */
 import type { ListAnswer } from "../../../jsonapi/define.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
-import { grantProject, loadProject } from "../projects/reads.ts";
+import { authorizeProject, loadProject } from "../projects/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Tx } from "../../../database/database.ts";
-import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../workspaces/reads.ts";
 import { effectiveTagBindings, tagBindings, type TagBindingView } from "./definition.ts";
 import { type BindingOwner, findBindings, ownerColumns } from "./store.ts";
 import { effectiveOnProjects, effectiveOnWorkspaces } from "./reads.ts";
@@ -58,8 +58,11 @@ async function changeOfWorkspace(
   items: TagBindingItems,
 ): Promise<TagBindingList> {
   return context.database.write(async (tx) => {
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-manage-tags");
-    return change(tx, context, { workspace }, items);
+    const workspace = authorizeWorkspace(
+      await loadWorkspace(tx, context, { workspaceId }, "change"),
+      "can-manage-tags",
+    );
+    return changeBindings(tx, context, { workspace }, items);
   });
 }
 
@@ -71,12 +74,17 @@ async function listOfProject(context: Context, projectId: string): Promise<TagBi
 
 async function changeOfProject(context: Context, projectId: string, items: TagBindingItems): Promise<TagBindingList> {
   return context.database.write(async (tx) => {
-    const project = grantProject(await loadProject(tx, context, projectId, true), "can-update");
-    return change(tx, context, { project }, items);
+    const project = authorizeProject(await loadProject(tx, context, projectId, "change"), "can-update");
+    return changeBindings(tx, context, { project }, items);
   });
 }
 
-async function change(tx: Tx, context: Context, owner: BindingOwner, items: TagBindingItems): Promise<TagBindingList> {
+async function changeBindings(
+  tx: Tx,
+  context: Context,
+  owner: BindingOwner,
+  items: TagBindingItems,
+): Promise<TagBindingList> {
   const { before, after } = await addBindings(tx, owner, items);
   await recordEvent(tx, context, {
     organizationId: ownerColumns(owner).organizationId,

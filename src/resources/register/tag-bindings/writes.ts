@@ -32,7 +32,7 @@ export async function replaceBindings(
 ): Promise<{ before: AuditedBindings; after: AuditedBindings } | undefined> {
   if (items === undefined) return undefined;
   const pointer = "/data/relationships/tag-bindings/data";
-  refuseBindings(items, pointer);
+  refuseInvalidBindings(items, pointer);
   if ("workspace" in owner && items.length > 0) await refuseReservedKeys(tx, owner.workspace.id, items, pointer);
   const before = auditedBindings(await bindingsOf(tx, owner));
   const rows = rowsOf(owner, items);
@@ -57,19 +57,20 @@ export async function addBindings(
   owner: BindingOwner,
   items: readonly TagBindingItem[],
 ): Promise<{ before: TagBindingTable[]; after: TagBindingTable[] }> {
-  refuseBindings(items, "/data");
+  refuseInvalidBindings(items, "/data");
   const before = await bindingsOf(tx, owner);
   const known = new Map(before.map((binding) => [binding.key, binding]));
   const added = items.filter((item) => !known.has(item.attributes.key));
-  if (before.length + added.length > bindingsMax) throw invalid([tooMany("/data", before.length + added.length)]);
+  if (before.length + added.length > bindingsMax)
+    throw invalid([tooManyBindingsFault("/data", before.length + added.length)]);
   if ("workspace" in owner) await refuseReservedKeys(tx, owner.workspace.id, items, "/data");
   const rows = rowsOf(owner, items);
   await upsertBindings(tx, owner, rows);
   return { before, after: rows.map((row) => ({ ...row, id: known.get(row.key)?.id ?? row.id })) };
 }
 
-function refuseBindings(items: readonly TagBindingItem[], pointer: string): void {
-  const faults: Fault[] = items.length > bindingsMax ? [tooMany(pointer, items.length)] : [];
+function refuseInvalidBindings(items: readonly TagBindingItem[], pointer: string): void {
+  const faults: Fault[] = items.length > bindingsMax ? [tooManyBindingsFault(pointer, items.length)] : [];
   const seen = new Set<string>();
   items.forEach(({ attributes: { key } }, index) => {
     if (seen.has(key))
@@ -79,7 +80,7 @@ function refuseBindings(items: readonly TagBindingItem[], pointer: string): void
   refuseIfAny(faults);
 }
 
-function tooMany(pointer: string, count: number): Fault {
+function tooManyBindingsFault(pointer: string, count: number): Fault {
   return { pointer, detail: `At most ${bindingsMax} tag bindings can be set; the request would result in ${count}` };
 }
 

@@ -30,9 +30,9 @@ const changeNeeds = "admin access to the workspace";
 
 export const tags = defineResource<TagView>()(({ readOnly, toOne }) => ({
   type: "tags",
-  doc: "A flat tag of workspaces. A tag is deleted when the last workspace that carries it is deleted or loses it.",
+  doc: "A flat tag of workspaces. A tag is deleted when the last workspace that has it is deleted or loses it.",
   id: (tag) => tag.id,
-  version: (tag) => [tag.version, tag.organizationFacts],
+  version: (tag) => [tag.version, tag.organizationFactsVersion],
   attributes: {
     name: readOnly(tagName, "The name. It is unique in the organization and case-sensitive."),
     "created-at": readOnly(timestamp(), "When the tag was first used."),

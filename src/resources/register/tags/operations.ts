@@ -1,21 +1,21 @@
 /** Operations on tags: load → authorize → decide → write. */
 import type { Granted } from "../../../access/granted.ts";
-import { Overtaken, type Tx } from "../../../database/database.ts";
+import { RetryTransaction, type Tx } from "../../../database/database.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { recordEvent, recordEvents } from "../../shared/audit-events/writes.ts";
-import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { grantWorkspace, loadWorkspace, loadWorkspaces } from "../workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace, loadWorkspaces } from "../workspaces/reads.ts";
 import type { WorkspaceView } from "../workspaces/view.ts";
 import { rewriteTagNames } from "../workspaces/writes.ts";
 import { tags } from "./definition.ts";
-import { tagReferencesIn, splitTagNames, refuseTooMany, unknownIdFaults } from "./rules.ts";
+import { tagReferencesIn, splitTagNames, refuseTooManyTags, unknownIdFaults } from "./rules.ts";
 import {
-  areOnlyCarriers,
+  areAllTaggedWorkspaces,
   deleteTags,
   linkTags,
   listTagRows,
-  lockCarriers,
+  lockTaggedWorkspaces,
   lockTags,
   recountTags,
   unlinkTags,
@@ -26,7 +26,11 @@ export const tagResource = implement(tags, {
   async listWorkspaceTags({ context, params, query }) {
     const tx = context.database.reader;
     const workspace = await loadWorkspace(tx, context, params);
-    return listTagRows(tx, workspace.organizationId, { page: query.page, part: query.q, workspaceId: workspace.id });
+    return listTagRows(tx, workspace.organizationId, {
+      page: query.page,
+      nameText: query.q,
+      workspaceId: workspace.id,
+    });
   },
 
   async addWorkspaceTags({ context, params, body }) {
@@ -36,7 +40,7 @@ export const tagResource = implement(tags, {
       const before = new Set(splitTagNames(workspace.tagNames));
       const added = requested.filter((tag) => !before.has(tag.name));
       if (added.length === 0) return;
-      refuseTooMany(workspace.tagNames, added.length);
+      refuseTooManyTags(workspace.tagNames, added.length);
       await linkTags(tx, [workspace], idsOf(added));
       await recountTags(tx, workspace.organizationId, idsOf(added));
       await rewriteTagNames(tx, [workspace.id]);
@@ -49,8 +53,8 @@ export const tagResource = implement(tags, {
       const workspace = await workspaceToTag(tx, context, params.workspaceId);
       const lockedTags = await lockTags(tx, workspace.organizationId, tagReferencesIn(body.data));
       refuseIfAny(unknownIdFaults(body.data, new Set(idsOf(lockedTags))));
-      const carried = new Set(splitTagNames(workspace.tagNames));
-      const removed = lockedTags.filter((tag) => carried.has(tag.name));
+      const before = new Set(splitTagNames(workspace.tagNames));
+      const removed = lockedTags.filter((tag) => before.has(tag.name));
       if (removed.length === 0) return;
       await unlinkTags(tx, workspace, idsOf(removed));
       await recountTags(tx, workspace.organizationId, idsOf(removed));
@@ -66,25 +70,25 @@ export const tagResource = implement(tags, {
     return listTagRows(tx, organization.id, {
       page: query.page,
       sort: query.sort,
-      part: query.q,
-      ...(workspaceId && { except: { workspaceId, actor: context.actor, organization } }),
+      nameText: query.q,
+      ...(workspaceId && { exclude: { workspaceId, actor: context.actor, organization } }),
     });
   },
 
   async deleteOrganizationTags({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = grantOrganization(
+      const organization = authorizeOrganization(
         await loadOrganization(tx, context, params.organizationName),
         "can-delete-tags",
       );
-      const carriers = await lockCarriers(tx, organization.id, idsOf(body));
+      const taggedWorkspaceIds = await lockTaggedWorkspaces(tx, organization.id, idsOf(body));
       const lockedTags = await lockTags(tx, organization.id, { ids: idsOf(body) });
       refuseIfAny(unknownIdFaults(body, new Set(idsOf(lockedTags))));
       if (lockedTags.length === 0) return;
-      if (!(await areOnlyCarriers(tx, organization.id, idsOf(lockedTags), carriers)))
-        throw new Overtaken("a tag was added concurrently");
+      if (!(await areAllTaggedWorkspaces(tx, organization.id, idsOf(lockedTags), taggedWorkspaceIds)))
+        throw new RetryTransaction("a tag was added concurrently");
       await deleteTags(tx, organization, idsOf(lockedTags));
-      await rewriteTagNames(tx, carriers);
+      await rewriteTagNames(tx, taggedWorkspaceIds);
       const events = lockedTags.map((tag) => ({
         organizationId: organization.id,
         verb: "delete",
@@ -103,23 +107,23 @@ export const tagResource = implement(tags, {
       const inOrganization = visible.filter((workspace) => workspace.organizationId === tag?.organizationId);
       if (tag === undefined || inOrganization.length === 0 || inOrganization.length < workspaceIds.size)
         throw notFound("tag or workspace");
-      const workspaces = inOrganization.map((workspace) => grantWorkspace(workspace, "can-manage-tags", "hide"));
-      const without = workspaces.filter((workspace) => !splitTagNames(workspace.tagNames).includes(tag.name));
-      if (without.length === 0) return;
-      await linkTags(tx, without, [tag.id]);
+      const workspaces = inOrganization.map((workspace) => authorizeWorkspace(workspace, "can-manage-tags", "hide"));
+      const untagged = workspaces.filter((workspace) => !splitTagNames(workspace.tagNames).includes(tag.name));
+      if (untagged.length === 0) return;
+      await linkTags(tx, untagged, [tag.id]);
       await recountTags(tx, tag.organizationId, [tag.id]);
-      await rewriteTagNames(tx, idsOf(without));
+      await rewriteTagNames(tx, idsOf(untagged));
       await recordEvent(tx, context, {
         organizationId: tag.organizationId,
         verb: "add-workspaces",
         subject: { type: "tags", id: tag.id },
-        after: { workspaces: idsOf(without) },
+        after: { workspaces: idsOf(untagged) },
       });
     });
   },
 });
 
-const idsOf = (things: readonly { readonly id: string }[]): string[] => things.map(({ id }) => id);
+const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map(({ id }) => id);
 const namesOf = (resolved: readonly ResolvedTag[]): string[] => resolved.map(({ name }) => name);
 
 /** Locked, so that tag counters stay exact. Raises `not-found`. */
@@ -128,7 +132,7 @@ async function workspaceToTag(
   context: Context,
   workspaceId: string,
 ): Promise<Granted<WorkspaceView, "can-manage-tags">> {
-  return grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-manage-tags", "hide");
+  return authorizeWorkspace(await loadWorkspace(tx, context, { workspaceId }, "change"), "can-manage-tags", "hide");
 }
 
 async function recordTags(

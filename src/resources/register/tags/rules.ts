@@ -19,7 +19,7 @@ export const joinTagNames = (tags: readonly { readonly name: string }[]): string
     .toSorted()
     .join(",");
 
-export function refuseTooMany(tagNames: string, added: number): void {
+export function refuseTooManyTags(tagNames: string, added: number): void {
   const count = splitTagNames(tagNames).length + added;
   if (count > tagsMax)
     throw invalid([

@@ -28,10 +28,11 @@ function tagsOf(db: Kysely<Schema>, organizationId: string) {
 export interface TagSearch {
   readonly page: Page;
   readonly sort?: Sort<"name" | "created-at"> | undefined;
-  readonly part?: string | undefined;
+  /** Words that the name must contain. */
+  readonly nameText?: string | undefined;
   readonly workspaceId?: string;
-  /** Applies only if the caller can read that workspace: otherwise it would reveal the workspace's tags. */
-  readonly except?: { readonly workspaceId: string; readonly actor: Actor; readonly organization: OrganizationView };
+  /** Excludes the tags of a workspace, but only if the caller can read it: otherwise the result would reveal its tags. */
+  readonly exclude?: { readonly workspaceId: string; readonly actor: Actor; readonly organization: OrganizationView };
 }
 
 export async function listTagRows(
@@ -40,16 +41,16 @@ export async function listTagRows(
   search: TagSearch,
 ): Promise<{ views: TagView[]; totalCount: number }> {
   let rows = tagsOf(tx.db, organizationId);
-  const carriedBy = (workspaces: RawBuilder<unknown>) =>
+  const isOnAny = (workspaces: RawBuilder<unknown>) =>
     sql<boolean>`t.id in (select tag_id from workspace_tags where workspace_id in ${workspaces})`;
-  if (search.workspaceId !== undefined) rows = rows.where(carriedBy(sql`(${search.workspaceId})`));
-  if (search.except !== undefined) {
-    const { workspaceId, actor, organization } = search.except;
-    const readable = readableCondition(actor, organization) ?? sql`1 = 1`;
-    const readableOne = sql`(select w.id from workspaces as w where w.id = ${workspaceId} and ${readable})`;
-    rows = rows.where(sql<boolean>`not ${carriedBy(readableOne)}`);
+  if (search.workspaceId !== undefined) rows = rows.where(isOnAny(sql`(${search.workspaceId})`));
+  if (search.exclude !== undefined) {
+    const { workspaceId, actor, organization } = search.exclude;
+    const isReadable = readableCondition(actor, organization) ?? sql`1 = 1`;
+    const workspace = sql`(select w.id from workspaces as w where w.id = ${workspaceId} and ${isReadable})`;
+    rows = rows.where(sql<boolean>`not ${isOnAny(workspace)}`);
   }
-  if (search.part) rows = rows.where(containsWords(tx.dialect, [sql`lower(t.name)`], search.part));
+  if (search.nameText) rows = rows.where(containsWords(tx.dialect, [sql`lower(t.name)`], search.nameText));
   const column = search.sort?.key === "created-at" ? "t.createdAt" : "t.name";
   const order: SortColumn[] = [{ column, descending: search.sort?.descending ?? false }, { column: "t.id" }];
   const result = await fetchPage(tx, {
@@ -156,34 +157,38 @@ export async function recountTags(tx: Tx, organizationId: string, tagIds: readon
 }
 
 /** Lock order: workspaces by id, then tags. */
-export async function lockCarriers(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<string[]> {
+export async function lockTaggedWorkspaces(
+  tx: Tx,
+  organizationId: string,
+  tagIds: readonly string[],
+): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .select("w.id")
     .where("w.organizationId", "=", organizationId)
-    .where("w.id", "in", workspacesCarrying(tx, organizationId, tagIds))
+    .where("w.id", "in", workspacesWithAnyTag(tx, organizationId, tagIds))
     .orderBy("w.id")
-    .modifyEnd(lockClause(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", "change"))
     .execute();
   return rows.map((row) => row.id);
 }
 
-/** The caller has locked the tags, so the answer stays true. */
-export async function areOnlyCarriers(
+/** Whether no other workspace has one of the tags. The caller has locked the tags, so the answer stays true. */
+export async function areAllTaggedWorkspaces(
   tx: Tx,
   organizationId: string,
   tagIds: readonly string[],
   workspaceIds: readonly string[],
 ): Promise<boolean> {
-  const other = await workspacesCarrying(tx, organizationId, tagIds)
+  const other = await workspacesWithAnyTag(tx, organizationId, tagIds)
     .where((where) => where.not(tx.dialect.isOneOf(sql.ref("workspaceId"), workspaceIds)))
     .limit(1)
     .executeTakeFirst();
   return other === undefined;
 }
 
-function workspacesCarrying(tx: Tx, organizationId: string, tagIds: readonly string[]) {
+function workspacesWithAnyTag(tx: Tx, organizationId: string, tagIds: readonly string[]) {
   return tx.db
     .selectFrom("workspaceTags")
     .select("workspaceId")

@@ -1,9 +1,9 @@
 /** Changes of tags when workspaces are tagged, created and deleted. */
-import { Overtaken, type Tx } from "../../../database/database.ts";
+import { RetryTransaction, type Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { setFirstTagNames } from "../workspaces/writes.ts";
-import { joinTagNames, nameFaults, splitTagNames, refuseTooMany, type TagItem, unknownIdFaults } from "./rules.ts";
+import { joinTagNames, nameFaults, splitTagNames, refuseTooManyTags, type TagItem, unknownIdFaults } from "./rules.ts";
 import {
   type TaggableWorkspace,
   incrementTagCounts,
@@ -22,7 +22,7 @@ export interface ResolvedTag {
 /** Raises `invalid` for unknown ids and invalid names. */
 export async function resolveTags(
   tx: Tx,
-  carrier: TaggableWorkspace,
+  workspace: TaggableWorkspace,
   items: readonly TagItem[],
   pointer: string,
 ): Promise<ResolvedTag[]> {
@@ -30,19 +30,19 @@ export async function resolveTags(
   const names = [...new Set(items.flatMap((item) => item.attributes?.name ?? []))];
   // The name takes precedence over the id.
   const byId = items.map((item) => (item.attributes?.name === undefined ? { id: item.id ?? "" } : {}));
-  const resolved = await insertAndLock(tx, carrier, { ids: byId.flatMap(({ id }) => id ?? []), names });
+  const resolved = await insertAndLock(tx, workspace, { ids: byId.flatMap(({ id }) => id ?? []), names });
   refuseIfAny(unknownIdFaults(byId, new Set(resolved.map((tag) => tag.id)), pointer));
   return resolved;
 }
 
-/** Raises `Overtaken` if another transaction deletes a tag with its last workspace before this one locks it. */
-async function insertAndLock(tx: Tx, carrier: TaggableWorkspace, requested: { ids: string[]; names: string[] }) {
-  await insertTags(tx, carrier, requested.names);
-  const resolved = await lockTags(tx, carrier.organizationId, requested);
+/** Raises `RetryTransaction` if another transaction deletes a tag with its last workspace before this one locks it. */
+async function insertAndLock(tx: Tx, workspace: TaggableWorkspace, requested: { ids: string[]; names: string[] }) {
+  await insertTags(tx, workspace, requested.names);
+  const resolved = await lockTags(tx, workspace.organizationId, requested);
   const names = new Set(resolved.map((tag) => tag.name));
   // Inserting again here could wait for another transaction while holding locks, and deadlock.
   if (!requested.names.every((name) => names.has(name)))
-    throw new Overtaken("a tag was deleted while it was being added");
+    throw new RetryTransaction("a tag was deleted while it was being added");
   return resolved;
 }
 
@@ -54,7 +54,7 @@ export async function tagNewWorkspace(
 ): Promise<void> {
   if (items.length === 0) return;
   const resolved = await resolveTags(tx, workspace, items, "/data/relationships/tags/data");
-  refuseTooMany("", resolved.length);
+  refuseTooManyTags("", resolved.length);
   const ids = resolved.map(({ id }) => id);
   await linkTags(tx, [workspace], ids);
   await incrementTagCounts(tx, ids);
@@ -68,8 +68,8 @@ export async function lockTagsOfWorkspace(
 ): Promise<string[]> {
   const names = splitTagNames(workspace.tagNames);
   if (names.length === 0) return [];
-  const carried = await lockTags(tx, workspace.organizationId, { names });
-  return carried.map((tag) => tag.id);
+  const lockedTags = await lockTags(tx, workspace.organizationId, { names });
+  return lockedTags.map((tag) => tag.id);
 }
 
 export async function recountReleasedTags(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<void> {

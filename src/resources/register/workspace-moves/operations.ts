@@ -8,14 +8,14 @@ import { implement } from "../../shared/context.ts";
 import { effectiveDuration, autoDestroyAfterMove } from "../workspaces/auto-destroy.ts";
 import { moveWorkspaceRows } from "../workspaces/writes.ts";
 import { workspaceMoves } from "./definition.ts";
-import { auditedMove, grantDestination, grantMove, moveCountsOf } from "./rules.ts";
+import { auditedMove, authorizeDestination, authorizeMove, moveCountsOf } from "./rules.ts";
 import { lockWorkspaces } from "./store.ts";
 
 export const workspaceMoveResource = implement(workspaceMoves, {
   async moveWorkspaces({ context, params, body }) {
     const workspaceIds = [...new Set(body.map(({ id }) => id))];
     await context.database.write(async (tx) => {
-      const { organizationId } = grantDestination(await loadProject(tx, context, params.projectId));
+      const { organizationId } = authorizeDestination(await loadProject(tx, context, params.projectId));
       const lockedWorkspaces = await lockWorkspaces(tx, organizationId, workspaceIds);
       // Lock order: workspaces, then projects, each by id.
       const projects = await lockProjects(tx, context.actor, organizationId, [
@@ -24,27 +24,27 @@ export const workspaceMoveResource = implement(workspaceMoves, {
       ]);
       const lockedDestination = projects.find(({ id }) => id === params.projectId);
       if (lockedDestination === undefined) throw notFound("project");
-      const destination = grantDestination(lockedDestination);
-      const movable = grantMove(workspaceIds, lockedWorkspaces, projects);
-      const leaving = movable.filter(({ projectId }) => projectId !== destination.id);
-      if (leaving.length === 0) return;
+      const destination = authorizeDestination(lockedDestination);
+      const movable = authorizeMove(workspaceIds, lockedWorkspaces, projects);
+      const movedWorkspaces = movable.filter(({ projectId }) => projectId !== destination.id);
+      if (movedWorkspaces.length === 0) return;
       const durations = new Map(
         projects.map(({ id, autoDestroyActivityDuration }) => [id, autoDestroyActivityDuration]),
       );
-      await moveWorkspaceRows(tx, destination, leaving, now());
-      await moveWorkspaceCounts(tx, destination, moveCountsOf(leaving, destination.id));
+      await moveWorkspaceRows(tx, destination, movedWorkspaces, now());
+      await moveWorkspaceCounts(tx, destination, moveCountsOf(movedWorkspaces, destination.id));
       await recordEvent(tx, context, {
         organizationId,
         verb: "move-workspaces",
         subject: { type: "projects", id: destination.id },
-        before: auditedMove(leaving, (row) => ({
+        before: auditedMove(movedWorkspaces, (row) => ({
           ...row,
           autoDestroyActivityDuration: effectiveDuration({
             ...row,
             projectDuration: durations.get(row.projectId) ?? null,
           }),
         })),
-        after: auditedMove(leaving, (row) => ({
+        after: auditedMove(movedWorkspaces, (row) => ({
           ...row,
           ...autoDestroyAfterMove(destination.autoDestroyActivityDuration, row),
           projectId: destination.id,

@@ -19,6 +19,6 @@ export async function lockWorkspaces(tx: Tx, organizationId: string, ids: readon
     .where("w.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("w.id"), ids))
     .orderBy("w.id")
-    .modifyEnd(lockClause(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", "change"))
     .execute();
 }

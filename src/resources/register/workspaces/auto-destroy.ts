@@ -17,7 +17,7 @@ export function inheritedAutoDestroy(projectDuration: string | null): AutoDestro
   return { autoDestroyAt: null, autoDestroyActivityDuration: projectDuration, inheritsProjectAutoDestroy: 1 };
 }
 
-function own({
+function ownAutoDestroy({
   autoDestroyAt = null,
   autoDestroyActivityDuration = null,
 }: Partial<AutoDestroyColumns> = {}): AutoDestroyColumns {
@@ -54,17 +54,21 @@ export function autoDestroyFaults(input: AutoDestroyInput): Fault[] {
 }
 
 /** Null for `autoDestroyAt` ends the schedule. */
-export function applyAutoDestroy(
+export function autoDestroyAfter(
   before: AutoDestroyColumns,
   input: AutoDestroyInput,
   projectDuration: string | null,
 ): AutoDestroyColumns {
   const { autoDestroyAt: at, autoDestroyActivityDuration: duration, inheritsProjectAutoDestroy: inherits } = input;
   if (inherits === true) return inheritedAutoDestroy(projectDuration);
-  if (duration !== undefined) return own({ autoDestroyAt: at ?? null, autoDestroyActivityDuration: duration });
-  if (at === null) return inherits === false ? own() : inheritedAutoDestroy(projectDuration);
-  if (at !== undefined) return own({ autoDestroyAt: at });
-  return { ...own(before), inheritsProjectAutoDestroy: inherits === false ? 0 : before.inheritsProjectAutoDestroy };
+  if (duration !== undefined)
+    return ownAutoDestroy({ autoDestroyAt: at ?? null, autoDestroyActivityDuration: duration });
+  if (at === null) return inherits === false ? ownAutoDestroy() : inheritedAutoDestroy(projectDuration);
+  if (at !== undefined) return ownAutoDestroy({ autoDestroyAt: at });
+  return {
+    ...ownAutoDestroy(before),
+    inheritsProjectAutoDestroy: inherits === false ? 0 : before.inheritsProjectAutoDestroy,
+  };
 }
 
 /** A new schedule clears the error of the previous one. */

@@ -7,33 +7,33 @@ import { type KnownToken, tokenAuthenticator } from "../../identity/authenticati
 import type { WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
-/** `versions` and `versionsOf` must produce the same string. */
-const versions = sql`w.id || '/' || w.version || '/' || o.version || '/' || p.defaults_version || '/'
+/** Must produce the same string as `cacheVersionOf`. */
+const cacheVersionSql = sql`w.id || '/' || w.version || '/' || o.version || '/' || p.defaults_version || '/'
   || coalesce(p.auto_destroy_activity_duration, '') || '/' || a.version`;
-const versionsOf = (view: WorkspaceView): string =>
+const cacheVersionOf = (view: WorkspaceView): string =>
   [
     view.id,
     view.version,
     view.organizationVersion,
-    view.projectDefaults,
+    view.projectDefaultsVersion,
     view.projectDuration ?? "",
     view.accessVersion,
   ].join("/");
 
-const oneWorkspace = (condition: RawBuilder<unknown>): RawBuilder<string | null> => sql<string | null>`(
-  select ${versions} from workspaces as w
+const cacheVersionWhere = (condition: RawBuilder<unknown>): RawBuilder<string | null> => sql<string | null>`(
+  select ${cacheVersionSql} from workspaces as w
   inner join organizations as o on o.id = w.organization_id
   inner join projects as p on p.id = w.project_id
   inner join access_versions as a on a.organization_id = w.organization_id
   where ${condition})`;
 
-const byId = tokenAuthenticator<{ id: string }>(({ id }) => oneWorkspace(sql`w.id = ${id}`));
+const byId = tokenAuthenticator<{ id: string }>(({ id }) => cacheVersionWhere(sql`w.id = ${id}`));
 const byName = tokenAuthenticator<{ organizationKey: string; name: string }>(({ organizationKey, name }) =>
-  oneWorkspace(sql`o.name_key = ${organizationKey} and w.name = ${name}`),
+  cacheVersionWhere(sql`o.name_key = ${organizationKey} and w.name = ${name}`),
 );
 
 export function workspaceValidator(tx: Tx, reference: WorkspaceReference, view: WorkspaceView): CacheValidator {
-  const version = versionsOf(view);
+  const version = cacheVersionOf(view);
   if ("workspaceId" in reference) {
     const { workspaceId: id } = reference;
     return { version, read: (known: KnownToken) => byId(tx, known.tokenHash, known, { id }) };

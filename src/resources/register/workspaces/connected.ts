@@ -2,16 +2,16 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
-import type { ConnectedFacts } from "./view.ts";
+import type { RelatedColumns } from "./view.ts";
 
 export type WorkspacesQuery = SelectQueryBuilder<Schema & { w: Schema["workspaces"] }, "w", object>;
 
-export type ConnectedRow = WorkspaceTable & ConnectedFacts;
+export type ConnectedRow = WorkspaceTable & RelatedColumns;
 
-const columns: Readonly<Record<keyof ConnectedFacts, string>> = {
+const columns: Readonly<Record<keyof RelatedColumns, string>> = {
   projectExecutionMode: "p.defaultExecutionMode",
   projectAgentPoolId: "p.defaultAgentPoolId",
-  projectDefaults: "p.defaultsVersion",
+  projectDefaultsVersion: "p.defaultsVersion",
   projectDuration: "p.autoDestroyActivityDuration",
   oauthClientId: "c.id",
   oauthClientName: "c.name",

@@ -20,7 +20,7 @@ import {
   autoDestroyStatusOf,
   executionModeOf,
   vcsRepoOf,
-  versionsOf,
+  etagVersionsOf,
   workspacePath,
   type WorkspaceView,
 } from "./view.ts";
@@ -106,7 +106,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
   type: "workspaces",
   doc: "A workspace holds the settings, lock, tags and state of one piece of infrastructure.",
   id: (workspace) => workspace.id,
-  version: versionsOf,
+  version: etagVersionsOf,
   changesAt: ({ lockExpiresAt }) => lockExpiresAt,
   attributes: {
     name: required(name, "The name: unique in the organization and case-sensitive. It is part of URLs.", {

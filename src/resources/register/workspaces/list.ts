@@ -20,38 +20,39 @@ import {
   type PageStrategy,
   type PageDepth,
   pageDepthOf,
-  readable,
+  readRunsBit,
   type PageShape,
   sortColumns,
   pageRows,
 } from "./readable.ts";
-import { isFiltered, type WorkspaceSearch } from "./search.ts";
+import { isNarrowed, type WorkspaceSearch } from "./search.ts";
 import { workspaceViewIn } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
 interface WorkspaceCounts {
-  readonly everything: number;
-  /** Projects to which one of the caller's teams has access. */
-  readonly inProjects: number;
-  /** Granted to one of the caller's teams individually, in other projects. */
-  readonly single: number;
+  readonly inOrganization: number;
+  /** In projects to which one of the caller's teams has access. */
+  readonly inGrantedProjects: number;
+  /** In other projects, but one of the caller's teams has access to the workspace itself. */
+  readonly grantedIndividually: number;
 }
 
 type OrganizationWithCounts = OrganizationRow & WorkspaceCounts;
 
 const organizationWithCounts = prepared<
-  { nameKey: string; principal: string; readable: number },
+  { nameKey: string; principal: string; readRunsBit: number },
   OrganizationWithCounts
 >((db, p) => {
   const organizationId = sql<string>`(select id from organizations where name_key = ${p.nameKey})`;
-  const inProjects = sql`select project_id from granted where (mask & ${p.readable}) <> 0`;
+  const grantedProjects = sql`select project_id from project_grants where (mask & ${p.readRunsBit}) <> 0`;
   const statement = sql<OrganizationWithCounts>`
     with ${grantTables(organizationId, p.principal)}
     select o.*, ${standingSelection(sql.ref("o.id"), p.principal)},
-      (select coalesce(sum(workspace_count), 0) from projects where organization_id = o.id) as everything,
-      (select coalesce(sum(workspace_count), 0) from projects where id in (${inProjects})) as in_projects,
-      (select count(*) from single inner join workspaces as w on w.id = single.workspace_id
-        where (single.mask & ${p.readable}) <> 0 and w.project_id not in (${inProjects})) as single
+      (select coalesce(sum(workspace_count), 0) from projects where organization_id = o.id) as in_organization,
+      (select coalesce(sum(workspace_count), 0) from projects where id in (${grantedProjects})) as in_granted_projects,
+      (select count(*) from workspace_grants inner join workspaces as w on w.id = workspace_grants.workspace_id
+        where (workspace_grants.mask & ${p.readRunsBit}) <> 0
+          and w.project_id not in (${grantedProjects})) as granted_individually
     from organizations as o where o.name_key = ${p.nameKey}`;
   return { compile: () => statement.compile(db) };
 });
@@ -62,31 +63,38 @@ export async function loadOrganizationToList(
   { actor }: Pick<Context, "actor">,
   name: string,
 ): Promise<{ organization: OrganizationView; counts: WorkspaceCounts }> {
-  const [row] = await organizationWithCounts(tx, { nameKey: fold(name), principal: principalOf(actor), readable });
+  const [row] = await organizationWithCounts(tx, { nameKey: fold(name), principal: principalOf(actor), readRunsBit });
   const organization = row && toOrganizationView(actor, row);
   if (organization === undefined || !organization.standing.member) throw notFound("organization");
-  const { everything, inProjects, single } = row!;
+  const { inOrganization, inGrantedProjects, grantedIndividually } = row!;
   return {
     organization,
-    counts: { everything: Number(everything), inProjects: Number(inProjects), single: Number(single) },
+    counts: {
+      inOrganization: Number(inOrganization),
+      inGrantedProjects: Number(inGrantedProjects),
+      grantedIndividually: Number(grantedIndividually),
+    },
   };
 }
 
-/** A walk in order passes unreadable workspaces; collecting reads all readable ones. */
+const readableCountOf = (counts: WorkspaceCounts, readsAll: boolean): number =>
+  readsAll ? counts.inOrganization : counts.inGrantedProjects + counts.grantedIndividually;
+
+/** A walk also reads the unreadable workspaces that it passes; collecting reads all readable ones, whatever the page. */
 function strategyFor(counts: WorkspaceCounts, search: WorkspaceSearch, readsAll: boolean): PageStrategy {
-  if (readsAll) return "everything";
-  const mine = counts.inProjects + counts.single;
-  if (isFiltered(search) || search.projectId !== undefined || mine === 0) return "by-project";
-  const walked = (search.page.number * search.page.size * counts.everything) / mine;
-  return walked < mine ? "walk" : "by-project";
+  if (readsAll) return "all";
+  const readableCount = readableCountOf(counts, readsAll);
+  if (isNarrowed(search) || readableCount === 0) return "collect";
+  const walkedCount = (search.page.number * search.page.size * counts.inOrganization) / readableCount;
+  return walkedCount < readableCount ? "walk" : "collect";
 }
 
-const unfiltered = new Map<string, PreparedStatement<PageParameters, PageRow>>();
+const unfilteredStatements = new Map<string, PreparedStatement<PageParameters, PageRow>>();
 
 /** Compiled once per shape and depth, of which there are few. */
-function unfilteredPage(shape: PageShape, depth: PageDepth): PreparedStatement<PageParameters, PageRow> {
+function unfilteredStatement(shape: PageShape, depth: PageDepth): PreparedStatement<PageParameters, PageRow> {
   const key = `${shape.strategy} ${shape.column} ${shape.descending} ${shape.fromEnd} ${depth?.rows} ${depth?.isPage}`;
-  let statement = unfiltered.get(key);
+  let statement = unfilteredStatements.get(key);
   if (statement === undefined) {
     statement = prepared<PageParameters, PageRow>((db, p, dialect) => {
       const source = sql`from ${candidates(shape, p.organizationId, [])}`;
@@ -96,19 +104,19 @@ function unfilteredPage(shape: PageShape, depth: PageDepth): PreparedStatement<P
         ${pageRows(shape)}`;
       return { compile: () => text.compile(db) };
     });
-    unfiltered.set(key, statement);
+    unfilteredStatements.set(key, statement);
   }
   return statement;
 }
 
 /** Reads pages in the second half of the list from its end, to skip fewer rows. */
-async function countedPage(tx: Tx, shape: PageShape, p: PageParameters, total: number): Promise<PageRow[]> {
+async function loadUnfilteredPage(tx: Tx, shape: PageShape, p: PageParameters, total: number): Promise<PageRow[]> {
   const limit = Math.min(p.limit, Math.max(0, total - p.offset));
-  const behind = total - p.offset - limit;
-  if (shape.strategy !== "everything" || behind >= p.offset)
-    return unfilteredPage({ ...shape, fromEnd: false }, pageDepthOf(p))(tx, p);
-  const backwards = { ...p, limit, offset: Math.max(0, behind) };
-  return unfilteredPage({ ...shape, fromEnd: true }, pageDepthOf(backwards))(tx, backwards);
+  const rowsAfterPage = total - p.offset - limit;
+  if (shape.strategy !== "all" || rowsAfterPage >= p.offset)
+    return unfilteredStatement({ ...shape, fromEnd: false }, pageDepthOf(p))(tx, p);
+  const backwards = { ...p, limit, offset: Math.max(0, rowsAfterPage) };
+  return unfilteredStatement({ ...shape, fromEnd: true }, pageDepthOf(backwards))(tx, backwards);
 }
 
 export async function listReadableWorkspaces(
@@ -117,7 +125,7 @@ export async function listReadableWorkspaces(
   { organization, counts }: { organization: OrganizationView; counts: WorkspaceCounts },
   search: WorkspaceSearch,
 ): Promise<{ views: WorkspaceView[]; totalCount: number }> {
-  const readsAll = hasPermission(organization.standing.everywhere, "runs", "read");
+  const readsAll = hasPermission(organization.standing.organizationWideMask, "runs", "read");
   const shape: PageShape = {
     strategy: strategyFor(counts, search, readsAll),
     column: sortColumns[search.sort?.key ?? "name"],
@@ -130,10 +138,9 @@ export async function listReadableWorkspaces(
     limit: size,
     offset: (number - 1) * size,
   };
-  const isNarrowed = isFiltered(search) || search.projectId !== undefined;
-  const readableCount = readsAll ? counts.everything : counts.inProjects + counts.single;
-  const { rows, totalCount } = isNarrowed
+  const readableCount = readableCountOf(counts, readsAll);
+  const { rows, totalCount } = isNarrowed(search)
     ? await searchPage(tx, shape, search, parameters, readableCount)
-    : { rows: await countedPage(tx, shape, parameters, readableCount), totalCount: readableCount };
+    : { rows: await loadUnfilteredPage(tx, shape, parameters, readableCount), totalCount: readableCount };
   return { views: rows.map((row) => workspaceViewIn(row, organization, options)), totalCount };
 }

@@ -46,12 +46,12 @@ export function leaseOf({ seconds, expiresAt }: LeaseInput, at: string): LockLea
 }
 
 /** An expired lease can still be on the row. */
-export function hasLeaseEnded({ lockExpiresAt }: Pick<WorkspaceTable, "lockExpiresAt">): boolean {
+export function hasLeaseExpired({ lockExpiresAt }: Pick<WorkspaceTable, "lockExpiresAt">): boolean {
   return lockExpiresAt !== null && lockExpiresAt <= now();
 }
 
 /** A response that depends on the lock is valid until then. */
-export function leaseEndMs({ lockExpiresAt }: Pick<WorkspaceTable, "lockExpiresAt">): number | undefined {
+export function leaseExpiryMs({ lockExpiresAt }: Pick<WorkspaceTable, "lockExpiresAt">): number | undefined {
   return lockExpiresAt === null ? undefined : Date.parse(lockExpiresAt);
 }
 

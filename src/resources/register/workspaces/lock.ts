@@ -9,8 +9,8 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { ConditionalContext, Context } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { lockHolderOf, holdsLock, type LeaseInput, leaseOf, lockHolderName } from "./lock-holder.ts";
-import { grantWorkspace, loadWorkspace } from "./reads.ts";
-import { unlockedColumns, auditedLock } from "./release.ts";
+import { authorizeWorkspace, loadWorkspace } from "./reads.ts";
+import { prepareUnlock, auditedLock } from "./release.ts";
 import { lockHolderExists, lookUpReferences, updateWorkspaceRow, type WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
@@ -26,13 +26,13 @@ export async function lock(
   { reason, lease }: LockInput,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-lock", "hide");
+    const workspace = authorizeWorkspace(await loadWorkspace(tx, context, reference, "change"), "can-lock", "hide");
     const holder = lockHolderOf(context.actor);
     if (holder === undefined) throw notFound("workspace");
     if (workspace.lockedByType !== null) throw conflict("Unable to lock workspace. The workspace is already locked.");
     const lockedAt = now();
-    const end = leaseOf(lease, lockedAt);
-    return change(tx, context, workspace, "lock", { ...holder, lockedReason: reason, lockedAt, ...end });
+    const leaseColumns = leaseOf(lease, lockedAt);
+    return changeLock(tx, context, workspace, "lock", { ...holder, lockedReason: reason, lockedAt, ...leaseColumns });
   });
 }
 
@@ -43,7 +43,7 @@ export async function renewLock(
   { seconds, expiresAt }: LeaseInput,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-lock", "hide");
+    const workspace = authorizeWorkspace(await loadWorkspace(tx, context, reference, "change"), "can-lock", "hide");
     const { lockedByType, lockLeaseSeconds } = workspace;
     if (lockedByType === null)
       throw conflict("Unable to renew the lock. The workspace is not locked, or its lease has expired. Lock it again.");
@@ -53,7 +53,7 @@ export async function renewLock(
       );
     if (lockLeaseSeconds === null)
       throw conflict("Unable to renew the lock. The lock has no lease and stays until the workspace is unlocked.");
-    return change(
+    return changeLock(
       tx,
       context,
       workspace,
@@ -66,7 +66,7 @@ export async function renewLock(
 /** Raises `conflict` unless the caller holds the lock, and `unavailable` while the state version written under it is pending. */
 export async function unlock(context: Context, reference: WorkspaceReference): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-unlock", "hide");
+    const workspace = authorizeWorkspace(await loadWorkspace(tx, context, reference, "change"), "can-unlock", "hide");
     if (workspace.lockedByType === null)
       throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
     if (workspace.lockedByType === "runs" || !holdsLock(context.actor, workspace))
@@ -90,7 +90,11 @@ export async function forceUnlock(
   reference: WorkspaceReference,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-force-unlock", "hide");
+    const workspace = authorizeWorkspace(
+      await loadWorkspace(tx, context, reference, "change"),
+      "can-force-unlock",
+      "hide",
+    );
     if (workspace.lockedByType === null)
       throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
     if (await isLockedByUnfinishedRun(tx, context, workspace))
@@ -113,12 +117,12 @@ async function release(
   workspace: Granted<WorkspaceView, "can-unlock" | "can-force-unlock">,
   verb: string,
 ): Promise<DocumentAnswer<WorkspaceView>> {
-  return change(tx, context, workspace, verb, await unlockedColumns(tx, context, workspace));
+  return changeLock(tx, context, workspace, verb, await prepareUnlock(tx, context, workspace));
 }
 
 type LockPermission = "can-lock" | "can-unlock" | "can-force-unlock";
 
-async function change(
+async function changeLock(
   tx: Tx,
   context: Context,
   workspace: Granted<WorkspaceView, LockPermission>,
@@ -144,7 +148,7 @@ export async function assignSshKey(
   sshKeyId: string | null,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
+    const workspace = authorizeWorkspace(await loadWorkspace(tx, context, reference, "change"), "can-update");
     context.ifMatch.check(workspace);
     if (sshKeyId === workspace.sshKeyId) return { view: workspace };
     const { sshKey } = await lookUpReferences(tx, workspace.organizationId, { sshKeyId });

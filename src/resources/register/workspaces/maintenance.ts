@@ -1,7 +1,7 @@
 /** Removes locks with expired leases from workspaces that nobody has loaded since. */
 import { now } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "./reads.ts";
-import { findEndedLeases } from "./store.ts";
+import { findExpiredLeases } from "./store.ts";
 import type { JobContext } from "../../shared/job-context.ts";
 
 const batch = 100;
@@ -10,7 +10,7 @@ const batch = 100;
 export async function expireLeases({ context, signal, step }: JobContext): Promise<number> {
   let handled = 0;
   for (;;) {
-    const ended = await findEndedLeases(context.database.reader, now(), batch);
+    const ended = await findExpiredLeases(context.database.reader, now(), batch);
     for (const id of ended) {
       if (signal.aborted) return handled;
       // Loading with a lock ends the lease.

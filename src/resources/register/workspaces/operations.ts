@@ -26,7 +26,7 @@ import { workspaces } from "./definition.ts";
 import { leaseFromBody } from "./lock-holder.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
 import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
-import { grantWorkspace, loadSettledWorkspace, loadWorkspace } from "./reads.ts";
+import { authorizeWorkspace, loadWorkspaceAfterLeaseExpiry, loadWorkspace } from "./reads.ts";
 import {
   changedWorkspace,
   newWorkspace,
@@ -86,8 +86,9 @@ export const workspaceResource = implement(workspaces, {
       const bindings = await replaceBindings(tx, { workspace }, body.relationships.tagBindings);
       await adjustWorkspaceCount(tx, project, project.id, 1);
       await refuseWorkspacesBeyondLimit(tx, organization);
-      const isBare = row.vcsOauthTokenId === null && !body.relationships.tags?.length && bindings === undefined;
-      const view = isBare
+      const hasNoRelatedRows =
+        row.vcsOauthTokenId === null && !body.relationships.tags?.length && bindings === undefined;
+      const view = hasNoRelatedRows
         ? newWorkspaceView(row, project, organization, options)
         : await loadWorkspace(tx, context, { workspaceId: row.id });
       await recordWorkspaceChange(tx, context, { after: view }, bindings);
@@ -97,19 +98,19 @@ export const workspaceResource = implement(workspaces, {
 
   async listWorkspaces({ context, params, query }) {
     const tx = context.database.reader;
-    const listed = await loadOrganizationToList(tx, context, params.organizationName);
+    const organizationWithCounts = await loadOrganizationToList(tx, context, params.organizationName);
     const { filterLockedLongerThan: lockedMs } = query;
-    const { views, totalCount } = await listReadableWorkspaces(tx, context, listed, {
+    const { views, totalCount } = await listReadableWorkspaces(tx, context, organizationWithCounts, {
       page: query.page,
       sort: query.sort,
-      part: query.searchName,
+      nameText: query.searchName,
       wildcard: query.searchWildcardName,
       tags: query.searchTags ?? [],
       excludedTags: query.searchExcludeTags ?? [],
       ids: query.filterId,
       projectId: query.filterProjectId,
       runStatuses: query.filterCurrentRunStatus ?? [],
-      tagged: query.filterTagged,
+      tagFilters: query.filterTagged,
       lockedBefore: lockedMs === undefined ? undefined : new Date(nowMs() - lockedMs).toISOString(),
     });
     const shown = await loadRelated(tx, context, views, query.include);
@@ -141,14 +142,14 @@ export const workspaceResource = implement(workspaces, {
 
 /** Reports a taken name only to callers who can read every workspace of the organization. */
 async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: string): Promise<AppError> {
-  const readsAll = hasPermission(standing.everywhere, "runs", "read");
-  const taken = readsAll ? referenceFaults({ name }, await lookUpReferences(tx, id, { name })) : [];
-  return invalid([relationshipFault("project", "Project does not exist in this organization"), ...taken]);
+  const readsAll = hasPermission(standing.organizationWideMask, "runs", "read");
+  const nameFaults = readsAll ? referenceFaults({ name }, await lookUpReferences(tx, id, { name })) : [];
+  return invalid([relationshipFault("project", "Project does not exist in this organization"), ...nameFaults]);
 }
 
 async function show(context: Context, reference: WorkspaceReference, include: ReadonlySet<string>) {
   const tx = context.database.reader;
-  const view = await loadSettledWorkspace(context, reference);
+  const view = await loadWorkspaceAfterLeaseExpiry(context, reference);
   const { views, included } = await loadRelated(tx, context, [view], include);
   const shown = views[0] as WorkspaceView;
   if (include.size > 0) return { view: shown, included };
@@ -176,8 +177,8 @@ async function withBindings(
   include: ReadonlySet<string>,
 ): Promise<{ views: readonly WorkspaceView[]; bindings: IncludedResource[] }> {
   if (!include.has("effective_tag_bindings")) return { views, bindings: [] };
-  const readable = views.filter(isReadable).map(({ id }) => id);
-  const bindings = await effectiveOnWorkspaces(tx, readable);
+  const readableIds = views.filter(isReadable).map(({ id }) => id);
+  const bindings = await effectiveOnWorkspaces(tx, readableIds);
   const idsOf = ({ id }: WorkspaceView) =>
     bindings.filter(({ ownerId }) => ownerId === id).map((binding) => binding.id);
   return {
@@ -202,7 +203,7 @@ async function update(
   { attributes, relationships }: WorkspaceUpdateBody,
 ) {
   return writeAndWakeJobs(context, async (tx) => {
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
+    const workspace = authorizeWorkspace(await loadWorkspace(tx, context, reference, "change"), "can-update");
     context.ifMatch.check(workspace);
     const { destination, faults } = await destinationOf(tx, context, workspace, relationships.project ?? undefined);
     const projectDuration =
@@ -230,14 +231,14 @@ async function update(
       updateWorkspaceRow(tx, workspace, { ...changed, updatedAt: now() });
     // Lock order: rows that the workspace refers to, then rows that belong to it.
     if (changes !== undefined) await write({ ...changes, ...retainedDuration(workspace, after) });
-    const rebound = await replaceBindings(tx, { workspace }, relationships.tagBindings);
-    if (changes === undefined && rebound === undefined) return { view: workspace, isConnected: false };
+    const bindingChanges = await replaceBindings(tx, { workspace }, relationships.tagBindings);
+    if (changes === undefined && bindingChanges === undefined) return { view: workspace, isConnected: false };
     const isConnected = await notifyRepositoryChange(tx, context, workspace, workspace, after);
     if (changes === undefined) await write({});
     if (destination !== undefined)
       await moveWorkspaceCounts(tx, workspace, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
     const view: WorkspaceView = await loadWorkspace(tx, context, { workspaceId: workspace.id });
-    await recordWorkspaceChange(tx, context, { before: workspace, after: view }, rebound);
+    await recordWorkspaceChange(tx, context, { before: workspace, after: view }, bindingChanges);
     return { view, isConnected };
   });
 }
@@ -298,27 +299,31 @@ async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView,
 
 async function safeDelete(context: Context, reference: WorkspaceReference): Promise<void> {
   await context.database.write(async (tx) => {
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, "alone"), "can-destroy", "hide");
+    const workspace = authorizeWorkspace(
+      await loadWorkspace(tx, context, reference, "exclusive"),
+      "can-destroy",
+      "hide",
+    );
     const { hooks } = context;
     const obstacle = safeDeleteObstacle(workspace, {
       unfinishedRun: (await hooks.runs.listUnfinished(tx, workspace))[0],
       stateIsProcessing: await hooks.states.isStateProcessing(tx, workspace.id),
     });
     if (obstacle !== undefined) throw obstacle;
-    await remove(tx, context, workspace);
+    await removeWorkspace(tx, context, workspace);
   });
 }
 
 async function forceDelete(context: ConditionalContext, reference: WorkspaceReference): Promise<void> {
   await context.database.write(async (tx) => {
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, "alone"), "can-force-delete");
+    const workspace = authorizeWorkspace(await loadWorkspace(tx, context, reference, "exclusive"), "can-force-delete");
     context.ifMatch.check(workspace);
     await context.hooks.runs.auditRunsOfDeletedWorkspace(tx, context, workspace);
-    await remove(tx, context, workspace);
+    await removeWorkspace(tx, context, workspace);
   });
 }
 
-async function remove(
+async function removeWorkspace(
   tx: Tx,
   context: Context,
   workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,

@@ -5,27 +5,30 @@ import type { Dialect } from "../../../database/dialect.ts";
 import { grantTables as grantTablesOf } from "../../shared/grants/sums.ts";
 import { connectedColumns, connectedJoins, type ConnectedRow } from "./connected.ts";
 
-export const readable = permissionBit("runs", "read");
+export const readRunsBit = permissionBit("runs", "read");
 
-/** Grants of the caller's teams, summed by project (`granted`) and by workspace (`single`). */
+/** Grants of the caller's teams, summed by project (`project_grants`) and by workspace (`workspace_grants`). */
 export const grantTables = (organizationId: RawBuilder<string>, principal: string): RawBuilder<unknown> =>
   grantTablesOf("", organizationId, principal);
 
-const inProjects = sql`(select project_id from granted where (mask & ${sql.lit(readable)}) <> 0)`;
-const singles = sql`(select workspace_id from single where (mask & ${sql.lit(readable)}) <> 0)`;
+const grantedProjects = sql`(select project_id from project_grants where (mask & ${sql.lit(readRunsBit)}) <> 0)`;
+const grantedWorkspaces = sql`(select workspace_id from workspace_grants where (mask & ${sql.lit(readRunsBit)}) <> 0)`;
 
-export const mayRead = (table: "v" | "w"): RawBuilder<SqlBool> =>
-  sql<SqlBool>`(${sql.ref(`${table}.projectId`)} in ${inProjects} or ${sql.ref(`${table}.id`)} in ${singles})`;
+export const canRead = (table: "v" | "w"): RawBuilder<SqlBool> =>
+  sql<SqlBool>`(${sql.ref(`${table}.projectId`)} in ${grantedProjects} or ${sql.ref(`${table}.id`)} in ${grantedWorkspaces})`;
 
+/** Projects in which the caller's teams have access to the project or to a workspace. */
 export const callersProjects: RawBuilder<unknown> = sql`
-  select project_id from granted union select v.project_id from single cross join workspaces as v where v.id = single.workspace_id`;
+  select project_id from project_grants
+  union select v.project_id from workspace_grants cross join workspaces as v where v.id = workspace_grants.workspace_id`;
 
 export type PageStrategy =
-  | "everything"
+  /** The caller can read every workspace, so grants are not checked. */
+  | "all"
   /** Takes readable workspaces in order until the page is full. */
   | "walk"
-  /** Collects all readable workspaces and sorts them. */
-  | "by-project";
+  /** Collects all readable workspaces, by project and individually, and sorts them. */
+  | "collect";
 
 export const sortColumns = {
   name: "name",
@@ -61,16 +64,17 @@ export function candidates(
   isWalked = false,
 ): RawBuilder<unknown> {
   const { strategy } = shape;
-  const chosen = columnsOf(shape, searched, isWalked);
-  if (strategy === "everything")
-    return sql`(select ${chosen} from workspaces as v where v.organization_id = ${organizationId}) as w`;
+  const columns = columnsOf(shape, searched, isWalked);
+  if (strategy === "all")
+    return sql`(select ${columns} from workspaces as v where v.organization_id = ${organizationId}) as w`;
   if (strategy === "walk")
-    return sql`(select ${chosen} from workspaces as v where v.organization_id = ${organizationId} and ${mayRead("v")}) as w`;
-  return sql`(select ${chosen} from workspaces as v
-      where v.organization_id = ${organizationId} and v.project_id in ${inProjects}
+    return sql`(select ${columns} from workspaces as v where v.organization_id = ${organizationId} and ${canRead("v")}) as w`;
+  return sql`(select ${columns} from workspaces as v
+      where v.organization_id = ${organizationId} and v.project_id in ${grantedProjects}
     union all
-    select ${chosen} from single cross join workspaces as v
-      where v.id = single.workspace_id and (single.mask & ${sql.lit(readable)}) <> 0 and v.project_id not in ${inProjects}) as w`;
+    select ${columns} from workspace_grants cross join workspaces as v
+      where v.id = workspace_grants.workspace_id and (workspace_grants.mask & ${sql.lit(readRunsBit)}) <> 0
+        and v.project_id not in ${grantedProjects}) as w`;
 }
 
 export function collectedWorkspaces(
@@ -78,7 +82,7 @@ export function collectedWorkspaces(
   principal: string,
   columns: readonly string[],
 ): { readonly tables: RawBuilder<unknown>; readonly from: RawBuilder<unknown> } {
-  const shape: PageShape = { strategy: "by-project", column: "name", descending: false };
+  const shape: PageShape = { strategy: "collect", column: "name", descending: false };
   return {
     tables: grantTables(sql<string>`${organizationId}`, principal),
     from: candidates(shape, organizationId, columns),
@@ -86,10 +90,10 @@ export function collectedWorkspaces(
 }
 
 export function pageRows(shape: PageShape): RawBuilder<unknown> {
-  return sql`select ${connectedColumns}, granted.mask as project_access, single.mask as workspace_access
+  return sql`select ${connectedColumns}, project_grants.mask as project_access, workspace_grants.mask as workspace_access
     from page cross join workspaces as w ${connectedJoins}
-    left join granted on granted.project_id = w.project_id
-    left join single on single.workspace_id = w.id
+    left join project_grants on project_grants.project_id = w.project_id
+    left join workspace_grants on workspace_grants.workspace_id = w.id
     where w.id = page.id
     ${order({ ...shape, fromEnd: false })}`;
 }
@@ -116,14 +120,14 @@ export function pageDepthOf({ limit, offset }: PageParameters): PageDepth {
 
 /** Near pages have a literal limit: PostgreSQL would plan a statement with a parameter as its limit on each execution. */
 export function pageOf(
-  { plansOpenLimits }: Dialect,
+  { plansBoundLimits }: Dialect,
   shape: PageShape,
   source: RawBuilder<unknown>,
   p: PageParameters,
   depth: PageDepth,
 ): RawBuilder<unknown> {
   const [sorted, cut, column] = [order(shape), sql`limit ${p.limit} offset ${p.offset}`, sql.raw(shape.column)];
-  if (plansOpenLimits || depth === undefined) return sql`select w.id as id ${source} ${sorted} ${cut}`;
+  if (plansBoundLimits || depth === undefined) return sql`select w.id as id ${source} ${sorted} ${cut}`;
   if (depth.isPage) return sql`select w.id as id ${source} ${sorted} limit ${sql.lit(depth.rows)}`;
   return sql`select w.id as id from (
     select w.id as id, w.${column} as ${column} ${source} ${sorted} limit ${sql.lit(depth.rows)}) as w ${sorted} ${cut}`;

@@ -7,17 +7,17 @@ import { counted } from "../../../kernel/text.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 import { isExactVersion, isOlder } from "../../site/terraform-versions/versions.ts";
 import {
-  applyAutoDestroy,
+  autoDestroyAfter,
   type AutoDestroyColumns,
   inheritedAutoDestroy,
   autoDestroyStatusAfter,
 } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
-import { agentPoolFaults, applyExecution, type ExecutionColumns, followingDefaults } from "../execution.ts";
+import { agentPoolFaults, executionAfter, type ExecutionColumns, inheritedExecution } from "../execution.ts";
 import { unlocked } from "./lock-holder.ts";
 import { sharingFaultsOf } from "./sharing.ts";
 import type { ReferenceLookup } from "./store.ts";
-import { applyVcs, noRepository, type VcsColumns, vcsFaults } from "./vcs.ts";
+import { vcsAfter, noRepository, type VcsColumns, vcsFaults } from "./vcs.ts";
 
 type NewWorkspaceAttributes = CreateAttributes<typeof workspaces>;
 type WorkspaceChanges = UpdateAttributes<typeof workspaces>;
@@ -54,7 +54,7 @@ const initialColumns = {
   factsVersion: 0,
 } as const;
 
-export interface NewWorkspaceFacts {
+export interface NewWorkspaceInput {
   readonly identity: WorkspaceIdentity;
   readonly newestEngine: string;
   readonly projectDuration: string | null;
@@ -64,10 +64,10 @@ export interface NewWorkspaceFacts {
 
 export function newWorkspace(
   attributes: NewWorkspaceAttributes,
-  { identity, newestEngine, projectDuration, options, source = "tfe-api" }: NewWorkspaceFacts,
+  { identity, newestEngine, projectDuration, options, source = "tfe-api" }: NewWorkspaceInput,
 ): WorkspaceTable {
   const isShared = options.edition === "self-hosted" && options.globalRemoteStateDefault;
-  const defaults = { ...inheritedAutoDestroy(projectDuration), ...followingDefaults, ...noRepository };
+  const defaults = { ...inheritedAutoDestroy(projectDuration), ...inheritedExecution, ...noRepository };
   return {
     ...initialColumns,
     ...createdColumns(workspaces, acceptedAttributes(attributes, options), {
@@ -123,9 +123,9 @@ function settingsAfter(
   projectDuration: string | null,
 ): AutoDestroyColumns & ExecutionColumns & VcsColumns {
   return {
-    ...applyAutoDestroy(before, attributes, projectDuration),
-    ...applyExecution(before, attributes),
-    ...applyVcs(before, attributes.vcsRepo),
+    ...autoDestroyAfter(before, attributes, projectDuration),
+    ...executionAfter(before, attributes),
+    ...vcsAfter(before, attributes.vcsRepo),
   };
 }
 

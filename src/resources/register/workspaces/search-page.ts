@@ -1,12 +1,12 @@
 /** Finds a page of matches and their total in one statement, which counts each filter's matches and executes the cheapest branch. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import { fewMax } from "../../../database/name-index.ts";
+import { lookedUpMax } from "../../../database/name-index.ts";
 import {
   candidates,
   columnsOf,
   grantTables,
-  mayRead,
+  canRead,
   order,
   type PageParameters,
   pageOf,
@@ -30,7 +30,7 @@ export async function searchPage(
   p: PageParameters,
   readableCount: number,
 ): Promise<WorkspaceSearchResult> {
-  const total = shape.strategy === "everything" ? storedTotal(tx, p.organizationId, search) : undefined;
+  const total = shape.strategy === "all" ? storedTotal(tx, p.organizationId, search) : undefined;
   return total === undefined
     ? collectedPage(tx, shape, search, p, readableCount)
     : walkedPage(tx, shape, search, p, total);
@@ -48,11 +48,11 @@ const all = (conditions: readonly RawBuilder<SqlBool>[]) =>
 
 /** With more columns, no index would cover the query. */
 function searchedColumns(search: WorkspaceSearch): string[] {
-  const { part, wildcard, projectId, tags, tagged, excludedTags, runStatuses, lockedBefore } = search;
-  const looksAtProjects = projectId !== undefined || tags.length + tagged.length + excludedTags.length > 0;
+  const { nameText, wildcard, projectId, tags, tagFilters, excludedTags, runStatuses, lockedBefore } = search;
+  const needsProject = projectId !== undefined || tags.length + tagFilters.length + excludedTags.length > 0;
   return [
-    ...(part || wildcard ? ["name_key"] : []),
-    ...(looksAtProjects ? ["project_id"] : []),
+    ...(nameText || wildcard ? ["name_key"] : []),
+    ...(needsProject ? ["project_id"] : []),
     ...(runStatuses.length > 0 ? ["current_run_status"] : []),
     ...(lockedBefore === undefined ? [] : ["locked_at", "lock_expires_at"]),
   ];
@@ -66,7 +66,7 @@ function searchCandidates(
 ): RawBuilder<unknown> {
   const searched = searchedColumns(search);
   const parts = indexedParts(search);
-  if (shape.strategy !== "everything" || parts.length === 0 || search.projectId !== undefined)
+  if (shape.strategy !== "all" || parts.length === 0 || search.projectId !== undefined)
     return candidates(shape, organizationId, searched);
   return sql`${tx.dialect.names.candidates(columnsOf(shape, searched), { organizationId, parts })} as w`;
 }
@@ -85,7 +85,7 @@ function gatedBranch(
   column: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   const select = sql`select w.id as id, w.${column} as ${column} ${from}`;
-  return tx.dialect.plansOpenLimits
+  return tx.dialect.plansBoundLimits
     ? sql`select * from (${select} where ${all(conditions)} limit (case when ${isChosen} then -1 else 0 end))`
     : sql`${select} where ${all([isChosen, ...conditions])}`;
 }
@@ -97,16 +97,16 @@ function candidateBranch(
   isChosen: RawBuilder<SqlBool>,
   organizationId: string,
 ): QueryBranch {
-  const some = tx.dialect.plansOpenLimits
+  const some = tx.dialect.plansBoundLimits
     ? sql`select every.workspace_id as workspace_id from (${ids}) as every limit (case when ${isChosen} then -1 else 0 end)`
-    : sql`select every.workspace_id as workspace_id from (${ids}) as every where ${isChosen} limit ${sql.lit(fewMax + 1)}`;
+    : sql`select every.workspace_id as workspace_id from (${ids}) as every where ${isChosen} limit ${sql.lit(lookedUpMax + 1)}`;
   return {
     from: sql`from (select distinct chosen.workspace_id as workspace_id from (${some}) as chosen) as driver
       cross join workspaces as w`,
     conditions: [
       sql<SqlBool>`w.id = driver.workspace_id`,
-      ...(shape.strategy === "everything" ? [] : [mayRead("w")]),
-      ...conditionsOf(tx, organizationId, rest, "one by one"),
+      ...(shape.strategy === "all" ? [] : [canRead("w")]),
+      ...conditionsOf(tx, organizationId, rest, "per-row"),
     ],
     isChosen,
   };
@@ -118,8 +118,8 @@ const candidateCost = 4;
 /** Starts from the smallest set of the filters if that is cheaper than checking all readable workspaces. */
 function branchesOf(tx: Tx, shape: PageShape, search: WorkspaceSearch, organizationId: string, readableCount: number) {
   const candidateSets = search.projectId === undefined ? candidateSetsOf(tx, organizationId, search) : [];
-  const isByProject = shape.strategy !== "everything" && readableCount <= fewMax;
-  const sizeMax = sql`cast(${Math.min(fewMax, Math.floor(readableCount / candidateCost))} as bigint)`;
+  const isPerProject = shape.strategy !== "all" && readableCount <= lookedUpMax;
+  const sizeMax = sql`cast(${Math.min(lookedUpMax, Math.floor(readableCount / candidateCost))} as bigint)`;
   const size = (position: number) => sql.raw(`size_${position}`);
   const ofSizes = (...conditions: RawBuilder<SqlBool>[]) => sql<SqlBool>`(select ${all(conditions)} from sizes)`;
   const isNarrowest = (position: number) =>
@@ -133,7 +133,7 @@ function branchesOf(tx: Tx, shape: PageShape, search: WorkspaceSearch, organizat
     );
   const rest: QueryBranch = {
     from: sql`from ${searchCandidates(tx, shape, organizationId, search)}`,
-    conditions: conditionsOf(tx, organizationId, search, isByProject ? "by project" : "sets"),
+    conditions: conditionsOf(tx, organizationId, search, isPerProject ? "per-project" : "id-sets"),
     isChosen:
       candidateSets.length === 0
         ? sql<SqlBool>`1 = 1`
@@ -185,17 +185,17 @@ function limitedBranch(
     limit (case when ${isChosen} then cast(${p.limit} as bigint) else 0 end) offset ${p.offset}) as chosen`;
 }
 
-/** PostgreSQL plans for a known limit so well that it would also walk to a few matches; `isFoundFirst` prevents that. */
+/** PostgreSQL plans for a known limit so well that it would also walk to a few matches; `collectsFirst` prevents that. */
 function gatedPage(
   tx: Tx,
   shape: PageShape,
   { from, conditions, isChosen }: QueryBranch,
   p: PageParameters,
-  isFoundFirst: boolean,
+  collectsFirst: boolean,
 ): RawBuilder<unknown> {
   const column = sql.raw(shape.column);
   const matches = sql`${from} where ${all([isChosen, ...conditions])}`;
-  if (!isFoundFirst) return sql`select id from (${pageOf(tx.dialect, shape, matches, p, pageDepthOf(p))}) as chosen`;
+  if (!collectsFirst) return sql`select id from (${pageOf(tx.dialect, shape, matches, p, pageDepthOf(p))}) as chosen`;
   return sql`select id from (with few as materialized (select w.id as id, w.${column} as ${column} ${matches})
     ${pageOf(tx.dialect, shape, sql`from few as w`, p, pageDepthOf(p))}) as chosen`;
 }
@@ -209,22 +209,22 @@ async function walkedPage(
   total: RawBuilder<number>,
 ): Promise<WorkspaceSearchResult> {
   const { organizationId } = p;
-  const isFew = sql<SqlBool>`(select total_count <= ${sql.lit(fewMax)} from counted)`;
+  const isFew = sql<SqlBool>`(select total_count <= ${sql.lit(lookedUpMax)} from counted)`;
   // An index has the workspaces of a status in order.
   const [candidateSet] = search.runStatuses.length > 0 ? [] : candidateSetsOf(tx, organizationId, search);
   const few: QueryBranch = candidateSet
     ? candidateBranch(tx, shape, candidateSet, isFew, organizationId)
     : {
         from: sql`from ${searchCandidates(tx, shape, organizationId, search)}`,
-        conditions: conditionsOf(tx, organizationId, search, "sets"),
+        conditions: conditionsOf(tx, organizationId, search, "id-sets"),
         isChosen: isFew,
       };
   const many: QueryBranch = {
     from: sql`from ${candidates(shape, organizationId, searchedColumns(search), true)}`,
-    conditions: conditionsOf(tx, organizationId, search, "one by one"),
+    conditions: conditionsOf(tx, organizationId, search, "per-row"),
     isChosen: sql<SqlBool>`not ${isFew}`,
   };
-  const page = tx.dialect.plansOpenLimits
+  const page = tx.dialect.plansBoundLimits
     ? sql`${limitedBranch(shape, few, p)} union all ${limitedBranch(shape, many, p)}`
     : sql`${gatedPage(tx, shape, few, p, true)} union all ${gatedPage(tx, shape, many, p, false)}`;
   const { rows } = await sql<CountedPageRow>`${tx.dialect.genericPlanHint}

@@ -24,57 +24,63 @@ import {
 export interface WorkspaceSearch {
   readonly page: Page;
   readonly sort: Sort<"name" | "current-run.created-at" | "latest-change-at"> | undefined;
-  readonly part: string | undefined;
+  /** Words that the name must contain. */
+  readonly nameText: string | undefined;
   readonly wildcard: string | undefined;
+  /** Flat tags, or keys of key-value tags with any value. */
   readonly tags: readonly string[];
   readonly excludedTags: readonly string[];
   readonly ids?: readonly string[] | undefined;
   readonly projectId: string | undefined;
   readonly runStatuses: readonly string[];
-  readonly tagged: readonly { readonly key?: string; readonly value?: string }[];
+  /** Key-value tags. */
+  readonly tagFilters: readonly { readonly key?: string; readonly value?: string }[];
   readonly lockedBefore?: string | undefined;
 }
 
 const starsMax = 10;
 
-export function isFiltered(search: WorkspaceSearch): boolean {
-  const { part, wildcard, tags, excludedTags, runStatuses, tagged, lockedBefore, ids } = search;
+export const isNarrowed = (search: WorkspaceSearch): boolean =>
+  hasFilterBesidesProject(search) || search.projectId !== undefined;
+
+function hasFilterBesidesProject(search: WorkspaceSearch): boolean {
+  const { nameText, wildcard, tags, excludedTags, runStatuses, tagFilters, lockedBefore, ids } = search;
   return (
-    [part, wildcard, lockedBefore, ids].some(Boolean) ||
-    tags.length + excludedTags.length + runStatuses.length + tagged.length > 0
+    [nameText, wildcard, lockedBefore, ids].some(Boolean) ||
+    tags.length + excludedTags.length + runStatuses.length + tagFilters.length > 0
   );
 }
 
-/** A pair of characters matches many names, so it counts only without a longer text. The order of names finds a fixed prefix. */
-export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
+/** A pair of characters matches many names: used only without a longer part, and without a fixed prefix, which the order of names finds. */
+export function indexedParts({ nameText, wildcard }: WorkspaceSearch): string[] {
   const fixed = (wildcard ?? "").split("*");
-  const indexed = [...searchWords(part ?? ""), ...fixed.map(fold)].filter(isIndexed);
-  const long = indexed.filter((each) => !isBigram(each));
+  const indexed = [...searchWords(nameText ?? ""), ...fixed.map(fold)].filter(isIndexed);
+  const long = indexed.filter((part) => !isBigram(part));
   return long.length > 0 || fixed[0] ? long : indexed.slice(0, 1);
 }
 
 /** Undefined without a counter, for example for combined filters. */
 export function storedTotal(tx: Tx, organizationId: string, search: WorkspaceSearch): RawBuilder<number> | undefined {
   if (search.projectId !== undefined) return undefined;
-  const [word = "", ...moreWords] = searchWords(search.part ?? "");
-  if (isIndexed(word) && moreWords.length === 0 && !isFiltered({ ...search, part: undefined }))
+  const [word = "", ...moreWords] = searchWords(search.nameText ?? "");
+  if (isIndexed(word) && moreWords.length === 0 && !hasFilterBesidesProject({ ...search, nameText: undefined }))
     return tx.dialect.names.counted(organizationId, word);
-  if (search.runStatuses.length > 0 && !isFiltered({ ...search, runStatuses: [] }))
+  if (search.runStatuses.length > 0 && !hasFilterBesidesProject({ ...search, runStatuses: [] }))
     return tx.dialect.counts.workspacesWithStatus(organizationId, equalsAny(tx, search.runStatuses));
-  const [filter, ...moreFilters] = search.tagged;
-  if (filter?.key && moreFilters.length === 0 && !isFiltered({ ...search, tagged: [] }))
+  const [filter, ...moreFilters] = search.tagFilters;
+  if (filter?.key && moreFilters.length === 0 && !hasFilterBesidesProject({ ...search, tagFilters: [] }))
     return countWithKey(tx, organizationId, { key: filter.key, value: filter.value });
   const [tag = "", ...moreTags] = new Set(search.tags);
-  if (tag !== "" && moreTags.length === 0 && !isFiltered({ ...search, tags: [] }))
+  if (tag !== "" && moreTags.length === 0 && !hasFilterBesidesProject({ ...search, tags: [] }))
     return countWithAnyTag(tx, organizationId, [tag]);
-  if (search.excludedTags.length === 0 || isFiltered({ ...search, excludedTags: [] })) return undefined;
+  if (search.excludedTags.length === 0 || hasFilterBesidesProject({ ...search, excludedTags: [] })) return undefined;
   return sql<number>`(select coalesce(sum(workspace_count), 0) from projects where organization_id = ${organizationId})
     - ${countWithAnyTag(tx, organizationId, [...new Set(search.excludedTags)])}`;
 }
 
 /** The expression prevents the use of the status index, which would read all workspaces of the organization with that status. */
 function hasRunStatus(tx: Tx, statuses: readonly string[], by: ConditionStrategy): RawBuilder<SqlBool> {
-  return by === "by project"
+  return by === "per-project"
     ? tx.dialect.isOneOf(sql<string | null>`(w.current_run_status || '')`, statuses)
     : equalsAny(tx, statuses)("w.currentRunStatus");
 }
@@ -89,8 +95,8 @@ export function conditionsOf(
   const conditions: RawBuilder<SqlBool>[] = [];
   if (search.ids !== undefined) conditions.push(tx.dialect.isOneOf(sql.ref("w.id"), search.ids));
   if (search.projectId !== undefined) conditions.push(sql<SqlBool>`w.project_id = ${search.projectId}`);
-  if (search.part) conditions.push(containsWords(tx.dialect, [sql.ref("w.nameKey")], search.part));
-  if (search.wildcard) conditions.push(matches(search.wildcard));
+  if (search.nameText) conditions.push(containsWords(tx.dialect, [sql.ref("w.nameKey")], search.nameText));
+  if (search.wildcard) conditions.push(matchesWildcard(search.wildcard));
   if (search.tags.length > 0) conditions.push(hasAllTags(tx, organizationId, [...new Set(search.tags)], by));
   if (search.excludedTags.length > 0) conditions.push(hasNoTag(tx, organizationId, search.excludedTags, by));
   if (search.runStatuses.length > 0) conditions.push(hasRunStatus(tx, search.runStatuses, by));
@@ -98,12 +104,12 @@ export function conditionsOf(
   if (search.lockedBefore !== undefined)
     conditions.push(sql<SqlBool>`w.locked_at < ${search.lockedBefore}
       and (w.lock_expires_at is null or w.lock_expires_at > ${now()})`);
-  for (const filter of search.tagged) conditions.push(isTagged(organizationId, filter, by));
+  for (const filter of search.tagFilters) conditions.push(isTagged(organizationId, filter, by));
   return conditions;
 }
 
 /** `*` matches any text; `%` and `_` match only themselves. */
-function matches(pattern: string): RawBuilder<SqlBool> {
+function matchesWildcard(pattern: string): RawBuilder<SqlBool> {
   const parts = fold(pattern).replace(/\*+/g, "*").split("*");
   if (parts.length > starsMax + 1) {
     const detail = `The query parameter search[wildcard-name] can have at most ${starsMax} stars.`;
@@ -131,12 +137,12 @@ export function candidateSetsOf(
     ...workspacesWithTag(tx, organizationId, tag),
     rest: { ...search, tags: tags.filter((other) => other !== tag) },
   }));
-  const byKeys = search.tagged.flatMap(({ key, value }, position) =>
+  const byKeys = search.tagFilters.flatMap(({ key, value }, position) =>
     key
       ? [
           {
             ...workspacesWithKey(organizationId, key, value),
-            rest: { ...search, tagged: search.tagged.toSpliced(position, 1) },
+            rest: { ...search, tagFilters: search.tagFilters.toSpliced(position, 1) },
           },
         ]
       : [],

@@ -4,9 +4,9 @@ import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import { type Granted, withProofOf } from "../../../access/granted.ts";
 import { noRestrictions } from "../../../access/organization.ts";
-import { permissionBit, hasPermission } from "../../../access/permission-set.ts";
-import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
-import { Overtaken, type Tx } from "../../../database/database.ts";
+import { hasPermission } from "../../../access/permission-set.ts";
+import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
+import { RetryTransaction, type Tx } from "../../../database/database.ts";
 import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
@@ -15,30 +15,29 @@ import {
   hasProjectGrant,
   hasWorkspaceGrant,
   projectGrants,
-  type StandingFacts,
+  type StandingInput,
   workspaceAccessColumns,
   workspaceGrants,
-  workspaceFactsOf,
+  workspacePermissionInputOf,
 } from "../../shared/grants/reads.ts";
 import { factsColumns, factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
-import { lockClause, type Lock, lockableStatement } from "../../shared/locks.ts";
+import { lockClause, type RowLock, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { incrementedWhenChanged, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
 import { effectiveDuration } from "./auto-destroy.ts";
 import { joinConnections, type ConnectedRow, type WorkspacesQuery } from "./connected.ts";
-import { hasLeaseEnded, unlocked } from "./lock-holder.ts";
+import { hasLeaseExpired, unlocked } from "./lock-holder.ts";
+import { readRunsBit } from "./readable.ts";
 import type { WorkspaceSearch } from "./search.ts";
 import { type OrganizationSettings, webhookUrlOf, type WorkspaceView } from "./view.ts";
-
-const readable = permissionBit("runs", "read");
 
 export type WorkspaceReference =
   | { readonly workspaceId: string }
   | { readonly organizationName: string; readonly workspaceName: string };
 
-interface WorkspaceViewRow extends ConnectedRow, OrganizationSettings, StandingFacts {
+interface WorkspaceViewRow extends ConnectedRow, OrganizationSettings, StandingInput {
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }
@@ -53,7 +52,7 @@ function workspaceForActor(db: Kysely<Schema>, principal: string) {
       "a.version as accessVersion",
       "o.defaultExecutionMode",
       "o.defaultAgentPoolId",
-      "o.defaultsVersion as organizationDefaults",
+      "o.defaultsVersion as organizationDefaultsVersion",
       "o.allowForceDeleteWorkspaces",
       "o.assessmentsEnforced",
     ])
@@ -76,7 +75,7 @@ export async function findWorkspace(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,
   reference: WorkspaceReference,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<WorkspaceView | undefined> {
   const principal = principalOf(actor);
   const [row] =
@@ -88,12 +87,13 @@ export async function findWorkspace(
           lock,
         );
   if (row !== undefined) refuseMovedWorkspaces([row]);
-  return row && toWorkspaceView(row, workspaceFactsOf(actor, row), options);
+  return row && toWorkspaceView(row, workspacePermissionInputOf(actor, row), options);
 }
 
 /** The project's columns are missing if another transaction moved the workspace while this one waited for its row. */
 function refuseMovedWorkspaces(rows: readonly WorkspaceViewRow[]): void {
-  if (rows.some((row) => row.projectDefaults === null)) throw new Overtaken("the workspace was moved concurrently");
+  if (rows.some((row) => row.projectDefaultsVersion === null))
+    throw new RetryTransaction("the workspace was moved concurrently");
 }
 
 /** Locks in the order of ids, so that callers who lock the same workspaces can't deadlock. */
@@ -101,7 +101,7 @@ export async function findWorkspaces(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,
   ids: readonly string[],
-  lock: Lock = true,
+  lock: RowLock = "change",
 ): Promise<WorkspaceView[]> {
   const rows = await workspaceForActor(tx.db, principalOf(actor))
     .where(tx.dialect.isOneOf(sql.ref("w.id"), ids))
@@ -109,14 +109,18 @@ export async function findWorkspaces(
     .modifyEnd(lockClause(tx.dialect, "w", lock))
     .execute();
   refuseMovedWorkspaces(rows);
-  return rows.map((row) => toWorkspaceView(row, workspaceFactsOf(actor, row), options));
+  return rows.map((row) => toWorkspaceView(row, workspacePermissionInputOf(actor, row), options));
 }
 
-function toWorkspaceView(row: WorkspaceViewRow, facts: WorkspaceFacts, options: Context["options"]): WorkspaceView {
+function toWorkspaceView(
+  row: WorkspaceViewRow,
+  facts: WorkspacePermissionInput,
+  options: Context["options"],
+): WorkspaceView {
   return {
     ...row,
     ...facts,
-    ...(hasLeaseEnded(row) && { ...unlocked, endedLock: row }),
+    ...(hasLeaseExpired(row) && { ...unlocked, expiredLock: row }),
     autoDestroyActivityDuration: effectiveDuration(row),
     edition: options.edition,
     webhookUrl: row.oauthClientId === null ? null : webhookUrlOf(options, row.oauthClientId),
@@ -139,13 +143,13 @@ export function workspaceViewIn(
     organization;
   const organizationColumns = {
     ...factsOf(organization),
-    organizationDefaults: organization.defaultsVersion,
+    organizationDefaultsVersion: organization.defaultsVersion,
     defaultExecutionMode,
     defaultAgentPoolId,
     allowForceDeleteWorkspaces,
     assessmentsEnforced,
   };
-  const access = effectiveAccess(standing.everywhere, row.projectAccess, row.workspaceAccess);
+  const access = effectiveAccess(standing.organizationWideMask, row.projectAccess, row.workspaceAccess);
   const workspaceFacts = { access, owner: standing.owner, allowForceDeleteWorkspaces };
   return toWorkspaceView(
     { ...row, ...organizationColumns, teamAccess: null, isMember: 0, ...noRestrictions },
@@ -165,7 +169,7 @@ export function newWorkspaceView(
     projectExecutionMode: project.defaultExecutionMode,
     projectAgentPoolId: project.defaultAgentPoolId,
     projectDuration: project.autoDestroyActivityDuration,
-    projectDefaults: project.defaultsVersion,
+    projectDefaultsVersion: project.defaultsVersion,
   };
   const noConnections = {
     oauthClientId: null,
@@ -184,11 +188,11 @@ export function readableCondition(
   actor: Actor,
   organization: Pick<OrganizationView, "id" | "standing">,
 ): RawBuilder<boolean> | undefined {
-  if (hasPermission(organization.standing.everywhere, "runs", "read")) return undefined;
+  if (hasPermission(organization.standing.organizationWideMask, "runs", "read")) return undefined;
   const principal = principalOf(actor);
   const organizationId = sql<string>`${organization.id}`;
-  return sql<boolean>`(${hasProjectGrant(organizationId, sql.ref("w.projectId"), principal, readable)}
-    or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, readable)})`;
+  return sql<boolean>`(${hasProjectGrant(organizationId, sql.ref("w.projectId"), principal, readRunsBit)}
+    or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, readRunsBit)})`;
 }
 
 export async function pageOfWorkspaces(
@@ -223,7 +227,7 @@ export async function insertWorkspace(
 }
 
 /** In all organizations. */
-export async function findEndedLeases(tx: Tx, at: string, limit: number): Promise<string[]> {
+export async function findExpiredLeases(tx: Tx, at: string, limit: number): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces")
     .select("id")

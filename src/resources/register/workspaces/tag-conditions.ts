@@ -1,13 +1,19 @@
 /** Tag filters as SQL. A tag is a flat tag or the key of a binding, on the workspace or inherited from its project. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import { fewMax } from "../../../database/name-index.ts";
+import { lookedUpMax } from "../../../database/name-index.ts";
 import { callersProjects } from "./readable.ts";
 
-/** "one by one" suits few candidates; "by project" also looks up the bindings of the caller's projects once; "sets" compares ids. */
-export type ConditionStrategy = "one by one" | "by project" | "sets";
+/** How a filter is checked, whatever the page's strategy. */
+export type ConditionStrategy =
+  /** Looks up the tags of each candidate; suits few candidates. */
+  | "per-row"
+  /** The same, but looks up the bindings of the caller's projects only once. */
+  | "per-project"
+  /** Compares each candidate's id with the ids of all matching workspaces. */
+  | "id-sets";
 
-/** Includes every match and can repeat ids; `size` is exact only up to `fewMax`. */
+/** Includes every match and can repeat ids; `size` is exact only up to `lookedUpMax`. */
 export interface CandidateSet {
   readonly ids: RawBuilder<unknown>;
   readonly size: RawBuilder<number>;
@@ -16,9 +22,9 @@ export interface CandidateSet {
 type TagKeyFilter = { readonly key: string; readonly value?: string | undefined };
 
 export const countUpToFew = (rows: RawBuilder<unknown>): RawBuilder<number> =>
-  sql<number>`(select count(*) from (select 1 from (${rows}) as every limit ${sql.lit(fewMax + 1)}) as counted)`;
+  sql<number>`(select count(*) from (select 1 from (${rows}) as every limit ${sql.lit(lookedUpMax + 1)}) as counted)`;
 
-/** A list of one compares with `=`, which is faster. */
+/** Returns a condition on a column. A list of one compares with `=`, which is faster. */
 export function equalsAny(tx: Tx, names: readonly string[]) {
   const [only, ...more] = names;
   return (column: string): RawBuilder<SqlBool> =>
@@ -31,9 +37,11 @@ export function equalsAny(tx: Tx, names: readonly string[]) {
 const existsWith =
   (by: ConditionStrategy) =>
   (rows: RawBuilder<unknown>): RawBuilder<SqlBool> =>
-    by === "sets" ? sql<SqlBool>`exists (select 1 ${rows})` : sql<SqlBool>`exists (select 1 ${rows} limit 1 offset 0)`;
+    by === "id-sets"
+      ? sql<SqlBool>`exists (select 1 ${rows})`
+      : sql<SqlBool>`exists (select 1 ${rows} limit 1 offset 0)`;
 
-const existsPerRow = existsWith("one by one");
+const existsPerRow = existsWith("per-row");
 
 /** Database planners handle only a few sets quickly. */
 const tagSetsMax = 5;
@@ -48,8 +56,8 @@ export function hasAllTags(
   const first = tags
     .slice(0, tagSetsMax)
     .map((tag) =>
-      by === "sets"
-        ? sql`w.id in (${carriers(tx, organizationId, [tag])})`
+      by === "id-sets"
+        ? sql`w.id in (${idsWithAnyTag(tx, organizationId, [tag])})`
         : sql`(${sql.join(tagConditions(tx, organizationId, [tag], by), sql` or `)})`,
     );
   const others = tags.slice(tagSetsMax);
@@ -68,7 +76,9 @@ export function hasNoTag(
   by: ConditionStrategy,
 ): RawBuilder<SqlBool> {
   const conditions =
-    by === "sets" ? tagsOn(tx, organizationId, tags).map(existsWith(by)) : tagConditions(tx, organizationId, tags, by);
+    by === "id-sets"
+      ? tagsOn(tx, organizationId, tags).map(existsWith(by))
+      : tagConditions(tx, organizationId, tags, by);
   return sql<SqlBool>`(${sql.join(
     conditions.map((condition) => sql`not ${condition}`),
     sql` and `,
@@ -82,10 +92,10 @@ function tagConditions(
   tags: readonly string[],
   by: ConditionStrategy,
 ): RawBuilder<SqlBool>[] {
-  const named = equalsAny(tx, tags);
-  const ids = sql`(select t.id from tags as t where t.organization_id = ${organizationId} and ${named("t.name")})`;
+  const isAnyTag = equalsAny(tx, tags);
+  const ids = sql`(select t.id from tags as t where t.organization_id = ${organizationId} and ${isAnyTag("t.name")})`;
   const isTag = tags.length === 1 ? sql`wt.tag_id = ${ids}` : sql`wt.tag_id in ${ids}`;
-  const isKey = (table: string) => named(`${table}.key`);
+  const isKey = (table: string) => isAnyTag(`${table}.key`);
   return [
     existsPerRow(sql`from workspace_tags as wt where wt.workspace_id = w.id and ${isTag}`),
     sql<SqlBool>`(${organizationHasBinding(organizationId, "workspace", isKey)} and ${existsPerRow(sql`
@@ -98,10 +108,10 @@ type BindingCondition = (table: string) => RawBuilder<SqlBool>;
 
 function inherits(organizationId: string, fits: BindingCondition, by: ConditionStrategy): RawBuilder<SqlBool> {
   const fromProject = sql`tag_bindings as inherited where ${fits("inherited")} and inherited.project_id`;
-  if (by !== "by project")
+  if (by !== "per-project")
     return sql<SqlBool>`(${organizationHasBinding(organizationId, "project", fits)} and ${existsPerRow(sql`from ${fromProject} = w.project_id`)})`;
   return sql<SqlBool>`w.project_id in (
-    select reached.project_id from (${callersProjects}) as reached cross join ${fromProject} = reached.project_id)`;
+    select caller_project.project_id from (${callersProjects}) as caller_project cross join ${fromProject} = caller_project.project_id)`;
 }
 
 /** Does not depend on the row, so databases evaluate it once. */
@@ -115,12 +125,12 @@ function organizationHasBinding(
 }
 
 /** Ids can repeat. */
-function carriers(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<unknown> {
-  const named = equalsAny(tx, tags);
-  return sql`${flatCarriers(organizationId, named("t.name"))} union all ${keyCarriers(organizationId, (table) => named(`${table}.key`))}`;
+function idsWithAnyTag(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<unknown> {
+  const isAnyTag = equalsAny(tx, tags);
+  return sql`${idsWithFlatTag(organizationId, isAnyTag("t.name"))} union all ${idsWithBinding(organizationId, (table) => isAnyTag(`${table}.key`))}`;
 }
 
-function flatCarriers(organizationId: string, isTag: RawBuilder<SqlBool>): RawBuilder<unknown> {
+function idsWithFlatTag(organizationId: string, isTag: RawBuilder<SqlBool>): RawBuilder<unknown> {
   return sql`
     select wt.workspace_id from tags as t
     inner join workspace_tags as wt on wt.organization_id = t.organization_id and wt.tag_id = t.id
@@ -128,25 +138,25 @@ function flatCarriers(organizationId: string, isTag: RawBuilder<SqlBool>): RawBu
 }
 
 /** Includes workspaces that override the binding. */
-function keyCarriers(organizationId: string, fits: BindingCondition): RawBuilder<unknown> {
+function idsWithBinding(organizationId: string, fits: BindingCondition): RawBuilder<unknown> {
   return sql`
     select own.workspace_id from tag_bindings as own
     where own.organization_id = ${organizationId} and ${fits("own")} and own.workspace_id is not null
     union all
-    select heir.id from tag_bindings as inherited cross join workspaces as heir
+    select project_workspace.id from tag_bindings as inherited cross join workspaces as project_workspace
     where inherited.organization_id = ${organizationId} and ${fits("inherited")} and inherited.project_id is not null
-      and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id`;
+      and project_workspace.organization_id = ${organizationId} and project_workspace.project_id = inherited.project_id`;
 }
 
 function tagsOn(tx: Tx, organizationId: string, tags: readonly string[]) {
-  const named = equalsAny(tx, tags);
+  const isAnyTag = equalsAny(tx, tags);
   const bound = (to: string, table: string) => sql`
     from tag_bindings as ${sql.table(table)}
     where ${sql.ref(`${table}.${to}`)} = ${sql.ref(`w.${to === "workspaceId" ? "id" : to}`)}
-      and ${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${named(`${table}.key`)}`;
+      and ${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${isAnyTag(`${table}.key`)}`;
   return [
     sql`from workspace_tags as wt inner join tags as t on t.id = wt.tag_id
-      where wt.workspace_id = w.id and t.organization_id = ${organizationId} and ${named("t.name")}`,
+      where wt.workspace_id = w.id and t.organization_id = ${organizationId} and ${isAnyTag("t.name")}`,
     bound("workspaceId", "own"),
     bound("projectId", "inherited"),
   ] as const;
@@ -158,7 +168,7 @@ const flatTagCount = (organizationId: string, tag: string) => sql<number>`
 /** A workspace that matches twice must count once. */
 export function countWithAnyTag(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<number> {
   const counted = sql<number>`(
-    select count(distinct found.workspace_id) from (${carriers(tx, organizationId, tags)}) as found)`;
+    select count(distinct found.workspace_id) from (${idsWithAnyTag(tx, organizationId, tags)}) as found)`;
   const [tag = "", ...more] = tags;
   if (more.length > 0) return counted;
   return sql<number>`(case
@@ -169,8 +179,8 @@ export function countWithAnyTag(tx: Tx, organizationId: string, tags: readonly s
 export function workspacesWithTag(tx: Tx, organizationId: string, tag: string): CandidateSet {
   const isKey = (table: string) => equalsAny(tx, [tag])(`${table}.key`);
   return {
-    ids: carriers(tx, organizationId, [tag]),
-    size: sql<number>`(${flatTagCount(organizationId, tag)} + ${countUpToFew(keyCarriers(organizationId, isKey))})`,
+    ids: idsWithAnyTag(tx, organizationId, [tag]),
+    size: sql<number>`(${flatTagCount(organizationId, tag)} + ${countUpToFew(idsWithBinding(organizationId, isKey))})`,
   };
 }
 
@@ -190,7 +200,7 @@ export function isTagged(
   by: ConditionStrategy,
 ): RawBuilder<SqlBool> {
   if (!key) return isTaggedByAny(value, by);
-  if (by === "sets")
+  if (by === "id-sets")
     return sql<SqlBool>`w.id in (${sql.join(keyedWorkspaces(organizationId, { key, value }), sql` union all `)})`;
   const [fits, hasKey] = [bindingMatches({ key, value }), bindingMatches({ key })];
   const own = (
@@ -221,17 +231,17 @@ function keyedWorkspaces(organizationId: string, filter: TagKeyFilter): RawBuild
   const own = sql`
     select own.workspace_id from tag_bindings as own where ${fits("own")} and own.workspace_id is not null`;
   const inherited = sql`
-    select heir.id from tag_bindings as inherited cross join workspaces as heir
+    select project_workspace.id from tag_bindings as inherited cross join workspaces as project_workspace
     where ${fits("inherited")} and inherited.project_id is not null
-      and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id
-      and not exists (select 1 from tag_bindings as own where own.workspace_id = heir.id and own.key = inherited.key)`;
+      and project_workspace.organization_id = ${organizationId} and project_workspace.project_id = inherited.project_id
+      and not exists (select 1 from tag_bindings as own where own.workspace_id = project_workspace.id and own.key = inherited.key)`;
   return filter.value
     ? [own, inherited]
-    : [own, inherited, flatCarriers(organizationId, sql<SqlBool>`t.name = ${filter.key}`)];
+    : [own, inherited, idsWithFlatTag(organizationId, sql<SqlBool>`t.name = ${filter.key}`)];
 }
 
 export function workspacesWithKey(organizationId: string, key: string, value: string | undefined): CandidateSet {
-  const bound = countUpToFew(keyCarriers(organizationId, bindingMatches({ key, value })));
+  const bound = countUpToFew(idsWithBinding(organizationId, bindingMatches({ key, value })));
   return {
     ids: sql.join(keyedWorkspaces(organizationId, { key, value }), sql` union all `),
     size: value ? bound : sql<number>`(${flatTagCount(organizationId, key)} + ${bound})`,
@@ -243,28 +253,32 @@ export function countWithKey(tx: Tx, organizationId: string, filter: TagKeyFilte
   const sets = keyedWorkspaces(organizationId, filter);
   const [, inherited, flat] = sets;
   const withoutFlatTags = sql<number>`(${tx.dialect.counts.workspacesWithTag(organizationId, filter)}
-    + ${countHeirs(organizationId, filter, sql<number>`(select count(*) from (${inherited}) as inherited)`)})`;
+    + ${countInheriting(organizationId, filter, sql<number>`(select count(*) from (${inherited}) as inherited)`)})`;
   if (flat === undefined) return withoutFlatTags;
   return sql<number>`(case when exists (select 1 from tags where organization_id = ${organizationId} and name = ${filter.key})
     then (select count(distinct workspace_id) from (${sql.join(sets, sql` union all `)}) as found) else ${withoutFlatTags} end)`;
 }
 
-/** Projects' workspace counters minus the overrides; `oneByOne` if there are more overrides than heirs. */
-function countHeirs(organizationId: string, filter: TagKeyFilter, oneByOne: RawBuilder<number>): RawBuilder<number> {
-  const carrying = sql`inherited.organization_id = ${organizationId} and inherited.project_id is not null
+/** The projects' workspace counters minus the overrides; `countOneByOne` if there are more overrides than workspaces. */
+function countInheriting(
+  organizationId: string,
+  filter: TagKeyFilter,
+  countOneByOne: RawBuilder<number>,
+): RawBuilder<number> {
+  const isInherited = sql`inherited.organization_id = ${organizationId} and inherited.project_id is not null
     and ${bindingMatches(filter)("inherited")}`;
   const own = sql`own.organization_id = ${organizationId} and own.key = ${filter.key} and own.workspace_id is not null`;
-  // Starts from the overrides, of which there may be none: PostgreSQL would rather start from all heirs.
-  const overrides = existsPerRow(sql`from workspaces as heir cross join tag_bindings as inherited
-    where heir.id = own.workspace_id and inherited.project_id = heir.project_id and ${carrying}`);
+  // Starts from the overrides, of which there may be none: PostgreSQL would rather start from all workspaces of the projects.
+  const overrides = existsPerRow(sql`from workspaces as project_workspace cross join tag_bindings as inherited
+    where project_workspace.id = own.workspace_id and inherited.project_id = project_workspace.project_id and ${isInherited}`);
   return sql<number>`(
-    with heirs as materialized (
+    with in_projects as materialized (
       select cast(coalesce(sum(p.workspace_count), 0) as bigint) as number
-      from tag_bindings as inherited cross join projects as p where ${carrying} and p.id = inherited.project_id)
+      from tag_bindings as inherited cross join projects as p where ${isInherited} and p.id = inherited.project_id)
     select case
       when (select count(*) from (
-        select 1 from tag_bindings as own where ${own} limit (select number from heirs)) as counted) < heirs.number
-      then heirs.number - (select count(*) from tag_bindings as own where ${own} and ${overrides})
-      else ${oneByOne} end
-    from heirs)`;
+        select 1 from tag_bindings as own where ${own} limit (select number from in_projects)) as counted) < in_projects.number
+      then in_projects.number - (select count(*) from tag_bindings as own where ${own} and ${overrides})
+      else ${countOneByOne} end
+    from in_projects)`;
 }

@@ -26,7 +26,7 @@ export const noRepository: VcsColumns = {
 };
 
 /** Null removes the repository; absent keys keep their value. */
-export function applyVcs(before: VcsColumns, sent: VcsInput | undefined): VcsColumns {
+export function vcsAfter(before: VcsColumns, sent: VcsInput | undefined): VcsColumns {
   if (sent === null) return noRepository;
   const input = sent ?? {};
   const kept = <Key extends keyof VcsColumns>(value: VcsColumns[Key] | undefined, key: Key) =>

@@ -9,17 +9,17 @@ import type { LockColumns } from "./lock-holder.ts";
 export interface OrganizationSettings extends OrganizationFacts {
   readonly defaultExecutionMode: string;
   readonly defaultAgentPoolId: string | null;
-  readonly organizationDefaults: number;
+  readonly organizationDefaultsVersion: number;
   readonly allowForceDeleteWorkspaces: number;
   readonly assessmentsEnforced: number;
 }
 
-export interface ConnectedFacts {
+export interface RelatedColumns {
   /** Null where the project uses the organization's default. */
   readonly projectExecutionMode: string | null;
   readonly projectAgentPoolId: string | null;
   readonly projectDuration: string | null;
-  readonly projectDefaults: number;
+  readonly projectDefaultsVersion: number;
   readonly oauthClientId: string | null;
   readonly oauthClientName: string | null;
   readonly serviceProvider: string | null;
@@ -29,7 +29,7 @@ export interface ConnectedFacts {
 }
 
 /** `autoDestroyActivityDuration` is the effective value. */
-export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, ConnectedFacts {
+export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, RelatedColumns {
   readonly access: Access;
   readonly owner: boolean;
   readonly edition: ServiceOptions["edition"];
@@ -38,18 +38,18 @@ export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, Con
   readonly organizationVersion?: number;
   readonly accessVersion?: number;
   /** Still on the row, with an expired lease; the other columns show the workspace as unlocked. */
-  readonly endedLock?: LockColumns | undefined;
+  readonly expiredLock?: LockColumns | undefined;
   readonly effectiveTagBindingIds?: readonly string[];
 }
 
-/** Versions of everything in the document. Defaults count only where the workspace uses them. */
-export function versionsOf(workspace: WorkspaceView): readonly number[] {
-  const follows = workspace.overwritesExecutionMode === 0;
+/** Versions of everything that the document shows. Defaults count only where the workspace uses them. */
+export function etagVersionsOf(workspace: WorkspaceView): readonly number[] {
+  const usesDefaults = workspace.overwritesExecutionMode === 0;
   return [
     workspace.version,
-    workspace.organizationFacts,
-    follows ? workspace.projectDefaults : 0,
-    follows && workspace.projectExecutionMode === null ? workspace.organizationDefaults : 0,
+    workspace.organizationFactsVersion,
+    usesDefaults ? workspace.projectDefaultsVersion : 0,
+    usesDefaults && workspace.projectExecutionMode === null ? workspace.organizationDefaultsVersion : 0,
     // An inherited duration has no version of its own, so its value stands in.
     workspace.inheritsProjectAutoDestroy === 1 && workspace.projectDuration !== null
       ? activityDurationMs(workspace.projectDuration)

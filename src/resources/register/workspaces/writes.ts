@@ -2,7 +2,7 @@
 import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
-import { Overtaken, type Tx } from "../../../database/database.ts";
+import { RetryTransaction, type Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { lockClause } from "../../shared/locks.ts";
 import type { CurrentStateColumns } from "../../shared/hooks.ts";
@@ -17,10 +17,10 @@ import { noRepository } from "./vcs.ts";
 export async function moveWorkspaceRows(
   tx: Tx,
   destination: Granted<ProjectView, "can-move-workspaces">,
-  leaving: readonly Granted<Pick<WorkspaceTable, "id">, "can-move-workspaces">[],
+  movedWorkspaces: readonly Granted<Pick<WorkspaceTable, "id">, "can-move-workspaces">[],
   updatedAt: string,
 ): Promise<void> {
-  const ids = leaving.map(({ id }) => id);
+  const ids = movedWorkspaces.map(({ id }) => id);
   await tx.db
     .updateTable("workspaces")
     .set({ projectId: destination.id, updatedAt, ...incrementedVersion })
@@ -89,13 +89,13 @@ export async function lockConnected(tx: Tx, { organizationId, by, ids }: Connect
     .where("w.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref(`w.${by}`), ids))
     .orderBy("w.id")
-    .modifyEnd(lockClause(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", "change"))
     .execute();
   return rows.map(({ id }) => id);
 }
 
-/** The caller has locked the row that they refer to. Raises `Overtaken`. */
-export async function disconnect(
+/** The caller has locked the row that they refer to. Raises `RetryTransaction`. */
+export async function disconnectWorkspaces(
   tx: Tx,
   _by: Granted<object, "can-update-oauth" | "can-update-ssh-keys">,
   connected: ConnectionFilter,
@@ -104,7 +104,7 @@ export async function disconnect(
   await changeConnected(tx, connected, lockedIds, connections[connected.by]);
 }
 
-/** For changes of the connection that the documents show. The caller has locked that row. Raises `Overtaken`. */
+/** For changes of the connection that the documents show. The caller has locked that row. Raises `RetryTransaction`. */
 export async function touchConnected(
   tx: Tx,
   _by: Granted<object, "can-update-oauth">,
@@ -114,7 +114,7 @@ export async function touchConnected(
   await changeConnected(tx, connected, lockedIds, {});
 }
 
-/** Raises `Overtaken` if a workspace was connected after `lockConnected`. */
+/** Raises `RetryTransaction` if a workspace was connected after `lockConnected`. */
 async function changeConnected(
   tx: Tx,
   { organizationId, by, ids }: ConnectionFilter,
@@ -139,7 +139,7 @@ async function changeConnected(
           .where((where) => where.not(where.exists(others)))
           .executeTakeFirst()
           .then(({ numUpdatedRows }) => Number(numUpdatedRows));
-  if (changed !== lockedIds.length) throw new Overtaken("a workspace was connected concurrently");
+  if (changed !== lockedIds.length) throw new RetryTransaction("a workspace was connected concurrently");
 }
 
 /** The auto-destroy schedule counts from this time. */
@@ -172,15 +172,15 @@ export async function setImportedState(
 }
 
 /** Changes nothing if that state is no longer the current one. */
-export async function recordStateRead(
+export async function recordParsedState(
   tx: Tx,
   _by: Capability<"job">,
   stateVersion: { readonly id: string; readonly workspaceId: string },
-  read: { readonly resourceCount: number; readonly outputIds: string },
+  parsed: { readonly resourceCount: number; readonly outputIds: string },
 ): Promise<void> {
   await tx.db
     .updateTable("workspaces")
-    .set({ ...read, ...incrementedVersion })
+    .set({ ...parsed, ...incrementedVersion })
     .where("id", "=", stateVersion.workspaceId)
     .where("currentStateVersionId", "=", stateVersion.id)
     .execute();

@@ -3,7 +3,7 @@ import type { Tx } from "../../../database/database.ts";
 import { newToken, tokenHash } from "../../../kernel/ids.ts";
 import type { Context } from "../../shared/context.ts";
 import { recordPing, type AgentServiceGrant } from "../agents/writes.ts";
-import { engineKey, findClaimable, poolOf } from "../phases/claims.ts";
+import { engineKey, findClaimablePhase, poolOf, type QueuedEngine } from "../phases/claims.ts";
 import { lockRun } from "../runs/reads.ts";
 import { transitionRun } from "../runs/lifecycle.ts";
 import { type AgentJob, buildJob } from "./job.ts";
@@ -24,7 +24,7 @@ export async function claimJob(
   by: AgentServiceGrant,
   { agentId, waitMs, engines }: ClaimRequest,
 ): Promise<AgentJob | undefined> {
-  const { database, isGone = () => false } = context;
+  const { database, isDisconnected: isGone = () => false } = context;
   const engineKeys = (["terraform", "tofu"] as const).flatMap((engine) =>
     (engines[engine] ?? []).map((version) => engineKey(engine, version)),
   );
@@ -35,10 +35,13 @@ export async function claimJob(
     const job = await database.write((tx) => claimNextPhase(tx, context, by, agent, engineKeys));
     const leftMs = deadline - performance.now();
     if (job !== undefined || leftMs <= 0 || isGone()) return job;
-    const known = new Set(engineKeys);
-    const matches = ({ waiting }: { waiting: readonly { pool: string; engine: string; engineVersion: string }[] }) =>
-      waiting.some((kind) => kind.pool === poolOf(by) && known.has(engineKey(kind.engine, kind.engineVersion)));
-    await queueWatcherOf(database).wait({ jobId: undefined, matches }, leftMs, isGone);
+    const offeredEngines = new Set(engineKeys);
+    const hasClaimableJob = ({ waiting }: { readonly waiting: readonly QueuedEngine[] }) =>
+      waiting.some(
+        ({ pool, engine, engineVersion }) =>
+          pool === poolOf(by) && offeredEngines.has(engineKey(engine, engineVersion)),
+      );
+    await queueWatcherOf(database).wait({ jobId: undefined, matches: hasClaimableJob }, leftMs, isGone);
     if (isGone()) return undefined;
   }
 }
@@ -54,7 +57,7 @@ async function claimNextPhase(
   engines: readonly string[],
 ): Promise<AgentJob | undefined> {
   for (let tries = 0; tries < triesMax; tries += 1) {
-    const candidate = await findClaimable(tx, by, engines);
+    const candidate = await findClaimablePhase(tx, by, engines);
     if (candidate === undefined) return undefined;
     const run = candidate.claim.proofFor(await lockRun(tx, candidate.runId));
     const kind = candidate.kind === "plan" ? "plan" : "apply";

@@ -73,14 +73,14 @@ const findJobWorkspace = prepared<{ workspaceId: string; configurationVersionId:
       .where("w.id", "=", workspaceId),
 );
 
-export interface NewClaim {
+export interface ClaimedPhase {
   readonly id: string;
   readonly kind: "plan" | "apply";
   readonly attempt: number;
   readonly token: string;
 }
 
-export async function buildJob(tx: Tx, context: Context, run: RunTable, phase: NewClaim): Promise<AgentJob> {
+export async function buildJob(tx: Tx, context: Context, run: RunTable, phase: ClaimedPhase): Promise<AgentJob> {
   const { vault, options } = context;
   const { configurationVersionId, inputStateVersionId } = run;
   const [workspace] = await findJobWorkspace(tx, {
@@ -124,14 +124,14 @@ export async function buildJob(tx: Tx, context: Context, run: RunTable, phase: N
 }
 
 /** An organization's limit can only shorten the site's, because the lost-job check uses the site's. */
-function limitByOrganization(workspace: JobWorkspace, kind: NewClaim["kind"], allowed: number): number {
-  const own = Math.floor(timeoutSeconds(workspace[`${kind}Timeout`] ?? ""));
-  return own > 0 ? Math.min(own, allowed) : allowed;
+function limitByOrganization(workspace: JobWorkspace, kind: ClaimedPhase["kind"], siteSeconds: number): number {
+  const ownSeconds = Math.floor(timeoutSeconds(workspace[`${kind}Timeout`] ?? ""));
+  return ownSeconds > 0 ? Math.min(ownSeconds, siteSeconds) : siteSeconds;
 }
 
 function variablesOf(vault: Context["vault"], run: RunTable): AgentJob["variables"] {
-  const inForce = withRunVariables(openVariableSnapshot({ vault }, run), openRunVariables({ vault }, run));
-  return inForce.map(({ key, value, category, hcl, sensitive }) => ({ key, value, category, hcl, sensitive }));
+  const effective = withRunVariables(openVariableSnapshot({ vault }, run), openRunVariables({ vault }, run));
+  return effective.map(({ key, value, category, hcl, sensitive }) => ({ key, value, category, hcl, sensitive }));
 }
 
 const identityOf = (

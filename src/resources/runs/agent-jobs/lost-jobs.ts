@@ -30,9 +30,9 @@ export async function resolveLostJobs({ context, capability, signal, step }: Job
     const before = resolved;
     for (const phase of lost) {
       try {
-        const how = await step((tx) => resolve(tx, context, capability, phase, limits));
-        if (how !== undefined) resolved += 1;
-        if (how === "ended") publishEndedPhase(endedPhaseMetric(phase, "lost", phase.nowMs));
+        const result = await step((tx) => endOrRequeue(tx, context, capability, phase, limits));
+        if (result !== undefined) resolved += 1;
+        if (result === "ended") publishEndedPhase(endedPhaseMetric(phase, "lost", phase.nowMs));
       } catch (error) {
         failure ??= error;
         if (signal.aborted) break;
@@ -44,21 +44,21 @@ export async function resolveLostJobs({ context, capability, signal, step }: Job
   return resolved;
 }
 
-/** The agent may have reported before the lock was acquired. */
-async function resolve(
+/** Undefined if the agent has reported before the lock was acquired. */
+async function endOrRequeue(
   tx: Tx,
   context: Context,
   capability: JobContext["capability"],
-  seen: LostPhase,
+  lost: LostPhase,
   limits: Parameters<typeof findLostPhases>[1],
-): Promise<"returned" | "ended" | undefined> {
-  const run = capability.proofFor(await lockRun(tx, seen.runId));
-  const [phase] = (await findLostPhases(tx, limits, 1_000)).filter(({ id }) => id === seen.id);
-  if (phase === undefined || phase.attempt !== seen.attempt) return undefined;
+): Promise<"requeued" | "ended" | undefined> {
+  const run = capability.proofFor(await lockRun(tx, lost.runId));
+  const [phase] = (await findLostPhases(tx, limits, 1_000)).filter(({ id }) => id === lost.id);
+  if (phase === undefined || phase.attempt !== lost.attempt) return undefined;
   const isSilent = (phase.heardMs ?? 0) < phase.nowMs - limits.silentMs;
   if (isSilent && phase.kind === "plan" && phase.engineStarted === 0 && phase.attempt <= requeuesMax) {
     await transitionRun(tx, context, run, { event: "phase-returned" });
-    return "returned";
+    return "requeued";
   }
   const errorMessage = isSilent
     ? `The agent ${phase.agentName ?? ""} was lost: it sent no heartbeat for ${limits.silentMs / 1000} seconds. ${
@@ -68,7 +68,7 @@ async function resolve(
       }`
     : `The ${phase.kind} exceeded its time limit of ${timeoutSecondsOf(context.options, phase.kind)} seconds and was ended.`;
   await appendServiceMessage(tx, context.vault, phase.id, errorMessage);
-  await transitionRun(tx, context, capability.proofFor(await lockRun(tx, seen.runId)), {
+  await transitionRun(tx, context, capability.proofFor(await lockRun(tx, lost.runId)), {
     event: "phase-errored",
     phase: { errorMessage, signal: "kill" },
     description: errorMessage,

@@ -20,7 +20,7 @@ export const agentJobResource = implement(agentJobs, {
   async heartbeatJob({ context, params, body: { attempt, wait = 0 } }) {
     const signal = await heartbeatJob(context, requireAgent(context), { id: idIn(params), attempt }, wait * 1000);
     const bytes = Buffer.from(JSON.stringify({ signal }));
-    return { size: bytes.length, bytes: once(bytes) };
+    return { size: bytes.length, bytes: singleChunk(bytes) };
   },
 
   startJob: ({ context, params, body: { attempt } }) =>
@@ -77,6 +77,6 @@ function numberIn(parameter: string, sent: string | undefined): number {
   throw new AppError("bad-request", [{ parameter, detail: `${parameter} must be a whole number` }]);
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }

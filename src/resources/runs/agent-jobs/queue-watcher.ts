@@ -26,18 +26,18 @@ class QueueWatcher {
     this.#database = database;
   }
 
-  async wait(waiter: Omit<LongPollWaiter, "wake">, forMs: number, isGone: () => boolean): Promise<void> {
+  async wait(waiter: Omit<LongPollWaiter, "wake">, timeoutMs: number, isGone: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const entry = { ...waiter, wake: resolve };
-    const timer = setTimeout(resolve, forMs);
-    const watch = setInterval(() => isGone() && resolve(), 200);
+    const timer = setTimeout(resolve, timeoutMs);
+    const goneCheck = setInterval(() => isGone() && resolve(), 200);
     this.#waiters.add(entry);
     if (!this.#isPolling) void this.#poll();
     try {
       await promise;
     } finally {
       clearTimeout(timer);
-      clearInterval(watch);
+      clearInterval(goneCheck);
       this.#waiters.delete(entry);
     }
   }
@@ -64,22 +64,22 @@ class QueueWatcher {
   async #snapshotFor(waiters: readonly LongPollWaiter[]): Promise<QueueSnapshot> {
     const tx = this.#database.reader;
     const ids = waiters.flatMap(({ jobId }) => jobId ?? []);
-    const wantsJobs = waiters.some(({ jobId }) => jobId === undefined);
+    const isAnyWaitingForJobs = waiters.some(({ jobId }) => jobId === undefined);
     const signals = ids.length === 0 ? [] : await findSignals(tx, ids);
     return {
-      waiting: wantsJobs ? await findQueuedEngines(tx, {}) : [],
+      waiting: isAnyWaitingForJobs ? await findQueuedEngines(tx, {}) : [],
       signals: new Map(signals.map((phase) => [phase.id, phase])),
     };
   }
 }
 
-const lookouts = new WeakMap<Database, QueueWatcher>();
+const watchers = new WeakMap<Database, QueueWatcher>();
 
 export function queueWatcherOf(database: Database): QueueWatcher {
-  let lookout = lookouts.get(database);
-  if (lookout === undefined) {
-    lookout = new QueueWatcher(database);
-    lookouts.set(database, lookout);
+  let watcher = watchers.get(database);
+  if (watcher === undefined) {
+    watcher = new QueueWatcher(database);
+    watchers.set(database, watcher);
   }
-  return lookout;
+  return watcher;
 }

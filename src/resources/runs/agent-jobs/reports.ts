@@ -26,7 +26,7 @@ import { queueWatcherOf } from "./queue-watcher.ts";
 
 type GrantedPhase = Granted<ClaimedPhaseRow, "claim">;
 
-export interface JobReport {
+export interface JobAttempt {
   readonly id: string;
   readonly attempt: number;
 }
@@ -42,7 +42,7 @@ function staleReport(attempt: number, phase?: Pick<RunPhaseTable, "attempt" | "s
 async function loadCurrentAttempt(
   tx: Tx,
   by: AgentServiceGrant,
-  { id, attempt }: JobReport,
+  { id, attempt }: JobAttempt,
   lock = false,
 ): Promise<GrantedPhase> {
   const phase = await loadClaimed(tx, by, id, lock);
@@ -64,17 +64,17 @@ function requireCurrentAttempt(phase: ClaimedPhaseRow, attempt: number): void {
 export async function heartbeatJob(
   context: Context,
   by: AgentServiceGrant,
-  report: JobReport,
+  report: JobAttempt,
   waitMs: number,
 ): Promise<string | null> {
-  const { database, isGone = () => false } = context;
+  const { database, isDisconnected: isGone = () => false } = context;
   const signal = await database.write(async (tx) => {
     const phase = await loadClaimed(tx, by, report.id);
     if (phase.attempt !== report.attempt) throw staleReport(report.attempt);
-    const heard = await recordHeartbeat(tx, phase);
-    if (heard === undefined) return "kill";
-    if (heard.agentId !== null) await recordPing(tx, by, heard.agentId, { status: "busy" });
-    return heard.signal;
+    const current = await recordHeartbeat(tx, phase);
+    if (current === undefined) return "kill";
+    if (current.agentId !== null) await recordPing(tx, by, current.agentId, { status: "busy" });
+    return current.signal;
   });
   if (signal !== null || waitMs <= 0) return signal;
   let received: string | null = null;
@@ -93,7 +93,7 @@ export async function heartbeatJob(
   return received;
 }
 
-export async function startJob(context: Context, by: AgentServiceGrant, report: JobReport): Promise<void> {
+export async function startJob(context: Context, by: AgentServiceGrant, report: JobAttempt): Promise<void> {
   await context.database.write(async (tx) => {
     const phase = await loadCurrentAttempt(tx, by, report);
     if (!(await recordEngineStart(tx, phase))) throw staleReport(report.attempt);
@@ -105,7 +105,7 @@ const logPieceBytesMax = 4 * 1024 * 1024;
 export async function appendJobLog(
   context: Context,
   by: AgentServiceGrant,
-  report: JobReport & { readonly offset: number },
+  report: JobAttempt & { readonly offset: number },
   source: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const bytes = await readAll(source);
@@ -148,12 +148,12 @@ const ownerOf = ({ runId }: Pick<ClaimedPhaseRow, "runId">) => ({ column: "runId
 export async function putJobContent(
   context: Context,
   by: AgentServiceGrant,
-  report: JobReport & { readonly kind: string },
+  report: JobAttempt & { readonly kind: string },
   source: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  const held = await loadCurrentAttempt(context.database.reader, by, report);
-  const kind = kindIn(report.kind, uploadedBy[held.kind]);
-  const target = { organizationId: held.organizationId, owner: ownerOf(held), kind };
+  const claimed = await loadCurrentAttempt(context.database.reader, by, report);
+  const kind = kindIn(report.kind, uploadedBy[claimed.kind]);
+  const target = { organizationId: claimed.organizationId, owner: ownerOf(claimed), kind };
   const content = await receiveContent(context, target, source, () => {}, contentLimit);
   await context.database.write(async (tx) => {
     const phase = await loadCurrentAttempt(tx, by, report, true);
@@ -167,11 +167,11 @@ export async function putJobContent(
 export async function getJobContent(
   context: Context,
   by: AgentServiceGrant,
-  report: JobReport & { readonly kind: string },
+  report: JobAttempt & { readonly kind: string },
 ): Promise<ContentAnswer> {
   const tx = context.database.reader;
-  const held = await loadCurrentAttempt(tx, by, report);
-  const content = await findContent(tx, ownerOf(held), kindIn(report.kind, downloadedBy[held.kind]));
+  const phase = await loadCurrentAttempt(tx, by, report);
+  const content = await findContent(tx, ownerOf(phase), kindIn(report.kind, downloadedBy[phase.kind]));
   if (content === undefined) throw notFound("content");
   return { size: content.size, bytes: readContent(context, content) };
 }
@@ -197,7 +197,7 @@ export interface JobResult {
 }
 
 /** An agent repeats a report if the response was lost. A job that others ended has the signal `kill`. */
-const isRepeated = ({ status, attempt, signal }: ClaimedPhaseRow, report: JobReport, { result }: JobResult): boolean =>
+const isRepeated = ({ status, attempt, signal }: ClaimedPhaseRow, report: JobAttempt, { result }: JobResult): boolean =>
   attempt === report.attempt && signal !== "kill" && (status === "canceled" || status === result);
 
 const stoppedByAgent = "The agent stopped the job, although nobody had canceled the run. Start another run.";
@@ -205,34 +205,34 @@ const stoppedByAgent = "The agent stopped the job, although nobody had canceled 
 export async function finishJob(
   context: Context,
   by: AgentServiceGrant,
-  report: JobReport,
+  report: JobAttempt,
   result: JobResult,
 ): Promise<void> {
   const ended = await context.database.write(async (tx) => {
-    const held = await loadClaimed(tx, by, report.id);
-    if (isRepeated(held, report, result)) return undefined;
-    requireCurrentAttempt(held, report.attempt);
-    let run = held.claim.proofFor(await lockRun(tx, held.runId));
+    const phase = await loadClaimed(tx, by, report.id);
+    if (isRepeated(phase, report, result)) return undefined;
+    requireCurrentAttempt(phase, report.attempt);
+    let run = phase.claim.proofFor(await lockRun(tx, phase.runId));
     const [status, attempt] =
-      held.kind === "plan" ? [run.planStatus, run.planAttempt] : [run.applyStatus, run.applyAttempt];
+      phase.kind === "plan" ? [run.planStatus, run.planAttempt] : [run.applyStatus, run.applyAttempt];
     if (status !== "running" || attempt !== report.attempt) throw staleReport(report.attempt, { status, attempt });
     const { hasChanges } = result;
-    const isPlan = held.kind === "plan";
+    const isPlan = phase.kind === "plan";
     // Without this message, the run would be errored without a reason.
-    const isUnrequested = result.result === "canceled" && run.canceledAt === null;
-    if (isUnrequested) {
-      await appendServiceMessage(tx, context.vault, held.id, stoppedByAgent);
-      run = held.claim.proofFor(await lockRun(tx, held.runId));
+    const isCanceledByAgent = result.result === "canceled" && run.canceledAt === null;
+    if (isCanceledByAgent) {
+      await appendServiceMessage(tx, context.vault, phase.id, stoppedByAgent);
+      run = phase.claim.proofFor(await lockRun(tx, phase.runId));
     }
-    const columns = { ...result.columns, ...(isUnrequested && { errorMessage: stoppedByAgent }) };
+    const columns = { ...result.columns, ...(isCanceledByAgent && { errorMessage: stoppedByAgent }) };
     return transitionRun(tx, context, run, {
       event: result.result === "finished" ? "phase-finished" : "phase-errored",
       phase: { ...columns, ...(isPlan && { hasChanges: Number(hasChanges) }) },
       ...(isPlan && result.result === "finished" && { hasChanges }),
       description: columns.errorMessage,
-    }).then((after) => ({ status: after.status, held }));
+    }).then((after) => ({ status: after.status, phase }));
   });
-  if (ended !== undefined) publishEndedPhase(endedPhaseMetric(ended.held, result.result, nowMs()));
+  if (ended !== undefined) publishEndedPhase(endedPhaseMetric(ended.phase, result.result, nowMs()));
   if (ended?.status === "applied") context.wake?.(runTriggerJob);
 }
 

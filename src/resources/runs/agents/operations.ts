@@ -1,5 +1,5 @@
 /** Operations on agents: load → authorize → decide → write. */
-import { grant } from "../../../access/granted.ts";
+import { authorize } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -75,7 +75,7 @@ export const agentResource = implement(agents, {
     return context.database.write(async (tx) => {
       const found = await findAgent(tx, context.actor, params.agentId, true);
       if (found === undefined) throw notFound("agent");
-      const agent = grantAgent(found);
+      const agent = authorizeAgent(found);
       if (agent.shownStatus === "idle" || agent.shownStatus === "busy")
         throw new AppError(
           "precondition-failed",
@@ -87,8 +87,8 @@ export const agentResource = implement(agents, {
   },
 });
 
-const grantAgent = (agent: AgentForActor) =>
-  grant(agent, {
+const authorizeAgent = (agent: AgentForActor) =>
+  authorize(agent, {
     thing: "agent",
     permission: "can-update-agent-pools",
     visible: agent.standing.member,

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Dialect } from "../../../database/dialect.ts";
 import type { AgentTable } from "../../../database/schema/runs.ts";
@@ -33,7 +33,7 @@ export async function findAgent(tx: Tx, actor: Actor, id: string, lock = false):
     .where("a.id", "=", id)
     .modifyEnd(lock ? tx.dialect.lockRows("a", "removal") : sql``)
     .executeTakeFirst();
-  return row && { ...row, standing: standingOf(actor, { ...row, organizationId: row.organizationId ?? "" }) };
+  return row && { ...row, standing: requireStanding(actor, { ...row, organizationId: row.organizationId ?? "" }) };
 }
 
 export type AgentPoolKey = Pick<AgentTable, "organizationId"> & { readonly id: string };
@@ -90,7 +90,7 @@ export async function touchAgent(
     .executeTakeFirst();
 }
 
-export async function deleteVanishedAgents(tx: Tx, _by: Capability<"job">, forMs: number, limit: number) {
+export async function deleteVanishedAgents(tx: Tx, _by: Capability<"job">, silentMs: number, limit: number) {
   const { nowMs, lockRowsSkipLocked } = tx.dialect;
   return tx.db
     .deleteFrom("agents")
@@ -98,7 +98,7 @@ export async function deleteVanishedAgents(tx: Tx, _by: Capability<"job">, forMs
       query
         .selectFrom("agents as a")
         .select("a.id")
-        .where(sql<boolean>`a.last_ping_ms < ${nowMs} - ${sql.lit(forMs)}`)
+        .where(sql<boolean>`a.last_ping_ms < ${nowMs} - ${sql.lit(silentMs)}`)
         .orderBy("a.lastPingMs")
         .limit(limit)
         .modifyEnd(lockRowsSkipLocked("a", "removal")),

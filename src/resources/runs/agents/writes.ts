@@ -1,5 +1,5 @@
 /** Writes by agents to their own rows, and the removal of agents that stopped pinging. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
 import { notFound } from "../../../kernel/errors.ts";
@@ -12,9 +12,9 @@ import { deleteVanishedAgents, touchAgent } from "./store.ts";
 export type AgentServiceGrant = Granted<AgentActor, "can-serve">;
 
 export function requireAgent({ actor }: Pick<Context, "actor">): AgentServiceGrant {
-  if (actor.kind !== "agent") throw notFound("thing");
-  const check = { thing: "thing", permission: "can-serve", visible: true, allowed: true } as const;
-  return grant(actor, { ...check, needs: "a token of an agent pool" });
+  if (actor.kind !== "agent") throw notFound("agent");
+  const check = { thing: "agent", permission: "can-serve", visible: true, allowed: true } as const;
+  return authorize(actor, { ...check, needs: "a token of an agent pool" });
 }
 
 /** Raises `not-found` for an unknown agent, which has to register again. */
@@ -48,16 +48,16 @@ export async function removeVanishedAgents(
   { context, capability }: Pick<JobContext, "context" | "capability">,
   limit: number,
 ): Promise<number> {
-  const gone = await deleteVanishedAgents(tx, capability, removedAfterMs, limit);
+  const deleted = await deleteVanishedAgents(tx, capability, removedAfterMs, limit);
   await recordEvents(
     tx,
     context,
-    gone.map(({ id, organizationId, name }) => ({
+    deleted.map(({ id, organizationId, name }) => ({
       organizationId,
       verb: "delete",
       subject: { type: "agents", id },
       before: { name },
     })),
   );
-  return gone.length;
+  return deleted.length;
 }

@@ -29,7 +29,7 @@ import {
   type RunningAssessment,
 } from "./store.ts";
 
-const everyMs = 24 * 3_600_000;
+const intervalMs = 24 * 3_600_000;
 const batch = 50;
 const planBytesMax = 32 * 1024 * 1024;
 
@@ -39,17 +39,22 @@ export async function runAssessments({ context, capability, signal, step }: JobC
   for (const running of await findRunningAssessments(context.database.reader)) {
     if (signal.aborted) return handled;
     const plan = await readPlan(context, running);
-    if (await step((tx) => finish(tx, context, capability, running, plan))) handled += 1;
+    if (await step((tx) => finishAssessment(tx, context, capability, running, plan))) handled += 1;
   }
-  const since = new Date(nowMs() - everyMs).toISOString();
+  const since = new Date(nowMs() - intervalMs).toISOString();
   for (const id of await findDueWorkspaces(context.database.reader, since, batch)) {
     if (signal.aborted) return handled;
-    if (await step((tx) => start(tx, context, capability, id))) handled += 1;
+    if (await step((tx) => startAssessment(tx, context, capability, id))) handled += 1;
   }
   return handled;
 }
 
-async function start(tx: Tx, context: Context, by: JobContext["capability"], workspaceId: string): Promise<boolean> {
+async function startAssessment(
+  tx: Tx,
+  context: Context,
+  by: JobContext["capability"],
+  workspaceId: string,
+): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [workspaceId]);
   if (workspace === undefined || !canAssess(workspace)) return false;
   const input = {
@@ -96,7 +101,7 @@ async function readPlan(
 }
 
 /** If another run has started, cancels the assessment without a result. */
-async function finish(
+async function finishAssessment(
   tx: Tx,
   context: Context,
   by: JobContext["capability"],
@@ -133,16 +138,16 @@ async function finish(
     after: { workspace: workspace.id, succeeded, drifted: findings.drifted === 1 },
   });
   const figures = figuresOf({ ...findings, id: running.id, succeeded: Number(succeeded), createdAt: at });
-  const happening = {
+  const event = {
     about: "assessment",
     now: figures,
     before: before === undefined ? null : figuresOf(before),
   } as const;
-  const announcements = triggersOf(figures).map((trigger) => ({
+  const notifications = triggersOf(figures).map((trigger) => ({
     workspaceId: workspace.id,
-    happening: { ...happening, trigger },
+    event: { ...event, trigger },
   }));
-  await notifySubscribers(tx, context, announcements);
+  await notifySubscribers(tx, context, notifications);
   return true;
 }
 

@@ -1,10 +1,10 @@
 /** The assessment-results resource: whether real resources still match the state. Hosted edition only. */
-import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
+import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import type { AssessmentResultTable } from "../../../database/schema/runs.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 
-export interface AssessmentResultView extends AssessmentResultTable, WorkspaceFacts {
+export interface AssessmentResultView extends AssessmentResultTable, WorkspacePermissionInput {
   readonly planId: string;
 }
 

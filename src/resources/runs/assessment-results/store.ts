@@ -4,7 +4,11 @@ import type { Tx } from "../../../database/database.ts";
 import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { AssessmentResultTable } from "../../../database/schema/runs.ts";
 import { now } from "../../../kernel/time.ts";
-import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import {
+  workspaceAccessColumns,
+  type WorkspaceAccessRow,
+  workspacePermissionInputOf,
+} from "../../shared/grants/reads.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { AssessmentResultView } from "./definition.ts";
@@ -28,7 +32,7 @@ const byId = prepared<AssessmentQuery, AssessmentResultTable & WorkspaceAccessRo
 
 export async function findResult(tx: Tx, actor: Actor, id: string): Promise<AssessmentResultView | undefined> {
   const [row] = await byId(tx, { id, principal: principalOf(actor) });
-  return row && { ...row, ...workspaceFactsOf(actor, row) };
+  return row && { ...row, ...workspacePermissionInputOf(actor, row) };
 }
 
 export type RunningAssessment = Pick<AssessmentResultTable, "id" | "runId" | "organizationId" | "workspaceId">;

@@ -1,4 +1,4 @@
-/** The background jobs that start scheduled destroy runs and send reminders. Each due time leads to exactly one run or one recorded error. */
+/** The background jobs that start scheduled destroy runs and send reminders. Each due time leads to one run or one recorded error. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -33,8 +33,8 @@ async function destroy(tx: Tx, context: Context, capability: JobContext["capabil
   const result = await startRun(tx, context, capability.proofFor(workspace));
   const autoDestroyStatus = "runId" in result ? "queued" : "errored";
   // A fixed time applies once; a duration starts over.
-  const used = workspace.autoDestroyActivityDuration === null ? { autoDestroyAt: null } : {};
-  await setRunColumns(tx, capability, id, { ...used, autoDestroyStatus });
+  const clearedTime = workspace.autoDestroyActivityDuration === null ? { autoDestroyAt: null } : {};
+  await setRunColumns(tx, capability, id, { ...clearedTime, autoDestroyStatus });
   await recordEvent(tx, context, {
     organizationId: workspace.organizationId,
     verb: "auto-destroy",
@@ -43,7 +43,7 @@ async function destroy(tx: Tx, context: Context, capability: JobContext["capabil
     after: { "auto-destroy-status": autoDestroyStatus, ...result },
   });
   if ("error" in result)
-    await notifySubscribers(tx, context, [{ workspaceId: id, happening: startFailure(workspace, result) }]);
+    await notifySubscribers(tx, context, [{ workspaceId: id, event: startFailure(workspace, result) }]);
   return true;
 }
 
@@ -93,19 +93,19 @@ function scheduledMs(workspace: WorkspaceView): number | undefined {
   const at = autoDestroyAtOf(workspace);
   const { autoDestroyStatus: status, resourceCount, stateEncrypted } = workspace;
   if (at === null || status === "queued") return undefined;
-  const counts = status !== "errored" && (resourceCount > 0 || stateEncrypted === 1);
-  return workspace.autoDestroyActivityDuration === null || counts ? Date.parse(at) : undefined;
+  const isDurationActive = status !== "errored" && (resourceCount > 0 || stateEncrypted === 1);
+  return workspace.autoDestroyActivityDuration === null || isDurationActive ? Date.parse(at) : undefined;
 }
 
 const hourMs = 3_600_000;
-const stagesHours = [12, 24] as const;
-const earliestMs = Math.max(...stagesHours) * hourMs;
+const reminderHours = [12, 24] as const;
+const earliestMs = Math.max(...reminderHours) * hourMs;
 
 /** No reminder for a duration shorter than the stage: every use of the workspace would send one. */
-function stageOf(workspace: WorkspaceView, nowMs: number): (typeof stagesHours)[number] | undefined {
+function stageOf(workspace: WorkspaceView, nowMs: number): (typeof reminderHours)[number] | undefined {
   const atMs = scheduledMs(workspace);
   if (atMs === undefined || atMs <= nowMs) return undefined;
-  const stage = stagesHours.find((hours) => atMs - nowMs <= hours * hourMs);
+  const stage = reminderHours.find((hours) => atMs - nowMs <= hours * hourMs);
   const { autoDestroyActivityDuration: duration } = workspace;
   const isShortDuration = stage !== undefined && duration !== null && activityDurationMs(duration) <= stage * hourMs;
   return isShortDuration ? undefined : stage;
@@ -127,20 +127,20 @@ export async function sendDestroyReminders({ context, signal, step }: JobContext
 
 async function remind(tx: Tx, context: Context, ids: readonly string[]): Promise<number> {
   const workspaces = await loadWorkspaces(tx, context, ids);
-  const announcements = workspaces.flatMap((workspace) => {
+  const reminders = workspaces.flatMap((workspace) => {
     const stage = stageOf(workspace, nowMs());
     return stage === undefined ? [] : [reminderOf(workspace, stage)];
   });
-  return notifySubscribers(tx, context, announcements);
+  return notifySubscribers(tx, context, reminders);
 }
 
 /** The key contains the time, so that a changed schedule sends reminders again. */
 function reminderOf(workspace: WorkspaceView, stage: number) {
   const autoDestroyAt = autoDestroyAtOf(workspace);
-  const nothing = { runId: null, runStatus: null, runCreatedAt: null, error: null } as const;
+  const noRun = { runId: null, runStatus: null, runCreatedAt: null, error: null } as const;
   return {
     workspaceId: workspace.id,
-    happening: { about: "auto-destroy", trigger, autoDestroyAt, ...nothing } as const,
+    event: { about: "auto-destroy", trigger, autoDestroyAt, ...noRun } as const,
     onceKey: `${trigger} ${stage} ${autoDestroyAt}`,
   };
 }

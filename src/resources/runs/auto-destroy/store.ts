@@ -23,19 +23,20 @@ export async function findDueWorkspaceIds(
 ): Promise<string[]> {
   const { msOf, nowMs, contains } = tx.dialect;
   const untilIso = new Date(presentMs() + withinMs).toISOString();
-  const passed = (instant: string, duration: string) =>
+  const hasElapsed = (instant: string, duration: string) =>
     sql`${msOf(sql.ref(instant))} + ${msOfDuration(duration)} <= ${nowMs} + cast(${withinMs} as bigint)`;
-  const idle = (duration: string) => sql`
+  const isIdle = (duration: string) => sql`
     (w.resource_count > 0 or w.state_encrypted = 1) and coalesce(w.auto_destroy_status, '') not in ('queued', 'errored')
-    and ${passed("w.createdAt", duration)} and ${passed("w.latestChangeAt", duration)}
-    and (w.current_run_created_at is null or ${passed("w.currentRunCreatedAt", duration)})`;
-  const wants = contains(sql.ref("c.triggers"), `"${remind?.trigger}"`);
-  const chosen =
+    and ${hasElapsed("w.createdAt", duration)} and ${hasElapsed("w.latestChangeAt", duration)}
+    and (w.current_run_created_at is null or ${hasElapsed("w.currentRunCreatedAt", duration)})`;
+  const isSubscribed = contains(sql.ref("c.triggers"), `"${remind?.trigger}"`);
+  const reminderCondition =
     remind === undefined
       ? sql``
       : sql`where id > ${remind.afterId} and exists (
           select 1 from workspaces as w inner join notification_configurations as c on c.organization_id = w.organization_id
-          where w.id = due.id and c.enabled = 1 and ${wants} and (c.team_id is not null or c.subscribable_id in (w.id, w.project_id)))`;
+          where w.id = due.id and c.enabled = 1 and ${isSubscribed}
+            and (c.team_id is not null or c.subscribable_id in (w.id, w.project_id)))`;
   const { rows } = await sql<{ id: string }>`
     select id from (
       select w.id from workspaces as w inner join projects as p on p.id = w.project_id
@@ -45,12 +46,12 @@ export async function findDueWorkspaceIds(
       union all
       select w.id from workspaces as w
       where w.auto_destroy_activity_duration is not null and w.inherits_project_auto_destroy = 0
-        and ${idle("w.autoDestroyActivityDuration")}
+        and ${isIdle("w.autoDestroyActivityDuration")}
       union all
       select w.id from projects as p
       inner join workspaces as w on w.organization_id = p.organization_id and w.project_id = p.id
       where p.auto_destroy_activity_duration is not null and w.inherits_project_auto_destroy = 1
-        and ${idle("p.autoDestroyActivityDuration")}
-    ) as due ${chosen} order by id limit ${limit}`.execute(tx.db);
+        and ${isIdle("p.autoDestroyActivityDuration")}
+    ) as due ${reminderCondition} order by id limit ${limit}`.execute(tx.db);
   return rows.map(({ id }) => id);
 }

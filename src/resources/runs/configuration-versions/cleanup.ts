@@ -19,7 +19,7 @@ import { recordUploadFailure } from "./upload.ts";
 import { recordStatusChange } from "./writes.ts";
 
 const uploadExpired = {
-  word: "upload_expired",
+  code: "upload_expired",
   message:
     "The configuration was not uploaded before its upload URL expired. Create a new configuration version, and upload the archive to its upload URL.",
 } as const;
@@ -36,10 +36,10 @@ export async function failExpiredUploads({ context, capability, signal, step }: 
 }
 
 /** The versions stay, because their runs refer to them. */
-export const deleteExpiredArchives = (work: JobContext): Promise<number> =>
-  forEachPolicy(work, (policy, before) => removeOlder(work, policy, before));
+export const deleteExpiredArchives = (job: JobContext): Promise<number> =>
+  forEachPolicy(job, (policy, before) => deleteOlderArchives(job, policy, before));
 
-async function removeOlder(
+async function deleteOlderArchives(
   { context, capability, signal, step }: JobContext,
   policy: RetentionPolicy,
   before: string,
@@ -50,13 +50,13 @@ async function removeOlder(
     const next = await findExpiredConfiguration(context.database.reader, policy, before, last);
     if (next === undefined) break;
     last = next;
-    handled += await step((tx) => remove(tx, context, capability, next.id));
+    handled += await step((tx) => deleteArchive(tx, context, capability, next.id));
   }
   return handled;
 }
 
 /** A run with it may have been created before the lock was acquired. */
-async function remove(tx: Tx, context: Context, by: JobContext["capability"], id: string): Promise<number> {
+async function deleteArchive(tx: Tx, context: Context, by: JobContext["capability"], id: string): Promise<number> {
   const version = await findAwaitedConfiguration(tx, by, id, true);
   if (version === undefined || !isDeletable(version) || (await hasRunInProgress(tx, id))) return 0;
   await updateConfigurationVersion(tx, by, id, { status: "backing_data_permanently_deleted", hasReadme: 0 });

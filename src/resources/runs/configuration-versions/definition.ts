@@ -1,6 +1,6 @@
 /** The configuration-versions resource: attributes, relationships and operations. */
 import { z } from "zod";
-import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
+import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
@@ -22,7 +22,7 @@ export type ConfigurationStatus = (typeof statuses)[number];
 const vcsSources = ["github", "gitlab", "bitbucket", "ado", "gitea"] as const;
 export type VcsSource = (typeof vcsSources)[number];
 
-export interface ConfigurationVersionView extends ConfigurationVersionTable, WorkspaceFacts {
+export interface ConfigurationVersionView extends ConfigurationVersionTable, WorkspacePermissionInput {
   readonly currentConfigurationVersionId: string | null;
   /** Only in the response to the creation. */
   readonly uploadUrl: string | null;
@@ -78,7 +78,7 @@ export const configurationVersions = defineResource<ConfigurationVersionView>()(
     status: readOnly(text(), `One of ${statuses.join(", ")}. Only an uploaded configuration version can start runs.`),
     "status-timestamps": readOnly(
       z.record(z.string(), z.string()),
-      "The times `queued-at`, `fetching-at`, `started-at`, `finished-at` and `archived-at`, as far as they have happened.",
+      "When the version reached each status: `queued-at`, `fetching-at`, `started-at`, `finished-at` and `archived-at`; absent until then.",
       { from: ({ statusTimestamps }) => new JsonText(statusTimestamps), audited: false },
     ),
     error: readOnly(text().nullable(), "A code that says why it is errored."),
@@ -139,7 +139,7 @@ export const configurationVersions = defineResource<ConfigurationVersionView>()(
       path: `${byId}/upload`,
       summary: "Upload the archive: a gzip-compressed tar of a directory",
       needs: "the upload-url of the configuration version, which expires; no token",
-      signed: true,
+      isSigned: true,
       body: { stream: true },
       query: {
         parameters: {

@@ -29,13 +29,13 @@ function ingressOf<Row extends { readonly ingress: string | null }>({ ingress }:
 
 export type IngressView = Pick<ConfigurationVersionTable, "id" | "ingressId" | "ingress">;
 
-const of =
+const ingressValue =
   <Name extends keyof Ingress>(name: Name) =>
   (view: IngressView): Ingress[Name] | null =>
     ingressOf(view)?.[name] ?? null;
 
 export const ingressAttributes = defineResource<IngressView>()(({ readOnly, toOne }) => {
-  const textOf = (name: keyof Ingress, doc: string) => readOnly(text().nullable(), doc, { from: of(name) });
+  const textOf = (name: keyof Ingress, doc: string) => readOnly(text().nullable(), doc, { from: ingressValue(name) });
   return {
     type: "ingress-attributes",
     doc: "The commit that a configuration was fetched from.",
@@ -49,13 +49,13 @@ export const ingressAttributes = defineResource<IngressView>()(({ readOnly, toOn
       "compare-url": textOf("compareUrl", "The URL of the page that shows its changes."),
       identifier: textOf("identifier", "The repository: ORGANIZATION/REPOSITORY."),
       "is-pull-request": readOnly(flag(), "Whether the commit belongs to a pull request.", {
-        from: of("isPullRequest"),
+        from: ingressValue("isPullRequest"),
       }),
       "on-default-branch": readOnly(flag(), "Whether the branch is the repository's default branch.", {
-        from: of("onDefaultBranch"),
+        from: ingressValue("onDefaultBranch"),
       }),
       "pull-request-number": readOnly(wholeNumber().nullable(), "The pull request's number.", {
-        from: of("pullRequestNumber"),
+        from: ingressValue("pullRequestNumber"),
       }),
       "pull-request-url": textOf("pullRequestUrl", "The URL of the pull request."),
       "pull-request-title": textOf("pullRequestTitle", "The title of the pull request."),

@@ -3,7 +3,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { ContentAnswer, IncludedResource } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
-import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import type { BackingDataAction } from "../../shared/backing-data.ts";
@@ -12,10 +12,10 @@ import { loadIncluded } from "../../shared/includes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { configurationVersions, type ConfigurationVersionView } from "./definition.ts";
 import { ingressAttributes } from "./ingress.ts";
-import { grantConfigurationVersion, loadConfigurationOfRun, loadConfigurationVersion } from "./reads.ts";
+import { authorizeConfigurationVersion, loadConfigurationOfRun, loadConfigurationVersion } from "./reads.ts";
 import {
   archiveObstacle,
-  backingDataMoves,
+  backingDataTransitions,
   backingDataObstacle,
   becomesCurrent,
   newConfigurationVersion,
@@ -38,14 +38,14 @@ import { recordStatusChange } from "./writes.ts";
 export const configurationVersionResource = implement(configurationVersions, {
   async listConfigurationVersions({ context, params, query }) {
     const tx = context.database.reader;
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
+    const workspace = authorizeWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
     const { views, totalCount } = await pageOfVersions(tx, workspace, query.page);
     return { ...(await withIncluded(tx, context, views, query.include)), totalCount };
   },
 
   async createConfigurationVersion({ context, params, body }) {
     const view = await context.database.write(async (tx) => {
-      const workspace = grantWorkspace(await loadWorkspace(tx, context, params, true), "can-queue-run");
+      const workspace = authorizeWorkspace(await loadWorkspace(tx, context, params, "change"), "can-queue-run");
       const facts = { workspace, position: await nextPosition(tx, workspace.id), createdAt: now() };
       const row = newConfigurationVersion(body?.attributes ?? {}, facts, context);
       await insertConfigurationVersion(tx, workspace, row);
@@ -84,7 +84,7 @@ export const configurationVersionResource = implement(configurationVersions, {
     const id = params.configurationVersionId;
     await context.database.write(async (tx) => {
       const found = await loadConfigurationVersion(tx, context, id, true);
-      const version = grantConfigurationVersion(found, "can-queue-run");
+      const version = authorizeConfigurationVersion(found, "can-queue-run");
       const obstacle = archiveObstacle(version, await hasRunInProgress(tx, id));
       if (obstacle !== undefined) throw obstacle;
       const columns = columnsForConfigurationStatus(version, "archived", { "archived-at": now() });
@@ -112,9 +112,9 @@ export const ingressAttributesResource = implement(ingressAttributes, {
 
 type ConfigurationLoader = (tx: Tx) => Promise<ConfigurationVersionView>;
 
-async function showVersion(context: Context, load: ConfigurationLoader, wanted: ReadonlySet<string>) {
+async function showVersion(context: Context, load: ConfigurationLoader, include: ReadonlySet<string>) {
   const tx = context.database.reader;
-  const { views, included } = await withIncluded(tx, context, [await load(tx)], wanted);
+  const { views, included } = await withIncluded(tx, context, [await load(tx)], include);
   const [view] = views;
   if (view === undefined) throw notFound("configuration version");
   return { view, ...(included && { included }) };
@@ -124,16 +124,16 @@ async function withIncluded(
   tx: Tx,
   context: Context,
   versions: readonly ConfigurationVersionView[],
-  wanted: ReadonlySet<string>,
+  include: ReadonlySet<string>,
 ): Promise<{ views: readonly ConfigurationVersionView[]; included: IncludedResource[] | undefined }> {
-  if (!wanted.has("run") || versions.length === 0)
-    return { views: versions, included: await loadIncluded(tx, context, configurationVersions, versions, wanted) };
+  if (!include.has("run") || versions.length === 0)
+    return { views: versions, included: await loadIncluded(tx, context, configurationVersions, versions, include) };
   const runIds = await latestRunIds(
     tx,
     versions.map(({ id }) => id),
   );
   const views = versions.map((view) => ({ ...view, runId: runIds.get(view.id) ?? null }));
-  return { views, included: await loadIncluded(tx, context, configurationVersions, views, wanted) };
+  return { views, included: await loadIncluded(tx, context, configurationVersions, views, include) };
 }
 
 async function download(context: Context, load: ConfigurationLoader): Promise<ContentAnswer> {
@@ -145,15 +145,15 @@ async function download(context: Context, load: ConfigurationLoader): Promise<Co
   return { size: content.size, bytes: readContent(context, content) };
 }
 
-async function changeBackingData(context: Context, id: string, how: BackingDataAction): Promise<void> {
+async function changeBackingData(context: Context, id: string, action: BackingDataAction): Promise<void> {
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {
-    const version = grantConfigurationVersion(await loadConfigurationVersion(tx, context, id, true), "can-update");
-    const obstacle = backingDataObstacle(how, version, await hasRunInProgress(tx, id));
+    const version = authorizeConfigurationVersion(await loadConfigurationVersion(tx, context, id, true), "can-update");
+    const obstacle = backingDataObstacle(action, version, await hasRunInProgress(tx, id));
     if (obstacle !== undefined) throw obstacle;
-    const { to } = backingDataMoves[how];
+    const { to } = backingDataTransitions[action];
     await updateConfigurationVersion(tx, version, id, { status: to });
-    if (how === "permanently-delete") await abandonContents(tx, ofConfigurationVersion(id));
-    await recordStatusChange(tx, context, version, `${how}-backing-data`, to);
+    if (action === "permanently-delete") await abandonContents(tx, ofConfigurationVersion(id));
+    await recordStatusChange(tx, context, version, `${action}-backing-data`, to);
   });
 }

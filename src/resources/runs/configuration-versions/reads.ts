@@ -4,7 +4,7 @@ import type { WorkspacePermission } from "../../../access/permissions/workspace.
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
-import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { authorizeOnWorkspace } from "../../shared/grants/reads.ts";
 import type { LoadMany } from "../../shared/includes.ts";
 import type { ConfigurationVersionView } from "./definition.ts";
 import type { IngressView } from "./ingress.ts";
@@ -22,7 +22,7 @@ export async function loadConfigurationVersion(
   id: string,
   lock = false,
 ): Promise<Granted<ConfigurationVersionView, "can-read-run">> {
-  return granted(await findConfigurationVersion(tx, context, id, lock));
+  return grantReadable(await findConfigurationVersion(tx, context, id, lock));
 }
 
 export async function loadConfigurationOfRun(
@@ -30,18 +30,20 @@ export async function loadConfigurationOfRun(
   context: Pick<Context, "actor">,
   runId: string,
 ): Promise<Granted<ConfigurationVersionView, "can-read-run">> {
-  return granted(await findConfigurationOfRun(tx, context, runId));
+  return grantReadable(await findConfigurationOfRun(tx, context, runId));
 }
 
-function granted(version: ConfigurationVersionView | undefined): Granted<ConfigurationVersionView, "can-read-run"> {
+function grantReadable(
+  version: ConfigurationVersionView | undefined,
+): Granted<ConfigurationVersionView, "can-read-run"> {
   if (version === undefined) throw notFound("configuration version");
-  return grantConfigurationVersion(version, "can-read-run");
+  return authorizeConfigurationVersion(version, "can-read-run");
 }
 
-export const grantConfigurationVersion = <Permission extends WorkspacePermission>(
+export const authorizeConfigurationVersion = <Permission extends WorkspacePermission>(
   version: ConfigurationVersionView,
   permission: Permission,
-): Granted<ConfigurationVersionView, Permission> => grantOnWorkspace("configuration version", version, permission);
+): Granted<ConfigurationVersionView, Permission> => authorizeOnWorkspace("configuration version", version, permission);
 
 export const includedConfigurations: LoadMany<ConfiguredParent> = async (tx, _context, ids, parents) => {
   const [first] = parents.values();

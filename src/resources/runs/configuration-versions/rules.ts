@@ -118,18 +118,18 @@ export function archiveObstacle(version: ConfigurationUse, hasRunInProgress: boo
   return undefined;
 }
 
-export const backingDataMoves = backingDataTransitionsFor("uploaded");
+export const backingDataTransitions = backingDataTransitionsFor("uploaded");
 
 export function backingDataObstacle(
-  move: BackingDataAction,
+  action: BackingDataAction,
   version: ConfigurationUse,
   hasRunInProgress: boolean,
 ): AppError | undefined {
-  const { from, to } = backingDataMoves[move];
+  const { from, to } = backingDataTransitions[action];
   const refused = (why: string) => new AppError("bad-request", `Status transition not allowed: ${why}.`);
   if (version.status !== from)
     return refused(`the configuration version is ${version.status}, and only one that is ${from} can become ${to}`);
-  if (move !== "soft-delete") return undefined;
+  if (action !== "soft-delete") return undefined;
   if (version.id === version.currentConfigurationVersionId)
     return refused("the configuration version is the workspace's current one. Upload a newer one first");
   if (hasRunInProgress)

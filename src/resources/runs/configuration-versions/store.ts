@@ -1,6 +1,6 @@
 /** SQL for configuration versions. Writers must hold the lock on the workspace row, which orders all changes. */
 import { Capability } from "../../../access/capability.ts";
-import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
+import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import { type Kysely, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
 import { type Granted, withProofOf } from "../../../access/granted.ts";
@@ -12,7 +12,11 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { now } from "../../../kernel/time.ts";
 import type { RetentionPolicy } from "../../register/data-retention-policies/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import {
+  workspaceAccessColumns,
+  type WorkspaceAccessRow,
+  workspacePermissionInputOf,
+} from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import { lockClause } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
@@ -44,7 +48,7 @@ const byId = prepared<ConfigurationQuery, ConfigurationVersionRow>((db, { id, pr
 const byIdLocked = prepared<ConfigurationQuery, ConfigurationVersionRow>((db, { id, principal }, dialect) =>
   versionForActor(db, principal)
     .where("v.id", "=", id)
-    .modifyEnd(lockClause(dialect, "w", true))
+    .modifyEnd(lockClause(dialect, "w", "change"))
     .modifyEnd(dialect.lockRows("v")),
 );
 
@@ -78,11 +82,11 @@ export async function findConfigurationOfRun(
 
 const toView = (row: ConfigurationVersionRow, actor: Context["actor"]): ConfigurationVersionView => ({
   ...row,
-  ...workspaceFactsOf(actor, row),
+  ...workspacePermissionInputOf(actor, row),
   uploadUrl: null,
 });
 
-export type ConfiguredParent = WorkspaceFacts &
+export type ConfiguredParent = WorkspacePermissionInput &
   Pick<ConfigurationVersionView, "organizationId" | "currentConfigurationVersionId">;
 
 export function toConfigurationView(
@@ -178,7 +182,7 @@ export async function findAwaitedConfiguration(
     .selectAll("v")
     .select(["w.workingDirectory", "w.currentConfigurationVersionId"])
     .where("v.id", "=", id)
-    .$if(lock, (query) => query.modifyEnd(lockClause(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
+    .$if(lock, (query) => query.modifyEnd(lockClause(tx.dialect, "w", "change")).modifyEnd(tx.dialect.lockRows("v")))
     .executeTakeFirst();
   if (row === undefined) return undefined;
   return by instanceof Capability ? by.proofFor(row) : withProofOf(by, row);

@@ -22,7 +22,7 @@ export function checkUploadUrl(
   signed: UrlSignature,
 ): ConfigurationUploadGrant {
   return checkSignedUrl(context, signedParts(id), signed, {
-    right: { id },
+    subject: { id },
     permission: "can-upload",
     thing: "upload",
     expired: "This upload URL has expired. Create the configuration version again, and use its new URL.",

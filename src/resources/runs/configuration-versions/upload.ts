@@ -26,7 +26,7 @@ import {
 import { uploadLimit } from "../../shared/contents/concurrency-limit.ts";
 import type { JobContext } from "../../shared/job-context.ts";
 import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
-import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { createRun } from "../runs/lifecycle.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
@@ -62,20 +62,20 @@ export async function receiveArchive(
   id: string,
   bytes: ArchiveBytes,
 ): Promise<void> {
-  const version = await load(context.database.reader, by, id);
+  const version = await loadVersion(context.database.reader, by, id);
   await uploads.run({ organization: version.organizationId, version: id }, async () => {
-    refuseUnawaited(version);
+    requireUploadable(version);
     await loadUploader(context.database.reader, context, version);
     // A run's archive can't be replaced. The same archive is accepted again: the first response may have been lost.
     if (version.status === "uploaded" && (await hasRun(context.database.reader, id)))
-      return refuseOther(context, version, bytes);
+      return requireSameArchive(context, version, bytes);
     const startedAt = now();
-    const received = await receive(context, by, version, bytes);
+    const received = await storeArchive(context, by, version, bytes);
     const contents = await preparedReadme(context, id, received.checked);
-    const replaces = await context.database.write((tx) =>
-      finalize(tx, context, by, { ...received, id, contents, startedAt }),
+    const isAttached = await context.database.write((tx) =>
+      attachArchive(tx, context, by, { ...received, id, contents, startedAt }),
     );
-    if (!replaces) await discardUpload(context, received.content.id);
+    if (!isAttached) await discardUpload(context, received.content.id);
   });
 }
 
@@ -112,7 +112,7 @@ interface ReceivedArchive {
   readonly checked: CheckedArchive;
 }
 
-async function receive(
+async function storeArchive(
   context: Context,
   by: ConfigurationUploadGrant | Capability<"job">,
   version: GrantedConfiguration,
@@ -127,7 +127,8 @@ async function receive(
   } catch (error) {
     if (content !== undefined) await discardUpload(context, content.id);
     if (!(error instanceof ArchiveFault)) throw error;
-    await context.database.write((tx) => recordUploadFailure(tx, context, by, version.id, error));
+    const failure = { code: error.code, message: error.message };
+    await context.database.write((tx) => recordUploadFailure(tx, context, by, version.id, failure));
     throw refusalOf(error);
   } finally {
     checking.destroy();
@@ -136,7 +137,7 @@ async function receive(
 
 const refusalOf = (fault: ArchiveFault): AppError =>
   new AppError(
-    fault.word === "too_large" ? "too-large" : "invalid",
+    fault.code === "too_large" ? "too-large" : "invalid",
     `The configuration was rejected. ${fault.message}`,
   );
 
@@ -145,19 +146,19 @@ export async function recordUploadFailure(
   context: Context,
   by: ConfigurationUploadGrant | Capability<"job">,
   id: string,
-  { word, message }: Pick<ArchiveFault, "word" | "message"> | { readonly word: string; readonly message: string },
+  { code, message }: { readonly code: string; readonly message: string },
 ): Promise<void> {
-  const version = await load(tx, by, id, true);
+  const version = await loadVersion(tx, by, id, true);
   if (version.status !== "pending" && version.status !== "fetching") return;
   const changes = {
     ...columnsForConfigurationStatus(version, "errored", { "finished-at": now() }),
-    error: word,
+    error: code,
     errorMessage: message,
   };
   await updateConfigurationVersion(tx, version, id, changes);
   if (version.currentConfigurationVersionId === id)
     await setCurrentConfiguration(tx, version, version.workspaceId, null);
-  await record(tx, context, version, { status: "errored", error: word, "error-message": message });
+  await recordUpload(tx, context, version, { status: "errored", error: code, "error-message": message });
 }
 
 async function preparedReadme({ vault }: Context, id: string, { readme }: CheckedArchive): Promise<PreparedContent[]> {
@@ -171,16 +172,16 @@ interface ReceivedUpload extends ReceivedArchive {
   readonly startedAt: string;
 }
 
-async function finalize(
+async function attachArchive(
   tx: Tx,
   context: Context,
   by: ConfigurationUploadGrant | Capability<"job">,
   { id, content, contents, startedAt }: ReceivedUpload,
 ): Promise<boolean> {
-  const version = await load(tx, by, id, true);
-  refuseUnawaited(version);
+  const version = await loadVersion(tx, by, id, true);
+  requireUploadable(version);
   const uploader = await loadUploader(tx, context, version);
-  if (version.status === "uploaded" && !(await removeEarlier(tx, version, content))) return false;
+  if (version.status === "uploaded" && !(await removeEarlierArchive(tx, version, content))) return false;
   const stamps = { "started-at": startedAt, "finished-at": now() };
   const hasReadme = contents.length;
   const columns = { ...columnsForConfigurationStatus(version, "uploaded", stamps), size: content.size, hasReadme };
@@ -189,14 +190,14 @@ async function finalize(
   if (contents.length > 0) await insertContents(tx, version, contents);
   if (becomesCurrent(version)) await setCurrentConfiguration(tx, version, version.workspaceId, { id, hasReadme });
   const queued = version.status === "uploaded" ? undefined : await queueRun(tx, version, uploader);
-  await record(tx, context, version, { status: "uploaded", size: content.size, ...queued });
+  await recordUpload(tx, context, version, { status: "uploaded", size: content.size, ...queued });
   return true;
 }
 
-async function removeEarlier(tx: Tx, version: GrantedConfiguration, { md5 }: StoredContent): Promise<boolean> {
+async function removeEarlierArchive(tx: Tx, version: GrantedConfiguration, { md5 }: StoredContent): Promise<boolean> {
   const [archive, readme] = [await findOwn(tx, version, "archive"), await findOwn(tx, version, "readme")];
   if (archive?.md5 === md5) return false;
-  if (await hasRun(tx, version.id)) throw anotherArchive();
+  if (await hasRun(tx, version.id)) throw differentArchive();
   for (const content of [archive, readme]) if (content !== undefined) await orphanContent(tx, content.id);
   return true;
 }
@@ -204,26 +205,26 @@ async function removeEarlier(tx: Tx, version: GrantedConfiguration, { md5 }: Sto
 const findOwn = (tx: Tx, { id }: GrantedConfiguration, kind: ConfigurationContentKind) =>
   findContent(tx, ofConfigurationVersion(id), kind);
 
-async function refuseOther(context: Context, version: GrantedConfiguration, bytes: ArchiveBytes): Promise<void> {
+async function requireSameArchive(context: Context, version: GrantedConfiguration, bytes: ArchiveBytes): Promise<void> {
   const archive = await findOwn(context.database.reader, version, "archive");
-  if ((await streamDigest(bytes, archiveLimit)) !== archive?.md5) throw anotherArchive();
+  if ((await streamDigest(bytes, archiveLimit)) !== archive?.md5) throw differentArchive();
 }
 
-const anotherArchive = (): AppError =>
+const differentArchive = (): AppError =>
   conflict(
     "This configuration version already has a different archive, and a run uses it. Create a new configuration version.",
   );
 
-const awaiting: readonly string[] = ["pending", "fetching", "uploaded"];
+const statusesWithUpload: readonly string[] = ["pending", "fetching", "uploaded"];
 
-function refuseUnawaited({ status }: GrantedConfiguration): void {
-  if (!awaiting.includes(status))
+function requireUploadable({ status }: GrantedConfiguration): void {
+  if (!statusesWithUpload.includes(status))
     throw conflict(
       `The configuration version is ${status} and does not accept an archive any more. Create a new configuration version.`,
     );
 }
 
-async function load(
+async function loadVersion(
   tx: Tx,
   by: ConfigurationUploadGrant | Capability<"job">,
   id: string,
@@ -235,7 +236,7 @@ async function load(
 }
 
 /** The actor is the creator of the version: only they received the URL. */
-async function record(tx: Tx, context: Context, version: GrantedConfiguration, after: object): Promise<void> {
+async function recordUpload(tx: Tx, context: Context, version: GrantedConfiguration, after: object): Promise<void> {
   const actor = creatorOf(version) ?? context.actor;
   await recordEvent(
     tx,
@@ -268,12 +269,12 @@ async function loadUploader(
       "This upload URL was created with a token that has expired or was revoked. Create the configuration version again with a valid token.",
     );
   const caller = { ...context, actor };
-  const isReading = tx === context.database.reader;
-  const workspace = await loadWorkspace(tx, caller, { workspaceId }, !isReading);
-  return { caller, workspace: grantWorkspace(workspace, "can-queue-run") };
+  const isReadOnly = tx === context.database.reader;
+  const workspace = await loadWorkspace(tx, caller, { workspaceId }, !isReadOnly && "change");
+  return { caller, workspace: authorizeWorkspace(workspace, "can-queue-run") };
 }
 
-/** Approves what a user uploads who can apply, and, without an uploader, every commit from version control. */
+/** A commit from version control, which has no uploader, is always approved; an upload, if its user can apply. */
 const approvalBy = (uploader: ConfigurationUploader | undefined): string | null =>
   uploader === undefined || workspacePermissions(uploader.workspace)["can-queue-apply"] ? now() : null;
 

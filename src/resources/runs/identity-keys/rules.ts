@@ -6,10 +6,10 @@ import { promisify } from "node:util";
 export const identityLifeMaxMs = 7 * 24 * 3_600_000;
 
 const keyBits = 2048;
-const pairOf = promisify(generateKeyPair);
+const generateKeys = promisify(generateKeyPair);
 
 export const generateSigningKeys = (): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> =>
-  pairOf("rsa", { modulusLength: keyBits });
+  generateKeys("rsa", { modulusLength: keyBits });
 
 export const toJwk = (publicKey: KeyObject, kid: string): object => {
   const { kty, n, e } = publicKey.export({ format: "jwk" });

@@ -33,8 +33,8 @@ export async function signIdentityTokens(
   const requested = requestedIdentities(variables);
   if (requested.length === 0) return [];
   const { id, privateKey } = await signingKey(tx, vault);
-  const opened = Buffer.from(vault.open(privateKeyOwner(id), privateKey));
-  const key = createPrivateKey({ key: opened, format: "der", type: "pkcs8" });
+  const decrypted = Buffer.from(vault.open(privateKeyOwner(id), privateKey));
+  const key = createPrivateKey({ key: decrypted, format: "der", type: "pkcs8" });
   return requested.map(({ name, audience }) => ({
     name,
     value: signedToken(key, id, claimsOf(facts, audience, nowMs())),
@@ -62,13 +62,13 @@ async function addKey(tx: Tx, vault: Vault, before: IdentityKeyTable | undefined
     id,
     publicKey: JSON.stringify(toJwk(publicKey, id)),
     privateKey: vault.seal(privateKeyOwner(id), privateKey.export({ format: "der", type: "pkcs8" })),
-    createdAt: before === undefined || before.createdAt < now() ? now() : oneLater(before.createdAt),
+    createdAt: before === undefined || before.createdAt < now() ? now() : nextMillisecond(before.createdAt),
   };
   await insertKey(tx, key);
   return key;
 }
 
-const oneLater = (instant: string): string => new Date(Date.parse(instant) + 1).toISOString();
+const nextMillisecond = (instant: string): string => new Date(Date.parse(instant) + 1).toISOString();
 
 export async function rotateIdentityKey(
   tx: Tx,
@@ -78,19 +78,19 @@ export async function rotateIdentityKey(
 ): Promise<{ readonly id: string; readonly published: readonly string[] }> {
   const before = await findKeys(tx);
   const key = await addKey(tx, vault, before[0]);
-  const shown = revoke ? [key] : publishableKeys([key, ...before], nowMs());
-  const gone = before.filter((each) => !shown.includes(each));
+  const published = revoke ? [key] : publishableKeys([key, ...before], nowMs());
+  const removed = before.filter((each) => !published.includes(each));
   await deleteKeys(
     tx,
-    gone.map(({ id }) => id),
+    removed.map(({ id }) => id),
   );
-  const published = shown.map(({ id }) => id);
+  const publishedIds = published.map(({ id }) => id);
   await recordEvent(tx, context, {
     organizationId: null,
     verb: "rotate",
     subject: { type: "identity-keys", id: key.id },
     before: { published: before.map(({ id }) => id) },
-    after: { published },
+    after: { published: publishedIds },
   });
-  return { id: key.id, published };
+  return { id: key.id, published: publishedIds };
 }

@@ -6,11 +6,11 @@ import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
-import { servesWorkspace } from "../../connections/agent-pools/reads.ts";
+import { poolServesCondition } from "../../connections/agent-pools/reads.ts";
 import { sitePool } from "./rules.ts";
 
 const issueClaim = Capability.issuer("claim");
-export type PhaseClaim = Capability<"claim">;
+export type ClaimCapability = Capability<"claim">;
 
 export type AgentActor = Extract<Actor, { kind: "agent" }>;
 
@@ -33,20 +33,20 @@ export interface ClaimablePhase {
   readonly runId: string;
   readonly kind: string;
   readonly attempt: number;
-  readonly claim: PhaseClaim;
+  readonly claim: ClaimCapability;
 }
 
 /** Skips workspaces locked by another transaction, so that concurrent claims do not wait for each other. */
-export async function findClaimable(
+export async function findClaimablePhase(
   tx: Tx,
   actor: AgentActor,
   engines: readonly string[],
 ): Promise<ClaimablePhase | undefined> {
   const { isOneOf, lockRowsSkipLocked } = tx.dialect;
-  const serving: RawBuilder<unknown> = actor.site
+  const canServe: RawBuilder<unknown> = actor.site
     ? sql`1 = 1`
     : sql`exists (select 1 from agent_pools as p where p.id = ${actor.agentPoolId} and p.organization_id = f.organization_id
-        and ${servesWorkspace(sql.ref("w.project_id"), sql.ref("w.id"))})`;
+        and ${poolServesCondition(sql.ref("w.project_id"), sql.ref("w.id"))})`;
   const row = await tx.db
     .selectFrom("runPhases as f")
     .innerJoin("workspaces as w", "w.id", "f.workspaceId")
@@ -56,7 +56,7 @@ export async function findClaimable(
     .where("f.pool", "=", poolOf(actor))
     .where("o.isDisabled", "=", 0)
     .where(isOneOf(sql`f.engine || ' ' || f.engine_version`, engines))
-    .where(sql<boolean>`${serving}`)
+    .where(sql<boolean>`${canServe}`)
     .orderBy("f.pool")
     .orderBy("f.rank")
     .orderBy("f.queuedMs")
@@ -68,7 +68,7 @@ export async function findClaimable(
   return row && { ...row, claim: issueClaim(row.runId) };
 }
 
-export type ClaimedPhaseRow = RunPhaseTable & { readonly agentPoolId: string | null; readonly claim: PhaseClaim };
+export type ClaimedPhaseRow = RunPhaseTable & { readonly agentPoolId: string | null; readonly claim: ClaimCapability };
 
 export async function findClaimedPhase(
   tx: Tx,
@@ -113,16 +113,16 @@ export interface LostPhaseLimits {
   readonly applyMs: number;
 }
 
-export async function findLostPhases(tx: Tx, limits: LostPhaseLimits, most: number): Promise<LostPhase[]> {
+export async function findLostPhases(tx: Tx, limits: LostPhaseLimits, limit: number): Promise<LostPhase[]> {
   const { nowMs } = tx.dialect;
-  const longest = sql`case when kind = 'plan' then ${sql.lit(limits.planMs)} else ${sql.lit(limits.applyMs)} end`;
+  const maxMs = sql`case when kind = 'plan' then ${sql.lit(limits.planMs)} else ${sql.lit(limits.applyMs)} end`;
   return tx.db
     .selectFrom("runPhases")
     .select(["id", "runId", "kind", "attempt", "engineStarted", "agentName", "claimedMs", "heardMs"])
     .select(nowMs.as("nowMs"))
     .where("status", "=", "running")
-    .where(sql<boolean>`(heard_ms < ${nowMs} - ${sql.lit(limits.silentMs)} or claimed_ms < ${nowMs} - (${longest}))`)
+    .where(sql<boolean>`(heard_ms < ${nowMs} - ${sql.lit(limits.silentMs)} or claimed_ms < ${nowMs} - (${maxMs}))`)
     .orderBy("heardMs")
-    .limit(most)
+    .limit(limit)
     .execute();
 }

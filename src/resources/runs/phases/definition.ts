@@ -1,6 +1,6 @@
 /** The plans, applies and logs resources. A log is read by range from a signed URL. */
 import { z } from "zod";
-import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
+import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
@@ -8,7 +8,7 @@ import { type Parameter, InvalidParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { backingDataOperations } from "../../shared/backing-data.ts";
 
-export interface PhaseView extends RunPhaseTable, WorkspaceFacts {
+export interface PhaseView extends RunPhaseTable, WorkspacePermissionInput {
   readonly executionMode: string;
   readonly agentPoolId: string | null;
   readonly runEndedAt: string | null;
@@ -174,7 +174,7 @@ export const logs = defineResource<never>()(() => ({
       summary: "Read a part of a log; empty if there is nothing at this offset yet",
       needs:
         "the log-read-url of a plan or an apply; no token. The token that received the URL must still be able to read the run",
-      signed: true,
+      isSigned: true,
       query: {
         parameters: {
           offset: bytes("The offset of the first byte. Defaults to 0."),

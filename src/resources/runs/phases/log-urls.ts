@@ -11,13 +11,13 @@ const dayMs = 24 * 3_600_000;
 /** Longer than any phase takes. */
 const lifetimeMs = 2 * dayMs;
 
-const readingOf = (phaseId: string, tokenId: string) => ["GET", "logs", phaseId, tokenId];
+const signedParts = (phaseId: string, tokenId: string) => ["GET", "logs", phaseId, tokenId];
 
 /** All in the path: clients replace the query. The same for a day, so that unchanged documents stay identical. */
 export function logUrl(context: Pick<Context, "actor" | "vault" | "options">, phaseId: string): string {
   const tokenId = tokenIdOf(context.actor) ?? "";
   const expires = String(Math.ceil(nowMs() / dayMs) * dayMs + lifetimeMs);
-  const signature = signUrl(context, readingOf(phaseId, tokenId), expires);
+  const signature = signUrl(context, signedParts(phaseId, tokenId), expires);
   return `${context.options.publicUrl}/api/v2/logs/${phaseId}.${tokenId}.${expires}.${signature}`;
 }
 
@@ -25,10 +25,10 @@ export function checkLogUrl(context: Pick<Context, "vault">, logKey: string): Lo
   const [phaseId = "", tokenId = "", expires, signature] = logKey.split(".");
   return checkSignedUrl(
     context,
-    readingOf(phaseId, tokenId),
+    signedParts(phaseId, tokenId),
     { expires, signature },
     {
-      right: { phaseId, tokenId },
+      subject: { phaseId, tokenId },
       permission: "has-log-url",
       thing: "log",
       expired: "This log's URL has expired. Read the plan or apply again, and use its new log-read-url.",

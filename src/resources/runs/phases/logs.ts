@@ -32,23 +32,23 @@ export async function appendLog<Phase extends LoggedPhase>(
   offset: number,
   bytes: Uint8Array,
 ): Promise<Phase> {
-  const begin = await startOf(tx, phase);
-  const position = begin + offset;
+  const attemptStart = await attemptStartOf(tx, phase);
+  const position = attemptStart + offset;
   const length = Math.max(phase.logBytes, 1);
   if (position > length)
     throw conflict(
-      `The log ends at offset ${length - begin}, and this part starts at ${offset}. Send the missing bytes first.`,
+      `The log ends at offset ${length - attemptStart}, and this part starts at ${offset}. Send the missing bytes first.`,
     );
   const newBytes = bytes.subarray(length - position);
   if (newBytes.length === 0) return phase;
   if (phase.logEnded === 1) throw conflict("The log has ended: nothing can be added to it.");
   if (length + newBytes.length > logBytesMax)
     throw new AppError("too-large", `A log can have at most ${logBytesMax} bytes; this part would exceed that.`);
-  return write(tx, vault, phase, withoutMarks(newBytes), 0);
+  return writeChunks(tx, vault, phase, withoutMarks(newBytes), 0);
 }
 
 export async function endLog<Phase extends LoggedPhase>(tx: Tx, vault: Vault, phase: Phase): Promise<Phase> {
-  return phase.logEnded === 1 ? phase : write(tx, vault, phase, Buffer.from([etx]), 1);
+  return phase.logEnded === 1 ? phase : writeChunks(tx, vault, phase, Buffer.from([etx]), 1);
 }
 
 export async function appendServiceMessage(
@@ -59,7 +59,7 @@ export async function appendServiceMessage(
 ): Promise<LoggedPhase | undefined> {
   const phase = await findPhaseWithLog(tx, phaseId);
   if (phase === undefined || phase.logEnded === 1) return phase;
-  return write(tx, vault, phase, Buffer.from(`\n${sentence}\n`), 0);
+  return writeChunks(tx, vault, phase, Buffer.from(`\n${sentence}\n`), 0);
 }
 
 /** Returns column values that the caller writes together with the final status. */
@@ -68,10 +68,10 @@ export async function endLogs(
   vault: Vault,
   phases: readonly LoggedPhase[],
 ): Promise<Map<string, Pick<LoggedPhase, "logBytes" | "logEnded">>> {
-  const open = phases.filter(({ logEnded }) => logEnded === 0);
-  const ends = open.map((phase) => {
+  const unended = phases.filter(({ logEnded }) => logEnded === 0);
+  const ends = unended.map((phase) => {
     const last = Buffer.from(phase.logBytes === 0 ? [stx, etx] : [etx]);
-    return { phase, last, chunk: sealed(vault, phase, phase.logBytes, last) };
+    return { phase, last, chunk: sealChunk(vault, phase, phase.logBytes, last) };
   });
   if (ends.length > 0)
     await insertLogChunks(
@@ -103,12 +103,12 @@ export async function findPhaseWithLog(tx: Tx, id: string): Promise<LoggedPhase 
   return phase;
 }
 
-async function startOf(tx: Tx, phase: LoggedPhase): Promise<number> {
+async function attemptStartOf(tx: Tx, phase: LoggedPhase): Promise<number> {
   if (phase.attempt <= 1) return 1;
   return Math.max((await findStartOfAttempt(tx, phase)) ?? phase.logBytes, 1);
 }
 
-async function write<Phase extends LoggedPhase>(
+async function writeChunks<Phase extends LoggedPhase>(
   tx: Tx,
   vault: Vault,
   phase: Phase,
@@ -119,7 +119,7 @@ async function write<Phase extends LoggedPhase>(
   const chunks: RunLogChunkTable[] = [];
   for (let at = 0; at < all.length; at += chunkBytesMax) {
     const piece = all.subarray(at, at + chunkBytesMax);
-    chunks.push(sealed(vault, phase, phase.logBytes + at, piece));
+    chunks.push(sealChunk(vault, phase, phase.logBytes + at, piece));
   }
   const after = { logBytes: phase.logBytes + all.length, logEnded };
   await insertChunks(tx, phase, chunks, after);
@@ -138,16 +138,16 @@ const ownerOf = (phaseId: string, start: number): string => `run_log_chunks/${ph
 
 /** The first stored byte: short chunks would grow if compressed. */
 const [uncompressed, compressed] = [Buffer.from([0]), Buffer.from([1])];
-const compressedFrom = 256;
+const compressedBytesMin = 256;
 
-function sealed(
+function sealChunk(
   vault: Vault,
   { id, organizationId, attempt }: LoggedPhase,
   start: number,
   piece: Uint8Array,
 ): RunLogChunkTable {
   const stored =
-    piece.length < compressedFrom
+    piece.length < compressedBytesMin
       ? Buffer.concat([uncompressed, piece])
       : Buffer.concat([compressed, zstdCompressSync(piece, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })]);
   const bytes = vault.seal(ownerOf(id, start), stored);
@@ -160,17 +160,17 @@ const openChunksMax = 32;
 
 function openCached(vault: Vault, phaseId: string, start: number, sealed: Uint8Array): Uint8Array {
   const key = ownerOf(phaseId, start);
-  const known = openChunks.get(key);
+  const cached = openChunks.get(key);
   openChunks.delete(key);
-  const isSame = known !== undefined && Buffer.compare(known.sealed, sealed) === 0;
-  const entry = isSame ? known : { sealed, plain: opened(vault, phaseId, start, sealed) };
+  const isSame = cached !== undefined && Buffer.compare(cached.sealed, sealed) === 0;
+  const entry = isSame ? cached : { sealed, plain: openChunk(vault, phaseId, start, sealed) };
   if (!isSame) freeBuffersAfter(entry.plain.length);
   openChunks.set(key, entry);
   if (openChunks.size > openChunksMax) openChunks.delete(openChunks.keys().next().value ?? "");
   return entry.plain;
 }
 
-function opened(vault: Vault, phaseId: string, start: number, bytes: Uint8Array): Uint8Array {
+function openChunk(vault: Vault, phaseId: string, start: number, bytes: Uint8Array): Uint8Array {
   const stored = vault.open(ownerOf(phaseId, start), bytes);
   const piece = stored.subarray(1);
   return stored[0] === 1 ? zstdDecompressSync(piece, { maxOutputLength: chunkBytesMax }) : piece;

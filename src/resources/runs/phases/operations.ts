@@ -39,10 +39,10 @@ export const logResource = implement(logs, {
     const tx = context.database.reader;
     const phase = await loadLog(tx, checkLogUrl(context, params.logKey));
     const bytes = await readLog(tx, context.vault, phase, query.offset ?? 0, query.limit ?? logReadBytesMax);
-    return { size: bytes.length, bytes: oneOf(bytes) };
+    return { size: bytes.length, bytes: singleChunk(bytes) };
   },
 });
 
-async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   if (bytes.length > 0) yield bytes;
 }

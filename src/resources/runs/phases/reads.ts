@@ -3,7 +3,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { forbidden, notFound } from "../../../kernel/errors.ts";
 import type { LoadMany } from "../../shared/includes.ts";
-import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { authorizeOnWorkspace } from "../../shared/grants/reads.ts";
 import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
 import type { PhaseView } from "./definition.ts";
 import type { LogUrlGrant } from "./log-urls.ts";
@@ -25,7 +25,7 @@ export async function loadPhase(
 ): Promise<Granted<PhaseView, "can-read-run">> {
   const phase = await findPhase(tx, context, kind, by);
   if (phase === undefined) throw notFound("runId" in by ? "run" : kind);
-  return grantOnWorkspace(kind, phase, "can-read-run");
+  return authorizeOnWorkspace(kind, phase, "can-read-run");
 }
 
 export async function loadLog(
@@ -39,5 +39,5 @@ export async function loadLog(
     );
   const log = await findReadableLog(tx, actor, phaseId);
   if (log === undefined) throw notFound("log");
-  return grantOnWorkspace("log", log, "can-read-run");
+  return authorizeOnWorkspace("log", log, "can-read-run");
 }

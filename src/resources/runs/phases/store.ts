@@ -2,14 +2,18 @@
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
+import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { RunLogChunkTable, RunPhaseTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
-import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import {
+  workspaceAccessColumns,
+  type WorkspaceAccessRow,
+  workspacePermissionInputOf,
+} from "../../shared/grants/reads.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { PhaseView } from "./definition.ts";
 import { logUrl } from "./log-urls.ts";
@@ -70,7 +74,7 @@ export async function findPhasesOf(
 }
 
 function toView(row: PhaseRow, context: PhaseCaller): PhaseView {
-  return { ...row, ...workspaceFactsOf(context.actor, row), logReadUrl: logUrl(context, row.id) };
+  return { ...row, ...workspacePermissionInputOf(context.actor, row), logReadUrl: logUrl(context, row.id) };
 }
 
 /** Writers must hold the lock on the phase row. */
@@ -126,9 +130,9 @@ export async function findReadableLog(
   tx: Tx,
   actor: Actor,
   id: string,
-): Promise<(LoggedPhase & WorkspaceFacts) | undefined> {
+): Promise<(LoggedPhase & WorkspacePermissionInput) | undefined> {
   const [row] = await logForActor(tx, { id, principal: principalOf(actor) });
-  return row && { ...row, ...workspaceFactsOf(actor, row) };
+  return row && { ...row, ...workspacePermissionInputOf(actor, row) };
 }
 
 type AdministeredWorkspace = Granted<WorkspaceView, "can-update">;

@@ -21,25 +21,25 @@ export interface PhaseChange {
   readonly changes: Partial<RunPhaseTable>;
 }
 
-/** `alike`: all phases have the same changes and empty logs, so one statement updates them. */
+/** `identical`: all phases have the same changes and empty logs, so one statement updates them. */
 export async function updatePhases(
   tx: Tx,
   _by: RunTransition,
   vault: Vault,
   changed: readonly PhaseChange[],
-  how: "each" | "alike" = "each",
+  mode: "individual" | "identical" = "individual",
 ): Promise<void> {
-  const over = changed.filter(({ changes }) => isFinalPhase(changes.status ?? ""));
-  const ends = await endLogs(
+  const ended = changed.filter(({ changes }) => isFinalPhase(changes.status ?? ""));
+  const logColumns = await endLogs(
     tx,
     vault,
-    over.map(({ phase }) => phase),
+    ended.map(({ phase }) => phase),
   );
   const [first] = changed;
-  if (how === "alike" && first !== undefined) {
+  if (mode === "identical" && first !== undefined) {
     await tx.db
       .updateTable("runPhases")
-      .set({ ...first.changes, ...ends.get(first.phase.id), ...incrementedVersion })
+      .set({ ...first.changes, ...logColumns.get(first.phase.id), ...incrementedVersion })
       .where(
         tx.dialect.isOneOf(
           sql.ref("id"),
@@ -53,7 +53,7 @@ export async function updatePhases(
     id,
     columns: {
       ...changes,
-      ...ends.get(id),
+      ...logColumns.get(id),
       ...(changes.status === "queued" && { queuedMs: tx.dialect.nowMs }),
     },
   }));

@@ -10,20 +10,20 @@ export interface SecretVariable {
 
 export class TooManySecrets extends Error {}
 
-const formBytesMax = 4 * 1024 * 1024;
+const spellingBytesMax = 4 * 1024 * 1024;
 /** Larger than any number in a plan, and small enough to stay exact. */
 const firstNumber = 900_000_000_000_000;
 
 export class PlanMask {
   readonly #matcher: LiteralMatcher;
   readonly #json: ExactJson;
-  readonly #seen = new Map<string, number>();
+  readonly #numbers = new Map<string, number>();
 
   constructor(secrets: readonly SecretVariable[], json: ExactJson) {
-    const forms = secretSpellings(secrets.flatMap(maskedValues));
-    if (forms.reduce((sum, { length }) => sum + Math.min(length, comparedMax), 0) > formBytesMax)
+    const spellings = secretSpellings(secrets.flatMap(maskedValues));
+    if (spellings.reduce((sum, { length }) => sum + Math.min(length, comparedMax), 0) > spellingBytesMax)
       throw new TooManySecrets();
-    this.#matcher = new LiteralMatcher(forms);
+    this.#matcher = new LiteralMatcher(spellings);
     this.#json = json;
   }
 
@@ -61,8 +61,8 @@ export class PlanMask {
   }
 
   #numberOf(hidden: string): number {
-    const number = this.#seen.get(hidden) ?? this.#seen.size + 1;
-    this.#seen.set(hidden, number);
+    const number = this.#numbers.get(hidden) ?? this.#numbers.size + 1;
+    this.#numbers.set(hidden, number);
     return number;
   }
 }

@@ -1,12 +1,12 @@
 /** Serves the JSON output of plans. The unredacted plan contains secrets in clear text. */
-import { grant } from "../../../access/granted.ts";
+import { authorize } from "../../../access/granted.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { canReadFullPlan } from "../../../access/plans.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { conflict, notFound } from "../../../kernel/errors.ts";
 import { findContent, readContent, type StoredContent } from "../../shared/contents/contents.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { authorizeOnWorkspace } from "../../shared/grants/reads.ts";
 import { loadPhase } from "../phases/reads.ts";
 import type { PhaseView } from "../phases/definition.ts";
 import { isFinalPhase } from "../phases/rules.ts";
@@ -15,23 +15,23 @@ import { planOutputs } from "./definition.ts";
 import { bytesOf, redactPlanInThread } from "./plan-thread.ts";
 
 export const planOutputResource = implement(planOutputs, {
-  showPlanJson: ({ context, params }) => forAdmins(context, { id: params.planId }, "plan-json"),
-  showRunPlanJson: ({ context, params }) => forAdmins(context, { runId: params.runId }, "plan-json"),
-  showPlanSchemas: ({ context, params }) => forAdmins(context, { id: params.planId }, "provider-schemas"),
-  showRunPlanSchemas: ({ context, params }) => forAdmins(context, { runId: params.runId }, "provider-schemas"),
+  showPlanJson: ({ context, params }) => showToAdmins(context, { id: params.planId }, "plan-json"),
+  showRunPlanJson: ({ context, params }) => showToAdmins(context, { runId: params.runId }, "plan-json"),
+  showPlanSchemas: ({ context, params }) => showToAdmins(context, { id: params.planId }, "provider-schemas"),
+  showRunPlanSchemas: ({ context, params }) => showToAdmins(context, { runId: params.runId }, "provider-schemas"),
 
   async showRedactedPlanJson({ context, params }) {
     const plan = await loadPhase(context.database.reader, context, "plan", { id: params.planId });
     const content = await outputOf(context, plan, "plan-json");
     if (content === undefined) return undefined;
-    const bytes = await redacted(context, plan, content);
+    const bytes = await redactedPlan(context, plan, content);
     return { size: bytes.length, bytes: singleChunk(bytes) };
   },
 
   async showErroredState({ context, params }) {
     const tx = context.database.reader;
     const apply = await loadPhase(tx, context, "apply", { id: params.applyId });
-    grantOnWorkspace("apply", apply, "can-read-state-versions");
+    authorizeOnWorkspace("apply", apply, "can-read-state-versions");
     const content = await findContent(tx, ofRun(apply), "errored-state");
     if (content === undefined) throw notFound("state that could not be stored");
     return answerWith(context, content);
@@ -44,13 +44,13 @@ const answerWith = (context: Context, content: StoredContent): ContentAnswer => 
   bytes: readContent(context, content),
 });
 
-async function forAdmins(
+async function showToAdmins(
   context: Context,
   by: { readonly id: string } | { readonly runId: string },
   kind: "plan-json" | "provider-schemas",
 ): Promise<ContentAnswer | undefined> {
   const plan = await loadPhase(context.database.reader, context, "plan", by);
-  grant(plan, {
+  authorize(plan, {
     thing: "plan",
     permission: "can-read-whole-plan",
     visible: workspacePermissions(plan)["can-read-run"],
@@ -71,7 +71,7 @@ async function outputOf(context: Context, plan: PhaseView, kind: string): Promis
 const planBytesMax = 32 * 1024 * 1024;
 const schemaBytesMax = 64 * 1024 * 1024;
 
-async function redacted(context: Context, plan: PhaseView, content: StoredContent): Promise<Uint8Array> {
+async function redactedPlan(context: Context, plan: PhaseView, content: StoredContent): Promise<Uint8Array> {
   const schemas = await findContent(context.database.reader, ofRun(plan), "provider-schemas");
   if (content.size > planBytesMax || (schemas?.size ?? 0) > schemaBytesMax)
     throw conflict(

@@ -21,9 +21,9 @@ export function redactPlanBytes({ plan, schemas, secrets }: PlanBytes): Uint8Arr
   return withPlanFaults(() => {
     const json = new ExactJson(valuesMax);
     const mask = new PlanMask(secrets, json);
-    const known = read(plan, membersOf(renderedMembers), json);
-    const provided = schemas && read(schemas, schemaMembers(schemaUsesOf(known)), json);
-    const text = json.stringify(redactPlan(known, provided, { json, mask }));
+    const rendered = readMembers(plan, membersOf(renderedMembers), json);
+    const usedSchemas = schemas && readMembers(schemas, schemaMembers(schemaUsesOf(rendered)), json);
+    const text = json.stringify(redactPlan(rendered, usedSchemas, { json, mask }));
     if (text.length > redactedLengthMax) throw new PlanFault("the result would be too large");
     // In its own buffer, which can be transferred to the main thread.
     return new TextEncoder().encode(text);
@@ -31,7 +31,7 @@ export function redactPlanBytes({ plan, schemas, secrets }: PlanBytes): Uint8Arr
 }
 
 export const readPlanMembers = (plan: Uint8Array, names: readonly string[]): unknown =>
-  withPlanFaults(() => read(plan, membersOf(names), new ExactJson(valuesMax)));
+  withPlanFaults(() => readMembers(plan, membersOf(names), new ExactJson(valuesMax)));
 
 const renderedMembers = [
   "format_version",
@@ -74,7 +74,7 @@ function schemaMembers(uses: readonly SchemaUse[]): MemberSelection {
   ]);
 }
 
-function read(bytes: Uint8Array, selection: MemberSelection, json: ExactJson): unknown {
+function readMembers(bytes: Uint8Array, selection: MemberSelection, json: ExactJson): unknown {
   const found: Record<string, unknown> = Object.create(null);
   const scanner = new JsonScanner(readerOf(selection, bytes.length, json, (value) => Object.assign(found, { value })));
   scanner.write(bytes);
@@ -86,9 +86,9 @@ function readerOf(
   selection: MemberSelection,
   bytesMax: number,
   json: ExactJson,
-  give: (value: unknown) => void,
+  onValue: (value: unknown) => void,
 ): JsonReader {
-  if (selection === true) return new ValueCapture(bytesMax, (text) => give(json.parse(text)));
+  if (selection === true) return new ValueCapture(bytesMax, (text) => onValue(json.parse(text)));
   let members: Record<string, unknown> = Object.create(null);
   return {
     begin: () => {
@@ -98,20 +98,20 @@ function readerOf(
       const below = selection.get(name);
       return below && readerOf(below, bytesMax, json, (value) => (members[name] = value));
     },
-    end: () => give(members),
+    end: () => onValue(members),
   };
 }
 
 class ValueCapture extends JsonCapture {
-  readonly #give: (text: string) => void;
+  readonly #onText: (text: string) => void;
 
-  constructor(bytesMax: number, give: (text: string) => void) {
+  constructor(bytesMax: number, onText: (text: string) => void) {
     super(bytesMax);
-    this.#give = give;
+    this.#onText = onText;
   }
 
   end(): void {
-    this.#give(this.text ?? "null");
+    this.#onText(this.text ?? "null");
   }
 }
 
@@ -129,10 +129,10 @@ export function summaryOf(plan: unknown): PlanSummary {
     const instances = listIn(check, "instances");
     return instances.length > 0 ? instances : [check];
   });
-  const counted = (status: string) => checks.filter((check) => isObject(check) && check["status"] === status).length;
+  const countOf = (status: string) => checks.filter((check) => isObject(check) && check["status"] === status).length;
   return {
     drifted,
-    checks: { pass: counted("pass"), fail: counted("fail"), error: counted("error"), unknown: counted("unknown") },
+    checks: { pass: countOf("pass"), fail: countOf("fail"), error: countOf("error"), unknown: countOf("unknown") },
   };
 }
 

@@ -21,11 +21,11 @@ export interface RedactionContext {
 }
 
 /** From the output of `show -json` and `providers schema -json`. */
-export function redactPlan(plan: unknown, schemas: unknown, reading: RedactionContext): object {
-  const of = (name: string) => within(plan, name);
-  const changes = ["resource_changes", "resource_drift"].map((name) => listOf(of(name)));
-  const deferred = listOf(of("deferred_changes"));
-  const invocations = listOf(of("action_invocations"));
+export function redactPlan(plan: unknown, schemas: unknown, context: RedactionContext): object {
+  const member = (name: string) => within(plan, name);
+  const changes = ["resource_changes", "resource_drift"].map((name) => listOf(member(name)));
+  const deferred = listOf(member("deferred_changes"));
+  const invocations = listOf(member("action_invocations"));
   const provided = providersOf(schemaUsesOf(plan), schemas);
   const shapes = new Map<unknown, SchemaShape>();
   const shapeOf = (use: SchemaUse) => {
@@ -34,10 +34,10 @@ export function redactPlan(plan: unknown, schemas: unknown, reading: RedactionCo
     shapes.set(schema, shape);
     return shape;
   };
-  const redacted = (change: unknown) => redactResource(change, shapeOf(useOfChange(change)), reading);
+  const redacted = (change: unknown) => redactResource(change, shapeOf(useOfChange(change)), context);
   const [resourceChanges, resourceDrift] = changes.map((list) => list.map(redacted));
   return {
-    plan_format_version: of("format_version") ?? "1.2",
+    plan_format_version: member("format_version") ?? "1.2",
     resource_changes: resourceChanges,
     resource_drift: resourceDrift,
     ...(deferred.length > 0 && {
@@ -48,12 +48,12 @@ export function redactPlan(plan: unknown, schemas: unknown, reading: RedactionCo
     }),
     // Engines do not render deferred action invocations.
     ...(invocations.length > 0 && {
-      action_invocations: invocations.map((each) => redactInvocation(each, shapeOf(useOfInvocation(each)), reading)),
+      action_invocations: invocations.map((each) => redactInvocation(each, shapeOf(useOfInvocation(each)), context)),
     }),
     output_changes: Object.fromEntries(
-      entriesOf(of("output_changes")).map(([name, change]) => [name, redactChange(change, undefined, reading)]),
+      entriesOf(member("output_changes")).map(([name, change]) => [name, redactChange(change, undefined, context)]),
     ),
-    relevant_attributes: listOf(of("relevant_attributes")),
+    relevant_attributes: listOf(member("relevant_attributes")),
     provider_format_version: within(schemas, "format_version") ?? "1.0",
     provider_schemas: provided,
   };
@@ -78,33 +78,33 @@ const resourceMembers = [
   "action_reason",
 ];
 
-function redactResource(change: unknown, shape: SchemaShape, reading: RedactionContext): object {
+function redactResource(change: unknown, shape: SchemaShape, context: RedactionContext): object {
   return {
     ...membersOf(change, resourceMembers),
-    change: redactChange(within(change, "change"), shape, reading),
+    change: redactChange(within(change, "change"), shape, context),
   };
 }
 
 const changeMembers = ["importing", "generated_config", "before_identity", "after_identity"];
 
-function redactChange(change: unknown, shape: SchemaShape, reading: RedactionContext): object {
+function redactChange(change: unknown, shape: SchemaShape, context: RedactionContext): object {
   const marks = mergeMarks(within(change, "before_sensitive"), within(change, "after_sensitive"));
-  const side = new ChangeRedactor(reading);
-  const of = (name: string) => within(change, name);
+  const redactor = new ChangeRedactor(context);
+  const member = (name: string) => within(change, name);
   return {
-    ...(of("actions") !== undefined && { actions: of("actions") }),
+    ...(member("actions") !== undefined && { actions: member("actions") }),
     ...Object.fromEntries(
       entriesOf(change)
         .filter(([name]) => changeMembers.includes(name))
-        .map(([name, value]) => [name, reading.mask.values(value)]),
+        .map(([name, value]) => [name, context.mask.values(value)]),
     ),
-    before: side.redact(of("before"), marks, shape),
-    after: side.redact(of("after"), marks, shape),
-    after_unknown: side.withKeys(of("after_unknown"), marks, shape),
-    before_sensitive: side.withKeys(of("before_sensitive"), marks, shape),
-    after_sensitive: side.withKeys(of("after_sensitive"), marks, shape),
-    ...(of("replace_paths") !== undefined && {
-      replace_paths: listOf(of("replace_paths")).map((path) => side.reachable(listOf(path), marks, shape)),
+    before: redactor.redact(member("before"), marks, shape),
+    after: redactor.redact(member("after"), marks, shape),
+    after_unknown: redactor.withKeys(member("after_unknown"), marks, shape),
+    before_sensitive: redactor.withKeys(member("before_sensitive"), marks, shape),
+    after_sensitive: redactor.withKeys(member("after_sensitive"), marks, shape),
+    ...(member("replace_paths") !== undefined && {
+      replace_paths: listOf(member("replace_paths")).map((path) => redactor.redactPath(listOf(path), marks, shape)),
     }),
   };
 }
@@ -122,21 +122,23 @@ const triggerMembers = {
 };
 
 /** Adds no missing members: engines render `config_values` even if it is null. */
-function redactInvocation(invocation: unknown, shape: SchemaShape, reading: RedactionContext): object {
-  const of = (name: string) => within(invocation, name);
-  const marks = mergeMarks(of("config_sensitive"), undefined);
-  const side = new ChangeRedactor(reading);
+function redactInvocation(invocation: unknown, shape: SchemaShape, context: RedactionContext): object {
+  const member = (name: string) => within(invocation, name);
+  const marks = mergeMarks(member("config_sensitive"), undefined);
+  const redactor = new ChangeRedactor(context);
   return {
     ...membersOf(invocation, invocationMembers),
     ...Object.fromEntries(
       Object.entries(triggerMembers).flatMap(([name, names]) =>
-        isObject(of(name)) ? [[name, membersOf(of(name), names)]] : [],
+        isObject(member(name)) ? [[name, membersOf(member(name), names)]] : [],
       ),
     ),
-    ...(of("config_values") !== undefined && { config_values: side.redact(of("config_values"), marks, shape) }),
+    ...(member("config_values") !== undefined && {
+      config_values: redactor.redact(member("config_values"), marks, shape),
+    }),
     ...Object.fromEntries(
       ["config_sensitive", "config_unknown"].flatMap((name) =>
-        of(name) === undefined ? [] : [[name, side.withKeys(of(name), marks, shape)]],
+        member(name) === undefined ? [] : [[name, redactor.withKeys(member(name), marks, shape)]],
       ),
     ),
   };
@@ -162,7 +164,7 @@ const below = (marks: PlanSensitivity, key: string | number): PlanSensitivity =>
 class ChangeRedactor {
   readonly #json: ExactJson;
   readonly #mask: PlanMask;
-  readonly #seen = new Map<string, Map<unknown, number>>();
+  readonly #numbers = new Map<string, Map<unknown, number>>();
 
   constructor({ json, mask }: RedactionContext) {
     this.#json = json;
@@ -197,15 +199,17 @@ class ChangeRedactor {
     );
   }
 
-  reachable(path: readonly unknown[], marks: PlanSensitivity, shape: SchemaShape): unknown[] {
-    const steps: unknown[] = [];
-    let [here, form] = [marks, shape];
+  /** Ends where everything below is secret. */
+  redactPath(path: readonly unknown[], marks: PlanSensitivity, shape: SchemaShape): unknown[] {
+    const redacted: unknown[] = [];
+    let [marksHere, shapeHere] = [marks, shape];
     for (const step of path) {
-      if (here === true) break;
-      steps.push(typeof step === "string" ? this.#key(step, here, form) : step);
-      [here, form] = [below(here, step as string | number), shapeAt(form, step as string | number)];
+      if (marksHere === true) break;
+      redacted.push(typeof step === "string" ? this.#key(step, marksHere, shapeHere) : step);
+      marksHere = below(marksHere, step as string | number);
+      shapeHere = shapeAt(shapeHere, step as string | number);
     }
-    return steps;
+    return redacted;
   }
 
   /** Names from the schema stay, because engines look them up. */
@@ -223,10 +227,10 @@ class ChangeRedactor {
   }
 
   #numberOf(kind: string, value: unknown): number {
-    const known = this.#seen.get(kind) ?? new Map<unknown, number>();
-    this.#seen.set(kind, known);
-    const number = known.get(value) ?? known.size + 1;
-    known.set(value, number);
+    const numbers = this.#numbers.get(kind) ?? new Map<unknown, number>();
+    this.#numbers.set(kind, numbers);
+    const number = numbers.get(value) ?? numbers.size + 1;
+    numbers.set(value, number);
     return number;
   }
 }

@@ -1,10 +1,10 @@
 /** The run-events and comments resources. Both are append-only; each comment has an event. */
-import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
+import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import type { CommentTable, RunEventTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
-export type RunEventView = RunEventTable & WorkspaceFacts;
+export type RunEventView = RunEventTable & WorkspacePermissionInput;
 
 const readers = "read access to the workspace's runs";
 const includes = ["actor", "comment"] as const;
@@ -54,17 +54,17 @@ export const runEvents = defineResource<RunEventView>()(({ readOnly, toOne }) =>
   },
 }));
 
-export type CommentView = CommentTable & WorkspaceFacts;
+export type CommentView = CommentTable & WorkspacePermissionInput;
 
 const commentLengthMax = 16_384;
 const ofRun = "/runs/:run_id/comments";
 
-export const comments = defineResource<CommentView>()(({ once, toOne }) => ({
+export const comments = defineResource<CommentView>()(({ requiredFixed, toOne }) => ({
   type: "comments",
   doc: "A comment on a run.",
   id: (comment) => comment.id,
   attributes: {
-    body: once(text({ min: 1, max: commentLengthMax }), "The text of the comment."),
+    body: requiredFixed(text({ min: 1, max: commentLengthMax }), "The text of the comment."),
   },
   relationships: {
     "run-event": toOne("run-events", "The event with the comment's author and time.", {

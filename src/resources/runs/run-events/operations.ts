@@ -1,10 +1,10 @@
 /** Operations on run events and comments. Events are written in the transaction of the change (`writes.ts`). */
 import { notFound } from "../../../kernel/errors.ts";
 import { implement } from "../../shared/context.ts";
-import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { authorizeOnWorkspace } from "../../shared/grants/reads.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import { grantRun, loadRunForUpdate, loadRun } from "../runs/reads.ts";
-import { RunTransaction } from "../runs/transaction.ts";
+import { authorizeRun, loadRunForUpdate, loadRun } from "../runs/reads.ts";
+import { TransitionRecorder } from "../runs/transition-recorder.ts";
 import { comments, runEvents } from "./definition.ts";
 import { findComment, findComments, findEventsOfRun, findRunEvent } from "./store.ts";
 
@@ -14,7 +14,7 @@ export const runEventResource = implement(runEvents, {
     const views = await findEventsOfRun(tx, context.actor, params.runId);
     const [first] = views;
     if (first === undefined) throw notFound("run");
-    grantOnWorkspace("run", first, "can-read-run");
+    authorizeOnWorkspace("run", first, "can-read-run");
     return { views, included: (await loadIncluded(tx, context, runEvents, views, query.include)) ?? [] };
   },
 
@@ -22,7 +22,7 @@ export const runEventResource = implement(runEvents, {
     const tx = context.database.reader;
     const view = await findRunEvent(tx, context.actor, params.runEventId);
     if (view === undefined) throw notFound("run event");
-    grantOnWorkspace("run event", view, "can-read-run");
+    authorizeOnWorkspace("run event", view, "can-read-run");
     return { view, included: (await loadIncluded(tx, context, runEvents, [view], query.include)) ?? [] };
   },
 });
@@ -36,10 +36,10 @@ export const commentResource = implement(comments, {
 
   async createComment({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const run = grantRun(await loadRunForUpdate(tx, context, params.runId), "can-comment");
-      const transaction = new RunTransaction(tx, context, run, run.workspaceId);
-      const comment = await transaction.addComment(run, body.attributes.body);
-      await transaction.finish();
+      const run = authorizeRun(await loadRunForUpdate(tx, context, params.runId), "can-comment");
+      const recorder = new TransitionRecorder(tx, context, run, run.workspaceId);
+      const comment = await recorder.addComment(run, body.attributes.body);
+      await recorder.flush();
       const { access, owner, allowForceDeleteWorkspaces } = run;
       return { view: { ...comment, access, owner, allowForceDeleteWorkspaces } };
     });
@@ -48,6 +48,6 @@ export const commentResource = implement(comments, {
   async showComment({ context, params }) {
     const comment = await findComment(context.database.reader, context.actor, params.commentId);
     if (comment === undefined) throw notFound("comment");
-    return { view: grantOnWorkspace("comment", comment, "can-read-run") };
+    return { view: authorizeOnWorkspace("comment", comment, "can-read-run") };
   },
 });

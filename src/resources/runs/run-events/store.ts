@@ -5,7 +5,11 @@ import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { CommentTable, RunEventTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
-import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import {
+  workspaceAccessColumns,
+  type WorkspaceAccessRow,
+  workspacePermissionInputOf,
+} from "../../shared/grants/reads.ts";
 import type { CommentView, RunEventView } from "./definition.ts";
 
 type RunEventQuery = { id: string; principal: string };
@@ -28,7 +32,10 @@ const ofRun = prepared<RunEventQuery, RunEventRow>((db, { id, principal }) =>
   eventForActor(db, principal).where("e.runId", "=", id).orderBy("e.position"),
 );
 
-const toView = (actor: Actor, row: RunEventRow): RunEventView => ({ ...row, ...workspaceFactsOf(actor, row) });
+const toView = (actor: Actor, row: RunEventRow): RunEventView => ({
+  ...row,
+  ...workspacePermissionInputOf(actor, row),
+});
 
 export async function findRunEvent(tx: Tx, actor: Actor, id: string): Promise<RunEventView | undefined> {
   const [row] = await byId(tx, { id, principal: principalOf(actor) });
@@ -58,7 +65,10 @@ const commentById = prepared<{ id: string; principal: string }, CommentRow>((db,
   commentForActor(db, principal).where("c.id", "=", id),
 );
 
-const toCommentView = (actor: Actor, row: CommentRow): CommentView => ({ ...row, ...workspaceFactsOf(actor, row) });
+const toCommentView = (actor: Actor, row: CommentRow): CommentView => ({
+  ...row,
+  ...workspacePermissionInputOf(actor, row),
+});
 
 export async function findComment(tx: Tx, actor: Actor, id: string): Promise<CommentView | undefined> {
   const [row] = await commentById(tx, { id, principal: principalOf(actor) });

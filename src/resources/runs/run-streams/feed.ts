@@ -30,7 +30,8 @@ interface StreamedRun {
 }
 
 export interface RunSubscription {
-  changed(forMs: number): Promise<void>;
+  /** Resolves at once if the run has changed since the last call. */
+  waitForChange(timeoutMs: number): Promise<void>;
   progress(): RunProgress | undefined;
   stop(): void;
 }
@@ -54,11 +55,11 @@ class RunFeed {
     if (!this.#isPolling) void this.#poll();
     return {
       progress: () => run.progress,
-      changed: async (forMs) => {
+      waitForChange: async (timeoutMs) => {
         if (run.progress === seen) {
           const { promise, resolve } = Promise.withResolvers<void>();
           wake = resolve;
-          const timer = setTimeout(resolve, forMs);
+          const timer = setTimeout(resolve, timeoutMs);
           await promise;
           clearTimeout(timer);
         }
@@ -83,14 +84,14 @@ class RunFeed {
         commits = this.#database.commitCount();
         // Streams stay open while the database is unavailable; their access checks fail if it stays so.
         const found = await findProgress(this.#database.reader, [...this.#runs.keys()]).catch(() => []);
-        for (const progress of found) if (this.#note(progress)) changedAt = performance.now();
+        for (const progress of found) if (this.#update(progress)) changedAt = performance.now();
       }
       await pause(tickMs);
     }
     this.#isPolling = false;
   }
 
-  #note(progress: RunProgress): boolean {
+  #update(progress: RunProgress): boolean {
     const run = this.#runs.get(progress.id);
     if (run === undefined) return false;
     const before = run.progress;
@@ -108,8 +109,8 @@ class RunFeed {
 const feeds = new WeakMap<Database, RunFeed>();
 
 export function feedOf(database: Database): RunFeed {
-  const known = feeds.get(database);
-  if (known !== undefined) return known;
+  const existing = feeds.get(database);
+  if (existing !== undefined) return existing;
   const feed = new RunFeed(database);
   feeds.set(database, feed);
   return feed;

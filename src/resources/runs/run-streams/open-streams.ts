@@ -54,8 +54,8 @@ class OpenStreams {
 const openStreams = new WeakMap<Database, OpenStreams>();
 
 export function openStreamsOf(database: Database): OpenStreams {
-  const known = openStreams.get(database);
-  if (known !== undefined) return known;
+  const existing = openStreams.get(database);
+  if (existing !== undefined) return existing;
   const created = new OpenStreams();
   openStreams.set(database, created);
   return created;

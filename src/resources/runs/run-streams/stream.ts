@@ -27,7 +27,7 @@ export const streamLimits: StreamLimits = {
   perServer: 1_000,
   checkMs: accessCheckMs,
   heartbeatMs: 15_000,
-  lifeMs: 15 * 60_000,
+  lifetimeMs: 15 * 60_000,
 };
 
 /** Per event. JSON escapes can make it six times as long. */
@@ -69,13 +69,16 @@ export class RunEventStream {
   }
 
   async *events(): AsyncGenerator<string> {
-    const following = feedOf(this.#context.database).follow(this.#view.id);
+    const subscription = feedOf(this.#context.database).follow(this.#view.id);
     let sentAt = performance.now();
     try {
       while (!this.#isOver()) {
-        if (this.#isCheckDue(following) && !(await this.#check())) return yield endEvent("access", this.#position);
+        if (this.#isCheckDue(subscription) && !(await this.#recheckAccess()))
+          return yield endEvent("access", this.#position);
         const next =
-          this.#runChange() ?? (await this.#logText("plan", following)) ?? (await this.#logText("apply", following));
+          this.#runChange() ??
+          (await this.#logText("plan", subscription)) ??
+          (await this.#logText("apply", subscription));
         if (next !== undefined) {
           yield next;
           sentAt = performance.now();
@@ -86,27 +89,27 @@ export class RunEventStream {
           yield heartbeat;
           sentAt = performance.now();
         }
-        await following.changed(Math.min(wakeMs, this.#limits.checkMs));
+        await subscription.waitForChange(Math.min(wakeMs, this.#limits.checkMs));
       }
     } catch (error) {
       // The client reconnects and resumes.
       if (!(error instanceof AppError && error.code === "unavailable")) throw error;
     } finally {
-      following.stop();
+      subscription.stop();
     }
   }
 
   #isOver(): boolean {
-    return this.#context.isGone?.() === true || performance.now() - this.#openedAt >= this.#limits.lifeMs;
+    return this.#context.isDisconnected?.() === true || performance.now() - this.#openedAt >= this.#limits.lifetimeMs;
   }
 
-  #isCheckDue(following: RunSubscription): boolean {
-    const progress = following.progress();
+  #isCheckDue(subscription: RunSubscription): boolean {
+    const progress = subscription.progress();
     if (progress !== undefined && progress.version > this.#view.version) return true;
     return performance.now() - this.#checkedAt >= this.#limits.checkMs;
   }
 
-  async #check(): Promise<boolean> {
+  async #recheckAccess(): Promise<boolean> {
     const { database, vault } = this.#context;
     const load = (actor: Actor) => loadRun(database.reader, { vault, actor }, this.#view.id);
     try {
@@ -136,28 +139,28 @@ export class RunEventStream {
     yield endEvent("finished", this.#position);
   }
 
-  async #logText(kind: RunLogKind, following: RunSubscription): Promise<string | undefined> {
+  async #logText(kind: RunLogKind, subscription: RunSubscription): Promise<string | undefined> {
     const { database, vault } = this.#context;
     const [id, length] =
       kind === "plan" ? [this.#view.planId, this.#view.planLogBytes] : [this.#view.applyId, this.#view.applyLogBytes];
-    const logBytes = Math.max(length, following.progress()?.[`${kind}LogBytes`] ?? 0);
+    const logBytes = Math.max(length, subscription.progress()?.[`${kind}LogBytes`] ?? 0);
     const offset = this.#position[kind];
     if (offset >= logBytes) return undefined;
     // The logs of a finished run can be deleted.
-    const isThere = this.#view.endedAt === null || (await findPhaseWithLog(database.reader, id)) !== undefined;
-    const bytes = isThere
+    const hasLog = this.#view.endedAt === null || (await findPhaseWithLog(database.reader, id)) !== undefined;
+    const bytes = hasLog
       ? await readLog(database.reader, vault, { id, logBytes }, offset, pieceBytes)
       : new Uint8Array();
     if (bytes.length === 0) {
       this.#position = { ...this.#position, [kind]: logBytes };
       return undefined;
     }
-    const whole = bytes.subarray(0, completeUtf8Length(bytes));
-    if (whole.length === 0) return undefined;
-    const nextOffset = offset + whole.length;
+    const complete = bytes.subarray(0, completeUtf8Length(bytes));
+    if (complete.length === 0) return undefined;
+    const nextOffset = offset + complete.length;
     this.#position = { ...this.#position, [kind]: nextOffset };
-    const isEnd = whole.at(-1) === etx;
-    const text = Buffer.from(whole.subarray(whole[0] === stx ? 1 : 0, isEnd ? -1 : undefined)).toString("utf8");
+    const isEnd = complete.at(-1) === etx;
+    const text = Buffer.from(complete.subarray(complete[0] === stx ? 1 : 0, isEnd ? -1 : undefined)).toString("utf8");
     return logEvent({ kind, offset, nextOffset, text, isEnd }, this.#position);
   }
 }

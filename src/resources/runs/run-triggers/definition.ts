@@ -1,5 +1,5 @@
 /** The run-triggers resource: an apply in one workspace starts a run in another. */
-import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
+import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import type { RunTriggerTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choiceParameter } from "../../../jsonapi/query.ts";
@@ -9,11 +9,11 @@ export interface RunTriggerView extends RunTriggerTable {
   /** Null if the caller can't read the workspace. */
   readonly workspaceName: string | null;
   readonly sourceableName: string | null;
-  readonly workspaceFacts: number;
-  readonly sourceableFacts: number;
+  readonly workspaceFactsVersion: number;
+  readonly sourceableFactsVersion: number;
 }
 
-export type RunTriggerForActor = RunTriggerView & WorkspaceFacts;
+export type RunTriggerForActor = RunTriggerView & WorkspacePermissionInput;
 
 const readers = "read access to the workspace's runs";
 const byId = "/run-triggers/:run_trigger_id";
@@ -24,7 +24,7 @@ export const runTriggers = defineResource<RunTriggerView>()(({ readOnly, toOne }
   type: "run-triggers",
   doc: "A run trigger starts a run in a workspace after every apply in another workspace, its source.",
   id: (trigger) => trigger.id,
-  version: (trigger) => [trigger.version, trigger.workspaceFacts, trigger.sourceableFacts],
+  version: (trigger) => [trigger.version, trigger.workspaceFactsVersion, trigger.sourceableFactsVersion],
   attributes: {
     "workspace-name": readOnly(
       text().nullable(),

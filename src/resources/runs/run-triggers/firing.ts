@@ -8,7 +8,7 @@ import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
 import type { JobContext } from "../../shared/job-context.ts";
 import { createRun } from "../runs/lifecycle.ts";
-import { RunTransaction } from "../runs/transaction.ts";
+import { TransitionRecorder } from "../runs/transition-recorder.ts";
 import { triggeredRunInput, chainLengthMax } from "./rules.ts";
 import { deleteFiring, findFiring, findTargetIds, type FiringRun } from "./store.ts";
 
@@ -18,41 +18,46 @@ export async function fireTriggers({ context, capability, signal, step }: JobCon
   while (!signal.aborted) {
     const run = await findFiring(context.database.reader);
     if (run === undefined) break;
-    if (await step((tx) => fire(tx, context, capability, run))) handled += 1;
+    if (await step((tx) => startTriggeredRuns(tx, context, capability, run))) handled += 1;
   }
   return handled;
 }
 
-async function fire(tx: Tx, context: Context, capability: JobContext["capability"], run: FiringRun): Promise<boolean> {
-  const named = await findTargetIds(tx, run.workspaceId);
-  const locked = await loadWorkspaces(tx, context, [run.workspaceId, ...named]);
+async function startTriggeredRuns(
+  tx: Tx,
+  context: Context,
+  capability: JobContext["capability"],
+  run: FiringRun,
+): Promise<boolean> {
+  const targetIds = await findTargetIds(tx, run.workspaceId);
+  const locked = await loadWorkspaces(tx, context, [run.workspaceId, ...targetIds]);
   if (!(await deleteFiring(tx, capability, run.id))) return false;
   if (!locked.some(({ id }) => id === run.workspaceId)) return false;
   // Triggers may have been deleted while waiting for the locks.
   const ids = new Set(await findTargetIds(tx, run.workspaceId));
   const targets = locked.filter(({ id }) => ids.has(id));
-  const transaction = new RunTransaction(tx, context, capability.proofFor(run), run.workspaceId);
+  const recorder = new TransitionRecorder(tx, context, capability.proofFor(run), run.workspaceId);
   for (const target of targets) {
-    const { action, description } = await start(tx, context, run, capability.proofFor(target));
-    transaction.recordEvent(run, action, description);
+    const { action, description } = await startRun(tx, context, run, capability.proofFor(target));
+    recorder.recordEvent(run, action, description);
   }
-  await transaction.finish();
+  await recorder.flush();
   return true;
 }
 
 /** Names the target only by id: readers of the applied run may not have access to it. */
-async function start(
+async function startRun(
   tx: Tx,
   context: Context,
   run: FiringRun,
   target: Granted<WorkspaceView, "job">,
 ): Promise<{ readonly action: string; readonly description: string }> {
-  const nothing = (why: string) => ({
+  const notTriggered = (why: string) => ({
     action: "not_triggered",
     description: `No run was started in the workspace ${target.id}: ${why}`,
   });
   if (run.chainLength >= chainLengthMax)
-    return nothing(
+    return notTriggered(
       `this run is the end of a chain of ${counted(run.chainLength, "other run")}, and longer chains are not allowed.`,
     );
   try {
@@ -61,6 +66,6 @@ async function start(
   } catch (error) {
     // `invalid` is raised before anything is written.
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
-    return nothing(`${error.message}.`);
+    return notTriggered(`${error.message}.`);
   }
 }

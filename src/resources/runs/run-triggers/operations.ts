@@ -1,10 +1,10 @@
 /** Operations on run triggers: load → authorize → decide → write. */
 import type { Tx } from "../../../database/database.ts";
 import { AppError, notFound, refuseIfAny } from "../../../kernel/errors.ts";
-import { grantWorkspace, loadWorkspace, loadWorkspaces } from "../../register/workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace, loadWorkspaces } from "../../register/workspaces/reads.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { authorizeOnWorkspace } from "../../shared/grants/reads.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { runTriggers, type RunTriggerForActor, type RunTriggerView } from "./definition.ts";
 import { newTrigger, existingSourceFaults, sourceFaults } from "./rules.ts";
@@ -18,7 +18,7 @@ export const runTriggerResource = implement(runTriggers, {
         { detail: "include can only be used with filter[run-trigger][type]=inbound", parameter: "include" },
       ]);
     const tx = context.database.reader;
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
+    const workspace = authorizeWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
     const found = await pageOfTriggers(
       tx,
       context.actor,
@@ -35,41 +35,56 @@ export const runTriggerResource = implement(runTriggers, {
       const locked = await loadWorkspaces(tx, context, [params.workspaceId, sourceId]);
       const found = locked.find(({ id }) => id === params.workspaceId);
       if (found === undefined) throw notFound("workspace");
-      const workspace = grantWorkspace(found, "can-update");
+      const workspace = authorizeWorkspace(found, "can-update");
       const source = locked.find(({ id }) => id === sourceId);
       refuseIfAny(sourceFaults(workspace, source));
       if (source === undefined) throw notFound("workspace");
       refuseIfAny(existingSourceFaults(await findSourceIds(tx, workspace.id), source.id));
       const view = newTrigger(workspace, source);
       await insertTrigger(tx, workspace, view);
-      await record(tx, context, "create", view);
+      await recordTrigger(tx, context, "create", view);
       return { view };
     });
   },
 
   async showRunTrigger({ context, params, query }) {
     const tx = context.database.reader;
-    const view = grantOnWorkspace("run trigger", await load(tx, context, params.runTriggerId), "can-read-run");
+    const view = authorizeOnWorkspace(
+      "run trigger",
+      await loadTrigger(tx, context, params.runTriggerId),
+      "can-read-run",
+    );
     return { view, included: await loadIncluded(tx, context, runTriggers, [view], query.include) };
   },
 
   async deleteRunTrigger({ context, params }) {
     await context.database.write(async (tx) => {
-      const trigger = grantOnWorkspace("run trigger", await load(tx, context, params.runTriggerId, true), "can-update");
+      const found = await loadTrigger(tx, context, params.runTriggerId, "change");
+      const trigger = authorizeOnWorkspace("run trigger", found, "can-update");
       context.ifMatch.check(trigger);
       await deleteTrigger(tx, trigger);
-      await record(tx, context, "delete", trigger);
+      await recordTrigger(tx, context, "delete", trigger);
     });
   },
 });
 
-async function load(tx: Tx, context: Context, id: string, lock = false): Promise<RunTriggerForActor> {
+async function loadTrigger(
+  tx: Tx,
+  context: Context,
+  id: string,
+  lock: "change" | false = false,
+): Promise<RunTriggerForActor> {
   const trigger = await findRunTrigger(tx, context.actor, id, lock);
   if (trigger === undefined) throw notFound("run trigger");
   return trigger;
 }
 
-async function record(tx: Tx, context: Context, verb: "create" | "delete", trigger: RunTriggerView): Promise<void> {
+async function recordTrigger(
+  tx: Tx,
+  context: Context,
+  verb: "create" | "delete",
+  trigger: RunTriggerView,
+): Promise<void> {
   const { id, organizationId, workspaceId, workspaceName, sourceableId, sourceableName } = trigger;
   const details = {
     workspace: workspaceId,

@@ -40,8 +40,8 @@ export function newTrigger(workspace: WorkspaceView, source: WorkspaceView): Run
     version: 1,
     workspaceName: workspace.name,
     sourceableName: source.name,
-    workspaceFacts: workspace.factsVersion,
-    sourceableFacts: source.factsVersion,
+    workspaceFactsVersion: workspace.factsVersion,
+    sourceableFactsVersion: source.factsVersion,
   };
 }
 

@@ -14,9 +14,9 @@ import {
   workspaceGrantMask,
   workspaceAccessColumns,
   type WorkspaceAccessRow,
-  workspaceFactsOf,
+  workspacePermissionInputOf,
 } from "../../shared/grants/reads.ts";
-import { type Lock, lockableStatement } from "../../shared/locks.ts";
+import { type RowLock, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { RunTriggerForActor, RunTriggerView } from "./definition.ts";
@@ -29,8 +29,8 @@ const triggers = (db: Kysely<Schema>, principal: string) => {
     .innerJoin("workspaces as s", "s.id", "t.sourceableId")
     .innerJoin("organizations as o", "o.id", "t.organizationId")
     .selectAll("t")
-    .select(["w.name as workspaceName", "w.factsVersion as workspaceFacts"])
-    .select(["s.name as sourceableName", "s.factsVersion as sourceableFacts", "o.allowForceDeleteWorkspaces"])
+    .select(["w.name as workspaceName", "w.factsVersion as workspaceFactsVersion"])
+    .select(["s.name as sourceableName", "s.factsVersion as sourceableFactsVersion", "o.allowForceDeleteWorkspaces"])
     .select(workspaceAccessColumns(principal))
     .select([
       projectGrantMask(organizationId, sql.ref("s.projectId"), principal).as("sourceProjectAccess"),
@@ -42,9 +42,9 @@ type RunTriggerRow = RunTriggerView &
   WorkspaceAccessRow & { readonly sourceProjectAccess: number | null; readonly sourceWorkspaceAccess: number | null };
 
 function toView(row: RunTriggerRow, actor: Actor): RunTriggerForActor {
-  const facts = workspaceFactsOf(actor, row);
+  const facts = workspacePermissionInputOf(actor, row);
   const ofSource = { projectAccess: row.sourceProjectAccess, workspaceAccess: row.sourceWorkspaceAccess };
-  const sourceFacts = workspaceFactsOf(actor, { ...row, ...ofSource });
+  const sourceFacts = workspacePermissionInputOf(actor, { ...row, ...ofSource });
   return {
     ...row,
     ...facts,
@@ -63,7 +63,7 @@ export async function findRunTrigger(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<RunTriggerForActor | undefined> {
   const [row] = await byId(tx, { id, principal: principalOf(actor) }, lock);
   return row && toView(row, actor);
@@ -73,12 +73,12 @@ export async function pageOfTriggers(
   tx: Tx,
   actor: Actor,
   { organizationId, id }: Pick<WorkspaceView, "organizationId" | "id">,
-  end: "workspaceId" | "sourceableId",
+  side: "workspaceId" | "sourceableId",
   page: Page,
 ): Promise<{ views: RunTriggerView[]; totalCount: number }> {
   const rows = triggers(tx.db, principalOf(actor))
     .where("t.organizationId", "=", organizationId)
-    .where(sql.ref<string>(`t.${end}`), "=", id);
+    .where(sql.ref<string>(`t.${side}`), "=", id);
   const order = [
     { column: "t.createdAt", descending: true },
     { column: "t.id", descending: true },

@@ -8,7 +8,7 @@ import type { RunTransition } from "../capabilities.ts";
 
 export const runTriggerJob = "run-triggers";
 
-const inserting = prepared<{ runId: string; workspaceId: string; createdAt: string }, never>(
+const insertFiring = prepared<{ runId: string; workspaceId: string; createdAt: string }, never>(
   (db, { runId, workspaceId, createdAt }) =>
     db
       .insertInto("runTriggerFirings")
@@ -30,5 +30,5 @@ export async function queueRunTriggers(
   _by: RunTransition,
   { id, workspaceId }: Pick<RunTable, "id" | "workspaceId">,
 ): Promise<void> {
-  await inserting(tx, { runId: id, workspaceId, createdAt: now() });
+  await insertFiring(tx, { runId: id, workspaceId, createdAt: now() });
 }

@@ -48,7 +48,6 @@ function bodyFaults(body: RunBody): Fault[] {
 
 const byId = "/runs/:run_id";
 export const runReaders = "read access to the workspace's runs";
-const readers = `${runReaders}; a run, of itself`;
 
 const runIncludes = [
   "apply",
@@ -69,7 +68,7 @@ const filters = {
     "Only runs with these operations, comma-separated: `plan_and_apply`, `plan_only`, `refresh_only`, `destroy`, `empty_apply`, `save_plan`, `action_only`.",
   ),
   "filter[status]": listParameter("Only runs with one of these statuses, comma-separated."),
-  "filter[status_group]": textParameter("`non_final`, `final` or `discardable`."),
+  "filter[status_group]": textParameter("Only runs in this group of statuses: `non_final`, `final` or `discardable`."),
   "filter[source]": listParameter("Only runs with one of these sources, comma-separated."),
   "filter[timeframe]": textParameter("Only runs created in this year (`2026`), or `year` for the last twelve months."),
   "filter[agent_pool_names]": listParameter("Only runs for agents of one of these pools, comma-separated."),
@@ -148,7 +147,7 @@ const runOperations = {
     method: "GET",
     path: byId,
     summary: "Show a run",
-    needs: readers,
+    needs: runReaders,
     callers: "runs",
     query: { include: runIncludes },
     answer: "document",
@@ -274,7 +273,10 @@ export const runs = defineResource<RunView>()(({ fixed, readOnly, toOne, toMany 
       audited: false,
     }),
     "target-addrs": fixed(addresses, "Addresses of the only resources to plan.", { default: null }),
-    "trigger-reason": readOnly(text(), "One of `manual`, `vcs`, `run_trigger`, `auto_destroy` and `assessment`."),
+    "trigger-reason": readOnly(
+      text(),
+      "What started the run: `manual`, `vcs`, `run_trigger`, `auto_destroy` or `assessment`.",
+    ),
     "triggering-source-name": readOnly(
       text().nullable(),
       "The workspace whose apply started the run; null if none did, or if the caller can't read that workspace.",

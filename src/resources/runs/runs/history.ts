@@ -4,7 +4,7 @@ import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import { conflict } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
-import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { setRunColumns } from "../../register/workspaces/writes.ts";
 import type { Context } from "../../shared/context.ts";
@@ -15,7 +15,7 @@ import { runs } from "./definition.ts";
 import type { finalStatuses } from "./state-machine.ts";
 import { currentRunColumns, figuresOf, figuresWindow, operationOf, initialRunColumns } from "./rules.ts";
 import { findEndedRuns, findLatestRunId, insertRun } from "./store.ts";
-import { RunTransaction } from "./transaction.ts";
+import { TransitionRecorder } from "./transition-recorder.ts";
 
 export interface HistoricPhase {
   readonly status: Extract<PhaseStatus, "finished" | "errored" | "canceled" | "unreachable">;
@@ -48,34 +48,34 @@ export interface HistoricRun {
   readonly apply: HistoricPhase;
 }
 
-/** `after` is the run imported last. Raises `conflict` if the workspace has runs that were created here. */
+/** `after`: the run imported last. `recordIds`: in the same transaction. Raises `conflict` if runs were created here. */
 export async function importRuns(
   context: Context,
   workspaceId: string,
   after: string | undefined,
   historic: readonly HistoricRun[],
-  note: (tx: Tx, ids: readonly string[]) => Promise<void>,
+  recordIds: (tx: Tx, ids: readonly string[]) => Promise<void>,
 ): Promise<readonly string[]> {
   return context.database.write(async (tx) => {
-    const found = await loadWorkspace(tx, context, { workspaceId }, true);
-    const workspace = grantWorkspace(found, "can-force-unlock");
+    const found = await loadWorkspace(tx, context, { workspaceId }, "change");
+    const workspace = authorizeWorkspace(found, "can-force-unlock");
     if ((await findLatestRunId(tx, workspace)) !== after)
       throw conflict(
         "The workspace has runs that were created on this server, so no more runs of the source are imported into it.",
       );
-    const transaction = new RunTransaction(tx, context, workspace, workspaceId);
-    const { by } = transaction;
+    const recorder = new TransitionRecorder(tx, context, workspace, workspaceId);
+    const { by } = recorder;
     const rows = historic.map((run) => rowFor(run, workspace));
     for (const row of rows) await insertRun(tx, by, row);
     await writePhases(tx, context, by, historic, rows);
     await updateWorkspace(tx, by, workspace, rows);
     for (const row of rows)
-      transaction.audit(row, "import", {
+      recorder.audit(row, "import", {
         after: { status: row.status, message: row.message, workspace: workspaceId },
       });
-    await transaction.finish();
+    await recorder.flush();
     const ids = rows.map(({ id }) => id);
-    await note(tx, ids);
+    await recordIds(tx, ids);
     return ids;
   });
 }
@@ -143,13 +143,13 @@ async function writePhases(
     return run === undefined ? [] : [phaseFor("plan", row, run.plan), phaseFor("apply", row, run.apply)];
   });
   await insertPhases(tx, by, phases);
-  for (const [status, alike] of Map.groupBy(phases, (phase) => phase.status))
+  for (const [status, group] of Map.groupBy(phases, (phase) => phase.status))
     await updatePhases(
       tx,
       by,
       context.vault,
-      alike.map((phase) => ({ phase, changes: { status } })),
-      "alike",
+      group.map((phase) => ({ phase, changes: { status } })),
+      "identical",
     );
 }
 

@@ -12,7 +12,7 @@ import { agentPoolOf, executionModeOf, type WorkspaceView } from "../../register
 import { type RunColumns, setRunColumns } from "../../register/workspaces/writes.ts";
 import { abandonContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
-import { workspaceFactsOf } from "../../shared/grants/reads.ts";
+import { workspacePermissionInputOf } from "../../shared/grants/reads.ts";
 import type { UnlockPermission, CurrentStateColumns } from "../../shared/hooks.ts";
 import { exactVersionOf, newestAmong } from "../../site/terraform-versions/reads.ts";
 import { isExactVersion } from "../../site/terraform-versions/versions.ts";
@@ -53,7 +53,7 @@ import {
   insertRun,
   updateRun,
 } from "./store.ts";
-import { RunTransaction } from "./transaction.ts";
+import { TransitionRecorder } from "./transition-recorder.ts";
 import { sealRunVariables, sensitiveSnapshot, variableSnapshot } from "./variables.ts";
 import { runFactsOf, type LoadedRun } from "./view.ts";
 
@@ -84,7 +84,7 @@ export async function createRun(
   const refusal = unsupportedReason(input);
   const waiting = toLoadedRun(row, workspace, configuration?.approvedAt ?? null);
   const run = await insertNewRun(
-    new RunTransaction(tx, context, workspace, workspace.id),
+    new TransitionRecorder(tx, context, workspace, workspace.id),
     row,
     waiting,
     refusal === undefined,
@@ -93,7 +93,7 @@ export async function createRun(
   const plan = await appendServiceMessage(tx, context.vault, run.planId, refusal);
   const logged = { ...run, planLogBytes: plan?.logBytes ?? 0 };
   const refuse = { event: "refuse", phase: { errorMessage: refusal }, description: refusal } as const;
-  return performTransition(new RunTransaction(tx, context, workspace, workspace.id), logged, refuse);
+  return performTransition(new TransitionRecorder(tx, context, workspace, workspace.id), logged, refuse);
 }
 
 /** A promoted configuration must belong to a workspace whose runs the caller can read. */
@@ -107,7 +107,7 @@ async function configurationFor(
   if (id === null) return undefined;
   const found = await findConfiguration(tx, context, workspace.organizationId, id);
   if (found === undefined || found.workspaceId === workspace.id) return found;
-  return workspacePermissions(workspaceFactsOf(context.actor, found))["can-read-run"] ? found : undefined;
+  return workspacePermissions(workspacePermissionInputOf(context.actor, found))["can-read-run"] ? found : undefined;
 }
 
 /** OpenTofu releases are only known from the agents that can execute the run. */
@@ -123,18 +123,18 @@ async function engineVersionFor(
 }
 
 async function insertNewRun(
-  transaction: RunTransaction,
+  recorder: TransitionRecorder,
   row: RunTable,
   run: LoadedRun,
   isAdmissible: boolean,
 ): Promise<LoadedRun> {
-  const { tx, context, by } = transaction;
-  transaction.recordCreation(run);
+  const { tx, context, by } = recorder;
+  recorder.recordCreation(run);
   const needsNoLock = run.planOnly === 1 || run.savePlan === 1;
   const isNext = needsNoLock || run.currentRunStatus !== "pending";
   const transition = isAdmissible && isNext ? transitionOf(runFactsOf(run), "admit") : undefined;
   const changes = transition && columnsAfter(run, transition, { event: "admit" }, context.actor, run.createdAt);
-  if (transition !== undefined) transaction.recordTransition(run, transition);
+  if (transition !== undefined) recorder.recordTransition(run, transition);
   const inserted: LoadedRun = { ...run, ...changes?.run };
   const snapshot = transition && { pinnedVariables: await variableSnapshot(tx, context, run) };
   await insertRun(tx, by, { ...row, ...changes?.run, ...snapshot });
@@ -147,11 +147,11 @@ async function insertNewRun(
   const columns =
     transition?.lock === "taken" ? lockColumnsOf(inserted) : isFirstPending ? currentRunColumns(inserted) : undefined;
   if (columns !== undefined) await setRunColumns(tx, by, run.workspaceId, columns);
-  if (transition?.lock === "taken") await cancelAssessment(transaction, run);
-  transaction.audit(run, "create", {
+  if (transition?.lock === "taken") await cancelAssessment(recorder, run);
+  recorder.audit(run, "create", {
     after: { status: inserted.status, workspace: run.workspaceId, message: run.message },
   });
-  await transaction.finish();
+  await recorder.flush();
   return { ...inserted, ...columns };
 }
 
@@ -173,22 +173,22 @@ export const transitionRun = <Event extends keyof TransitionPermissions>(
   context: Context,
   run: Granted<LoadedRun, TransitionPermissions[Event]>,
   input: TransitionInput & { readonly event: Event },
-): Promise<LoadedRun> => performTransition(new RunTransaction(tx, context, run, run.workspaceId), run, input);
+): Promise<LoadedRun> => performTransition(new TransitionRecorder(tx, context, run, run.workspaceId), run, input);
 
 async function performTransition(
-  transaction: RunTransaction,
+  recorder: TransitionRecorder,
   run: LoadedRun,
   input: TransitionInput,
 ): Promise<LoadedRun> {
-  const { tx, by } = transaction;
-  const { after, transition } = await writeTransition(transaction, run, input);
+  const { tx, by } = recorder;
+  const { after, transition } = await writeTransition(recorder, run, input);
   const columns = {
-    ...(await workspaceChanges(transaction, run, after, transition)),
+    ...(await workspaceChanges(recorder, run, after, transition)),
     ...(countsForFigures(after) && figuresOf(await findEndedRuns(tx, run, figuresWindow))),
     ...(isFinal(after.status) && autoDestroyStatusAfter([after])),
   };
   if (Object.keys(columns).length > 0) await setRunColumns(tx, by, run.workspaceId, columns);
-  await transaction.finish();
+  await recorder.flush();
   if (input.event === "apply") await approveConfiguration(tx, by.proofFor(run));
   if (after.status === "applied") {
     await makeAppliedConfigurationCurrent(tx, by.proofFor(run));
@@ -205,12 +205,12 @@ export async function startNextRun(
   state: CurrentStateColumns | undefined,
 ): Promise<RunColumns | undefined> {
   const { id: workspaceId, organizationId, currentRunStatus } = workspace;
-  const transaction = new RunTransaction(tx, context, workspace, workspaceId);
+  const recorder = new TransitionRecorder(tx, context, workspace, workspaceId);
   const key = { workspaceId, organizationId };
-  if (state !== undefined) await discardStalePlans(transaction, key);
+  if (state !== undefined) await discardStalePlans(recorder, key);
   // While no run holds the lock, the oldest pending run is the current run: if that is not pending, none is.
-  const columns = currentRunStatus === "pending" ? await admitNextRun(transaction, key, true) : undefined;
-  await transaction.finish();
+  const columns = currentRunStatus === "pending" ? await admitNextRun(recorder, key, true) : undefined;
+  await recorder.flush();
   return columns;
 }
 
@@ -225,22 +225,22 @@ export async function forceExecute(
   tx: Tx,
   context: Context,
   run: Granted<LoadedRun, "can-force-execute">,
-  passed: OvertakenRuns,
+  overtaken: OvertakenRuns,
 ): Promise<void> {
-  const transaction = new RunTransaction(tx, context, run, run.workspaceId);
+  const recorder = new TransitionRecorder(tx, context, run, run.workspaceId);
   requireTransition({ ...runFactsOf(run), isLockHolderDiscardable: true }, "force-execute");
-  if (passed.comment) await transaction.addComment(run, passed.comment);
-  transaction.recordEvent(run, "force_executed");
-  transaction.recordStatusChange(run, "force-execute", run.status);
-  await discardOvertaken(transaction, run, passed.waiting);
-  const { after, transition } = await writeTransition(transaction, passed.holder, { event: "discard" });
-  const discarded = [...passed.waiting.map((each) => ({ ...each, status: "discarded" })), after];
+  if (overtaken.comment) await recorder.addComment(run, overtaken.comment);
+  recorder.recordEvent(run, "force_executed");
+  recorder.recordStatusChange(run, "force-execute", run.status);
+  await discardOvertaken(recorder, run, overtaken.waiting);
+  const { after, transition } = await writeTransition(recorder, overtaken.holder, { event: "discard" });
+  const discarded = [...overtaken.waiting.map((each) => ({ ...each, status: "discarded" })), after];
   const columns = {
-    ...(await workspaceChanges(transaction, passed.holder, after, transition)),
+    ...(await workspaceChanges(recorder, overtaken.holder, after, transition)),
     ...autoDestroyStatusAfter(discarded),
   };
-  if (Object.keys(columns).length > 0) await setRunColumns(tx, transaction.by, run.workspaceId, columns);
-  await transaction.finish();
+  if (Object.keys(columns).length > 0) await setRunColumns(tx, recorder.by, run.workspaceId, columns);
+  await recorder.flush();
 }
 
 /** The rows are deleted with the workspace; agents stop when their next report is rejected. */
@@ -249,28 +249,28 @@ export async function auditRunsOfDeletedWorkspace(
   context: Context,
   workspace: Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-destroy" | "can-force-delete">,
 ): Promise<void> {
-  const transaction = new RunTransaction(tx, context, workspace, workspace.id);
+  const recorder = new TransitionRecorder(tx, context, workspace, workspace.id);
   for (const run of await findUnfinishedRuns(tx, workspace))
-    transaction.recordStatusChange(run, "workspace-deleted", "canceled");
-  await transaction.finish();
+    recorder.recordStatusChange(run, "workspace-deleted", "canceled");
+  await recorder.flush();
 }
 
 /** The number of statements does not depend on the number of runs. */
 async function discardOvertaken(
-  transaction: RunTransaction,
+  recorder: TransitionRecorder,
   { id }: LoadedRun,
   waiting: readonly LoadedRun[],
 ): Promise<void> {
   if (waiting.length === 0) return;
   for (const run of waiting) {
     const transition = requireTransition(runFactsOf(run), "discard");
-    transaction.recordTransition(run, transition, `Superseded by run ${id}, which was force-executed.`);
-    transaction.recordStatusChange(run, "discard", "discarded");
+    recorder.recordTransition(run, transition, `Superseded by run ${id}, which was force-executed.`);
+    recorder.recordStatusChange(run, "discard", "discarded");
   }
-  const { tx, context, by } = transaction;
+  const { tx, context, by } = recorder;
   await discardWaitingRuns(tx, by, waiting, now());
   const phases = waiting.flatMap((run) => phaseChanges(run, { run: {}, plan: unreachable, apply: unreachable }));
-  await updatePhases(tx, by, context.vault, phases, "alike");
+  await updatePhases(tx, by, context.vault, phases, "identical");
 }
 
 const unreachable = { status: "unreachable", queuedMs: null, tokenHash: null } as const;
@@ -283,28 +283,28 @@ function requireTransition(facts: RunFacts, event: TransitionInput["event"]): St
 
 /** The caller updates the workspace. Raises `conflict`. */
 async function writeTransition(
-  transaction: RunTransaction,
+  recorder: TransitionRecorder,
   run: LoadedRun,
   input: TransitionInput,
 ): Promise<{ after: LoadedRun; transition: StatusTransition }> {
-  const { tx, context, by } = transaction;
+  const { tx, context, by } = recorder;
   const { hasChanges, event } = input;
   const transition = requireTransition({ ...runFactsOf(run), ...(hasChanges !== undefined && { hasChanges }) }, event);
   const changes = columnsAfter(run, transition, input, context.actor, now());
   const hasEnded = isFinal(transition.to.at(-1) ?? run.status);
   const wasPlanned = run.planStatus === "running" || run.planStatus === "finished";
-  const admitted = event === "admit" ? { pinnedVariables: await variableSnapshot(tx, context, run) } : {};
-  const retained = hasEnded && wasPlanned ? { pinnedVariables: sensitiveSnapshot(context, run) } : {};
-  await updateRun(tx, by, run.id, { ...changes.run, ...admitted, ...retained });
+  const newSnapshot = event === "admit" ? { pinnedVariables: await variableSnapshot(tx, context, run) } : {};
+  const reducedSnapshot = hasEnded && wasPlanned ? { pinnedVariables: sensitiveSnapshot(context, run) } : {};
+  await updateRun(tx, by, run.id, { ...changes.run, ...newSnapshot, ...reducedSnapshot });
   await updatePhases(tx, by, context.vault, phaseChanges(run, changes));
-  if (input.comment) await transaction.addComment(run, input.comment);
-  if (event === "cancel" && transition.to.length === 0) transaction.recordEvent(run, "cancel_requested");
-  if (event === "force-cancel") transaction.recordEvent(run, "force_canceled");
-  transaction.recordTransition(run, transition, input.description);
+  if (input.comment) await recorder.addComment(run, input.comment);
+  if (event === "cancel" && transition.to.length === 0) recorder.recordEvent(run, "cancel_requested");
+  if (event === "force-cancel") recorder.recordEvent(run, "force_canceled");
+  recorder.recordTransition(run, transition, input.description);
   // The plan file contains secrets, and can't be applied any more.
   if (hasEnded && wasPlanned) await abandonContents(tx, { column: "runId", id: run.id }, ["plan", "lock-file"]);
   const after = { ...run, ...changes.run, version: run.version + 1 };
-  transaction.recordStatusChange(run, event, after.status);
+  recorder.recordStatusChange(run, event, after.status);
   return { after, transition };
 }
 
@@ -323,7 +323,7 @@ function phaseChanges(run: LoadedRun, { plan, apply }: TransitionColumns): Phase
 }
 
 async function workspaceChanges(
-  transaction: RunTransaction,
+  recorder: TransitionRecorder,
   run: LoadedRun,
   after: LoadedRun,
   transition: StatusTransition,
@@ -331,53 +331,53 @@ async function workspaceChanges(
   if (transition.lock === "taken") return lockColumnsOf(after);
   const holdsLock = run.lockedByType === "runs" && run.lockedById === run.id;
   if (holdsLock && transition.lock === "freed") {
-    const state = run.status === "applying" ? await settleState(transaction, run) : undefined;
-    if (state !== undefined) await discardStalePlans(transaction, run);
-    return { ...unlocked, ...state, ...(await admitNextRun(transaction, run, true)) };
+    const state = run.status === "applying" ? await settleState(recorder, run) : undefined;
+    if (state !== undefined) await discardStalePlans(recorder, run);
+    return { ...unlocked, ...state, ...(await admitNextRun(recorder, run, true)) };
   }
   if (run.currentRunId !== run.id) return undefined;
   // It was pending while a user held the lock: the next pending run becomes the current one.
-  if (isFinal(after.status)) return admitNextRun(transaction, run, false);
+  if (isFinal(after.status)) return admitNextRun(recorder, run, false);
   return currentRunColumns(after);
 }
 
-async function settleState(transaction: RunTransaction, run: LoadedRun): Promise<CurrentStateColumns | undefined> {
-  const { tx, context, by } = transaction;
+async function settleState(recorder: TransitionRecorder, run: LoadedRun): Promise<CurrentStateColumns | undefined> {
+  const { tx, context, by } = recorder;
   const { workspaceId: id, organizationId, currentStateVersionId } = run;
   const workspace = by.proofFor({ id, organizationId, currentStateVersionId });
   await context.hooks.states.discardPending(tx, context, workspace);
-  return context.hooks.states.settleState(tx, context, workspace, run.id);
+  return context.hooks.states.promoteState(tx, context, workspace, run.id);
 }
 
-async function discardStalePlans(transaction: RunTransaction, key: WorkspaceKey): Promise<void> {
+async function discardStalePlans(recorder: TransitionRecorder, key: WorkspaceKey): Promise<void> {
   const description = "The workspace's state has changed since this run was planned.";
-  for (const saved of await findSavedPlans(transaction.tx, key))
-    await writeTransition(transaction, saved, { event: "stale", description });
+  for (const saved of await findSavedPlans(recorder.tx, key))
+    await writeTransition(recorder, saved, { event: "stale", description });
 }
 
 /** Without a pending run, the last run that ended becomes current. */
 async function admitNextRun(
-  transaction: RunTransaction,
+  recorder: TransitionRecorder,
   key: WorkspaceKey,
   isFree: boolean,
 ): Promise<RunColumns | undefined> {
-  const { next, last } = await findNextAndLastRun(transaction.tx, key);
+  const { next, last } = await findNextAndLastRun(recorder.tx, key);
   if (next === undefined) return last && currentRunColumns(last);
   if (!isFree) return currentRunColumns(next);
   const free = { ...next, lockedByType: null, lockedById: null };
-  const { after } = await writeTransition(transaction, free, { event: "admit" });
-  await cancelAssessment(transaction, key);
+  const { after } = await writeTransition(recorder, free, { event: "admit" });
+  await cancelAssessment(recorder, key);
   return lockColumnsOf(after);
 }
 
 /** A started run makes the result of a running assessment meaningless. */
-async function cancelAssessment(transaction: RunTransaction, { workspaceId }: WorkspaceKey): Promise<void> {
-  const { tx, context } = transaction;
+async function cancelAssessment(recorder: TransitionRecorder, { workspaceId }: WorkspaceKey): Promise<void> {
+  const { tx, context } = recorder;
   if (context.options.edition !== "hosted") return;
   const id = await findRunningAssessment(tx, workspaceId);
   const run = id === undefined ? undefined : await findRunLocked(tx, id);
   if (run === undefined) return;
-  await writeTransition(transaction, run, {
+  await writeTransition(recorder, run, {
     event: "cancel",
     description: "Another run of the workspace has started.",
   });

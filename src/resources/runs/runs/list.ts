@@ -23,15 +23,15 @@ export interface RunListQuery extends RunFilters {
   readonly page: Page;
 }
 
-const newest: readonly SortColumn[] = [
+const newestFirst: readonly SortColumn[] = [
   { column: "r.createdAt", descending: true },
   { column: "r.id", descending: true },
 ];
-const only = (query: RunSelection, conditions: readonly RunCondition[]): RunSelection =>
+const withConditions = (query: RunSelection, conditions: readonly RunCondition[]): RunSelection =>
   conditions.reduce((found, condition) => found.where(condition), query);
 
-const counted = (tx: Tx, conditions: readonly RunCondition[]): RunSelection =>
-  only(
+const matchingIds = (tx: Tx, conditions: readonly RunCondition[]): RunSelection =>
+  withConditions(
     tx.db
       .selectFrom("runs as r")
       .innerJoin("workspaces as w", "w.id", "r.workspaceId")
@@ -46,12 +46,12 @@ async function pageOf(
   conditions: readonly RunCondition[],
   { page, order }: { readonly page: Page; readonly order: readonly SortColumn[] },
 ): Promise<{ views: RunView[]; totalCount: number }> {
-  const rows = only(runsForActor(tx.db, principalOf(context.actor), tx.dialect), conditions);
+  const rows = withConditions(runsForActor(tx.db, principalOf(context.actor), tx.dialect), conditions);
   const found = await fetchPage<RunRow, "totalCount">(tx, {
     rows,
     order,
     page,
-    totals: { totalCount: countOf(counted(tx, conditions)) },
+    totals: { totalCount: countOf(matchingIds(tx, conditions)) },
   });
   return { views: found.rows.map((row) => toRunView(row, context)), totalCount: found.totals.totalCount };
 }
@@ -70,7 +70,7 @@ export async function pageOfWorkspaceRuns(
   return pageOf(tx, context, conditions, { page, order: [{ column: "r.position", descending: true }] });
 }
 
-const inOrganization = (actor: Context["actor"], organization: OrganizationView): RunCondition[] => {
+const organizationConditions = (actor: Context["actor"], organization: OrganizationView): RunCondition[] => {
   const readable = readableCondition(actor, organization);
   return [
     sql<SqlBool>`r.organization_id = ${organization.id}`,
@@ -85,8 +85,11 @@ export async function pageOfOrganizationRuns(
   organization: OrganizationView,
   { page, ...filters }: RunListQuery,
 ): Promise<{ views: RunView[]; hasMore: boolean }> {
-  const conditions = [...inOrganization(context.actor, organization), ...conditionsOf(tx, organization.id, filters)];
-  const rows = (await only(runsForActor(tx.db, principalOf(context.actor), tx.dialect), conditions)
+  const conditions = [
+    ...organizationConditions(context.actor, organization),
+    ...conditionsOf(tx, organization.id, filters),
+  ];
+  const rows = (await withConditions(runsForActor(tx.db, principalOf(context.actor), tx.dialect), conditions)
     .orderBy("r.createdAt", "desc")
     .orderBy("r.id", "desc")
     .limit(page.size + 1)
@@ -101,10 +104,10 @@ export async function pageOfQueue(
   organization: OrganizationView,
   page: Page,
 ): Promise<{ views: RunView[]; totalCount: number }> {
-  const waits = sql<SqlBool>`r.id in (
+  const isQueued = sql<SqlBool>`r.id in (
     select waiting.run_id from run_phases as waiting
     where waiting.organization_id = ${organization.id} and waiting.status = 'queued')`;
-  return pageOf(tx, context, [...inOrganization(context.actor, organization), waits], {
+  return pageOf(tx, context, [...organizationConditions(context.actor, organization), isQueued], {
     page,
     order: [{ column: "positionInQueue" }],
   });
@@ -131,7 +134,7 @@ export async function pageOfSiteRuns(
     const isNamed = containsWords(tx.dialect, [sql.ref("w.nameKey"), sql.ref("o.nameKey")], search);
     conditions.push(sql<SqlBool>`(r.id = ${search.trim()} or ${isNamed})`);
   }
-  return pageOf(tx, context, conditions, { page, order: newest });
+  return pageOf(tx, context, conditions, { page, order: newestFirst });
 }
 
 export interface RunFilters {
@@ -147,7 +150,7 @@ export interface RunFilters {
   readonly basic?: string | undefined;
 }
 
-const nothing = sql<SqlBool>`1 = 0`;
+const matchesNone = sql<SqlBool>`1 = 0`;
 
 function conditionsOf({ dialect }: Tx, organizationId: string | undefined, filters: RunFilters): RunCondition[] {
   const isOneOf = (column: string, values: readonly string[]) => dialect.isOneOf(sql.ref(column), values);
@@ -177,7 +180,7 @@ function groupCondition(group: string): RunCondition {
   if (group === "final") return sql<SqlBool>`r.ended_at is not null`;
   if (group === "discardable")
     return sql<SqlBool>`r.status in (${sql.join(discardableStatuses.map((status) => sql.lit(status)))})`;
-  return nothing;
+  return matchesNone;
 }
 
 function timeCondition(timeframe: string): RunCondition {
@@ -186,19 +189,19 @@ function timeCondition(timeframe: string): RunCondition {
     since.setUTCFullYear(since.getUTCFullYear() - 1);
     return sql<SqlBool>`r.created_at >= ${since.toISOString()}`;
   }
-  if (!/^[0-9]{4}$/.test(timeframe)) return nothing;
+  if (!/^[0-9]{4}$/.test(timeframe)) return matchesNone;
   return sql<SqlBool>`(r.created_at >= ${`${timeframe}-01-01`} and r.created_at < ${`${String(Number(timeframe) + 1).padStart(4, "0")}-01-01`})`;
 }
 
 function searchConditions(dialect: Tx["dialect"], { user, commit, basic }: RunFilters): RunCondition[] {
   // `lower` of both databases only changes ASCII letters.
-  const folded = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const lowerAscii = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   const textOf = (column: string) => sql<string>`lower(coalesce(${sql.ref(column)}, ''))`;
-  const has = (columns: readonly string[], search: string) =>
-    containsWords(dialect, columns.map(textOf), search, folded);
+  const containsIn = (columns: readonly string[], search: string) =>
+    containsWords(dialect, columns.map(textOf), search, lowerAscii);
   const found: RunCondition[] = [];
-  if (user) found.push(has(["r.createdByName"], user));
-  if (commit) found.push(has(["r.commitSha"], commit));
-  if (basic && !user && !commit) found.push(has(["r.createdByName", "r.commitSha", "r.id", "r.message"], basic));
+  if (user) found.push(containsIn(["r.createdByName"], user));
+  if (commit) found.push(containsIn(["r.commitSha"], commit));
+  if (basic && !user && !commit) found.push(containsIn(["r.createdByName", "r.commitSha", "r.id", "r.message"], basic));
   return found;
 }

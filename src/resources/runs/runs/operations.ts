@@ -5,9 +5,9 @@ import type { Tx } from "../../../database/database.ts";
 import type { IncludedResource } from "../../../jsonapi/define.ts";
 import { AppError, conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
-import { organizationsBeside } from "../../identity/admin-organizations/reads.ts";
+import { loadIncludedOrganizations } from "../../identity/admin-organizations/reads.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
-import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { withSiteAdminProof, type SiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
@@ -15,7 +15,7 @@ import { runs } from "./definition.ts";
 import { transitionRun, createRun, forceExecute } from "./lifecycle.ts";
 import { pageOfOrganizationRuns, pageOfQueue, pageOfSiteRuns, pageOfWorkspaceRuns, type RunFilters } from "./list.ts";
 import { isDiscardable } from "./state-machine.ts";
-import { grantRun, loadRunForUpdate, loadRun, lockRun } from "./reads.ts";
+import { authorizeRun, loadRunForUpdate, loadRun, lockRun } from "./reads.ts";
 import { findRunById, findWaitingBefore } from "./store.ts";
 import type { RunView } from "./view.ts";
 
@@ -24,10 +24,10 @@ export const runResource = implement(runs, {
     return context.database.write(async (tx) => {
       const workspaceId = relationships.workspace;
       if (workspaceId === null) throw notFound("workspace");
-      const found = await loadWorkspace(tx, context, { workspaceId }, true);
-      const workspace = grantWorkspace(found, "can-queue-run", "hide");
+      const found = await loadWorkspace(tx, context, { workspaceId }, "change");
+      const workspace = authorizeWorkspace(found, "can-queue-run", "hide");
       const destroys = attributes.isDestroy === true && attributes.planOnly !== true;
-      if (destroys) grantWorkspace(workspace, "can-queue-destroy", "hide");
+      if (destroys) authorizeWorkspace(workspace, "can-queue-destroy", "hide");
       const input = {
         ...attributes,
         configurationVersionId: relationships.configurationVersion,
@@ -41,7 +41,7 @@ export const runResource = implement(runs, {
 
   async listWorkspaceRuns({ context, params, query }) {
     const tx = context.database.reader;
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
+    const workspace = authorizeWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
     const { views, totalCount } = await pageOfWorkspaceRuns(tx, context, workspace, {
       page: query.page,
       ...filtersOf(query),
@@ -123,7 +123,7 @@ async function withRun<Permission extends RunPermission>(
   change: (tx: Tx, run: Granted<RunView, Permission>) => Promise<unknown>,
 ): Promise<void> {
   await context.database.write(async (tx) => {
-    await change(tx, grantRun(await loadRunForUpdate(tx, context, runId), permission));
+    await change(tx, authorizeRun(await loadRunForUpdate(tx, context, runId), permission));
   });
 }
 
@@ -216,5 +216,5 @@ async function includedForAdmins(
   const withOwners = include.has("workspace.organization.owners");
   if (!withOwners && !include.has("workspace.organization")) return included;
   const ids = [...new Set(views.map((view) => view.organizationId))];
-  return [...included, ...(await organizationsBeside(tx, context, admin, ids, withOwners))];
+  return [...included, ...(await loadIncludedOrganizations(tx, context, admin, ids, withOwners))];
 }

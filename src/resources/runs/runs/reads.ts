@@ -1,13 +1,13 @@
 /** Loads runs, checks permissions on them, and answers other modules' questions about runs. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { type RunPermission, runPermissionNeeds } from "../../../access/permissions/run.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { RunHooks } from "../../shared/hooks.ts";
-import { grantOnWorkspace } from "../../shared/grants/reads.ts";
-import { hasLeaseEnded } from "../../register/workspaces/lock-holder.ts";
+import { authorizeOnWorkspace } from "../../shared/grants/reads.ts";
+import { hasLeaseExpired } from "../../register/workspaces/lock-holder.ts";
 import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
 import { type RunCaller, findUnfinishedRuns, findRun, findRunById, findRunLocked, findRuns } from "./store.ts";
@@ -15,7 +15,7 @@ import { openVariableSnapshot } from "./variables.ts";
 import type { LoadedRun, RunView } from "./view.ts";
 
 export async function loadRun(tx: Tx, context: RunCaller, id: string): Promise<Granted<RunView, "can-read-run">> {
-  return grantReadable(await findRun(tx, context, id));
+  return authorizeReading(await findRun(tx, context, id));
 }
 
 /** An expired lock lease on the workspace takes effect first. */
@@ -24,29 +24,29 @@ export async function loadRunForUpdate(
   context: Context,
   id: string,
 ): Promise<Granted<RunView, "can-read-run">> {
-  const run = grantReadable(await findRun(tx, context, id, true));
-  if (!hasLeaseEnded(run)) return run;
-  await loadWorkspace(tx, context, { workspaceId: run.workspaceId }, true);
-  return grantReadable(await findRun(tx, context, id, true));
+  const run = authorizeReading(await findRun(tx, context, id, true));
+  if (!hasLeaseExpired(run)) return run;
+  await loadWorkspace(tx, context, { workspaceId: run.workspaceId }, "change");
+  return authorizeReading(await findRun(tx, context, id, true));
 }
 
-function grantReadable(run: RunView | undefined): Granted<RunView, "can-read-run"> {
+function authorizeReading(run: RunView | undefined): Granted<RunView, "can-read-run"> {
   if (run === undefined) throw notFound("run");
-  return grantOnWorkspace("run", run, "can-read-run");
+  return authorizeOnWorkspace("run", run, "can-read-run");
 }
 
 /** Raises `not-found` even for a run that the caller can read: the API documents no 403 here. */
-export function grantRun<Permission extends RunPermission>(
+export function authorizeRun<Permission extends RunPermission>(
   run: RunView,
   permission: Permission,
 ): Granted<RunView, Permission> {
-  return grant(run, {
+  return authorize(run, {
     thing: "run",
     permission,
     visible: workspacePermissions(run)["can-read-run"],
     allowed: run.permissions[permission] === true,
     needs: runPermissionNeeds[permission],
-    otherwise: "hide",
+    whenDenied: "hide",
   });
 }
 

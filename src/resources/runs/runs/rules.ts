@@ -235,12 +235,13 @@ export function columnsAfter(
   at: string,
 ): TransitionColumns {
   const forced = input.event === "force-cancel";
-  const running = ["pending", "plan_queued", "planning"].includes(run.status) ? "plan" : "apply";
+  const currentPhase = ["pending", "plan_queued", "planning"].includes(run.status) ? "plan" : "apply";
   const phase = (kind: "plan" | "apply"): Partial<RunPhaseTable> | undefined => {
     const status = transition[kind];
     const statusTimestamps = kind === "plan" ? run.planTimestamps : run.applyTimestamps;
-    const own = kind === running ? { ...input.phase, ...(transition.signal && { signal: transition.signal }) } : {};
-    const changes = { ...(status && columnsForPhaseStatus({ statusTimestamps }, status, { at, forced })), ...own };
+    const signal = transition.signal && { signal: transition.signal };
+    const reported = kind === currentPhase ? { ...input.phase, ...signal } : {};
+    const changes = { ...(status && columnsForPhaseStatus({ statusTimestamps }, status, { at, forced })), ...reported };
     return Object.keys(changes).length === 0 ? undefined : changes;
   };
   return { run: runColumns(run, transition, input, actor, at), plan: phase("plan"), apply: phase("apply") };
@@ -296,18 +297,19 @@ export function figuresOf(ended: readonly EndedRun[]): WorkspaceFigures {
   };
 }
 
-const ends = ["finished-at", "errored-at", "canceled-at"];
+const endTimestamps = ["finished-at", "errored-at", "canceled-at"];
 
 /** In milliseconds; undefined for a phase that was not executed. */
 function durationOf(timestamps: string): number | undefined {
   const stamps = JSON.parse(timestamps) as Readonly<Record<string, string>>;
-  const [start, end] = [stamps["started-at"], ends.map((name) => stamps[name]).find((stamp) => stamp !== undefined)];
+  const start = stamps["started-at"];
+  const end = endTimestamps.map((name) => stamps[name]).find((stamp) => stamp !== undefined);
   return start === undefined || end === undefined ? undefined : Date.parse(end) - Date.parse(start);
 }
 
 function averageOf(durations: readonly (number | undefined)[]): number {
-  const known = durations.filter((each) => each !== undefined);
-  return known.length === 0 ? 0 : Math.round(known.reduce((sum, each) => sum + each, 0) / known.length);
+  const measured = durations.filter((each) => each !== undefined);
+  return measured.length === 0 ? 0 : Math.round(measured.reduce((sum, each) => sum + each, 0) / measured.length);
 }
 
 export const countsForFigures = ({ status, planOnly }: Pick<RunTable, "status" | "planOnly">): boolean =>

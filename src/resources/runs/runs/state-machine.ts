@@ -1,6 +1,7 @@
 /** The state machine of runs (docs/architecture.md): status × event → new statuses and effects. Pure. */
 import type { PhaseStatus } from "../phases/rules.ts";
 
+/** No run gets `fetching` or `fetching_completed`, which clients know: a commit is fetched before its run is created. */
 export const runStatuses = [
   "pending",
   "fetching",
@@ -29,35 +30,25 @@ export const discardableStatuses = ["planned", "planned_and_saved"] as const;
 export const isDiscardable = (status: string): boolean => (discardableStatuses as readonly string[]).includes(status);
 export const isConfirmable = isDiscardable;
 
-const cancelableStatuses = [
-  "pending",
-  "fetching",
-  "plan_queued",
-  "planning",
-  "confirmed",
-  "apply_queued",
-  "applying",
-] as const;
+const cancelableStatuses = ["pending", "plan_queued", "planning", "confirmed", "apply_queued", "applying"] as const;
 export const isCancelable = (facts: Pick<RunFacts, "status" | "isCancelRequested">): boolean =>
   !facts.isCancelRequested && (cancelableStatuses as readonly string[]).includes(facts.status);
 
 export const isForceCancelable = (facts: Pick<RunFacts, "status" | "isCancelRequested" | "isCoolOffOver">): boolean =>
   facts.isCancelRequested && facts.isCoolOffOver && !isFinal(facts.status);
 
+/** The audit log stores these names as verbs, so they must not change. */
 export const lifecycleEventNames = [
   // by the service
   "admit",
   "refuse",
-  "fetch-succeeded",
-  "fetch-failed",
   "stale",
-  "workspace-deleted",
+  "phase-returned",
   // by an agent
   "claim",
   "phase-finished",
   "phase-errored",
-  "phase-returned",
-  // by a person
+  // by a user
   "apply",
   "discard",
   "cancel",
@@ -81,7 +72,6 @@ export interface RunFacts {
   readonly hasChanges: boolean;
   readonly isWorkspaceUnlocked: boolean;
   readonly isLockHolderDiscardable: boolean;
-  readonly needsFetch: boolean;
 }
 
 export interface TransitionEffects {
@@ -108,16 +98,11 @@ type TransitionRow = readonly [
 
 const always: TransitionCondition = () => true;
 const needsNoLock: TransitionCondition = ({ planOnly, savePlan }) => planOnly || savePlan;
-const both =
-  (one: TransitionCondition, other: TransitionCondition): TransitionCondition =>
-  (facts) =>
-    one(facts) && other(facts);
 const not =
   (condition: TransitionCondition): TransitionCondition =>
   (facts) =>
     !condition(facts);
 const free: TransitionCondition = (facts) => facts.isWorkspaceUnlocked;
-const fetches: TransitionCondition = (facts) => facts.needsFetch;
 const isCancelRequested: TransitionCondition = (facts) => facts.isCancelRequested;
 const forceable: TransitionCondition = (facts) => facts.isCancelRequested && facts.isCoolOffOver;
 const planOnly: TransitionCondition = (facts) => facts.planOnly;
@@ -130,66 +115,55 @@ const appliesEmpty: TransitionCondition = (facts) => emptyApply(facts) && facts.
 const heldByDiscardable: TransitionCondition = (facts) => facts.isLockHolderDiscardable;
 
 const queued: TransitionEffects = { plan: "queued" };
-const neverRan: TransitionEffects = { plan: "unreachable", apply: "unreachable", lock: "freed" };
-const planCut: TransitionEffects = { plan: "canceled", apply: "unreachable", lock: "freed" };
-const applyCut: TransitionEffects = { apply: "canceled", lock: "freed" };
-const leftUnapplied: TransitionEffects = { apply: "unreachable", lock: "freed" };
+const notPlanned: TransitionEffects = { plan: "unreachable", apply: "unreachable", lock: "freed" };
+const planCanceled: TransitionEffects = { plan: "canceled", apply: "unreachable", lock: "freed" };
+const applyCanceled: TransitionEffects = { apply: "canceled", lock: "freed" };
+const notApplied: TransitionEffects = { apply: "unreachable", lock: "freed" };
 const endsWithPlan: TransitionEffects = { plan: "finished", apply: "unreachable", lock: "freed" };
-const goesOn: TransitionEffects = { plan: "finished", apply: "queued" };
-const ended = ["phase-finished", "phase-errored", "phase-returned"] as const;
+const queuesApply: TransitionEffects = { plan: "finished", apply: "queued" };
+const phaseEnds = ["phase-finished", "phase-errored", "phase-returned"] as const;
 
 /** The first matching row wins. */
 // prettier-ignore
 const table: readonly TransitionRow[] = [
   // from                           event              when                        to                                       effects
-  ["pending",                       "admit",           both(needsNoLock, fetches), "fetching",                              {}],
   ["pending",                       "admit",           needsNoLock,                "plan_queued",                           queued],
-  ["pending",                       "admit",           both(free, fetches),        "fetching",                              { lock: "taken" }],
   ["pending",                       "admit",           free,                       "plan_queued",                           { ...queued, lock: "taken" }],
   ["pending",                       "refuse",          always,                     "errored",                               { plan: "errored", apply: "unreachable", lock: "freed" }],
-  ["fetching",                      "fetch-succeeded", always,                     ["fetching_completed", "plan_queued"],   queued],
-  ["fetching",                      "fetch-failed",    always,                     "errored",                               neverRan],
 
   ["plan_queued",                   "claim",           always,                     "planning",                              { plan: "running" }],
-  ["planning",                      ended,             isCancelRequested,          "canceled",                              planCut],
+  ["planning",                      phaseEnds,         isCancelRequested,          "canceled",                              planCanceled],
   ["planning",                      "phase-finished",  planOnly,                   "planned_and_finished",                  endsWithPlan],
   ["planning",                      "phase-finished",  saves,                      "planned_and_saved",                     { plan: "finished" }],
-  ["planning",                      "phase-finished",  appliesEmpty,               ["confirmed", "apply_queued"],           goesOn],
+  ["planning",                      "phase-finished",  appliesEmpty,               ["confirmed", "apply_queued"],           queuesApply],
   ["planning",                      "phase-finished",  emptyApply,                 "planned",                               { plan: "finished" }],
   ["planning",                      "phase-finished",  not(changes),               "planned_and_finished",                  endsWithPlan],
-  ["planning",                      "phase-finished",  applies,                    ["planned", "confirmed", "apply_queued"], goesOn],
+  ["planning",                      "phase-finished",  applies,                    ["planned", "confirmed", "apply_queued"], queuesApply],
   ["planning",                      "phase-finished",  changes,                    "planned",                               { plan: "finished" }],
   ["planning",                      "phase-errored",   always,                     "errored",                               { plan: "errored", apply: "unreachable", lock: "freed" }],
   ["planning",                      "phase-returned",  always,                     "plan_queued",                           queued],
 
   ["planned",                       "apply",           always,                     ["confirmed", "apply_queued"],           { apply: "queued" }],
   ["planned_and_saved",             "apply",           free,                       ["confirmed", "apply_queued"],           { apply: "queued", lock: "taken" }],
-  ["planned_and_saved",             "stale",           always,                     "discarded",                             leftUnapplied],
+  ["planned_and_saved",             "stale",           always,                     "discarded",                             notApplied],
 
   ["apply_queued",                  "claim",           always,                     "applying",                              { apply: "running" }],
   ["applying",                      "phase-finished",  always,                     "applied",                               { apply: "finished", lock: "freed" }],
-  ["applying",                      "phase-errored",   isCancelRequested,          "canceled",                              applyCut],
+  ["applying",                      "phase-errored",   isCancelRequested,          "canceled",                              applyCanceled],
   ["applying",                      "phase-errored",   always,                     "errored",                               { apply: "errored", lock: "freed" }],
 
-  ["pending",                       "discard",         always,                     "discarded",                             neverRan],
-  [["planned", "planned_and_saved"], "discard",        always,                     "discarded",                             leftUnapplied],
+  ["pending",                       "discard",         always,                     "discarded",                             notPlanned],
+  [["planned", "planned_and_saved"], "discard",        always,                     "discarded",                             notApplied],
 
-  [["pending", "fetching", "plan_queued"], "cancel",   always,                     "canceled",                              planCut],
-  [["confirmed", "apply_queued"],   "cancel",          always,                     "canceled",                              applyCut],
+  [["pending", "plan_queued"],      "cancel",          always,                     "canceled",                              planCanceled],
+  [["confirmed", "apply_queued"],   "cancel",          always,                     "canceled",                              applyCanceled],
   [["planning", "applying"],        "cancel",          not(isCancelRequested),     [],                                      { signal: "cancel" }],
-  ["planning",                      "force-cancel",    forceable,                  "canceled",                              { ...planCut, signal: "kill" }],
-  ["applying",                      "force-cancel",    forceable,                  "canceled",                              { ...applyCut, signal: "kill" }],
+  ["planning",                      "force-cancel",    forceable,                  "canceled",                              { ...planCanceled, signal: "kill" }],
+  ["applying",                      "force-cancel",    forceable,                  "canceled",                              { ...applyCanceled, signal: "kill" }],
   // Only a site admin can do this: others can't cancel such a run first.
-  [["planned", "planned_and_saved"], "force-cancel",   forceable,                  "canceled",                              leftUnapplied],
+  [["planned", "planned_and_saved"], "force-cancel",   forceable,                  "canceled",                              notApplied],
 
   ["pending",                       "force-execute",   heldByDiscardable,          [],                                      {}],
-
-  [["pending", "fetching", "fetching_completed", "plan_queued"],
-                                    "workspace-deleted", always,                   "canceled",                              planCut],
-  ["planning",                      "workspace-deleted", always,                   "canceled",                              { ...planCut, signal: "kill" }],
-  [["planned", "planned_and_saved"], "workspace-deleted", always,                  "canceled",                              leftUnapplied],
-  [["confirmed", "apply_queued"],   "workspace-deleted", always,                   "canceled",                              applyCut],
-  ["applying",                      "workspace-deleted", always,                   "canceled",                              { ...applyCut, signal: "kill" }],
 ];
 
 const names = <Name extends string>(one: Name | readonly Name[]): readonly Name[] =>
@@ -230,11 +204,7 @@ export function refusalReason(facts: RunFacts, event: LifecycleEventName): strin
 }
 
 export const timestampNameOf = (status: RunStatus): string =>
-  status === "pending"
-    ? "plan-queueable-at"
-    : status === "fetching_completed"
-      ? "fetched-at"
-      : `${status.replaceAll("_", "-")}-at`;
+  status === "pending" ? "plan-queueable-at" : `${status.replaceAll("_", "-")}-at`;
 
 export const runEventActionOf = (status: RunStatus): string | undefined => eventActions[status];
 const eventActions: Partial<Record<RunStatus, string>> = {

@@ -9,14 +9,14 @@ import { prepared } from "../../../database/prepared.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { factsColumns } from "../../identity/organizations/definition.ts";
-import { hasLeaseEnded } from "../../register/workspaces/lock-holder.ts";
+import { hasLeaseExpired } from "../../register/workspaces/lock-holder.ts";
 import type { Context } from "../../shared/context.ts";
 import {
   projectGrantMask,
   workspaceGrantMask,
   workspaceAccessColumns,
   type WorkspaceAccessRow,
-  workspaceFactsOf,
+  workspacePermissionInputOf,
 } from "../../shared/grants/reads.ts";
 import { lockClause } from "../../shared/locks.ts";
 import { incrementedVersion, updateRow } from "../../shared/versions.ts";
@@ -28,7 +28,7 @@ import type { LoadedRun, RunRelatedColumns, RunView } from "./view.ts";
 export type RunRow = LoadedRun &
   RunRelatedColumns &
   WorkspaceAccessRow &
-  Pick<RunView, "organizationName" | "organizationFacts">;
+  Pick<RunView, "organizationName" | "organizationFactsVersion">;
 
 /** How long an agent counts as connected after its last ping. */
 const agentConnectedMs = 30_000;
@@ -119,15 +119,15 @@ const byIdLocked = prepared<RunQuery, RunRow>((db, { id, principal }, dialect) =
     (query, table) => query.modifyEnd(dialect.lockRows(table)),
     runsForActor(db, principal, dialect)
       .where("r.id", "=", id)
-      .modifyEnd(lockClause(dialect, "w", true)),
+      .modifyEnd(lockClause(dialect, "w", "change")),
   ),
 );
-const inPlaceLocked = prepared<{ id: string }, LoadedRun>((db, { id }, dialect) =>
+const byIdLockedForJob = prepared<{ id: string }, LoadedRun>((db, { id }, dialect) =>
   ["r", "pl", "ap"].reduce(
     (query, table) => query.modifyEnd(dialect.lockRows(table)),
     runsWithWorkspace(db)
       .where("r.id", "=", id)
-      .modifyEnd(lockClause(dialect, "w", true)),
+      .modifyEnd(lockClause(dialect, "w", "change")),
   ),
 );
 
@@ -147,7 +147,7 @@ export async function findRuns(tx: Tx, context: RunCaller, ids: readonly string[
 
 /** For agents and jobs, which have no user whose access would have to be loaded. */
 export async function findRunLocked(tx: Tx, id: string): Promise<LoadedRun | undefined> {
-  const [row] = await inPlaceLocked(tx, { id });
+  const [row] = await byIdLockedForJob(tx, { id });
   return row;
 }
 
@@ -156,13 +156,13 @@ export async function findRunById(tx: Tx, id: string): Promise<LoadedRun | undef
 }
 
 export function toRunView(row: RunRow, { actor, vault }: RunCaller): RunView {
-  const facts = workspaceFactsOf(actor, row);
+  const facts = workspacePermissionInputOf(actor, row);
   const { sourceProjectAccess: projectAccess, sourceWorkspaceAccess: workspaceAccess } = row;
-  const source = workspaceFactsOf(actor, { ...row, projectAccess, workspaceAccess });
+  const source = workspacePermissionInputOf(actor, { ...row, projectAccess, workspaceAccess });
   return {
     ...row,
     // An expired lock lease counts as unlocked.
-    ...(hasLeaseEnded(row) && { lockedByType: null, lockedById: null, lockedByName: null }),
+    ...(hasLeaseExpired(row) && { lockedByType: null, lockedById: null, lockedByName: null }),
     ...facts,
     positionInQueue: Number(row.positionInQueue),
     permissions: runPermissions(actor, { ...row, ...facts }),
@@ -318,7 +318,7 @@ export async function discardWaitingRuns(
     .execute();
 }
 
-const ended = prepared<Pick<RunTable, "organizationId" | "workspaceId"> & { limit: number }, EndedRun>(
+const endedRuns = prepared<Pick<RunTable, "organizationId" | "workspaceId"> & { limit: number }, EndedRun>(
   (db, { organizationId, workspaceId, limit }) =>
     db
       .selectFrom("runs as r")
@@ -338,7 +338,7 @@ export const findEndedRuns = (
   tx: Tx,
   { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
   limit: number,
-): Promise<EndedRun[]> => ended(tx, { organizationId, workspaceId, limit });
+): Promise<EndedRun[]> => endedRuns(tx, { organizationId, workspaceId, limit });
 
 export async function findOldSavedPlan(tx: Tx, before: string): Promise<string | undefined> {
   const row = await tx.db

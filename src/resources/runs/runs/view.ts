@@ -1,6 +1,6 @@
 /** The loaded forms of a run, and the computed attributes of its document. */
 import { nowMs } from "../../../kernel/time.ts";
-import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
+import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
@@ -57,7 +57,7 @@ export interface RunRelatedColumns {
   readonly sourceWorkspaceAccess: number | null;
 }
 
-export interface RunView extends LoadedRun, RunRelatedColumns, WorkspaceFacts, OrganizationFacts {
+export interface RunView extends LoadedRun, RunRelatedColumns, WorkspacePermissionInput, OrganizationFacts {
   readonly permissions: Readonly<Record<string, boolean>>;
   /** Null also if the caller can't read that workspace's runs. */
   readonly triggeringSourceName: string | null;
@@ -82,7 +82,6 @@ export function runFactsOf(run: LoadedRun): RunFacts {
     hasChanges: run.hasChanges === 1,
     isWorkspaceUnlocked: run.lockedByType === null,
     isLockHolderDiscardable: false,
-    needsFetch: false,
   };
 }
 
@@ -125,7 +124,7 @@ function waitingForConfirmation(run: RunView): string | null {
   const isEmpty = run.allowEmptyApply === 1 && run.hasChanges === 0;
   if (run.autoApply === 0 && !isEmpty) return null;
   if (run.configurationApprovedAt === null)
-    return `Waiting for confirmation: nobody who can apply has uploaded its configuration ${run.configurationVersionId}, or confirmed a run with all of it. Check the plan, then confirm or discard the run.`;
+    return `Waiting for confirmation: nobody who can apply has uploaded its configuration ${run.configurationVersionId}, or confirmed a full run of it (no targets, no run variables). Check the plan, then confirm or discard the run.`;
   return isEmpty && run.creatorMayApply === 0
     ? "Waiting for confirmation: the user who started it can't apply. Confirm or discard the run."
     : null;
@@ -133,7 +132,7 @@ function waitingForConfirmation(run: RunView): string | null {
 
 function waitingForLock({ lockedByType, lockedById, lockedByName }: RunView): string {
   if (lockedByType === "runs") return `Waiting for ${lockedById}, which holds the workspace lock.`;
-  if (lockedByType === null) return "Waiting for its turn.";
+  if (lockedByType === null) return "Waiting to start: the workspace is no longer locked.";
   const holder = `${lockedByType === "teams" ? "the team" : "the user"} ${lockedByName}`;
   return `Waiting for the workspace to be unlocked: ${holder} holds the lock.`;
 }

@@ -2,7 +2,7 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import type { CommitCheck, Database } from "../../../database/database.ts";
 import { type AuditRule, auditRules } from "../../../database/schema/audited.ts";
-import { type TableWrite, identifyingValues, writesOf } from "../../../database/written.ts";
+import { type TableWrite, identifyingValues, writesOf } from "../../../database/statement-writes.ts";
 
 export function requireAuditEvents(database: Database): Database {
   return {
@@ -46,7 +46,7 @@ class RequiredEvents implements CommitCheck {
     for (const { type, id } of this.#subjects)
       subjects.set(String(type), (subjects.get(String(type)) ?? new Set()).add(id));
     const missing = this.#writes.filter((write) => !isAccountedFor(write, subjects));
-    if (missing.length > 0) throw new Error(missing.map(sentenceOf).join(" "));
+    if (missing.length > 0) throw new Error(missing.map(messageOf).join(" "));
   }
 
   #noteEvents(query: CompiledQuery): void {
@@ -64,9 +64,9 @@ class RequiredEvents implements CommitCheck {
 
 function isAccountedFor(write: AuditedWrite, subjects: ReadonlyMap<string, ReadonlySet<unknown>>): boolean {
   const { rule, ids } = write;
-  const others = Object.entries(rule.coveredBy ?? {}).filter(([type]) => subjects.has(type));
-  if (others.some(([, columns]) => columns === "all")) return true;
-  if (needsNoEvent(rule, write, new Set(others.flatMap(([, columns]) => columns)))) return true;
+  const covering = Object.entries(rule.coveredBy ?? {}).filter(([type]) => subjects.has(type));
+  if (covering.some(([, columns]) => columns === "all")) return true;
+  if (needsNoEvent(rule, write, new Set(covering.flatMap(([, columns]) => columns)))) return true;
   return Object.entries(subjectColumnsOf(rule, write)).some(([column, types = []]) => {
     const recorded = [types].flat().flatMap((type) => subjects.get(type) ?? []);
     const named = ids.get(column);
@@ -78,12 +78,12 @@ function isAccountedFor(write: AuditedWrite, subjects: ReadonlyMap<string, Reado
 const subjectColumnsOf = ({ subjects, orParents }: Rule, { kind }: TableWrite) =>
   kind === "update" ? subjects : { ...subjects, ...orParents };
 
-/** `others`: columns that another event covers. */
-function needsNoEvent({ needsNone = [] }: Rule, { kind, columns }: TableWrite, others?: ReadonlySet<string>): boolean {
+/** `covered`: columns that another event covers. */
+function needsNoEvent({ needsNone = [] }: Rule, { kind, columns }: TableWrite, covered?: ReadonlySet<string>): boolean {
   if (kind !== "update") return needsNone.includes(kind);
   return (
     columns?.every(
-      (column) => unauditedColumns.includes(column) || needsNone.includes(column) || others?.has(column),
+      (column) => unauditedColumns.includes(column) || needsNone.includes(column) || covered?.has(column),
     ) ?? false
   );
 }
@@ -102,7 +102,7 @@ function idsIn(query: CompiledQuery, result: QueryResult<unknown>, columns: read
   return ids;
 }
 
-function sentenceOf({ table, kind, columns, rule, ids }: AuditedWrite): string {
+function messageOf({ table, kind, columns, rule, ids }: AuditedWrite): string {
   const named = [...ids].map(([column, each]) => `${column} ${each.slice(0, 5).join(", ")}`).join("; ");
   const types = [...Object.values(rule.subjects).flat(), ...Object.keys(rule.coveredBy ?? {})].join(" or ");
   return `A transaction with the ${kind} of ${table}${columns === undefined ? "" : `.${columns.join(", ")}`} (${named || "rows that the statement does not name"}) records no audit event about ${types}, so it was not committed. Record one with recordChange or recordEvent, or declare in src/database/schema/audited.ts why none is needed.`;

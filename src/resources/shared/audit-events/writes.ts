@@ -65,7 +65,7 @@ export async function recordChange<View extends { readonly id: string; readonly 
   await recordEvents(tx, context, changeEvents(definition, change, extra));
 }
 
-/** Empty if nothing changed. */
+/** Empty without `before` and `after`. */
 export function changeEvents<View extends { readonly id: string; readonly organizationId: string | null }>(
   definition: ResourceDefinition,
   { before, after }: { readonly before?: View; readonly after?: View },

@@ -50,12 +50,12 @@ const chunkBytes = 256 * 1024;
 const compressed = promisify(zstdCompress);
 const decompressed = promisify(zstdDecompress);
 
-/** So that no chunk can be moved, repeated or left out unnoticed. */
+/** So that no chunk can be moved, repeated or left out unnoticed. Stored with each chunk, so the prefix can't change. */
 const chunkOwner = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
 
 export async function prepareContent(
   vault: Vault,
-  place: Omit<ContentKey, "organizationId">,
+  key: Omit<ContentKey, "organizationId">,
   bytes: Uint8Array,
 ): Promise<PreparedContent> {
   const id = newId("contents");
@@ -63,7 +63,7 @@ export async function prepareContent(
   const chunks: Uint8Array[] = [];
   for (let start = 0; start < packed.length || start === 0; start += chunkBytes)
     chunks.push(vault.seal(chunkOwner(id, chunks.length), packed.subarray(start, start + chunkBytes)));
-  return { ...place, id, size: bytes.length, md5: md5Of(bytes), chunkCount: chunks.length, chunks };
+  return { ...key, id, size: bytes.length, md5: md5Of(bytes), chunkCount: chunks.length, chunks };
 }
 
 export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("hex");
@@ -73,7 +73,7 @@ export type ContentInspector = (piece: Uint8Array) => void | Promise<void>;
 /** Raises `too-large`, `bad-request` if the sender disconnects, and the errors of `inspect`; a job later removes what was stored. */
 export async function receiveContent(
   context: Pick<Context, "database" | "vault" | "wake">,
-  place: ContentKey,
+  key: ContentKey,
   source: AsyncIterable<Uint8Array>,
   inspect: ContentInspector,
   limit: ContentLimit,
@@ -81,11 +81,11 @@ export async function receiveContent(
   const { database, vault } = context;
   const id = newId("contents");
   const meter = new Meter(inspect, limit);
-  await database.write((tx) => beginContent(tx, { ...place, id }));
+  await database.write((tx) => beginContent(tx, { ...key, id }));
   let chunkCount = 0;
   const store = async (packed: Uint8Array) => {
     const sealed = vault.seal(chunkOwner(id, chunkCount), packed);
-    const chunk = { organizationId: place.organizationId, contentId: id, position: chunkCount, bytes: sealed };
+    const chunk = { organizationId: key.organizationId, contentId: id, position: chunkCount, bytes: sealed };
     await database.write((tx) => appendChunk(tx, chunk));
     chunkCount += 1;
   };
@@ -97,7 +97,7 @@ export async function receiveContent(
     await discardUpload(context, id);
     throw error;
   }
-  return { ...place, id, size: meter.size, md5: meter.md5(), chunkCount };
+  return { ...key, id, size: meter.size, md5: meter.md5(), chunkCount };
 }
 
 export const contentCleanupJob = "abandoned-uploads";
@@ -155,12 +155,12 @@ async function* receivedPieces(source: AsyncIterable<Uint8Array> | undefined): A
   for (;;) {
     const { done, value } = await nextOf(pieces);
     if (done) return;
-    let wanted = false;
+    let isConsumed = false;
     try {
       yield value;
-      wanted = true;
+      isConsumed = true;
     } finally {
-      if (!wanted) void drain(source, pieces).catch(() => {});
+      if (!isConsumed) void drain(source, pieces).catch(() => {});
     }
   }
 }
@@ -186,19 +186,19 @@ async function drain(source: AsyncIterable<Uint8Array>, pieces: AsyncIterator<Ui
 }
 
 async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let gathered: Uint8Array[] = [];
+  let pending: Uint8Array[] = [];
   let length = 0;
   for await (const piece of source) {
-    gathered.push(piece);
+    pending.push(piece);
     length += piece.length;
     if (length < chunkBytes) continue;
-    const joined = Buffer.concat(gathered);
+    const joined = Buffer.concat(pending);
     let start = 0;
     for (; joined.length - start >= chunkBytes; start += chunkBytes) yield joined.subarray(start, start + chunkBytes);
-    gathered = [joined.subarray(start)];
+    pending = [joined.subarray(start)];
     length = joined.length - start;
   }
-  if (length > 0) yield Buffer.concat(gathered);
+  if (length > 0) yield Buffer.concat(pending);
 }
 
 /** Limits the memory for a large content. */
@@ -221,15 +221,15 @@ export async function* readContent(
   const unpacked = createZstdDecompress();
   pipeline(Readable.from(openedChunks(database, vault, content)), unpacked, () => {});
   const hash = createHash("md5");
-  let held: Uint8Array | undefined;
+  let previous: Uint8Array | undefined;
   for await (const piece of unpacked as AsyncIterable<Uint8Array>) {
     hash.update(piece);
     freeBuffersAfter(piece.length);
-    if (held !== undefined) yield held;
-    held = piece;
+    if (previous !== undefined) yield previous;
+    previous = piece;
   }
   if (hash.digest("hex") !== content.md5) throw new Error(`content ${content.id} does not match its digest`);
-  if (held !== undefined) yield held;
+  if (previous !== undefined) yield previous;
 }
 
 export interface ContentSelection {
@@ -242,11 +242,11 @@ export interface ContentSelection {
 export async function readSmallContents(
   tx: Tx,
   vault: Vault,
-  wanted: ContentSelection,
+  selection: ContentSelection,
   bytesMax: number,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
   let left = bytesMax;
-  const contents = (await findContents(tx, wanted.column, wanted.ids, wanted.kind)).filter(
+  const contents = (await findContents(tx, selection.column, selection.ids, selection.kind)).filter(
     ({ size }) => (left -= size) >= 0,
   );
   const chunks = await readAllChunks(

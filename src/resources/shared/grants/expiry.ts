@@ -57,16 +57,16 @@ export const expiryMeta = z
   })
   .transform(({ "expires-at": expiresAt, reason }): GrantExpiryInput => ({ expiresAt, reason }));
 
-export function shownExpiry(ending: GrantExpiry | undefined): object | undefined {
-  if (ending === undefined || (ending.expiresAt === null && ending.reason === null)) return undefined;
-  return { "expires-at": ending.expiresAt, reason: ending.reason };
+export function shownExpiry(expiry: GrantExpiry | undefined): object | undefined {
+  if (expiry === undefined || (expiry.expiresAt === null && expiry.reason === null)) return undefined;
+  return { "expires-at": expiry.expiresAt, reason: expiry.reason };
 }
 
 type TeamGrantListRow = Record<"team" | "project" | "workspace" | "access" | "membership" | "username", string | null> &
   GrantExpiry;
 
 const none = sql`cast(null as text)`;
-const listed = (name: string, rows: readonly object[]): object => (rows.length === 0 ? {} : { [name]: rows });
+const unlessEmpty = (name: string, rows: readonly object[]): object => (rows.length === 0 ? {} : { [name]: rows });
 
 export async function teamAccessForAudit(tx: Tx, teamId: string): Promise<object> {
   const { rows } = await sql<TeamGrantListRow>`
@@ -82,17 +82,17 @@ export async function teamAccessForAudit(tx: Tx, teamId: string): Promise<object
   const grants = rows.filter(({ membership }) => membership === null);
   const members = rows.filter(({ membership }) => membership !== null);
   return {
-    ...listed(
+    ...unlessEmpty(
       "grants",
-      grants.map(({ project, workspace, access, ...ending }) => ({
+      grants.map(({ project, workspace, access, ...expiry }) => ({
         ...(project === null ? { workspace } : { project }),
         access,
-        ...shownExpiry(ending),
+        ...shownExpiry(expiry),
       })),
     ),
-    ...listed(
+    ...unlessEmpty(
       "members",
-      members.map(({ membership, username, ...ending }) => ({ membership, username, ...shownExpiry(ending) })),
+      members.map(({ membership, username, ...expiry }) => ({ membership, username, ...shownExpiry(expiry) })),
     ),
   };
 }
@@ -101,9 +101,9 @@ export async function projectAccessForAudit(tx: Tx, projectId: string): Promise<
   const { rows } =
     await sql<TeamGrantListRow>`select g.team_id as team, g.access as access, g.expires_at as expires_at, g.reason as reason
     from team_projects as g where g.project_id = ${projectId} and ${inForce("g")}`.execute(tx.db);
-  return listed(
+  return unlessEmpty(
     "grants",
-    rows.map(({ team, access, ...ending }) => ({ team, access, ...shownExpiry(ending) })),
+    rows.map(({ team, access, ...expiry }) => ({ team, access, ...shownExpiry(expiry) })),
   );
 }
 
@@ -113,11 +113,11 @@ export interface ExpiredGrants {
   readonly until: string;
 }
 
-/** Locks the organization whose access expired first; `alone` as in `shared/locks.ts`. */
+/** Locks the organization whose access expired first; `isExclusive` as in `shared/locks.ts`. */
 export async function lockFirstExpired(
   tx: Tx,
   table: "teamMembers" | "teamProjects" | "teamWorkspaces",
-  { alone = false } = {},
+  { isExclusive = false } = {},
 ): Promise<ExpiredGrants | undefined> {
   const { rows } = await sql<{ nowMs: number }>`select ${tx.dialect.nowMs} as now_ms`.execute(tx.db);
   const until = new Date(rows[0]?.nowMs ?? 0).toISOString();
@@ -134,7 +134,7 @@ export async function lockFirstExpired(
     .selectFrom("organizations as o")
     .select("o.id")
     .where("o.id", "=", organizationId)
-    .modifyEnd(tx.dialect.lockRows("o", alone ? "change" : "reference"))
+    .modifyEnd(tx.dialect.lockRows("o", isExclusive ? "change" : "reference"))
     .execute();
   return { organizationId, until };
 }

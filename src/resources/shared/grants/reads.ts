@@ -2,12 +2,12 @@
 import { type AliasedExpression, type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
-import { type OrganizationStanding, standingOf, type StandingRow } from "../../../access/organization.ts";
+import { type OrganizationStanding, requireStanding, type StandingRow } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { withPhaseGrants, ownWorkspaceMask, sharedStateMask } from "../../../access/run.ts";
 import {
-  type WorkspaceFacts,
+  type WorkspacePermissionInput,
   type WorkspacePermission,
   workspacePermissionNeeds,
   workspacePermissions,
@@ -22,13 +22,13 @@ export function actorTeams(
   through?: Expression<string>,
 ): RawBuilder<string> {
   return sql<string>`(
-    select seat.team_id as team_id from team_members as seat
-    where seat.organization_id = ${organizationId} and seat.user_id = ${principal} and ${inForce("seat", through)}
+    select tm.team_id as team_id from team_members as tm
+    where tm.organization_id = ${organizationId} and tm.user_id = ${principal} and ${inForce("tm", through)}
     union all
     select id from teams where organization_id = ${organizationId} and id = ${principal})`;
 }
 
-function userTokenMaxMs(table: "o" | "closing"): RawBuilder<number | null> {
+function userTokenMaxMs(table: "o" | "limits"): RawBuilder<number | null> {
   const organization = sql.table(table);
   return sql<number | null>`case
     when ${organization}.user_tokens_enabled = 0 then 0
@@ -37,9 +37,9 @@ function userTokenMaxMs(table: "o" | "closing"): RawBuilder<number | null> {
       where organization_id = ${organization}.id and token_type = 'user') end`;
 }
 
-export type StandingFacts = Omit<StandingRow, "organizationId">;
-type StandingColumns = { [Name in keyof StandingFacts]: AliasedExpression<StandingFacts[Name], Name> };
-type StandingColumn = StandingColumns[keyof StandingFacts];
+export type StandingInput = Omit<StandingRow, "organizationId">;
+type StandingColumns = { [Name in keyof StandingInput]: AliasedExpression<StandingInput[Name], Name> };
+type StandingColumn = StandingColumns[keyof StandingInput];
 
 export function standingColumns(
   organizationId: Expression<string | null>,
@@ -62,14 +62,12 @@ export function standingColumns(
       "isMember",
     ),
     column(
-      sql<
-        number | null
-      >`(select closing.is_disabled from organizations as closing where closing.id = ${organizationId})`,
+      sql<number | null>`(select limits.is_disabled from organizations as limits where limits.id = ${organizationId})`,
       "organizationDisabled",
     ),
     column(
       sql<number | null>`(
-        select ${userTokenMaxMs("closing")} from organizations as closing where closing.id = ${organizationId})`,
+        select ${userTokenMaxMs("limits")} from organizations as limits where limits.id = ${organizationId})`,
       "userTokenMaxMs",
     ),
   ];
@@ -111,16 +109,16 @@ export function projectGrantMask(
 function runGrants(workspaceId: Expression<string>, principal: string): RawBuilder<number | null> {
   return sql<number | null>`case when cast(${principal} as text) like 'ws-%' then (
     select case
-      when shown.id = reading.id then ${sql.lit(ownWorkspaceMask)}
+      when shown.id = reader.id then ${sql.lit(ownWorkspaceMask)}
       when shown.global_remote_state = 1
-        or (shown.project_remote_state = 1 and shown.project_id = reading.project_id)
+        or (shown.project_remote_state = 1 and shown.project_id = reader.project_id)
         or exists (
-          select 1 from remote_state_consumers as consuming
-          where consuming.workspace_id = shown.id and consuming.consumer_id = reading.id)
+          select 1 from remote_state_consumers as consumer
+          where consumer.workspace_id = shown.id and consumer.consumer_id = reader.id)
       then ${sql.lit(sharedStateMask)} end
     from workspaces as shown
-    inner join workspaces as reading on reading.organization_id = shown.organization_id
-    where shown.id = ${workspaceId} and reading.id = ${principal}) end`;
+    inner join workspaces as reader on reader.organization_id = shown.organization_id
+    where shown.id = ${workspaceId} and reader.id = ${principal}) end`;
 }
 
 export function workspaceGrants(
@@ -129,8 +127,8 @@ export function workspaceGrants(
   principal: string,
   through?: Expression<string>,
 ): AliasedExpression<number | null, "workspaceAccess"> {
-  const held = workspaceGrantMask(organizationId, workspaceId, principal, through);
-  return sql<number | null>`coalesce(${held}, ${runGrants(workspaceId, principal)})`.as("workspaceAccess");
+  const granted = workspaceGrantMask(organizationId, workspaceId, principal, through);
+  return sql<number | null>`coalesce(${granted}, ${runGrants(workspaceId, principal)})`.as("workspaceAccess");
 }
 
 export function workspaceGrantMask(
@@ -160,30 +158,34 @@ export interface WorkspaceAccessRow extends StandingRow {
   readonly workspaceAccess: number | null;
 }
 
-export function workspaceFactsOf(actor: Actor, row: WorkspaceAccessRow): WorkspaceFacts {
-  const standing = standingOf(actor, row);
+export function workspacePermissionInputOf(actor: Actor, row: WorkspaceAccessRow): WorkspacePermissionInput {
+  const standing = requireStanding(actor, row);
   return {
-    access: effectiveAccess(standing.everywhere, row.projectAccess, withPhaseGrants(actor, row.workspaceAccess)),
+    access: effectiveAccess(
+      standing.organizationWideMask,
+      row.projectAccess,
+      withPhaseGrants(actor, row.workspaceAccess),
+    ),
     owner: standing.owner,
     allowForceDeleteWorkspaces: row.allowForceDeleteWorkspaces,
   };
 }
 
 /** Raises `forbidden`, or `not-found` if the caller can't see the workspace; with `hide`, always `not-found`. */
-export function grantOnWorkspace<Row extends WorkspaceFacts, Permission extends WorkspacePermission>(
+export function authorizeOnWorkspace<Row extends WorkspacePermissionInput, Permission extends WorkspacePermission>(
   thing: string,
   row: Row,
   permission: Permission,
-  otherwise: "forbid" | "hide" = "forbid",
+  whenDenied: "forbid" | "hide" = "forbid",
 ): Granted<Row, Permission> {
-  const held = workspacePermissions(row);
-  return grant(row, {
+  const permissions = workspacePermissions(row);
+  return authorize(row, {
     thing,
     permission,
-    visible: held["can-read-settings"],
-    allowed: held[permission],
+    visible: permissions["can-read-settings"],
+    allowed: permissions[permission],
     needs: workspacePermissionNeeds[permission],
-    otherwise,
+    whenDenied,
   });
 }
 
@@ -213,7 +215,7 @@ export function hasProjectGrant(
 
 export const hasExpirableAccess = (actor: Actor): boolean => principalOf(actor) !== "" && !isSiteAdmin(actor);
 
-/** A temporary owner is no owner for longer. */
+/** The standing that stays in force until `through`: a temporary owner is no owner for longer. */
 export async function standingUntil(
   tx: Tx,
   actor: Actor,
@@ -224,7 +226,7 @@ export async function standingUntil(
   if (!hasExpirableAccess(actor)) return standing;
   const columns = standingColumns(sql<string>`${organizationId}`, principalOf(actor), sql<string>`${through}`);
   const row = await tx.db.selectNoFrom(columns).executeTakeFirstOrThrow();
-  return standingOf(actor, { ...row, organizationId });
+  return requireStanding(actor, { ...row, organizationId });
 }
 
 /** Whether one of these teams gives more, until `through`, than the caller has for as long. `standing`: the caller's until `through`. */
@@ -237,27 +239,27 @@ export async function teamsExceedCaller(
   if (standing.owner || teamIds.length === 0) return false;
   const organization = sql<string>`${organizationId}`;
   const principal = principalOf(actor);
-  const isGiven = sql`given.organization_id = ${organizationId}
-    and ${tx.dialect.isOneOf(sql.ref("given.team_id"), teamIds)} and ${inForce("given")}`;
+  const isGranted = sql`g.organization_id = ${organizationId}
+    and ${tx.dialect.isOneOf(sql.ref("g.team_id"), teamIds)} and ${inForce("g")}`;
   // A record that expires before the membership counts only until its own expiry.
-  const needed = sql<string>`case when given.expires_at < ${through} then given.expires_at else ${through} end`;
-  const everywhere = sql`cast(${standing.grantable} as bigint)`;
+  const needed = sql<string>`case when g.expires_at < ${through} then g.expires_at else ${through} end`;
+  const grantable = sql`cast(${standing.grantableMask} as bigint)`;
   const onProject = (projectId: Expression<string>) =>
     sql`coalesce(${projectGrantMask(organization, projectId, principal, needed)}, 0)`;
-  const onWorkspace = workspaceGrantMask(organization, sql.ref("given.workspace_id"), principal, needed);
+  const onWorkspace = workspaceGrantMask(organization, sql.ref("g.workspace_id"), principal, needed);
   const result = await sql<{ exceeding: number }>`
     select count(*) as exceeding from (
       select id from teams
       where organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("id"), teamIds)}
         and (organization_access & ~cast(${standing.organization} as bigint)) <> 0
       union all
-      select given.id from team_projects as given
-      where ${isGiven} and (given.permissions & ~(${everywhere} | ${onProject(sql.ref("given.project_id"))})) <> 0
+      select g.id from team_projects as g
+      where ${isGranted} and (g.permissions & ~(${grantable} | ${onProject(sql.ref("g.project_id"))})) <> 0
       union all
-      select given.id from team_workspaces as given
-      inner join workspaces as w on w.id = given.workspace_id
-      where ${isGiven} and (given.permissions
-        & ~(${everywhere} | ${onProject(sql.ref("w.project_id"))} | coalesce(${onWorkspace}, 0))) <> 0
-    ) as beyond`.execute(tx.db);
+      select g.id from team_workspaces as g
+      inner join workspaces as w on w.id = g.workspace_id
+      where ${isGranted} and (g.permissions
+        & ~(${grantable} | ${onProject(sql.ref("w.project_id"))} | coalesce(${onWorkspace}, 0))) <> 0
+    ) as exceeding_grants`.execute(tx.db);
   return Number(result.rows[0]?.exceeding ?? 0) > 0;
 }

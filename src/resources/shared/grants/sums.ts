@@ -1,7 +1,7 @@
 /** Sums of grants as SQL tables, and tests on them. It must match the logic in `access/`. */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import {
-  everywhereByBit,
+  organizationWideMaskByBit,
   levelsOn,
   ownersBit,
   type TargetKind,
@@ -14,7 +14,7 @@ import { actorTeams } from "./reads.ts";
 
 type Sql<Value> = RawBuilder<Value>;
 
-/** For a WITH clause: `mine` (teams), `granted` (sums by project), `single` (sums by workspace). The prefix separates principals. */
+/** For a WITH clause: a principal's teams, their grants summed by project, and those by workspace. The prefix separates principals. */
 export function grantTables(
   prefix: "" | `${string}_`,
   organizationId: Expression<string>,
@@ -22,23 +22,23 @@ export function grantTables(
 ): Sql<unknown> {
   const table = (name: string) => sql.table(`${prefix}${name}`);
   // CROSS JOIN fixes the order: from the few teams to their records, never the other way round.
-  return sql`${table("mine")} as materialized ${actorTeams(organizationId, principal as string)},
-    ${table("granted")} as materialized (
-      select g.project_id as project_id, bit_or(g.permissions) as mask from ${table("mine")} as mine cross join team_projects as g
-      where g.organization_id = ${organizationId} and g.team_id = mine.team_id and ${inForce("g")} group by g.project_id),
-    ${table("single")} as materialized (
-      select g.workspace_id as workspace_id, bit_or(g.permissions) as mask from ${table("mine")} as mine cross join team_workspaces as g
-      where g.organization_id = ${organizationId} and g.team_id = mine.team_id and ${inForce("g")} group by g.workspace_id)`;
+  return sql`${table("own_teams")} as materialized ${actorTeams(organizationId, principal as string)},
+    ${table("project_grants")} as materialized (
+      select g.project_id as project_id, bit_or(g.permissions) as mask from ${table("own_teams")} as t cross join team_projects as g
+      where g.organization_id = ${organizationId} and g.team_id = t.team_id and ${inForce("g")} group by g.project_id),
+    ${table("workspace_grants")} as materialized (
+      select g.workspace_id as workspace_id, bit_or(g.permissions) as mask from ${table("own_teams")} as t cross join team_workspaces as g
+      where g.organization_id = ${organizationId} and g.team_id = t.team_id and ${inForce("g")} group by g.workspace_id)`;
 }
 
 /** Cast, because the engines infer different types for a plain parameter. */
 export const bigintMask = (mask: Mask): Sql<number> => sql<number>`cast(${mask} as bigint)`;
 
-export function everywhereSql(organizationAccess: Expression<number | null>): Sql<number> {
-  const given = everywhereByBit.map(
+export function organizationWideMaskSql(organizationAccess: Expression<number | null>): Sql<number> {
+  const masks = organizationWideMaskByBit.map(
     ({ bit, gives }) => sql`case when (${organizationAccess} & ${sql.lit(bit)}) <> 0 then ${sql.lit(gives)} else 0 end`,
   );
-  return sql<number>`(${sql.join(given, sql` | `)})`;
+  return sql<number>`(${sql.join(masks, sql` | `)})`;
 }
 
 export function meetsRequirementSql(

@@ -2,14 +2,14 @@
 import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import type { NoticeTable } from "../../../database/schema/notices.ts";
+import type { NotificationTable } from "../../../database/schema/notices.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { countOf, fetchPage } from "../paging.ts";
 import { incrementedVersion } from "../versions.ts";
 
 export type PendingNotification = Pick<
-  NoticeTable,
+  NotificationTable,
   | "id"
   | "organizationId"
   | "kind"
@@ -23,7 +23,7 @@ export type PendingNotification = Pick<
   | "createdAt"
 >;
 
-export interface NewNotification extends Omit<PendingNotification, "attempts">, Pick<NoticeTable, "onceKey"> {
+export interface NewNotification extends Omit<PendingNotification, "attempts">, Pick<NotificationTable, "onceKey"> {
   readonly response: string | null;
 }
 
@@ -51,14 +51,14 @@ export interface SubscriberRow {
   readonly organizationId: string;
   readonly destination: string;
   /** A JSON array of event names. */
-  readonly wanted: string;
-  readonly thingId: string;
+  readonly eventNames: string;
+  readonly resourceId: string;
   readonly place: string;
 }
 
 export interface OutboxEventRow {
   readonly id: string;
-  readonly thingId: string;
+  readonly resourceId: string;
   readonly eventName: string;
   readonly content: string;
   readonly onceKey: string | null;
@@ -68,21 +68,21 @@ export async function insertForSubscribers(
   tx: Tx,
   kind: string,
   subscribers: RawBuilder<SubscriberRow>,
-  { occurrences, createdAt }: { readonly occurrences: readonly OutboxEventRow[]; readonly createdAt: string },
+  { events, createdAt }: { readonly events: readonly OutboxEventRow[]; readonly createdAt: string },
 ): Promise<number> {
   const text = (value: string | null) => sql`cast(${value} as text)`;
-  const rows = occurrences.map(
-    ({ id, thingId, eventName, content, onceKey }) =>
-      sql`(${text(id)}, ${text(thingId)}, ${text(eventName)}, ${text(content)}, ${text(onceKey)})`,
+  const rows = events.map(
+    ({ id, resourceId, eventName, content, onceKey }) =>
+      sql`(${text(id)}, ${text(resourceId)}, ${text(eventName)}, ${text(content)}, ${text(onceKey)})`,
   );
-  const isWanted = tx.dialect.contains(sql`s.wanted`, sql`'"' || e.column3 || '"'`);
+  const isSubscribed = tx.dialect.contains(sql`s.event_names`, sql`'"' || e.column3 || '"'`);
   const { numAffectedRows } = await sql`
     insert into notices (id, organization_id, kind, subject_id, event_name, destination, place, content, once_key,
       state, attempts, due_ms, response, created_at, finished_at, version)
     select e.column1 || substr(s.id, length(s.id) - 15), s.organization_id, ${text(kind)}, s.id, e.column3, s.destination, s.place,
-      e.column4, s.id || ' ' || s.thing_id || ' ' || e.column5, 'waiting', 0, ${tx.dialect.nowMs}, null, ${text(createdAt)}, null, 1
+      e.column4, s.id || ' ' || s.resource_id || ' ' || e.column5, 'waiting', 0, ${tx.dialect.nowMs}, null, ${text(createdAt)}, null, 1
     from (${subscribers}) as s
-    inner join (values ${sql.join(rows)}) as e on e.column2 = s.thing_id and ${isWanted}
+    inner join (values ${sql.join(rows)}) as e on e.column2 = s.resource_id and ${isSubscribed}
     where true
     on conflict do nothing`.execute(tx.db);
   return Number(numAffectedRows ?? 0);
@@ -138,9 +138,9 @@ export async function recordAttempt(
   tx: Tx,
   _by: Capability<"job">,
   { id }: Pick<PendingNotification, "id">,
-  settled: AttemptUpdate,
+  update: AttemptUpdate,
 ): Promise<void> {
-  const { state, response, inMs, finishedAt } = settled;
+  const { state, response, inMs, finishedAt } = update;
   await tx.db
     .updateTable("notices")
     .set({
@@ -179,18 +179,18 @@ export async function lockOrganization(
 }
 
 export async function deleteFinished(tx: Tx, _by: Capability<"job">, before: string, limit: number): Promise<number> {
-  const some = tx.db
+  const ids = tx.db
     .selectFrom("notices")
     .select("id")
     .where("finishedAt", "<", before)
     .orderBy("finishedAt")
     .orderBy("id")
     .limit(limit);
-  const { numDeletedRows } = await tx.db.deleteFrom("notices").where("id", "in", some).executeTakeFirst();
+  const { numDeletedRows } = await tx.db.deleteFrom("notices").where("id", "in", ids).executeTakeFirst();
   return Number(numDeletedRows);
 }
 
-export type DeliveryRow = Omit<NoticeTable, "content" | "secret" | "onceKey">;
+export type DeliveryRow = Omit<NotificationTable, "content" | "secret" | "onceKey">;
 
 export async function listNotificationRows(
   tx: Tx,

@@ -1,7 +1,7 @@
 /** Stores notifications in the transaction of their event, so that none is lost or false. It must not deliver: `delivery.ts` does. */
 import type { RawBuilder } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import type { NoticeTable } from "../../../database/schema/notices.ts";
+import type { NotificationTable } from "../../../database/schema/notices.ts";
 import type { Vault } from "../../../database/vault.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -69,7 +69,7 @@ export async function recordVerification(
 }
 
 export interface OutboxEvent {
-  readonly thingId: string;
+  readonly resourceId: string;
   readonly eventName: string;
   readonly content: object;
   readonly onceKey?: string | undefined;
@@ -80,16 +80,16 @@ export async function enqueueForSubscribers(
   context: Pick<Context, "wake">,
   kind: string,
   subscribers: RawBuilder<SubscriberRow>,
-  occurrences: readonly OutboxEvent[],
+  events: readonly OutboxEvent[],
 ): Promise<number> {
-  if (occurrences.length === 0) return 0;
-  const rows = occurrences.map(({ content, onceKey = null, ...occurrence }) => ({
+  if (events.length === 0) return 0;
+  const rows = events.map(({ content, onceKey = null, ...event }) => ({
     id: newId("deliveries"),
-    ...occurrence,
+    ...event,
     content: JSON.stringify(content),
     onceKey,
   }));
-  const count = await insertForSubscribers(tx, kind, subscribers, { occurrences: rows, createdAt: now() });
+  const count = await insertForSubscribers(tx, kind, subscribers, { events: rows, createdAt: now() });
   if (count > 0) tx.afterCommit?.(() => context.wake?.(notificationsJob));
   return count;
 }
@@ -108,5 +108,8 @@ const secretOwner = (id: string): string => `notices/${id}/secret`;
 const sealedSecret = (vault: Vault, id: string, secret: string): Uint8Array =>
   vault.seal(secretOwner(id), Buffer.from(secret));
 
-export const openedSecret = (vault: Vault, { id, secret }: Pick<NoticeTable, "id" | "secret">): string | undefined =>
+export const openedSecret = (
+  vault: Vault,
+  { id, secret }: Pick<NotificationTable, "id" | "secret">,
+): string | undefined =>
   secret === null ? undefined : Buffer.from(vault.open(secretOwner(id), secret)).toString("utf8");

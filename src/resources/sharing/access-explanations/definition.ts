@@ -1,4 +1,4 @@
-/** An access explanation: each permission of a subject on a project or workspace, with the records that give it. */
+/** An access explanation: each permission of a subject on a project or workspace, with the grants that give it. */
 import { z } from "zod";
 import type { AccessExplanation, GrantSource } from "../../../access/explain.ts";
 import { type Permission, permissionNames } from "../../../access/permission-set.ts";
@@ -65,14 +65,14 @@ export function sourceOf(
       return { kind: from.kind, ...linked("organizations", organizationName) };
   }
   const { kind, team, until, reason, membership } = from;
-  const lasting = { until, reason, ...(membership !== undefined && { membership }) };
+  const duration = { until, reason, ...(membership !== undefined && { membership }) };
   switch (kind) {
     case "ownership":
-      return { kind, ...linked("teams", team.id), team, ...lasting };
+      return { kind, ...linked("teams", team.id), team, ...duration };
     case "organization-permission":
-      return { kind, ...linked("teams", team.id), team, permission: from.permission, ...lasting };
+      return { kind, ...linked("teams", team.id), team, permission: from.permission, ...duration };
     default:
-      return { kind, ...linked(`${kind}s`, from.recordId), team, level: from.level, ...lasting };
+      return { kind, ...linked(`${kind}s`, from.recordId), team, level: from.level, ...duration };
   }
 }
 
@@ -115,7 +115,7 @@ type ShownAccess = Pick<ExplanationView, "subject" | "projectId">;
 
 export const accessExplanations = defineResource<ExplanationView>()(({ readOnly, toOne }) => ({
   type: "access-explanations",
-  doc: "What a user, team or token can do to a project or workspace, and which records give each permission.",
+  doc: "What a user, team or token can do to a project or workspace, and which grants give each permission.",
   id: (view) => `${view.workspaceId ?? view.projectId}:${view.subject.id}`,
   attributes: {
     "subject-name": readOnly(text(), "The name of the user, team or organization whose access is explained.", {
@@ -123,7 +123,7 @@ export const accessExplanations = defineResource<ExplanationView>()(({ readOnly,
     }),
     permissions: readOnly(
       permissions,
-      "Each permission: its value, when it expires, and the records that give it, each with its expiry and reason.",
+      "Each permission: its value, when it expires, and the grants that give it, each with its expiry and reason.",
       {
         from: shownPermissions,
       },

@@ -4,7 +4,7 @@ import { notFound } from "../../../kernel/errors.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { accessExplanations } from "./definition.ts";
-import { parseSubjectQuery, explanationOf, grantExplanation, rightsOn, subjectOf, teamAsActor } from "./rules.ts";
+import { parseSubjectQuery, explanationOf, authorizeExplanation, rightsOn, subjectOf, teamAsActor } from "./rules.ts";
 import {
   findAccessTarget,
   findAccessTargetWithTeams,
@@ -30,18 +30,18 @@ async function explainAccess(context: Context, reference: ExplainedTargetReferen
   const principal = query.who === "caller" ? principalOf(actor) : query.id;
   const found = await findAccessTargetWithTeams(database.reader, actor, reference, principal);
   if (found === undefined) throw notFound("workspaceId" in reference ? "workspace" : "project");
-  const { target, person, holdings } = found;
-  grantExplanation(target, query);
-  const subject = subjectOf(actor, query, target, person, holdings);
-  return { view: explanationOf(target, subject, holdings, person.personIsMember) };
+  const { target, person, teamRows } = found;
+  authorizeExplanation(target, query);
+  const subject = subjectOf(actor, query, target, person, teamRows);
+  return { view: explanationOf(target, subject, teamRows, person.personIsMember) };
 }
 
 async function listTeamAccess(context: Context, reference: ExplainedTargetReference, page: Page) {
   const { actor, database } = context;
   const target = await findAccessTarget(database.reader, actor, reference);
   if (target === undefined) throw notFound("workspaceId" in reference ? "workspace" : "project");
-  grantExplanation(target, { who: "caller" });
+  authorizeExplanation(target, { who: "caller" });
   const seesSecretTeams = target.standing.seesSecretTeams || rightsOn(target)["can-read-team-access"];
-  const { holdings, totalCount } = await listTeamAccessRows(database.reader, actor, target, seesSecretTeams, page);
-  return { views: holdings.map((team) => explanationOf(target, teamAsActor(target, team), [team])), totalCount };
+  const { teamRows, totalCount } = await listTeamAccessRows(database.reader, actor, target, seesSecretTeams, page);
+  return { views: teamRows.map((team) => explanationOf(target, teamAsActor(target, team), [team])), totalCount };
 }

@@ -1,7 +1,7 @@
 /** Pure rules of access explanations. */
 import type { Actor } from "../../../access/actor.ts";
 import { explainGrants, sourcedGrantsOf, standingFromTeams, type TeamAccessRow } from "../../../access/explain.ts";
-import { grant } from "../../../access/granted.ts";
+import { authorize } from "../../../access/granted.ts";
 import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../access/permissions/project.ts";
 import {
   canSeeWorkspace,
@@ -11,7 +11,7 @@ import {
 } from "../../../access/permissions/workspace.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
 import type { ExplanationView, ExplainedSubject } from "./definition.ts";
-import type { SubjectTeamRow, PersonFacts, ExplainedTarget } from "./store.ts";
+import type { SubjectTeamRow, ExplainedPersonRow, ExplainedTarget } from "./store.ts";
 
 export type SubjectQuery = { readonly who: "caller" } | { readonly who: "team" | "user"; readonly id: string };
 
@@ -27,22 +27,23 @@ export function parseSubjectQuery(actor: Actor, teamId: string | undefined, user
   return userId === undefined ? { who: "caller" } : { who: "user", id: userId };
 }
 
-const managing = "can-manage-team-access";
+const managePermission = "can-manage-team-access";
 
 /** Raises `not-found` if the caller can't read the target, and `forbidden` if they can't query others. */
-export function grantExplanation(target: ExplainedTarget, query: SubjectQuery): void {
+export function authorizeExplanation(target: ExplainedTarget, query: SubjectQuery): void {
   const noun = target.workspaceId === null ? "project" : "workspace";
-  grant(target, {
+  authorize(target, {
     thing: noun,
-    permission: managing,
-    visible: noun === "project" ? projectPermissions(target.granted)["can-read"] : canSeeWorkspace(target.granted),
-    allowed: query.who === "caller" || rightsOn(target)[managing],
-    needs: noun === "project" ? projectRightNeeds[managing] : workspacePermissionNeeds["can-update"],
+    permission: managePermission,
+    visible:
+      noun === "project" ? projectPermissions(target.callerAccess)["can-read"] : canSeeWorkspace(target.callerAccess),
+    allowed: query.who === "caller" || rightsOn(target)[managePermission],
+    needs: noun === "project" ? projectRightNeeds[managePermission] : workspacePermissionNeeds["can-update"],
   });
 }
 
 export function rightsOn(target: ExplainedTarget) {
-  return target.workspaceId === null ? projectRightsOf(target.granted) : workspaceRightsOf(target.granted);
+  return target.workspaceId === null ? projectRightsOf(target.callerAccess) : workspaceRightsOf(target.callerAccess);
 }
 
 /** Raises `not-found` for an unknown team or user, and for a secret team without access to the target. */
@@ -50,14 +51,14 @@ export function subjectOf(
   actor: Actor,
   query: SubjectQuery,
   target: ExplainedTarget,
-  person: PersonFacts,
-  holdings: readonly SubjectTeamRow[],
+  person: ExplainedPersonRow,
+  teamRows: readonly SubjectTeamRow[],
 ): Actor {
   if (query.who === "caller") return actor;
   if (query.who === "team") {
-    const [team] = holdings;
-    const known = target.standing.seesSecretTeams || team?.knownToCaller === 1;
-    if (team === undefined || team.teamId !== query.id || !known) throw notFound("team");
+    const [team] = teamRows;
+    const isVisible = target.standing.seesSecretTeams || team?.isVisibleToCaller === 1;
+    if (team === undefined || team.teamId !== query.id || !isVisible) throw notFound("team");
     return teamAsActor(target, team);
   }
   if (person.personId === null || person.personIsMember === 0) throw notFound("user");
@@ -86,11 +87,11 @@ export function teamAsActor(target: ExplainedTarget, team: TeamAccessRow): Actor
 export function explanationOf(
   target: ExplainedTarget,
   subject: Actor,
-  holdings: readonly TeamAccessRow[],
+  teamRows: readonly TeamAccessRow[],
   isMember = 0,
 ): ExplanationView {
-  const standing = standingFromTeams(subject, target.organizationId, isMember, holdings);
-  const explanation = explainGrants(sourcedGrantsOf(subject, standing, holdings));
+  const standing = standingFromTeams(subject, target.organizationId, isMember, teamRows);
+  const explanation = explainGrants(sourcedGrantsOf(subject, standing, teamRows));
   const { access } = explanation;
   const { organizationName, projectId, workspaceId, allowForceDeleteWorkspaces } = target;
   const can =

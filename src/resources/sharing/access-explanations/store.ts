@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { type Access, effectiveAccess } from "../../../access/effective.ts";
 import { organizationBitsGivingAccess, type TeamAccessRow } from "../../../access/explain.ts";
-import { type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
@@ -13,7 +13,7 @@ import {
   actorTeams,
   projectGrants,
   standingColumns,
-  type StandingFacts,
+  type StandingInput,
   workspaceGrants,
 } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
@@ -27,11 +27,11 @@ export interface ExplainedTarget {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly allowForceDeleteWorkspaces: number;
-  readonly granted: Access;
+  readonly callerAccess: Access;
   readonly standing: OrganizationStanding;
 }
 
-interface ExplainedTargetRow extends Omit<ExplainedTarget, "granted" | "standing">, StandingFacts {
+interface ExplainedTargetRow extends Omit<ExplainedTarget, "callerAccess" | "standing">, StandingInput {
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }
@@ -60,8 +60,9 @@ function targetForActor(db: Kysely<Schema>, reference: ExplainedTargetReference,
 }
 
 function toTarget(actor: Actor, row: ExplainedTargetRow): ExplainedTarget {
-  const standing = standingOf(actor, row);
-  return { ...row, standing, granted: effectiveAccess(standing.everywhere, row.projectAccess, row.workspaceAccess) };
+  const standing = requireStanding(actor, row);
+  const callerAccess = effectiveAccess(standing.organizationWideMask, row.projectAccess, row.workspaceAccess);
+  return { ...row, standing, callerAccess };
 }
 
 export async function findAccessTarget(
@@ -73,21 +74,21 @@ export async function findAccessTarget(
   return row && toTarget(actor, row as ExplainedTargetRow);
 }
 
-export interface PersonFacts {
+export interface ExplainedPersonRow {
   readonly personId: string | null;
   readonly personName: string | null;
   readonly personIsSiteAdmin: number | null;
   readonly personIsMember: number;
 }
 
-const holdingColumns = sql`
+const teamAccessColumns = sql`
   t.id as team_id, t.name as team_name, t.is_owners, t.organization_access,
   tp.id as project_record_id, tp.access as project_level, tp.permissions as project_permissions,
   tp.expires_at as project_until, tp.reason as project_reason,
   tw.id as workspace_record_id, tw.access as workspace_level, tw.permissions as workspace_permissions,
   tw.expires_at as workspace_until, tw.reason as workspace_reason`;
 
-function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unknown>): RawBuilder<unknown> {
+function joinRecords(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     left join team_projects as tp
       on tp.organization_id = t.organization_id and tp.project_id = ${projectId} and tp.team_id = t.id
@@ -98,7 +99,7 @@ function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unkno
 }
 
 export interface SubjectTeamRow extends TeamAccessRow {
-  readonly knownToCaller: number;
+  readonly isVisibleToCaller: number;
 }
 
 export async function findAccessTargetWithTeams(
@@ -106,33 +107,33 @@ export async function findAccessTargetWithTeams(
   actor: Actor,
   reference: ExplainedTargetReference,
   subjectPrincipal: string,
-): Promise<{ target: ExplainedTarget; person: PersonFacts; holdings: SubjectTeamRow[] } | undefined> {
-  const thing = targetForActor(tx.db, reference, principalOf(actor));
+): Promise<{ target: ExplainedTarget; person: ExplainedPersonRow; teamRows: SubjectTeamRow[] } | undefined> {
+  const target = targetForActor(tx.db, reference, principalOf(actor));
   const result = await sql<
-    ExplainedTargetRow & PersonFacts & { [K in keyof SubjectTeamRow]: SubjectTeamRow[K] | null }
+    ExplainedTargetRow & ExplainedPersonRow & { [K in keyof SubjectTeamRow]: SubjectTeamRow[K] | null }
   >`
-    with thing as materialized ${thing}
-    select thing.*, u.id as person_id, u.username as person_name, u.is_site_admin as person_is_site_admin,
+    with target as materialized ${target}
+    select target.*, u.id as person_id, u.username as person_name, u.is_site_admin as person_is_site_admin,
       (select count(*) from organization_memberships as m
-        where m.organization_id = thing.organization_id and m.user_id = u.id and m.status = 'active') as person_is_member,
-      ${holdingColumns}, seat.expires_at as place_until, seat.reason as place_reason, ${membershipGroup("seat")} as place_group,
+        where m.organization_id = target.organization_id and m.user_id = u.id and m.status = 'active') as person_is_member,
+      ${teamAccessColumns}, tm.expires_at as membership_until, tm.reason as membership_reason, ${membershipGroup("tm")} as membership_group,
       case when t.visibility = 'organization' or tp.id is not null or tw.id is not null
           or (t.organization_access & ${organizationBitsGivingAccess}) <> 0
-          or t.id in ${actorTeams(sql.ref("thing.organization_id"), principalOf(actor))} then 1 else 0 end as known_to_caller
-    from thing
+          or t.id in ${actorTeams(sql.ref("target.organization_id"), principalOf(actor))} then 1 else 0 end as is_visible_to_caller
+    from target
     left join users as u on u.id = ${subjectPrincipal}
-    left join teams as t on t.organization_id = thing.organization_id
-      and t.id in ${actorTeams(sql.ref("thing.organization_id"), subjectPrincipal)}
-    left join team_members as seat on seat.team_id = t.id and seat.organization_id = t.organization_id
-      and seat.user_id = u.id and ${inForce("seat")}
-    ${recordsOf(sql`thing.project_id`, sql`thing.workspace_id`)}
+    left join teams as t on t.organization_id = target.organization_id
+      and t.id in ${actorTeams(sql.ref("target.organization_id"), subjectPrincipal)}
+    left join team_members as tm on tm.team_id = t.id and tm.organization_id = t.organization_id
+      and tm.user_id = u.id and ${inForce("tm")}
+    ${joinRecords(sql`target.project_id`, sql`target.workspace_id`)}
     order by t.name_key, t.id`.execute(tx.db);
   const [row] = result.rows;
   if (row === undefined) return undefined;
   return {
     target: toTarget(actor, row),
     person: row,
-    holdings: result.rows.filter((holding): holding is typeof holding & SubjectTeamRow => holding.teamId !== null),
+    teamRows: result.rows.filter((teamRow): teamRow is typeof teamRow & SubjectTeamRow => teamRow.teamId !== null),
   };
 }
 
@@ -142,7 +143,7 @@ export async function listTeamAccessRows(
   target: ExplainedTarget,
   seesSecretTeams: boolean,
   page: Page,
-): Promise<{ holdings: TeamAccessRow[]; totalCount: number }> {
+): Promise<{ teamRows: TeamAccessRow[]; totalCount: number }> {
   const { organizationId, projectId, workspaceId } = target;
   const rows = tx.db
     .selectFrom("teams as t")
@@ -176,5 +177,5 @@ export async function listTeamAccessRows(
     page,
     totals: { totalCount: countOf(rows.clearSelect().select("t.id")) },
   });
-  return { holdings: found.rows, totalCount: found.totals.totalCount };
+  return { teamRows: found.rows, totalCount: found.totals.totalCount };
 }

@@ -61,8 +61,8 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
       z.record(z.string(), z.union([z.string(), z.boolean()])),
       "The value of each permission on the queried project or workspace. Absent unless one is queried.",
     ),
-    "given-by": readOnly(z.array(source), "The sources: the records of each team, counted by kind and level."),
-    "hidden-sources": readOnly(count, "The number of further teams that give it and that the caller can't see."),
+    "given-by": readOnly(z.array(source), "The grants that give it: those of each team, counted by kind and level."),
+    "hidden-sources": readOnly(count, "The number of other teams that give it, which the caller can't see."),
   },
   relationships: {
     holder: toOne(["teams", "users"], "The team or user.", {
@@ -84,15 +84,15 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
         parameters: {
           "filter[permission]": filterPermission,
           "filter[kind]": choiceParameter(["team", "user"], "Only teams, or only users."),
-          "filter[project][id]": textParameter("Only on this project and its workspaces."),
-          "filter[workspace][id]": textParameter("Only on this workspace."),
+          "filter[project][id]": textParameter("Counts only permissions on this project and its workspaces."),
+          "filter[workspace][id]": textParameter("Counts only permissions on this workspace."),
         },
       },
       answer: "list",
       meta: z.object({
         hidden: z
           .object({ teams: count })
-          .describe("The number of further teams with the permission that the caller can't see."),
+          .describe("The number of other teams with the permission, which the caller can't see."),
       }),
     },
   },

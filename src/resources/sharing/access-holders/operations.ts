@@ -1,7 +1,7 @@
 /** Operations on access holders. They must not write. */
 import { implement } from "../../shared/context.ts";
 import { accessHolders } from "./definition.ts";
-import { grantHolders, parseHolderFilter, viewsOf } from "./rules.ts";
+import { authorizeHolders, parseHolderFilter, viewsOf } from "./rules.ts";
 import { findHolderScope, listHolders } from "./store.ts";
 
 export const accessHolderResource = implement(accessHolders, {
@@ -9,7 +9,7 @@ export const accessHolderResource = implement(accessHolders, {
     const { filterPermission: permission, filterKind: kind, page } = query;
     const filter = parseHolderFilter(query.filterProjectId, query.filterWorkspaceId);
     const found = await findHolderScope(database.reader, actor, params.organizationName, filter);
-    const scope = grantHolders(found, filter);
+    const scope = authorizeHolders(found, filter);
     const { rows, totalCount, hiddenTeams } = await listHolders(
       database.reader,
       actor,

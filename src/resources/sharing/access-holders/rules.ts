@@ -1,6 +1,6 @@
 /** Pure rules of access holders. */
-import { everywhereOf, organizationBit, organizationPermissionNames } from "../../../access/organization.ts";
-import { grant } from "../../../access/granted.ts";
+import { organizationWideMaskOf, organizationBit, organizationPermissionNames } from "../../../access/organization.ts";
+import { authorize } from "../../../access/granted.ts";
 import { projectRightsOf } from "../../../access/permissions/project.ts";
 import { workspaceRightsOf } from "../../../access/permissions/workspace.ts";
 import {
@@ -23,26 +23,29 @@ export function parseHolderFilter(projectId: string | undefined, workspaceId: st
   throw new AppError("bad-request", [{ parameter, detail }]);
 }
 
-const anyOwning = { owner: false, allowForceDeleteWorkspaces: 0 };
+const nonOwner = { owner: false, allowForceDeleteWorkspaces: 0 };
 
 /** Raises `not-found` unless the caller manages teams, memberships, or access to the queried target. */
-export function grantHolders(scope: HolderScope | undefined, { projectId, workspaceId }: HolderFilter): HolderScope {
+export function authorizeHolders(
+  scope: HolderScope | undefined,
+  { projectId, workspaceId }: HolderFilter,
+): HolderScope {
   if (scope === undefined || !scope.standing.member) throw notFound("organization");
-  const { granted, standing } = scope;
-  const isNamed = projectId !== undefined || workspaceId !== undefined;
+  const { callerAccess, standing } = scope;
+  const isQueried = projectId !== undefined || workspaceId !== undefined;
   const kind = workspaceId === undefined ? "project" : "workspace";
-  const isThere = (kind === "project" ? scope.projectId : scope.workspaceId) !== null;
-  if (isNamed && !(isThere && meetsRequirement(granted.mask, maskRequirementFor(kind, undefined, anyOwning))))
+  const isFound = (kind === "project" ? scope.projectId : scope.workspaceId) !== null;
+  if (isQueried && !(isFound && meetsRequirement(callerAccess.mask, maskRequirementFor(kind, undefined, nonOwner))))
     throw notFound(kind);
-  const rights = kind === "project" ? projectRightsOf(granted) : workspaceRightsOf(granted);
-  return grant(scope, {
-    thing: isNamed ? kind : "organization",
+  const rights = kind === "project" ? projectRightsOf(callerAccess) : workspaceRightsOf(callerAccess);
+  return authorize(scope, {
+    thing: isQueried ? kind : "organization",
     permission: "can-manage-team-access",
     visible: true,
-    allowed: canListAccessHolders(standing) || (isNamed && rights["can-manage-team-access"]),
+    allowed: canListAccessHolders(standing) || (isQueried && rights["can-manage-team-access"]),
     needs:
       "the organization permission 'manage-teams' or 'manage-membership', or permission to manage the access to the queried project or workspace",
-    otherwise: "hide",
+    whenDenied: "hide",
   });
 }
 
@@ -52,17 +55,19 @@ function organizationSources(row: HolderRow, bits: number): HolderSource[] {
   if (row.isOwners === 1) return [{ kind: "ownership", team }];
   return organizationPermissionNames
     .filter((name) => ((row.organizationAccess ?? 0) & organizationBit(name)) !== 0)
-    .filter((name) => (everywhereOf(organizationBit(name)) & bits) !== 0)
+    .filter((name) => (organizationWideMaskOf(organizationBit(name)) & bits) !== 0)
     .map((permission) => ({ kind: "organization-permission", team, permission }));
 }
 
 /** Identifies a single record only if the query is about one workspace, which the caller can see. */
-function recordSources(row: HolderRow, isAlone: boolean): HolderSource[] {
+function recordSources(row: HolderRow, isOneWorkspace: boolean): HolderSource[] {
   const { teamId, teamName, recordKind: kind, recordLevel: level, recordId: id } = row;
   if (teamId === null || teamName === null || kind === null || level === null || id === null) return [];
   const type = `${kind}s`;
-  const itself = isAlone ? { type, id, links: { related: `/api/v2/${type}/${id}` } } : { records: Number(row.records) };
-  return [{ kind, team: { id: teamId, name: teamName }, level, ...itself }];
+  const details = isOneWorkspace
+    ? { type, id, links: { related: `/api/v2/${type}/${id}` } }
+    : { records: Number(row.records) };
+  return [{ kind, team: { id: teamId, name: teamName }, level, ...details }];
 }
 
 const valuesOf = (mask: number): Record<string, string | boolean> =>
@@ -75,11 +80,11 @@ function viewOf(
 ): HolderView {
   const [first] = rows;
   const { allowForceDeleteWorkspaces, workspaceId, projectId } = scope;
-  const owning = { owner: first.isOwner === 1, allowForceDeleteWorkspaces };
+  const ownership = { owner: first.isOwner === 1, allowForceDeleteWorkspaces };
   const kind = workspaceId === null ? "project" : "workspace";
-  const wantedBits = (of: "project" | "workspace") =>
-    permission === undefined ? maskRequirementFor(of, undefined, owning).any : bitsGiving(of, permission, owning);
-  const bits = wantedBits("workspace") | (workspaceId === null ? wantedBits("project") : 0);
+  const bitsOn = (of: "project" | "workspace") =>
+    permission === undefined ? maskRequirementFor(of, undefined, ownership).any : bitsGiving(of, permission, ownership);
+  const bits = bitsOn("workspace") | (workspaceId === null ? bitsOn("project") : 0);
   const teams = [
     ...Map.groupBy(
       rows.filter((row) => row.teamId !== null),
@@ -87,14 +92,14 @@ function viewOf(
     ).values(),
   ];
   const bySource = teams.map((ofTeam) => ({
-    isKnown: ofTeam[0]?.isKnown === 1,
+    isVisible: ofTeam[0]?.isVisible === 1,
     sources: [
       ...ofTeam.slice(0, 1).flatMap((row) => organizationSources(row, bits)),
       ...ofTeam.flatMap((row) => recordSources(row, workspaceId !== null)),
     ],
   }));
   const giving = bySource.filter(({ sources }) => sources.length > 0);
-  const itself: HolderSource[] = first.isSiteAdmin === 1 ? [{ kind: "site-admin" }] : [];
+  const asSiteAdmin: HolderSource[] = first.isSiteAdmin === 1 ? [{ kind: "site-admin" }] : [];
   return {
     kind: first.kind,
     id: first.id,
@@ -103,10 +108,10 @@ function viewOf(
     everywhere: first.isEverywhere === 1,
     projectsCount: Number(first.projects),
     workspacesCount: Number(first.workspaces),
-    permissions: projectId === null ? undefined : permissionsOn(kind, { mask: Number(first.mask) }, owning),
+    permissions: projectId === null ? undefined : permissionsOn(kind, { mask: Number(first.mask) }, ownership),
     values: projectId === null ? undefined : valuesOf(Number(first.mask)),
-    givenBy: [...itself, ...giving.filter((each) => each.isKnown).flatMap((each) => each.sources)],
-    hiddenSources: giving.filter((each) => !each.isKnown).length,
+    givenBy: [...asSiteAdmin, ...giving.filter((each) => each.isVisible).flatMap((each) => each.sources)],
+    hiddenSources: giving.filter((each) => !each.isVisible).length,
   };
 }
 

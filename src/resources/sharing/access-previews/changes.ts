@@ -48,12 +48,12 @@ interface ChangeKind {
   readonly faults?: (input: ChangeInput) => readonly Fault[];
 }
 
-const named = (type: ReferencedType, id: string | undefined): ReferencedResource => ({ type, id: id ?? "" });
+const reference = (type: ReferencedType, id: string | undefined): ReferencedResource => ({ type, id: id ?? "" });
 
-const onTeam: ChangeKind = { references: ({ teamId }) => [named("teams", teamId)] };
-const onProjectRecord: ChangeKind = { references: ({ teamProjectId }) => [named("team-projects", teamProjectId)] };
+const onTeam: ChangeKind = { references: ({ teamId }) => [reference("teams", teamId)] };
+const onProjectRecord: ChangeKind = { references: ({ teamProjectId }) => [reference("team-projects", teamProjectId)] };
 const onWorkspaceRecord: ChangeKind = {
-  references: ({ teamWorkspaceId }) => [named("team-workspaces", teamWorkspaceId)],
+  references: ({ teamWorkspaceId }) => [reference("team-workspaces", teamWorkspaceId)],
 };
 
 const movesOnly = (input: ChangeInput) => ({ attributes: {}, relationships: { project: input.relationships.project } });
@@ -70,12 +70,15 @@ const moveFaults = (input: ChangeInput): Fault[] =>
 
 const kinds: Readonly<Record<string, ChangeKind>> = {
   createTeamProject: {
-    references: (_, { relationships: { team, project } }) => [named("teams", team), named("projects", project)],
+    references: (_, { relationships: { team, project } }) => [reference("teams", team), reference("projects", project)],
   },
   updateTeamProject: onProjectRecord,
   deleteTeamProject: onProjectRecord,
   createTeamWorkspace: {
-    references: (_, { relationships: { team, workspace } }) => [named("teams", team), named("workspaces", workspace)],
+    references: (_, { relationships: { team, workspace } }) => [
+      reference("teams", team),
+      reference("workspaces", workspace),
+    ],
   },
   updateTeamWorkspace: onWorkspaceRecord,
   deleteTeamWorkspace: onWorkspaceRecord,
@@ -91,9 +94,11 @@ const kinds: Readonly<Record<string, ChangeKind>> = {
     }),
   },
   deleteTeam: onTeam,
-  deleteOrganizationMembership: { references: ({ membershipId }) => [named("organization-memberships", membershipId)] },
+  deleteOrganizationMembership: {
+    references: ({ membershipId }) => [reference("organization-memberships", membershipId)],
+  },
   updateWorkspace: {
-    references: ({ workspaceId }) => [named("workspaces", workspaceId)],
+    references: ({ workspaceId }) => [reference("workspaces", workspaceId)],
     moves: ({ workspaceId = "" }, { relationships }) => ({ to: relationships.project, ids: [workspaceId] }),
     accessInput: movesOnly,
     faults: moveFaults,
@@ -106,8 +111,8 @@ const kinds: Readonly<Record<string, ChangeKind>> = {
   },
   moveWorkspaces: {
     references: ({ projectId }, input: readonly { id: string }[]) => [
-      named("projects", projectId),
-      ...input.map(({ id }) => named("workspaces", id)),
+      reference("projects", projectId),
+      ...input.map(({ id }) => reference("workspaces", id)),
     ],
     moves: ({ projectId = "" }, input: readonly { id: string }[]) => ({
       to: projectId,
@@ -139,9 +144,9 @@ export function createChangeParser(resources: readonly MountedResource<Context>[
     throw new Error(`access previews list operations that no resource offers: ${missing.join(", ")}`);
   return (changes) => {
     const faults: Fault[] = [];
-    const read = changes.map((change, position) => {
+    const parsed = changes.map((change, position) => {
       try {
-        return readChange(previewable, change);
+        return parseChange(previewable, change);
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "invalid") throw error;
         faults.push(...faultsOf(error, position));
@@ -149,7 +154,7 @@ export function createChangeParser(resources: readonly MountedResource<Context>[
       }
     });
     if (faults.length > 0) throw invalid(faults);
-    return read as ParsedChange[];
+    return parsed as ParsedChange[];
   };
 }
 
@@ -159,7 +164,7 @@ export const faultsOf = ({ faults }: AppError, position: number, below = ""): Fa
     pointer: `${pointerOf(position)}${pointer === undefined ? "" : `${below}${pointer}`}`,
   }));
 
-function readChange(previewable: readonly PreviewableOperation[], change: AccessChangeRequest): ParsedChange {
+function parseChange(previewable: readonly PreviewableOperation[], change: AccessChangeRequest): ParsedChange {
   const path = change.path.replace(/^\/api\/v2(?=\/)/, "");
   const atPath = previewable.flatMap((one) => {
     const params = matchPath(one.operation.path, path);

@@ -125,7 +125,7 @@ export const accessPreviews = defineResource<PreviewView>()(({ readOnly, toOne }
     ),
     "unseen-losses": readOnly(
       unseen,
-      "The number of further teams and users that lose something and that the caller can't see.",
+      "The number of other teams and users that would lose something, which the caller can't see.",
     ),
   },
   relationships: {

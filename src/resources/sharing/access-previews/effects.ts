@@ -1,7 +1,7 @@
 /** Computes the effects of changes with the functions of `access/`. Pure; the time depends on the number of grants only. */
 import type { Actor } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
-import { noRestrictions, type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { noRestrictions, type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import { projectPermissions, projectRightsOf } from "../../../access/permissions/project.ts";
@@ -48,8 +48,8 @@ export interface PreviewEffects {
 
 type PermissionFlags = Readonly<Record<string, boolean>>;
 
-const flagsOnlyIn = (than: PermissionFlags, flags: PermissionFlags): string[] =>
-  Object.keys(flags).filter((name) => flags[name] === true && than[name] !== true);
+const flagsOnlyIn = (flags: PermissionFlags, others: PermissionFlags): string[] =>
+  Object.keys(flags).filter((name) => flags[name] === true && others[name] !== true);
 
 interface SubjectAccess {
   readonly standing: OrganizationStanding;
@@ -60,7 +60,7 @@ interface SubjectAccess {
 function accessAt(subject: Actor, organizationId: string, { isMember, teams }: SubjectPosition): SubjectAccess {
   const teamAccess = teams.length === 0 ? null : effectiveAccess(...teams.map((team) => team.organizationAccess)).mask;
   return {
-    standing: standingOf(subject, { organizationId, teamAccess, isMember: Number(isMember), ...noRestrictions }),
+    standing: requireStanding(subject, { organizationId, teamAccess, isMember: Number(isMember), ...noRestrictions }),
     projects: combined(teams.map((team) => team.projects)),
     workspaces: combined(teams.map((team) => team.workspaces)),
   };
@@ -78,8 +78,8 @@ class EffectGroups {
   readonly gains = new Map<string, PermissionGroup>();
   readonly losses = new Map<string, PermissionGroup>();
 
-  /** `counted`: so many workspaces of the project, instead of the target itself. */
-  add(difference: PermissionDifference, id: string, counted?: number): void {
+  /** With `workspaceCount`, `id` is a project, and so many of its workspaces count. */
+  add(difference: PermissionDifference, id: string, workspaceCount?: number): void {
     for (const [groups, permissions] of [
       [this.gains, difference.gained],
       [this.losses, difference.lost],
@@ -88,8 +88,8 @@ class EffectGroups {
       const key = permissions.join();
       const group = groups.get(key) ?? { permissions, count: 0, ids: [], projectIds: [] };
       groups.set(key, group);
-      group.count += counted ?? 1;
-      (counted === undefined ? group.ids : group.projectIds).push(id);
+      group.count += workspaceCount ?? 1;
+      (workspaceCount === undefined ? group.ids : group.projectIds).push(id);
     }
   }
 }
@@ -103,23 +103,26 @@ interface PermissionDifference {
 function comparer(
   before: SubjectAccess,
   after: SubjectAccess,
-  flagsOf: (held: SubjectAccess, mask: Mask) => PermissionFlags,
+  flagsOf: (access: SubjectAccess, mask: Mask) => PermissionFlags,
 ) {
-  const known = new Map<string, PermissionDifference>();
+  const differences = new Map<string, PermissionDifference>();
   return (
     grantsBefore: readonly (Mask | undefined)[],
     grantsAfter: readonly (Mask | undefined)[],
   ): PermissionDifference => {
-    const [was, is] = [
-      effectiveAccess(before.standing.everywhere, ...grantsBefore).mask,
-      effectiveAccess(after.standing.everywhere, ...grantsAfter).mask,
+    const [maskBefore, maskAfter] = [
+      effectiveAccess(before.standing.organizationWideMask, ...grantsBefore).mask,
+      effectiveAccess(after.standing.organizationWideMask, ...grantsAfter).mask,
     ];
-    const key = `${was} ${is}`;
-    let difference = known.get(key);
+    const key = `${maskBefore} ${maskAfter}`;
+    let difference = differences.get(key);
     if (difference === undefined) {
-      const [had, has] = [flagsOf(before, was), flagsOf(after, is)];
-      difference = { gained: flagsOnlyIn(had, has), lost: flagsOnlyIn(has, had) };
-      known.set(key, difference);
+      const [flagsBefore, flagsAfter] = [flagsOf(before, maskBefore), flagsOf(after, maskAfter)];
+      difference = {
+        gained: flagsOnlyIn(flagsAfter, flagsBefore),
+        lost: flagsOnlyIn(flagsBefore, flagsAfter),
+      };
+      differences.set(key, difference);
     }
     return difference;
   };
@@ -128,11 +131,12 @@ function comparer(
 export function effectsOn(
   subject: Actor,
   previewed: PreviewedOrganization,
-  was: SubjectPosition,
-  is: SubjectPosition,
+  positionBefore: SubjectPosition,
+  positionAfter: SubjectPosition,
 ): PreviewEffects {
   const { organizationId, allowForceDeleteWorkspaces } = previewed;
-  const [before, after] = [accessAt(subject, organizationId, was), accessAt(subject, organizationId, is)];
+  const before = accessAt(subject, organizationId, positionBefore);
+  const after = accessAt(subject, organizationId, positionAfter);
   const onProject = comparer(before, after, (_, mask) => ({
     ...projectPermissions({ mask }),
     ...projectRightsOf({ mask }),
@@ -142,28 +146,35 @@ export function effectsOn(
     ...workspaceRightsOf({ mask }),
   }));
   const [projects, workspaces] = [new EffectGroups(), new EffectGroups()];
-  const singled = new Set([...before.workspaces.keys(), ...after.workspaces.keys(), ...previewed.movedIds]);
-  const singledIn = new Map<string, number>();
-  for (const id of singled) {
+  const individualIds = new Set([...before.workspaces.keys(), ...after.workspaces.keys(), ...previewed.movedIds]);
+  const individualCounts = new Map<string, number>();
+  for (const id of individualIds) {
     const location = previewed.workspaceProjects.get(id);
     if (location === undefined) continue;
-    singledIn.set(location.after, (singledIn.get(location.after) ?? 0) + 1);
-    const held = (at: SubjectAccess, projectId: string) => [at.projects.get(projectId), at.workspaces.get(id)];
-    workspaces.add(onWorkspace(held(before, location.before), held(after, location.after)), id);
+    individualCounts.set(location.after, (individualCounts.get(location.after) ?? 0) + 1);
+    const grantsOn = (access: SubjectAccess, projectId: string) => [
+      access.projects.get(projectId),
+      access.workspaces.get(id),
+    ];
+    workspaces.add(onWorkspace(grantsOn(before, location.before), grantsOn(after, location.after)), id);
   }
   for (const { id, workspaceCount } of affectedProjects(previewed, before, after)) {
-    const [had, has] = [[before.projects.get(id)], [after.projects.get(id)]];
-    projects.add(onProject(had, has), id);
-    const others = workspaceCount - (singledIn.get(id) ?? 0);
-    if (others > 0) workspaces.add(onWorkspace(had, has), id, others);
+    const [grantsBefore, grantsAfter] = [[before.projects.get(id)], [after.projects.get(id)]];
+    projects.add(onProject(grantsBefore, grantsAfter), id);
+    const others = workspaceCount - (individualCounts.get(id) ?? 0);
+    if (others > 0) workspaces.add(onWorkspace(grantsBefore, grantsAfter), id, others);
   }
-  const [had, has] = [organizationPermissions(before.standing), organizationPermissions(after.standing)];
+  const flagsBefore = organizationPermissions(before.standing);
+  const flagsAfter = organizationPermissions(after.standing);
   const effectOf = (side: "gains" | "losses", organization: string[]): PreviewEffect => ({
     organization,
     projects: [...projects[side].values()],
     workspaces: [...workspaces[side].values()],
   });
-  return { gains: effectOf("gains", flagsOnlyIn(had, has)), losses: effectOf("losses", flagsOnlyIn(has, had)) };
+  return {
+    gains: effectOf("gains", flagsOnlyIn(flagsAfter, flagsBefore)),
+    losses: effectOf("losses", flagsOnlyIn(flagsBefore, flagsAfter)),
+  };
 }
 
 function affectedProjects(
@@ -172,9 +183,10 @@ function affectedProjects(
   after: SubjectAccess,
 ): PreviewedOrganization["projects"] {
   const isSame =
-    before.standing.everywhere === after.standing.everywhere && before.standing.owner === after.standing.owner;
+    before.standing.organizationWideMask === after.standing.organizationWideMask &&
+    before.standing.owner === after.standing.owner;
   return isSame ? projects.filter(({ id }) => before.projects.has(id) || after.projects.has(id)) : projects;
 }
 
-export const isNothing = ({ organization, projects, workspaces }: PreviewEffect): boolean =>
+export const isEmptyEffect = ({ organization, projects, workspaces }: PreviewEffect): boolean =>
   organization.length + projects.length + workspaces.length === 0;

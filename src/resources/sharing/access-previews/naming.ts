@@ -16,7 +16,7 @@ export interface SubjectEffect {
 }
 
 /** Further projects to search, because all workspaces of some may have records of their own. */
-const spare = 5;
+const extraProjects = 5;
 
 /** At most two statements, after the transaction, with the caller's access at that time. */
 export async function nameEffects(
@@ -40,24 +40,26 @@ export async function nameEffects(
   };
   return subjectEffects.map(({ subject, effect }): SubjectDifference => {
     const { type, id, name, before, after } = subject;
-    const isSingled = (workspaceId: string) =>
+    const isCountedIndividually = (workspaceId: string) =>
       comparison.previewed.movedIds.has(workspaceId) ||
       [before, after].some(({ teams }) => teams.some((team) => team.workspaces.has(workspaceId)));
     return {
       subject: { type, id, name },
       organization: effect.organization,
       projects: effect.projects.map((group) => named(group, lookup.projects)),
-      workspaces: effect.workspaces.map((group) => named(group, (one) => lookup.workspaces(one, isSingled))),
+      workspaces: effect.workspaces.map((group) =>
+        named(group, (one) => lookup.workspaces(one, isCountedIndividually)),
+      ),
     };
   });
 }
 
 interface NameLookup {
   readonly projects: (group: PermissionGroup) => PermissionShare["named"];
-  /** `isSingled`: counted individually for the subject, not with its project. */
+  /** `isCountedIndividually`: for the subject, not with its project. */
   readonly workspaces: (
     group: PermissionGroup,
-    isSingled: (workspaceId: string) => boolean,
+    isCountedIndividually: (workspaceId: string) => boolean,
   ) => PermissionShare["named"];
 }
 
@@ -70,34 +72,38 @@ async function nameLookupFor(
   isApplied: boolean,
 ): Promise<NameLookup> {
   const names = new Map(projects.map(({ id, name }) => [id, name]));
-  const held = new Map(
-    projects.map(({ id, projectAccess }) => [id, effectiveAccess(organization.standing.everywhere, projectAccess)]),
+  const callerAccess = new Map(
+    projects.map(({ id, projectAccess }) => [
+      id,
+      effectiveAccess(organization.standing.organizationWideMask, projectAccess),
+    ]),
   );
   const sizes = new Map(projects.map(({ id, workspaceCount }) => [id, workspaceCount]));
-  const seesAll = (id: string) => canSeeWorkspace(held.get(id) ?? nothing);
+  const seesAll = (id: string) => canSeeWorkspace(callerAccess.get(id) ?? nothing);
   const groups = new Set(subjectEffects.flatMap(({ effect }) => effect.workspaces));
-  const open = new Map([...groups].map((group) => [group, lookedInto(group, sizes, seesAll)]));
-  const looked = [...new Set([...open.values()].flat())];
-  const closed = groups.size === 0 ? [] : [...sizes.keys()].filter((id) => !seesAll(id));
-  const first = looked.length === 0 ? [] : await firstInProjects(tx, organization.id, looked, [...known.keys()]);
-  const given = closed.length === 0 ? [] : await individuallyGrantedWorkspaces(tx, context, organization.id, closed);
-  const givenIds = new Set(given.map(({ workspaceId }) => workspaceId));
+  const searchedIn = new Map([...groups].map((group) => [group, projectsToSearch(group, sizes, seesAll)]));
+  const searched = [...new Set([...searchedIn.values()].flat())];
+  const unreadable = groups.size === 0 ? [] : [...sizes.keys()].filter((id) => !seesAll(id));
+  const first = searched.length === 0 ? [] : await firstInProjects(tx, organization.id, searched, [...known.keys()]);
+  const granted =
+    unreadable.length === 0 ? [] : await individuallyGrantedWorkspaces(tx, context, organization.id, unreadable);
+  const grantedIds = new Set(granted.map(({ workspaceId }) => workspaceId));
   const isSeen = ({ workspaceId, projectBefore, projectId }: TrackedWorkspace) =>
-    givenIds.has(workspaceId) || seesAll(isApplied ? projectId : projectBefore);
-  const plain = byProject([...first, ...given.filter(({ workspaceId }) => !known.has(workspaceId))]);
-  const singled = byProject([...known.values()].filter(isSeen));
-  const partly = new Set(given.map(({ projectId }) => projectId));
+    grantedIds.has(workspaceId) || seesAll(isApplied ? projectId : projectBefore);
+  const countedWithProject = byProject([...first, ...granted.filter(({ workspaceId }) => !known.has(workspaceId))]);
+  const individual = byProject([...known.values()].filter(isSeen));
+  const partlyReadable = new Set(granted.map(({ projectId }) => projectId));
   return {
     projects: ({ ids }) =>
       ids
-        .filter((id) => projectPermissions(held.get(id) ?? nothing)["can-read"])
+        .filter((id) => projectPermissions(callerAccess.get(id) ?? nothing)["can-read"])
         .slice(0, namedMax)
         .map((id) => ({ id, name: names.get(id) ?? "" })),
-    workspaces: (group, isSingled) => {
-      const looking = [...(open.get(group) ?? []), ...group.projectIds.filter((id) => partly.has(id))];
-      const others = looking.flatMap((id) => [
-        ...(plain.get(id) ?? []),
-        ...(singled.get(id) ?? []).filter(({ workspaceId }) => !isSingled(workspaceId)),
+    workspaces: (group, isCountedIndividually) => {
+      const projectIds = [...(searchedIn.get(group) ?? []), ...group.projectIds.filter((id) => partlyReadable.has(id))];
+      const others = projectIds.flatMap((id) => [
+        ...(countedWithProject.get(id) ?? []),
+        ...(individual.get(id) ?? []).filter(({ workspaceId }) => !isCountedIndividually(workspaceId)),
       ]);
       const own = group.ids.flatMap((id) => known.get(id) ?? []).filter(isSeen);
       return firstOf([...own, ...others]);
@@ -113,7 +119,7 @@ const firstOf = (rows: readonly PreviewWorkspaceRow[]): PermissionShare["named"]
     .slice(0, namedMax)
     .map(({ workspaceId, name }) => ({ id: workspaceId, name }));
 
-function lookedInto(
+function projectsToSearch(
   { projectIds }: PermissionGroup,
   sizes: ReadonlyMap<string, number>,
   seesAll: (projectId: string) => boolean,
@@ -121,7 +127,7 @@ function lookedInto(
   const open = projectIds.filter(seesAll);
   let [reached, taken] = [0, 0];
   while (taken < open.length && reached < namedMax) reached += sizes.get(open[taken++] ?? "") ?? 0;
-  return open.slice(0, taken + spare);
+  return open.slice(0, taken + extraProjects);
 }
 
 function byProject(rows: readonly PreviewWorkspaceRow[]): Map<string, PreviewWorkspaceRow[]> {

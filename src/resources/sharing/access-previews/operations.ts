@@ -11,7 +11,7 @@ import { readableProjects } from "../../register/projects/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { type ChangeParser, createChangeParser, type ParsedChange, type AccessChangeRequest } from "./changes.ts";
 import { accessPreviews, type PreviewView, type HiddenCounts } from "./definition.ts";
-import { effectsOn, type PreviewEffects, isNothing } from "./effects.ts";
+import { effectsOn, isEmptyEffect, type PreviewEffects } from "./effects.ts";
 import { type SubjectEffect, nameEffects } from "./naming.ts";
 import {
   compareSnapshots,
@@ -25,9 +25,10 @@ import { atChange, applyChanges, type CanReadChange, type ChangeResult, refuseUn
 import { accessVersionOf, findReferenced, type ReferencedRow, readableAmong } from "./store.ts";
 
 export function accessPreviewResource(resources: readonly MountedResource<Context>[]): MountedResource<Context> {
-  const read = createChangeParser(resources);
+  const parseChanges = createChangeParser(resources);
   return implement(accessPreviews, {
-    previewAccess: ({ context, params, body }) => preview(read, context, params.organizationName, body.data.attributes),
+    previewAccess: ({ context, params, body }) =>
+      preview(parseChanges, context, params.organizationName, body.data.attributes),
   });
 }
 
@@ -45,15 +46,20 @@ interface PreviewResult {
 }
 
 /** Raises `precondition-failed` if access has changed since the given version; when applying, also the first refusal. */
-async function preview(read: ChangeParser, context: Context, organizationName: string, request: PreviewRequest) {
+async function preview(
+  parseChanges: ChangeParser,
+  context: Context,
+  organizationName: string,
+  request: PreviewRequest,
+) {
   const { apply = false, "access-version": expected } = request;
-  const changes = read(request.changes);
-  const woken = new Set<string>();
-  const inside: Context = { ...context, wake: (job) => void woken.add(job) };
+  const changes = parseChanges(request.changes);
+  const jobsToWake = new Set<string>();
+  const inside: Context = { ...context, wake: (job) => void jobsToWake.add(job) };
   const work = (tx: Tx) => run(tx, inside, organizationName, changes, { apply, expected: expected ?? undefined });
   const { database } = context;
   const result = apply ? await database.write(work) : await database.rehearse(work);
-  if (apply) for (const job of woken) context.wake?.(job);
+  if (apply) for (const job of jobsToWake) context.wake?.(job);
   return { view: await viewOf(context, request.changes, result, apply) };
 }
 
@@ -68,23 +74,23 @@ async function run(
   const organization = await loadOrganization(tx, context, organizationName, "removal");
   const accessVersion = await accessVersionOf(tx, organization.id);
   if (expected !== undefined && expected !== accessVersion) throw changedMeanwhile();
-  const named = await findReferenced(
+  const referenced = await findReferenced(
     tx,
     organization.id,
     changes.flatMap(({ references }) => references.map(({ id }) => id)),
     changes.flatMap(({ moves }) => moves?.name ?? []),
   );
-  const missing = unknownReferencePositions(organization, changes, named);
-  const there = changes.filter((_, position) => !missing.has(position));
-  const affected = await affectedScopeOf(tx, organization, there, named);
+  const missing = unknownReferencePositions(organization, changes, referenced);
+  const existing = changes.filter((_, position) => !missing.has(position));
+  const affected = await affectedScopeOf(tx, organization, existing, referenced);
   const before = await takeSnapshot(tx, context, organization, affected);
-  const mayRead = moveReadCheck(tx, context, organization);
-  const { results, faults } = await applyChanges(tx, context, changes, missing, mayRead);
-  const refuseUnseenFirst = () => refuseUnseen(tx, context, changes, results, missing, mayRead);
+  const canRead = moveReadCheck(tx, context, organization);
+  const { results, faults } = await applyChanges(tx, context, changes, missing, canRead);
+  const refuseUnseenFirst = () => refuseUnseen(tx, context, changes, results, missing, canRead);
   // Before the other faults, which would reveal what exists.
   if (apply || faults.length > 0) await refuseUnseenFirst();
   if (faults.length > 0) throw invalid([...faults]);
-  if (apply) refuseRefused(results);
+  if (apply) throwFirstRefusal(results);
   const after = await takeFinalSnapshot(tx, context, organization, affected, before);
   if (!apply) await refuseUnseenFirst();
   const comparison = compareSnapshots(organization, affected, before, after, principalOf(context.actor));
@@ -102,13 +108,13 @@ function unknownReferencePositions(
   changes: readonly ParsedChange[],
   rows: readonly ReferencedRow[],
 ): ReadonlySet<number> {
-  const there = new Set(rows.flatMap(({ type, id, name }) => [`${type} ${id}`, `${type} named ${name}`]));
+  const found = new Set(rows.flatMap(({ type, id, name }) => [`${type} ${id}`, `${type} named ${name}`]));
   const isMissing = ({ references, params, moves }: ParsedChange): boolean => {
     const { organizationName = organization.name } = params;
     return (
       fold(organizationName) !== fold(organization.name) ||
-      (moves?.name !== undefined && !there.has(`workspaces named ${moves.name}`)) ||
-      references.some(({ type, id }) => !there.has(`${type} ${id}`))
+      (moves?.name !== undefined && !found.has(`workspaces named ${moves.name}`)) ||
+      references.some(({ type, id }) => !found.has(`${type} ${id}`))
     );
   };
   return new Set(changes.flatMap((change, position) => (isMissing(change) ? [position] : [])));
@@ -124,7 +130,7 @@ function moveReadCheck(tx: Tx, context: Context, organization: OrganizationView)
   };
 }
 
-function refuseRefused(results: readonly ChangeResult[]): void {
+function throwFirstRefusal(results: readonly ChangeResult[]): void {
   for (const [position, { refusal }] of results.entries()) if (refusal !== undefined) throw atChange(refusal, position);
 }
 
@@ -168,7 +174,7 @@ interface EffectSide {
 function sideOf(effects: readonly (readonly [PreviewSubject, PreviewEffects])[], side: "gains" | "losses"): EffectSide {
   const all = effects
     .map(([subject, both]): SubjectEffect => ({ subject, effect: both[side] }))
-    .filter(({ effect }) => !isNothing(effect));
+    .filter(({ effect }) => !isEmptyEffect(effect));
   const unseen = (type: PreviewSubject["type"]) =>
     all.filter(({ subject }) => !subject.isVisible && subject.type === type).length;
   return {

@@ -27,7 +27,7 @@ export async function applyChanges(
   context: Context,
   changes: readonly ParsedChange[],
   missing: ReadonlySet<number>,
-  mayRead: CanReadChange,
+  canRead: CanReadChange,
 ): Promise<{ results: readonly ChangeResult[]; faults: readonly Fault[] }> {
   const inside: Context = { ...context, database: databaseInTransaction(context.database, tx), ifMatch: noIfMatch };
   const results: ChangeResult[] = [];
@@ -40,7 +40,7 @@ export async function applyChanges(
     }
     const refusal = await attempt(tx, inside, change, change.input);
     if (refusal !== undefined && isInvalid(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
-    const result = await resultOf(refusal, change, mayRead);
+    const result = await resultOf(refusal, change, canRead);
     results.push(result);
     if (result.refusal !== undefined)
       await attempt(tx, { ...inside, actor: { kind: "operator" } }, change, change.accessInput);
@@ -51,11 +51,11 @@ export async function applyChanges(
 async function resultOf(
   refusal: AppError | undefined,
   change: ParsedChange,
-  mayRead: CanReadChange,
+  canRead: CanReadChange,
 ): Promise<ChangeResult> {
   if (refusal === undefined || isInvalid(refusal) || refusal.code === "conflict") return { refusal, isUnseen: false };
   if (!isDenial(refusal)) return { refusal, isUnseen: true };
-  return (await mayRead(change)) ? { refusal, isUnseen: false } : { refusal: unseen(), isUnseen: true };
+  return (await canRead(change)) ? { refusal, isUnseen: false } : { refusal: unseen(), isUnseen: true };
 }
 
 /** Rolls back first: what was visible before the changes counts as seen. The `not-found` must not reveal whether the resource exists. */
@@ -65,14 +65,14 @@ export async function refuseUnseen(
   changes: readonly ParsedChange[],
   results: readonly ChangeResult[],
   missing: ReadonlySet<number>,
-  mayRead: CanReadChange,
+  canRead: CanReadChange,
 ): Promise<void> {
   const inside: Context = { ...context, database: databaseInTransaction(context.database, tx), ifMatch: noIfMatch };
   for (const [position, change] of changes.entries()) {
     if (!results[position]?.isUnseen) continue;
     if (missing.has(position)) throw atChange(unseen(), position);
     await sql`rollback to savepoint beginning`.execute(tx.db);
-    const { isUnseen } = await resultOf(await attempt(tx, inside, change, change.input), change, mayRead);
+    const { isUnseen } = await resultOf(await attempt(tx, inside, change, change.input), change, canRead);
     if (isUnseen) throw atChange(unseen(), position);
   }
 }

@@ -9,14 +9,14 @@ import {
   findMovingWorkspaces,
   findProjectRecords,
   findProjects,
-  findSeats,
+  findMemberships,
   findTeams,
   findWorkspaceRecords,
   type ReferencedRow,
   type PersonRow,
   type ProjectRecordRow,
   type PreviewProjectRow,
-  type TeamSeatRow,
+  type TeamMembershipRow,
   type PreviewTeamRow,
   teamsOnProjects,
   type ProjectScope,
@@ -36,27 +36,27 @@ export async function affectedScopeOf(
   tx: Tx,
   organization: OrganizationView,
   changes: readonly ParsedChange[],
-  named: readonly ReferencedRow[],
+  referenced: readonly ReferencedRow[],
 ): Promise<AffectedScope> {
   const moving = changes.flatMap(({ moves }) => moves ?? []);
   const ids = new Set(moving.flatMap((move) => move.ids));
   const names = new Set(moving.flatMap(({ name }) => name ?? []));
-  const movingRows = named.filter(
+  const movingRows = referenced.filter(
     ({ type, id, name }) => type === "workspaces" && (ids.has(id) || (name !== null && names.has(name))),
   );
   const movedBetween = [...movingRows.flatMap(({ projectId }) => projectId ?? []), ...moving.map(({ to }) => to)];
   const isEverywhere = changes.some(
-    ({ references: things, moves }) =>
-      moves === undefined && things.every(({ type }) => type === "teams" || type === "organization-memberships"),
+    ({ references, moves }) =>
+      moves === undefined && references.every(({ type }) => type === "teams" || type === "organization-memberships"),
   );
   const onProjects = moving.length === 0 ? [] : await teamsOnProjects(tx, organization.id, movedBetween);
   return {
-    teamIds: distinct([...named.flatMap(({ teamId }) => teamId ?? []), ...onProjects]),
-    userIds: distinct(named.flatMap(({ userId }) => userId ?? [])),
+    teamIds: distinct([...referenced.flatMap(({ teamId }) => teamId ?? []), ...onProjects]),
+    userIds: distinct(referenced.flatMap(({ userId }) => userId ?? [])),
     workspaceIds: distinct(movingRows.map(({ id }) => id)),
     within: isEverywhere
       ? "everywhere"
-      : distinct([...named.flatMap(({ projectId }) => projectId ?? []), ...movedBetween]),
+      : distinct([...referenced.flatMap(({ projectId }) => projectId ?? []), ...movedBetween]),
   };
 }
 
@@ -76,10 +76,10 @@ async function findRecords(tx: Tx, organizationId: string, teamIds: readonly str
 
 export interface AccessSnapshot {
   readonly teams: readonly PreviewTeamRow[];
-  readonly seats: readonly TeamSeatRow[];
+  readonly memberships: readonly TeamMembershipRow[];
   readonly people: readonly PersonRow[];
   readonly records: TeamRecords;
-  readonly places: readonly PreviewWorkspaceRow[];
+  readonly movingWorkspaces: readonly PreviewWorkspaceRow[];
 }
 
 export async function takeSnapshot(
@@ -88,13 +88,13 @@ export async function takeSnapshot(
   organization: OrganizationView,
   { teamIds, userIds, workspaceIds, within }: AffectedScope,
 ): Promise<AccessSnapshot> {
-  const seats = await findSeats(tx, organization.id, "teamId", teamIds);
+  const memberships = await findMemberships(tx, organization.id, "teamId", teamIds);
   return {
     teams: await findTeams(tx, context, organization, teamIds),
-    seats,
-    people: await findPeople(tx, organization.id, distinct([...userIds, ...seats.map(({ userId }) => userId)])),
+    memberships,
+    people: await findPeople(tx, organization.id, distinct([...userIds, ...memberships.map(({ userId }) => userId)])),
     records: await findRecords(tx, organization.id, teamIds, within),
-    places: await findMovingWorkspaces(tx, organization.id, workspaceIds),
+    movingWorkspaces: await findMovingWorkspaces(tx, organization.id, workspaceIds),
   };
 }
 
@@ -110,16 +110,16 @@ export async function takeFinalSnapshot(
   before: AccessSnapshot,
 ): Promise<FinalAccessSnapshot> {
   const { id } = organization;
-  const joined = await findSeats(tx, id, "teamId", affected.teamIds);
-  const userIds = distinct([...before.people.map((person) => person.id), ...joined.map(({ userId }) => userId)]);
-  const seats = await findSeats(tx, id, "userId", userIds);
-  const teamIds = distinct([...affected.teamIds, ...seats.map(({ teamId }) => teamId)]);
+  const members = await findMemberships(tx, id, "teamId", affected.teamIds);
+  const userIds = distinct([...before.people.map((person) => person.id), ...members.map(({ userId }) => userId)]);
+  const memberships = await findMemberships(tx, id, "userId", userIds);
+  const teamIds = distinct([...affected.teamIds, ...memberships.map(({ teamId }) => teamId)]);
   return {
-    seats,
+    memberships,
     people: await findPeople(tx, id, userIds),
     teams: await findTeams(tx, context, organization, teamIds),
     records: await findRecords(tx, id, teamIds, affected.within),
-    places: await findMovingWorkspaces(tx, id, affected.workspaceIds),
+    movingWorkspaces: await findMovingWorkspaces(tx, id, affected.workspaceIds),
     projects: await findProjects(tx, context, id, affected.within),
   };
 }
@@ -156,7 +156,7 @@ export function compareSnapshots(
 ): SnapshotComparison {
   const sides = sidesOf(affected, before, after);
   const known = knownWorkspaces(before, after);
-  const places = [...known].map(
+  const workspaceProjects = [...known].map(
     ([id, { projectBefore, projectId }]) => [id, { before: projectBefore, after: projectId }] as const,
   );
   return {
@@ -167,8 +167,8 @@ export function compareSnapshots(
       organizationId: organization.id,
       allowForceDeleteWorkspaces: organization.allowForceDeleteWorkspaces,
       projects: after.projects,
-      workspaceProjects: new Map(places),
-      movedIds: new Set(after.places.map(({ workspaceId }) => workspaceId)),
+      workspaceProjects: new Map(workspaceProjects),
+      movedIds: new Set(after.movingWorkspaces.map(({ workspaceId }) => workspaceId)),
     },
   };
 }
@@ -178,20 +178,26 @@ type TeamGrantsLookup = (teamId: string) => TeamGrants | undefined;
 interface ComparisonSides {
   readonly grantsBefore: TeamGrantsLookup;
   readonly grantsAfter: TeamGrantsLookup;
-  readonly seatsBefore: ReadonlyMap<string, readonly string[]>;
-  readonly seatsAfter: ReadonlyMap<string, readonly string[]>;
+  readonly membershipsBefore: ReadonlyMap<string, readonly string[]>;
+  readonly membershipsAfter: ReadonlyMap<string, readonly string[]>;
   readonly visibleTeams: ReadonlySet<string>;
 }
 
 function sidesOf({ teamIds }: AffectedScope, before: AccessSnapshot, after: FinalAccessSnapshot): ComparisonSides {
-  const concerned = new Set(teamIds);
-  const [changed, now] = [grantsOf(before.teams, before.records), grantsOf(after.teams, after.records)];
-  const visible = [...before.teams, ...after.teams].filter(({ id, isVisible }) => isVisible === 1 && concerned.has(id));
+  const affectedTeams = new Set(teamIds);
+  const grantsBefore = grantsOf(before.teams, before.records);
+  const grantsAfter = grantsOf(after.teams, after.records);
+  const visible = [...before.teams, ...after.teams].filter(
+    ({ id, isVisible }) => isVisible === 1 && affectedTeams.has(id),
+  );
   return {
-    grantsBefore: (id) => (concerned.has(id) ? changed : now).get(id),
-    grantsAfter: (id) => now.get(id),
-    seatsBefore: byPerson([...before.seats, ...after.seats.filter(({ teamId }) => !concerned.has(teamId))]),
-    seatsAfter: byPerson(after.seats),
+    grantsBefore: (id) => (affectedTeams.has(id) ? grantsBefore : grantsAfter).get(id),
+    grantsAfter: (id) => grantsAfter.get(id),
+    membershipsBefore: byPerson([
+      ...before.memberships,
+      ...after.memberships.filter(({ teamId }) => !affectedTeams.has(teamId)),
+    ]),
+    membershipsAfter: byPerson(after.memberships),
     visibleTeams: new Set(visible.map(({ id }) => id)),
   };
 }
@@ -226,11 +232,11 @@ function peopleOf(
   const known = new Map(before.people.map((person) => [person.id, person]));
   return after.people.map((person) => {
     const { id, name, isSiteAdmin, isMember } = person;
-    const was = known.get(id) ?? person;
-    const [teamsBefore, teamsAfter] = [sides.seatsBefore.get(id) ?? [], sides.seatsAfter.get(id) ?? []];
+    const personBefore = known.get(id) ?? person;
+    const [teamsBefore, teamsAfter] = [sides.membershipsBefore.get(id) ?? [], sides.membershipsAfter.get(id) ?? []];
     const equivalenceKey = [
       isSiteAdmin,
-      was.isMember,
+      personBefore.isMember,
       isMember,
       ...[teamsBefore, teamsAfter].map((all) => all.toSorted().join()),
     ];
@@ -241,19 +247,19 @@ function peopleOf(
       isSiteAdmin: isSiteAdmin === 1,
       isVisible: named.has(id) || [...teamsBefore, ...teamsAfter].some((teamId) => sides.visibleTeams.has(teamId)),
       equivalenceKey: equivalenceKey.join(" "),
-      before: positionOf(was.isMember, teamsBefore, sides.grantsBefore),
+      before: positionOf(personBefore.isMember, teamsBefore, sides.grantsBefore),
       after: positionOf(isMember, teamsAfter, sides.grantsAfter),
     };
   });
 }
 
 function knownWorkspaces(before: AccessSnapshot, after: FinalAccessSnapshot): Map<string, TrackedWorkspace> {
-  const was = new Map(before.places.map(({ workspaceId, projectId }) => [workspaceId, projectId]));
-  const rows = [...before.records.onWorkspaces, ...after.records.onWorkspaces, ...after.places];
+  const projectsBefore = new Map(before.movingWorkspaces.map(({ workspaceId, projectId }) => [workspaceId, projectId]));
+  const rows = [...before.records.onWorkspaces, ...after.records.onWorkspaces, ...after.movingWorkspaces];
   return new Map(
     rows.map(({ workspaceId, name, projectId }) => [
       workspaceId,
-      { workspaceId, name, projectId, projectBefore: was.get(workspaceId) ?? projectId },
+      { workspaceId, name, projectId, projectBefore: projectsBefore.get(workspaceId) ?? projectId },
     ]),
   );
 }
@@ -274,9 +280,9 @@ function grantsOf(
   return grants;
 }
 
-function byPerson(seats: readonly TeamSeatRow[]): Map<string, string[]> {
+function byPerson(memberships: readonly TeamMembershipRow[]): Map<string, string[]> {
   const teams = new Map<string, string[]>();
-  for (const { userId, teamId } of seats) {
+  for (const { userId, teamId } of memberships) {
     const known = teams.get(userId);
     if (known === undefined) teams.set(userId, [teamId]);
     else known.push(teamId);

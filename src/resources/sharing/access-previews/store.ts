@@ -14,20 +14,20 @@ import { namedMax } from "./definition.ts";
 
 /** Also differs when access expires. */
 export async function accessVersionOf(tx: Tx, organizationId: string): Promise<string> {
-  const given = sql<string | null>`(select min(coming.ends) from (
-    select min(seat.expires_at) as ends from team_members as seat
-      where seat.organization_id = ${organizationId} and seat.expires_at is not null and ${inForce("seat")}
+  const nextExpiry = sql<string | null>`(select min(coming.ends) from (
+    select min(tm.expires_at) as ends from team_members as tm
+      where tm.organization_id = ${organizationId} and tm.expires_at is not null and ${inForce("tm")}
     union all select min(tp.expires_at) from team_projects as tp
       where tp.organization_id = ${organizationId} and tp.expires_at is not null and ${inForce("tp")}
     union all select min(tw.expires_at) from team_workspaces as tw
       where tw.organization_id = ${organizationId} and tw.expires_at is not null and ${inForce("tw")}) as coming)`;
-  const { version, nextEnd } = await tx.db
+  const { version, nextExpiresAt } = await tx.db
     .selectFrom("accessVersions")
     .select("version")
-    .select(given.as("nextEnd"))
+    .select(nextExpiry.as("nextExpiresAt"))
     .where("organizationId", "=", organizationId)
     .executeTakeFirstOrThrow();
-  return nextEnd === null ? `${version}` : `${version}.${Date.parse(nextEnd)}`;
+  return nextExpiresAt === null ? `${version}` : `${version}.${Date.parse(nextExpiresAt)}`;
 }
 
 /** A membership in several teams has several rows. */
@@ -113,27 +113,27 @@ export async function findTeams(
     .execute();
 }
 
-export interface TeamSeatRow {
+export interface TeamMembershipRow {
   readonly teamId: string;
   readonly userId: string;
 }
 
 /** Invited users don't count yet. */
-export async function findSeats(
+export async function findMemberships(
   tx: Tx,
   organizationId: string,
   by: "teamId" | "userId",
   ids: readonly string[],
-): Promise<TeamSeatRow[]> {
+): Promise<TeamMembershipRow[]> {
   const found = await tx.db
-    .selectFrom("teamMembers as seat")
-    .select(["seat.teamId", "seat.userId"])
-    .where("seat.organizationId", "=", organizationId)
-    .where("seat.userId", "is not", null)
-    .where(tx.dialect.isOneOf(sql.ref(`seat.${by}`), ids))
-    .where(inForce("seat"))
+    .selectFrom("teamMembers as m")
+    .select(["m.teamId", "m.userId"])
+    .where("m.organizationId", "=", organizationId)
+    .where("m.userId", "is not", null)
+    .where(tx.dialect.isOneOf(sql.ref(`m.${by}`), ids))
+    .where(inForce("m"))
     .execute();
-  return found as TeamSeatRow[];
+  return found as TeamMembershipRow[];
 }
 
 export interface PersonRow {

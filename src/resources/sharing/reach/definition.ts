@@ -39,11 +39,13 @@ const meta = z.object({
   totals: z
     .object({ projects: byLevel("project"), workspaces: byLevel("workspace") })
     .describe("The number of each level in the whole list, of those that the caller can see."),
-  hidden: counts.describe("The number of further projects and workspaces in reach that the caller can't see."),
+  hidden: counts.describe("The number of other projects and workspaces in reach, which the caller can't see."),
   refused: z
     .string()
     .optional()
-    .describe("Why the token is refused (expired, too old, or not allowed in the organization); null if it is valid."),
+    .describe(
+      "Why the token is refused (expired, too old, or not allowed in the organization); absent if it is valid.",
+    ),
 });
 
 export const filterPermission = choiceParameter(
@@ -75,7 +77,7 @@ const reaching = {
 
 export const reaches = defineResource<ReachView>()(({ readOnly, toOne }) => ({
   type: "reaches",
-  doc: "A project or workspace that a user, team or token can reach, with the permissions there and the records that give them.",
+  doc: "A project or workspace that a user, team or token can reach, with the permissions there and the grants that give them.",
   id: (view) => `${view.id}:${view.subject.id}`,
   attributes: {
     kind: readOnly(z.enum(targetKinds as ["project", "workspace"]), "Whether it is a project or a workspace."),
@@ -89,16 +91,16 @@ export const reaches = defineResource<ReachView>()(({ readOnly, toOne }) => ({
       z.record(z.string(), z.boolean()),
       "Every `can-*`, as in the document of the project or workspace.",
     ),
-    "given-by": readOnly(z.array(source), "The records that give the access.", { from: givenBy }),
+    "given-by": readOnly(z.array(source), "The grants that give the access.", { from: givenBy }),
     "hidden-sources": readOnly(
       z.number().int(),
-      "The number of further records that give it and that the caller can't see.",
+      "The number of other grants that give it, which the caller can't see.",
     ),
   },
   relationships: {
     subject: toOne(
       ["users", "teams", "organizations"],
-      "The user or team that reaches it; an organization stands for its token.",
+      "The user or team that reaches it; for an organization token, the organization.",
       subjectShown,
     ),
     project: toOne("projects", "The project, or the workspace's project.", projectShown),

@@ -4,7 +4,7 @@ import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { startExport } from "../../identity/authentication-tokens/csv-exports.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { reaches } from "./definition.ts";
-import { reachSearchFor, grantReach, metaOf, subjectOf, viewOf, visibleIn } from "./rules.ts";
+import { reachSearchFor, authorizeReach, metaOf, subjectOf, viewOf, visibleIn } from "./rules.ts";
 import { findReached } from "./store.ts";
 import { findSubject, type SubjectReference } from "./subject.ts";
 import { tableOf } from "./table.ts";
@@ -32,7 +32,7 @@ async function listReach(context: Context, reference: SubjectReference, query: R
   const { actor, database } = context;
   const { filterPermission: permission, page } = query;
   const row = await findSubject(database.reader, actor, reference, permission);
-  const subject = subjectOf(actor, grantReach(actor, reference, row), nowMs());
+  const subject = subjectOf(actor, authorizeReach(actor, reference, row), nowMs());
   const search = reachSearchFor(actor, subject, permission);
   const descending = query.sort?.descending ?? false;
   if (asTable)
@@ -40,7 +40,7 @@ async function listReach(context: Context, reference: SubjectReference, query: R
       context,
       subject.organizationId,
       tableOf(database.reader, subject, search, descending),
-      async (now) => grantReach(now, reference, await findSubject(database.reader, now, reference, permission)),
+      async (now) => authorizeReach(now, reference, await findSubject(database.reader, now, reference, permission)),
     );
   const window = { descending, limit: page.size, offset: (page.number - 1) * page.size };
   const found = subject.refused === undefined ? await findReached(database.reader, search, window) : [];

@@ -2,7 +2,7 @@
 import type { Actor } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import { sourcedGrantsOf } from "../../../access/explain.ts";
-import { noRestrictions, type OrganizationStanding, standingOf } from "../../../access/organization.ts";
+import { noRestrictions, type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
 import { canManageToken } from "../../../access/permissions/organization.ts";
 import {
   levelNames,
@@ -38,10 +38,10 @@ export interface ReachSubject {
 const tokenThing = "authentication token";
 
 /** Raises `not-found`, and `bad-request` for a user token without an organization. */
-export function grantReach(actor: Actor, reference: SubjectReference, row: SubjectRow | undefined): SubjectRow {
+export function authorizeReach(actor: Actor, reference: SubjectReference, row: SubjectRow | undefined): SubjectRow {
   const thing = { team: "team", user: "organization", token: tokenThing }[reference.by];
   if (row === undefined) throw notFound(thing);
-  const standing = standingOf(actor, { ...row, organizationId: row.organizationId ?? "" });
+  const standing = requireStanding(actor, { ...row, organizationId: row.organizationId ?? "" });
   if (reference.by === "token") refuseToken(actor, reference, row, standing);
   if (row.organizationName === null || (!standing.member && reference.by !== "team")) throw notFound("organization");
   if (reference.by === "team" && !canReadTeamReach(standing, row)) throw notFound("team");
@@ -89,7 +89,7 @@ function actorOf(row: SubjectRow, now: number): Actor {
     case "organization":
       return { kind, organizationId: organizationId ?? "", name: organizationName ?? "", tokenId };
     default:
-      return { kind, auditedId: organizationId ?? "", name: organizationName ?? "", tokenId };
+      return { kind, auditedOrganizationId: organizationId ?? "", name: organizationName ?? "", tokenId };
   }
 }
 
@@ -121,13 +121,13 @@ function standingOfSubject(
   now: number,
 ): { standing: OrganizationStanding; refused?: string } {
   const { organizationId, subjectTeamAccess: teamAccess, subjectIsMember: isMember } = row;
-  const facts = { organizationId: organizationId ?? "", teamAccess, isMember };
-  const unrestricted = standingOf(actor, { ...facts, ...noRestrictions });
+  const standingRow = { organizationId: organizationId ?? "", teamAccess, isMember };
+  const unrestricted = requireStanding(actor, { ...standingRow, ...noRestrictions });
   if (row.tokenCreatedAt === null) return { standing: unrestricted };
   if (expiriesOf(row)[0] <= now) return { standing: unrestricted, refused: expired };
   try {
     const { organizationDisabled, userTokenMaxMs } = row;
-    return { standing: standingOf(actor, { ...facts, organizationDisabled, userTokenMaxMs }) };
+    return { standing: requireStanding(actor, { ...standingRow, organizationDisabled, userTokenMaxMs }) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { standing: unrestricted, refused: error.message };
@@ -145,7 +145,7 @@ export function subjectOf(caller: Actor, row: SubjectRow, now: number): ReachSub
     organizationId: row.organizationId ?? "",
     organizationName,
     allowForceDeleteWorkspaces: row.allowForceDeleteWorkspaces ?? 0,
-    caller: standingOf(caller, { ...row, organizationId: row.organizationId ?? "" }),
+    caller: requireStanding(caller, { ...row, organizationId: row.organizationId ?? "" }),
     tallies: refused === undefined ? parseTallies(row.tallies) : [],
     workspaces: Number(row.everything ?? 0),
     refused,
@@ -158,15 +158,15 @@ export const visibleIn = (tallies: readonly ReachTally[]): number => sumOf(talli
 const sumOf = (tallies: readonly ReachTally[]): number => tallies.reduce((sum, { count }) => sum + count, 0);
 
 export function reachSearchFor(caller: Actor, subject: ReachSubject, permission: string | undefined): ReachSearch {
-  const owning = { owner: subject.standing.owner, allowForceDeleteWorkspaces: subject.allowForceDeleteWorkspaces };
+  const ownership = { owner: subject.standing.owner, allowForceDeleteWorkspaces: subject.allowForceDeleteWorkspaces };
   const { organizationId, standing, actor } = subject;
   return {
     organizationId,
     principal: actor.kind === "user" ? actor.userId : actor.kind === "team" ? actor.teamId : "",
-    everywhere: standing.everywhere,
-    wanted: {
-      project: maskRequirementFor("project", permission, owning),
-      workspace: maskRequirementFor("workspace", permission, owning),
+    everywhere: standing.organizationWideMask,
+    required: {
+      project: maskRequirementFor("project", permission, ownership),
+      workspace: maskRequirementFor("workspace", permission, ownership),
     },
     actor: caller,
     standing: subject.caller,
@@ -176,18 +176,20 @@ export function reachSearchFor(caller: Actor, subject: ReachSubject, permission:
 }
 
 /** Calls the functions that decide about the subject's own requests. Grants from teams that the caller can't see count without a name. */
-export function viewOf(subject: ReachSubject, { holdings, ...target }: ReachedTarget): ReachView {
+export function viewOf(subject: ReachSubject, { teamRows, ...target }: ReachedTarget): ReachView {
   const { standing, allowForceDeleteWorkspaces, organizationName } = subject;
-  const grants = sourcedGrantsOf(subject.actor, standing, holdings).filter(({ mask }) => mask !== 0);
+  const grants = sourcedGrantsOf(subject.actor, standing, teamRows).filter(({ mask }) => mask !== 0);
   const access = effectiveAccess(...grants);
-  const known = new Set(holdings.filter((holding) => holding.isKnown === 1).map((holding) => holding.teamId));
-  const named = grants.filter(({ source }) => !("team" in source) || known.has(source.team.id));
+  const visible = new Set(
+    teamRows.filter(({ isVisibleToCaller }) => isVisibleToCaller === 1).map(({ teamId }) => teamId),
+  );
+  const shown = grants.filter(({ source }) => !("team" in source) || visible.has(source.team.id));
   return {
     ...target,
     level: levelOf(target.kind, access.mask),
     permissions: permissionsOn(target.kind, access, { owner: standing.owner, allowForceDeleteWorkspaces }),
-    grants: named,
-    hiddenSources: grants.length - named.length,
+    grants: shown,
+    hiddenSources: grants.length - shown.length,
     subject: subject.shown,
     organizationName,
   };

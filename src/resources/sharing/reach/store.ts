@@ -16,7 +16,7 @@ export interface ReachSearch {
   readonly organizationId: string;
   readonly principal: string;
   readonly everywhere: Mask;
-  readonly wanted: Readonly<Record<TargetKind, MaskRequirement>>;
+  readonly required: Readonly<Record<TargetKind, MaskRequirement>>;
   readonly actor: Actor;
   readonly standing: OrganizationStanding;
   /** For the choice of a strategy. */
@@ -39,14 +39,19 @@ export interface ReachedTarget extends ReachPosition {
   readonly kind: TargetKind;
   readonly projectId: string;
   readonly projectName: string;
-  readonly holdings: readonly (TeamAccessRow & { readonly isKnown: number })[];
+  readonly teamRows: readonly (TeamAccessRow & { readonly isVisibleToCaller: number })[];
 }
 
-type SearchStrategy = "none" | "all" | "given" | "walked" | "collected";
+/**
+ * `granted`: the projects with a grant. `index-scan`: all workspaces in order, each checked. `sorted`: collects the matches, then sorts
+ * them.
+ */
+type SearchStrategy = "none" | "all" | "granted" | "index-scan" | "sorted";
 
 interface ReachStatementShape {
   readonly search: Readonly<Record<TargetKind, SearchStrategy>>;
-  readonly hides: Readonly<Record<TargetKind, boolean>>;
+  /** Whether the caller may be unable to see some of the matches. */
+  readonly canHaveHidden: Readonly<Record<TargetKind, boolean>>;
   readonly seesSecretTeams: boolean;
   readonly descending: boolean;
   /** Shorter for pages past the middle; the order of the result is the same. */
@@ -71,35 +76,38 @@ interface ReachParameters {
   readonly afterId: string;
 }
 
-const wantedIn = (kind: TargetKind, p: ReachParameters) =>
+const requirementIn = (kind: TargetKind, p: ReachParameters) =>
   kind === "project"
     ? { sees: bigintMask(p.projectSees), any: bigintMask(p.projectAny) }
     : { sees: bigintMask(p.workspaceSees), any: bigintMask(p.workspaceAny) };
 
 const projectsGiving = (kind: TargetKind, p: ReachParameters) =>
-  sql`(select project_id from s_granted where ${meetsRequirementSql(sql<number>`(${bigintMask(p.everywhere)} | mask)`, wantedIn(kind, p))})`;
+  sql`(select project_id from s_project_grants
+    where ${meetsRequirementSql(sql<number>`(${bigintMask(p.everywhere)} | mask)`, requirementIn(kind, p))})`;
 
-function singlesTable(p: ReachParameters): RawBuilder<unknown> {
+/** Workspaces that only their own grants give, not those of their project. */
+function individualGrantsTable(p: ReachParameters): RawBuilder<unknown> {
   const onProject = sql<number>`(${bigintMask(p.everywhere)} | coalesce(g.mask, 0))`;
-  const bits = wantedIn("workspace", p);
-  return sql`s_alone as materialized (
-    select w.id as id, w.name as name from s_single as x cross join workspaces as w
-    left join s_granted as g on g.project_id = w.project_id
-    where w.id = x.workspace_id and ${meetsRequirementSql(sql<number>`(${onProject} | x.mask)`, bits)} and not ${meetsRequirementSql(onProject, bits)})`;
+  const bits = requirementIn("workspace", p);
+  return sql`individual_grants as materialized (
+    select w.id as id, w.name as name from s_workspace_grants as x cross join workspaces as w
+    left join s_project_grants as g on g.project_id = w.project_id
+    where w.id = x.workspace_id and ${meetsRequirementSql(sql<number>`(${onProject} | x.mask)`, bits)}
+      and not ${meetsRequirementSql(onProject, bits)})`;
 }
 
-function isSeen({ hides }: ReachStatementShape, kind: TargetKind, alias: "p" | "v"): RawBuilder<SqlBool>[] {
-  if (!hides[kind]) return [];
+function visibleConditions(shape: ReachStatementShape, kind: TargetKind, alias: "p" | "v"): RawBuilder<SqlBool>[] {
+  if (!shape.canHaveHidden[kind]) return [];
   const bit = sql.lit(visibilityBits[kind]);
-  const inProjects = sql`(select project_id from c_granted where (mask & ${bit}) <> 0)`;
+  const inProjects = sql`(select project_id from c_project_grants where (mask & ${bit}) <> 0)`;
   if (kind === "project") return [sql<SqlBool>`${sql.ref(`${alias}.id`)} in ${inProjects}`];
   return [
     sql<SqlBool>`(${sql.ref(`${alias}.project_id`)} in ${inProjects}
-      or ${sql.ref(`${alias}.id`)} in (select workspace_id from c_single where (mask & ${bit}) <> 0))`,
+      or ${sql.ref(`${alias}.id`)} in (select workspace_id from c_workspace_grants where (mask & ${bit}) <> 0))`,
   ];
 }
 
-function isAfter(shape: ReachStatementShape, p: ReachParameters, alias: "p" | "v"): RawBuilder<SqlBool>[] {
+function afterConditions(shape: ReachStatementShape, p: ReachParameters, alias: "p" | "v"): RawBuilder<SqlBool>[] {
   if (!shape.isAfter) return [];
   const [nameOf, idOf] = [sql.ref(`${alias}.name`), sql.ref(`${alias}.id`)];
   return [sql<SqlBool>`(${nameOf}, ${idOf}) ${sql.raw(shape.descending ? "<" : ">")} (${p.afterName}, ${p.afterId})`];
@@ -115,8 +123,8 @@ function projectParts(shape: ReachStatementShape, p: ReachParameters): RawBuilde
   const conditions = [
     inOrganization(p, "p"),
     ...(search === "all" ? [] : [sql<SqlBool>`p.id in ${projectsGiving("project", p)}`]),
-    ...isSeen(shape, "project", "p"),
-    ...isAfter(shape, p, "p"),
+    ...visibleConditions(shape, "project", "p"),
+    ...afterConditions(shape, p, "p"),
   ];
   return [sql`select p.id as id, p.name as name from projects as p ${where(conditions)}`];
 }
@@ -124,19 +132,21 @@ function projectParts(shape: ReachStatementShape, p: ReachParameters): RawBuilde
 function workspaceParts(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown>[] {
   const { workspace: search } = shape.search;
   if (search === "none") return [];
+  const shared = [...visibleConditions(shape, "workspace", "v"), ...afterConditions(shape, p, "v")];
   const among = (conditions: readonly RawBuilder<SqlBool>[], from = sql`workspaces as v`) =>
     sql`select v.id as id, v.name as name from ${from}
-      ${where([inOrganization(p, "v"), ...conditions, ...isSeen(shape, "workspace", "v"), ...isAfter(shape, p, "v")])}`;
+      ${where([inOrganization(p, "v"), ...conditions, ...shared])}`;
   if (search === "all") return [among([])];
   const inProjects = sql<SqlBool>`v.project_id in ${projectsGiving("workspace", p)}`;
-  if (search === "walked") return [among([sql<SqlBool>`(${inProjects} or v.id in (select id from s_alone))`])];
+  if (search === "index-scan")
+    return [among([sql<SqlBool>`(${inProjects} or v.id in (select id from individual_grants))`])];
   return [
     among([inProjects]),
-    among([sql<SqlBool>`v.id = alone.id`], sql`s_alone as alone cross join workspaces as v`),
+    among([sql<SqlBool>`v.id = individual.id`], sql`individual_grants as individual cross join workspaces as v`),
   ];
 }
 
-const inOrder = (table: "" | "things.", descending: boolean) => {
+const inOrder = (table: "" | "targets.", descending: boolean) => {
   const direction = sql.raw(descending ? "desc" : "asc");
   return sql`order by ${sql.raw(`${table}name`)} ${direction}, ${sql.raw(`${table}id`)} ${direction}`;
 };
@@ -154,15 +164,15 @@ function pageTable(shape: ReachStatementShape, p: ReachParameters): RawBuilder<u
 }
 
 /** Includes a row without a team, for a site admin's access. */
-function seatsTable(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown> {
-  return sql`seats as materialized (
+function teamsTable(shape: ReachStatementShape, p: ReachParameters): RawBuilder<unknown> {
+  return sql`subject_teams as materialized (
     select t.id as id, t.name as name, t.name_key as name_key, t.is_owners as is_owners, t.organization_access as organization_access,
-      case when ${teamIsVisibleTo(p.caller, shape)} then 1 else 0 end as is_known,
-      place.expires_at as place_until, place.reason as place_reason, ${membershipGroup("place")} as place_group
-    from s_mine cross join teams as t
-    left join team_members as place
-      on place.organization_id = t.organization_id and place.user_id = ${p.principal} and place.team_id = t.id and ${inForce("place")}
-    where t.id = s_mine.team_id
+      case when ${teamIsVisibleTo(p.caller, shape)} then 1 else 0 end as is_visible_to_caller,
+      m.expires_at as membership_until, m.reason as membership_reason, ${membershipGroup("m")} as membership_group
+    from s_own_teams cross join teams as t
+    left join team_members as m
+      on m.organization_id = t.organization_id and m.user_id = ${p.principal} and m.team_id = t.id and ${inForce("m")}
+    where t.id = s_own_teams.team_id
     union all select null, null, null, null, null, null, null, null, null)`;
 }
 
@@ -170,28 +180,28 @@ function statement(shape: ReachStatementShape, p: ReachParameters): RawBuilder<R
   const organizationId = sql<string>`${p.organizationId}`;
   return sql<ReachRow>`
     with ${grantTables("s_", organizationId, p.principal)}, ${grantTables("c_", organizationId, p.caller)},
-    ${singlesTable(p)},
+    ${individualGrantsTable(p)},
     page as materialized (${pageTable(shape, p)}),
-    things as materialized (
+    targets as materialized (
       select page.id as id, page.name as name, w.id as workspace_id, p.id as project_id, p.name as project_name
       from page left join workspaces as w on w.id = page.id inner join projects as p on p.id = coalesce(w.project_id, page.id)),
-    ${seatsTable(shape, p)}
-    select things.*, seats.id as team_id, seats.name as team_name, seats.is_owners, seats.organization_access, seats.is_known,
-      seats.place_until, seats.place_reason, seats.place_group,
+    ${teamsTable(shape, p)}
+    select targets.*, st.id as team_id, st.name as team_name, st.is_owners, st.organization_access, st.is_visible_to_caller,
+      st.membership_until, st.membership_reason, st.membership_group,
       tp.id as project_record_id, tp.access as project_level, tp.permissions as project_permissions,
       tp.expires_at as project_until, tp.reason as project_reason,
       tw.id as workspace_record_id, tw.access as workspace_level, tw.permissions as workspace_permissions,
       tw.expires_at as workspace_until, tw.reason as workspace_reason
-    from things cross join seats
+    from targets cross join subject_teams as st
     left join team_projects as tp
-      on tp.organization_id = ${organizationId} and tp.project_id = things.project_id and tp.team_id = seats.id
+      on tp.organization_id = ${organizationId} and tp.project_id = targets.project_id and tp.team_id = st.id
         and ${inForce("tp")}
     left join team_workspaces as tw
-      on tw.organization_id = ${organizationId} and tw.workspace_id = things.workspace_id and tw.team_id = seats.id
+      on tw.organization_id = ${organizationId} and tw.workspace_id = targets.workspace_id and tw.team_id = st.id
         and ${inForce("tw")}
-    where seats.id is null or tp.id is not null or tw.id is not null
-      or (seats.organization_access & ${sql.lit(organizationBitsGivingAccess)}) <> 0
-    ${inOrder("things.", shape.descending)}, seats.name_key, seats.id`;
+    where st.id is null or tp.id is not null or tw.id is not null
+      or (st.organization_access & ${sql.lit(organizationBitsGivingAccess)}) <> 0
+    ${inOrder("targets.", shape.descending)}, st.name_key, st.id`;
 }
 
 const compiled = new Map<string, PreparedStatement<ReachParameters, ReachRow>>();
@@ -209,23 +219,23 @@ function statementFor(shape: ReachStatementShape): PreparedStatement<ReachParame
   return found;
 }
 
-/** Walking passes several workspaces for each match; collecting reads and sorts all matches. */
-function isWalked({ matching, workspaces }: ReachSearch, page: ReachPage): boolean {
+/** An index scan passes several workspaces for each match; sorting reads all matches. */
+function isIndexScanShorter({ matching, workspaces }: ReachSearch, page: ReachPage): boolean {
   if ("after" in page) return true;
   const passed = ((page.offset + page.limit) * workspaces) / Math.max(matching, 1);
   return passed < matching;
 }
 
 function strategyFor(kind: TargetKind, search: ReachSearch, page: ReachPage): SearchStrategy {
-  const wanted = search.wanted[kind];
-  if (wanted.any === 0) return "none";
-  if (meetsRequirement(search.everywhere, wanted)) return "all";
-  if (kind === "project") return "given";
-  return isWalked(search, page) ? "walked" : "collected";
+  const requirement = search.required[kind];
+  if (requirement.any === 0) return "none";
+  if (meetsRequirement(search.everywhere, requirement)) return "all";
+  if (kind === "project") return "granted";
+  return isIndexScanShorter(search, page) ? "index-scan" : "sorted";
 }
 
-const mayHide = ({ actor, standing, principal }: ReachSearch, kind: TargetKind): boolean =>
-  (standing.everywhere & visibilityBits[kind]) === 0 && principalOf(actor) !== principal;
+const canHaveHidden = ({ actor, standing, principal }: ReachSearch, kind: TargetKind): boolean =>
+  (standing.organizationWideMask & visibilityBits[kind]) === 0 && principalOf(actor) !== principal;
 
 /** Rounded, so that there are few different statements. */
 const roundedLimit = (count: number): number => 2 ** Math.ceil(Math.log2(Math.max(count, 16)));
@@ -243,9 +253,9 @@ function windowOf(page: ReachPage, matching: number): ReachWindow {
   return { limit, offset: Math.max(0, matching - page.offset - limit), fromEnd: true };
 }
 
-type ReachRow = Omit<ReachedTarget, "holdings" | "kind"> & { readonly workspaceId: string | null } & {
+type ReachRow = Omit<ReachedTarget, "teamRows" | "kind"> & { readonly workspaceId: string | null } & {
   [Name in keyof TeamAccessRow]: TeamAccessRow[Name] | null;
-} & { readonly isKnown: number };
+} & { readonly isVisibleToCaller: number };
 
 export async function findReached(tx: Tx, search: ReachSearch, page: ReachPage): Promise<ReachedTarget[]> {
   const { limit, offset, fromEnd } = windowOf(page, search.matching);
@@ -253,24 +263,24 @@ export async function findReached(tx: Tx, search: ReachSearch, page: ReachPage):
   const read: ReachPage = "offset" in page ? { ...page, limit, offset } : page;
   const shape: ReachStatementShape = {
     search: { project: strategyFor("project", search, read), workspace: strategyFor("workspace", search, read) },
-    hides: { project: mayHide(search, "project"), workspace: mayHide(search, "workspace") },
+    canHaveHidden: { project: canHaveHidden(search, "project"), workspace: canHaveHidden(search, "workspace") },
     seesSecretTeams: search.standing.seesSecretTeams,
     descending: page.descending,
     fromEnd,
     isAfter: after !== undefined,
-    first: tx.dialect.plansOpenLimits ? undefined : roundedLimit(offset + limit),
+    first: tx.dialect.plansBoundLimits ? undefined : roundedLimit(offset + limit),
   };
   if (shape.search.project === "none" && shape.search.workspace === "none") return [];
-  const { organizationId, principal, everywhere, wanted } = search;
+  const { organizationId, principal, everywhere, required } = search;
   const rows = await statementFor(shape)(tx, {
     organizationId,
     principal,
     caller: principalOf(search.actor),
     everywhere,
-    projectSees: wanted.project.sees,
-    projectAny: wanted.project.any,
-    workspaceSees: wanted.workspace.sees,
-    workspaceAny: wanted.workspace.any,
+    projectSees: required.project.sees,
+    projectAny: required.project.any,
+    workspaceSees: required.workspace.sees,
+    workspaceAny: required.workspace.any,
     limit,
     offset,
     afterName: after?.name ?? "",
@@ -280,12 +290,12 @@ export async function findReached(tx: Tx, search: ReachSearch, page: ReachPage):
 }
 
 function groupByTarget(rows: readonly ReachRow[]): ReachedTarget[] {
-  const found = new Map<string, ReachedTarget & { readonly holdings: ReachedTarget["holdings"][number][] }>();
-  for (const { id, name, projectId, projectName, workspaceId, ...holding } of rows) {
+  const found = new Map<string, ReachedTarget & { readonly teamRows: ReachedTarget["teamRows"][number][] }>();
+  for (const { id, name, projectId, projectName, workspaceId, ...teamRow } of rows) {
     const kind: TargetKind = workspaceId === null ? "project" : "workspace";
-    const target = found.get(id) ?? { id, name, kind, projectId, projectName, holdings: [] };
+    const target = found.get(id) ?? { id, name, kind, projectId, projectName, teamRows: [] };
     found.set(id, target);
-    if (holding.teamId !== null) target.holdings.push(holding as ReachedTarget["holdings"][number]);
+    if (teamRow.teamId !== null) target.teamRows.push(teamRow as ReachedTarget["teamRows"][number]);
   }
   return [...found.values()];
 }

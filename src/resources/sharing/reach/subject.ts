@@ -1,7 +1,7 @@
 /** SQL of a reach query's subject and totals, in one statement. It must not read all workspaces: projects have counters. */
 import { type RawBuilder, sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
-import { noRestrictions, standingOf, type StandingRow } from "../../../access/organization.ts";
+import { noRestrictions, requireStanding, type StandingRow } from "../../../access/organization.ts";
 import { allPermissions, type Mask } from "../../../access/permission-set.ts";
 import { visibilityBits, type TargetKind } from "../../../access/reach.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -10,7 +10,7 @@ import { fold } from "../../../kernel/text.ts";
 import { actorTeams, standingSelection } from "../../shared/grants/reads.ts";
 import {
   bitsGivingSql,
-  everywhereSql,
+  organizationWideMaskSql,
   meetsRequirementSql,
   grantTables,
   levelSql,
@@ -53,7 +53,7 @@ export interface SubjectRow extends Omit<StandingRow, "organizationId"> {
   readonly tallies: string | null;
 }
 
-type SubjectParameters = { id: string; nameKey: string; principal: string; fixed: number };
+type SubjectParameters = { id: string; nameKey: string; principal: string; callerMask: number };
 
 const noTeam = sql`null as team_id, 0 as is_owners, 'secret' as visibility, 0 as allow_member_token_management`;
 const noToken = sql`null as token_kind, null as token_created_at, null as token_expired_at`;
@@ -81,61 +81,66 @@ function subjectBy({ by }: SubjectReference, { id, nameKey }: SubjectParameters)
 const organizationId = sql<string>`(select organization_id from subject)`;
 const subjectId = sql<string>`(select subject_id from subject)`;
 
-const tokenOfOrganization: Mask = standingOf(
+const organizationTokenMask: Mask = requireStanding(
   { kind: "organization", organizationId: "", name: "", tokenId: "" },
   { organizationId: "", teamAccess: null, isMember: 0, ...noRestrictions },
-).everywhere;
+).organizationWideMask;
 
-/** `s`: the subject. `c`: the caller. */
-function heldTable(permission: string | undefined, fixed: number): RawBuilder<unknown> {
-  const ownsByTeam = isOwnerSql(sql.ref("teams.s_access"));
+/** One row: the subject's and the caller's access to the whole organization, and the bits that give the queried permission. */
+function principalsTable(permission: string | undefined, callerMask: number): RawBuilder<unknown> {
+  const ownsByTeam = isOwnerSql(sql.ref("teams.subject_access"));
   const owner = sql<boolean>`(subject.subject_kind = 'organization' or subject.subject_is_site_admin = 1 or ${ownsByTeam})`;
   const allowForceDelete = sql<number>`o.allow_force_delete_workspaces`;
   return sql`select o.id as organization_id,
-      case when subject.subject_kind = 'organization' then ${sql.lit(tokenOfOrganization)}
+      case when subject.subject_kind = 'organization' then ${sql.lit(organizationTokenMask)}
         when subject.subject_kind = 'audit-trails' then 0
         when subject.subject_is_site_admin = 1 then ${sql.lit(allPermissions)}
-        else ${everywhereSql(sql.ref("teams.s_access"))} end as s,
-      cast(${fixed} as bigint) | ${everywhereSql(sql.ref("teams.c_access"))} as c,
+        else ${organizationWideMaskSql(sql.ref("teams.subject_access"))} end as subject_mask,
+      cast(${callerMask} as bigint) | ${organizationWideMaskSql(sql.ref("teams.caller_access"))} as caller_mask,
       ${bitsGivingSql("project", permission, { owner, allowForceDelete })} as project_bits,
       ${bitsGivingSql("workspace", permission, { owner, allowForceDelete })} as workspace_bits
     from subject cross join (
-      select (select bit_or(t.organization_access) from s_mine cross join teams as t where t.id = s_mine.team_id) as s_access,
-        (select bit_or(t.organization_access) from c_mine cross join teams as t where t.id = c_mine.team_id) as c_access) as teams
+      select (select bit_or(t.organization_access) from s_own_teams cross join teams as t where t.id = s_own_teams.team_id) as subject_access,
+        (select bit_or(t.organization_access) from c_own_teams cross join teams as t where t.id = c_own_teams.team_id) as caller_access) as teams
     inner join organizations as o on o.id = subject.organization_id`;
 }
 
-const sums = sql`
+const sumTables = sql`
   per_project as materialized (
-    select p.id as id, p.workspace_count as workspaces, held.s | coalesce(sg.mask, 0) as s, held.c | coalesce(cg.mask, 0) as c
-    from held cross join projects as p
-    left join s_granted as sg on sg.project_id = p.id
-    left join c_granted as cg on cg.project_id = p.id
-    where p.organization_id = held.organization_id),
-  given as materialized (
-    select workspace_id, bit_or(s) as s, bit_or(c) as c from (
-      select workspace_id, mask as s, 0 as c from s_single union all select workspace_id, 0 as s, mask as c from c_single) as either
+    select p.id as id, p.workspace_count as workspaces,
+      principals.subject_mask | coalesce(sg.mask, 0) as subject_mask, principals.caller_mask | coalesce(cg.mask, 0) as caller_mask
+    from principals cross join projects as p
+    left join s_project_grants as sg on sg.project_id = p.id
+    left join c_project_grants as cg on cg.project_id = p.id
+    where p.organization_id = principals.organization_id),
+  individual_grants as materialized (
+    select workspace_id, bit_or(subject_mask) as subject_mask, bit_or(caller_mask) as caller_mask from (
+      select workspace_id, mask as subject_mask, 0 as caller_mask from s_workspace_grants
+      union all select workspace_id, 0 as subject_mask, mask as caller_mask from c_workspace_grants) as either
     group by workspace_id),
-  singles as materialized (
-    select per_project.s as project_s, per_project.c as project_c, per_project.s | given.s as s, per_project.c | given.c as c
-    from given cross join workspaces as w inner join per_project on per_project.id = w.project_id where w.id = given.workspace_id)`;
+  per_workspace as materialized (
+    select per_project.subject_mask as project_subject_mask, per_project.caller_mask as project_caller_mask,
+      per_project.subject_mask | g.subject_mask as subject_mask, per_project.caller_mask | g.caller_mask as caller_mask
+    from individual_grants as g cross join workspaces as w inner join per_project on per_project.id = w.project_id
+    where w.id = g.workspace_id)`;
 
 /** Counts workspaces with their project, except for those with records of their own. */
 function tallies(): RawBuilder<unknown> {
-  const counted = (kind: TargetKind, count: RawBuilder<unknown>, from: RawBuilder<unknown>, column = "") => {
-    const [s, c] = [sql.ref<number>(`${column}s`), sql.ref<number>(`${column}c`)];
-    const wanted = { sees: sql.lit(visibilityBits[kind]), any: sql.ref<number>(`needed.${kind}_bits`) };
-    return sql`select ${sql.lit(kind)} as kind, ${levelSql(kind, s)} as level,
-      case when (${c} & ${sql.lit(visibilityBits[kind])}) <> 0 then 1 else 0 end as visible, ${count} as n
-      from ${from} cross join (select project_bits, workspace_bits from held) as needed where ${meetsRequirementSql(s, wanted)}`;
+  const counted = (kind: TargetKind, count: RawBuilder<unknown>, from: RawBuilder<unknown>, prefix = "") => {
+    const [subject, caller] = [sql.ref<number>(`${prefix}subject_mask`), sql.ref<number>(`${prefix}caller_mask`)];
+    const requirement = { sees: sql.lit(visibilityBits[kind]), any: sql.ref<number>(`needed.${kind}_bits`) };
+    return sql`select ${sql.lit(kind)} as kind, ${levelSql(kind, subject)} as level,
+      case when (${caller} & ${sql.lit(visibilityBits[kind])}) <> 0 then 1 else 0 end as visible, ${count} as n
+      from ${from} cross join (select project_bits, workspace_bits from principals) as needed
+      where ${meetsRequirementSql(subject, requirement)}`;
   };
   const parts = [
     counted("project", sql`1`, sql`per_project`),
     counted("workspace", sql`workspaces`, sql`per_project`),
-    counted("workspace", sql`-1`, sql`singles`, "project_"),
-    counted("workspace", sql`1`, sql`singles`),
+    counted("workspace", sql`-1`, sql`per_workspace`, "project_"),
+    counted("workspace", sql`1`, sql`per_workspace`),
   ];
-  return sql`select kind || ' ' || level || ' ' || visible || ' ' || cast(sum(n) as bigint) as told
+  return sql`select kind || ' ' || level || ' ' || visible || ' ' || cast(sum(n) as bigint) as tally
     from (${sql.join(parts, sql` union all `)}) as parts group by kind, level, visible having sum(n) > 0`;
 }
 
@@ -147,17 +152,17 @@ function statement(
   return sql<SubjectRow>`
     with subject as materialized (${subjectBy(reference, p)}),
     ${grantTables("s_", organizationId, subjectId)}, ${grantTables("c_", organizationId, p.principal)},
-    held as materialized (${heldTable(permission, p.fixed)}), ${sums}
+    principals as materialized (${principalsTable(permission, p.callerMask)}), ${sumTables}
     select subject.*, o.name as organization_name, o.allow_force_delete_workspaces,
       ${standingSelection(sql.ref("subject.organization_id"), p.principal)},
-      (select bit_or(t.organization_access) from s_mine cross join teams as t where t.id = s_mine.team_id) as subject_team_access,
+      (select bit_or(t.organization_access) from s_own_teams cross join teams as t where t.id = s_own_teams.team_id) as subject_team_access,
       (select count(*) from organization_memberships as m where m.organization_id = subject.organization_id
         and m.user_id = subject.user_id and m.status = 'active') as subject_is_member,
       case when subject.team_id in ${actorTeams(sql.ref("subject.organization_id"), p.principal)} then 1 else 0 end as includes_actor,
       case when o.max_ttl_enabled = 1 then (select max_ttl_ms from organization_token_ttl_policies as ttl
         where ttl.organization_id = o.id and ttl.token_type = subject.token_kind) end as token_max_ms,
       (select cast(sum(workspaces) as bigint) from per_project) as everything,
-      (select string_agg(told, ',') from (${tallies()}) as totals) as tallies
+      (select string_agg(tally, ',') from (${tallies()}) as totals) as tallies
     from subject left join organizations as o on o.id = subject.organization_id`;
 }
 
@@ -179,9 +184,9 @@ function statementFor(
   return found;
 }
 
-function fixedOf(actor: Actor): Mask {
+function tokenMaskOf(actor: Actor): Mask {
   if (isSiteAdmin(actor)) return allPermissions;
-  return actor.kind === "organization" ? tokenOfOrganization : 0;
+  return actor.kind === "organization" ? organizationTokenMask : 0;
 }
 
 export async function findSubject(
@@ -195,7 +200,7 @@ export async function findSubject(
     id: reference.id,
     nameKey: fold(name ?? ""),
     principal: principalOf(actor),
-    fixed: fixedOf(actor),
+    callerMask: tokenMaskOf(actor),
   });
   return row;
 }

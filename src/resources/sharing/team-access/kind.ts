@@ -21,7 +21,8 @@ export interface AccessTerms extends AccessLevel, GrantExpiry {}
 export type ChosenPermissions = Readonly<Record<string, unknown>>;
 
 export interface CallerAccess {
-  readonly granted: Access;
+  /** On the target. */
+  readonly callerAccess: Access;
   readonly standing: OrganizationStanding;
 }
 
@@ -54,12 +55,13 @@ export interface AccessTables {
   readonly count?: (tx: Tx, targetId: string, change: number) => Promise<void>;
 }
 
-type FindForActor<Found> = (tx: Tx, actor: Actor, id: string, lock: boolean) => Promise<Found | undefined>;
+type FindForActor<Found> = (tx: Tx, actor: Actor, id: string, lock: "change" | false) => Promise<Found | undefined>;
 
 export interface AccessStatements {
   readonly target: FindForActor<GrantTarget>;
   readonly record: FindForActor<AccessRecord>;
-  readonly holding: (tx: Tx, actor: Actor, targetId: string, through: string) => Promise<CallerAccess>;
+  /** The caller's access that stays in force until `through`. */
+  readonly callerAccess: (tx: Tx, actor: Actor, targetId: string, through: string) => Promise<CallerAccess>;
 }
 
 export interface AccessKind {
@@ -67,8 +69,8 @@ export interface AccessKind {
   readonly thing: "project" | "workspace";
   readonly tables: AccessTables;
   readonly find: AccessStatements;
-  readonly implied: (level: string) => Partial<PermissionSet>;
-  readonly sees: (granted: Access) => boolean;
-  readonly rights: (granted: Access) => Readonly<Record<WorkspaceRight, boolean>>;
+  readonly impliedPermissions: (level: string) => Partial<PermissionSet>;
+  readonly canRead: (access: Access) => boolean;
+  readonly rights: (access: Access) => Readonly<Record<WorkspaceRight, boolean>>;
   readonly needs: string;
 }

@@ -16,8 +16,8 @@ import type { AccessKind, AccessRecord, ChosenPermissions, AccessTerms, CallerAc
 import {
   auditedTargets,
   newlyGranted,
-  grantTarget,
-  grantRecord,
+  authorizeTarget,
+  authorizeRecord,
   levelAfter,
   newRecordFaults,
   readOnlyFaults,
@@ -32,14 +32,14 @@ interface TeamAccessInput {
   readonly targetId: string | null;
   readonly level: string;
   readonly chosen: ChosenPermissions;
-  readonly ending: GrantExpiryInput;
+  readonly expiry: GrantExpiryInput;
 }
 
 interface TeamAccessUpdateInput {
   readonly id: string;
   readonly level: string | undefined;
   readonly chosen: ChosenPermissions;
-  readonly ending: GrantExpiryInput;
+  readonly expiry: GrantExpiryInput;
 }
 
 export async function listAccess(
@@ -49,7 +49,7 @@ export async function listAccess(
   page: Page | undefined,
 ): Promise<ListAnswer<AccessRecord>> {
   const tx = context.database.reader;
-  const target = grantTarget(kind, await loadTarget(tx, context, kind, targetId), "can-read");
+  const target = authorizeTarget(kind, await loadTarget(tx, context, kind, targetId), "can-read");
   return listRecords(tx, context.actor, kind, target, page);
 }
 
@@ -65,29 +65,29 @@ export async function showAccess(
 export async function createAccess(
   kind: AccessKind,
   context: Context,
-  { teamId, targetId, level, chosen, ending }: TeamAccessInput,
+  { teamId, targetId, level, chosen, expiry }: TeamAccessInput,
 ): Promise<DocumentAnswer<AccessRecord>> {
   refuseIfAny(readOnlyFaults(level, chosen));
   return context.database.write(async (tx) => {
-    const team = await loadTeam(tx, context, teamId ?? "", true);
-    const target = grantTarget(
+    const team = await loadTeam(tx, context, teamId ?? "", "change");
+    const target = authorizeTarget(
       kind,
-      await loadTarget(tx, context, kind, targetId ?? "", true),
+      await loadTarget(tx, context, kind, targetId ?? "", "change"),
       "can-manage-team-access",
     );
     if (team.organizationId !== target.organizationId) throw notFound("team");
-    const given = { ...levelAfter(kind, level, chosen), ...mergeExpiry(noExpiry, ending) };
-    await refuseExcess(tx, context, kind, target, given);
+    const terms = { ...levelAfter(kind, level, chosen), ...mergeExpiry(noExpiry, expiry) };
+    await refuseExcess(tx, context, kind, target, terms);
     const present = await findRecordOf(tx, kind.tables, target, team.id);
     refuseIfAny(newRecordFaults(team, present?.isInForce === 1));
     // The expired record was not removed yet.
     if (present !== undefined) await removeExpiredRecord(tx, context, kind, target, present);
-    const { organizationId, granted, standing } = target;
+    const { organizationId, callerAccess, standing } = target;
     const identity = { id: newId(kind.definition.type), organizationId, createdAt: now(), version: 1 };
-    const row = { ...identity, targetId: target.targetId, teamId: team.id, ...given };
+    const row = { ...identity, targetId: target.targetId, teamId: team.id, ...terms };
     await insertRecord(tx, kind.tables, target, row);
     const { visibility: teamVisibility, includesActor } = team;
-    const view = { ...row, granted, standing, teamVisibility, includesActor };
+    const view = { ...row, callerAccess, standing, teamVisibility, includesActor };
     await recordAccess(tx, context, kind, { after: view });
     return { view };
   });
@@ -96,17 +96,17 @@ export async function createAccess(
 export async function updateAccess(
   kind: AccessKind,
   context: ConditionalContext,
-  { id, level, chosen, ending }: TeamAccessUpdateInput,
+  { id, level, chosen, expiry }: TeamAccessUpdateInput,
 ): Promise<DocumentAnswer<AccessRecord>> {
   if (level !== undefined) refuseIfAny(readOnlyFaults(level, chosen));
   return context.database.write(async (tx) => {
-    const record = grantRecord(kind, await loadRecord(tx, context, kind, id, true), "can-manage");
+    const record = authorizeRecord(kind, await loadRecord(tx, context, kind, id, "change"), "can-manage");
     const after = level ?? record.access;
-    const given = { ...levelAfter(kind, after, chosen, record), ...mergeExpiry(record, ending) };
-    await refuseExcess(tx, context, kind, record, given, record);
+    const terms = { ...levelAfter(kind, after, chosen, record), ...mergeExpiry(record, expiry) };
+    await refuseExcess(tx, context, kind, record, terms, record);
     context.ifMatch.check(record);
     refuseIfAny(readOnlyFaults(after, chosen));
-    const changes = changesOf<AccessTerms>(record, given);
+    const changes = changesOf<AccessTerms>(record, terms);
     if (changes === undefined) return { view: record };
     await updateRecord(tx, kind.tables, record, changes);
     const view = afterUpdate<AccessRecord>(record, changes);
@@ -117,7 +117,7 @@ export async function updateAccess(
 
 export async function deleteAccess(kind: AccessKind, context: ConditionalContext, id: string): Promise<void> {
   await context.database.write(async (tx) => {
-    const record = grantRecord(kind, await loadRecord(tx, context, kind, id, true), "can-manage");
+    const record = authorizeRecord(kind, await loadRecord(tx, context, kind, id, "change"), "can-manage");
     context.ifMatch.check(record);
     await deleteRecord(tx, kind.tables, record);
     await recordAccess(tx, context, kind, { before: record });
@@ -133,22 +133,32 @@ async function refuseExcess(
   after: AccessTerms,
   before?: AccessTerms,
 ): Promise<void> {
-  const wanted = newlyGranted(after, before);
-  refuseGrantingMore(at, wanted);
-  if (wanted === 0 || !hasExpirableAccess(context.actor)) return;
-  refuseGrantingLonger(await kind.find.holding(tx, context.actor, at.targetId, expiryOrNever(after)), wanted, after);
+  const added = newlyGranted(after, before);
+  refuseGrantingMore(at, added);
+  if (added === 0 || !hasExpirableAccess(context.actor)) return;
+  refuseGrantingLonger(
+    await kind.find.callerAccess(tx, context.actor, at.targetId, expiryOrNever(after)),
+    added,
+    after,
+  );
 }
 
-async function loadTarget(tx: Tx, context: Context, { find, thing }: AccessKind, id: string, lock = false) {
+async function loadTarget(
+  tx: Tx,
+  context: Context,
+  { find, thing }: AccessKind,
+  id: string,
+  lock: "change" | false = false,
+) {
   const target = await find.target(tx, context.actor, id, lock);
   if (target === undefined) throw notFound(thing);
   return target;
 }
 
-async function loadRecord(tx: Tx, context: Context, kind: AccessKind, id: string, lock = false) {
+async function loadRecord(tx: Tx, context: Context, kind: AccessKind, id: string, lock: "change" | false = false) {
   const record = await kind.find.record(tx, context.actor, id, lock);
   if (record === undefined) throw notFound("team access");
-  return grantRecord(kind, record, "can-read");
+  return authorizeRecord(kind, record, "can-read");
 }
 
 async function recordAccess(

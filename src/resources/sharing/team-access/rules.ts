@@ -1,5 +1,5 @@
 /** Pure rules of team access. See docs/api.md#team-access. */
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { permissionOfAttribute } from "../../../access/levels.ts";
 import { teamRecordPermissions } from "../../../access/permissions/workspace.ts";
 import { type Mask, maskOf, missingPermissions, permissionSetOf } from "../../../access/permission-set.ts";
@@ -17,44 +17,44 @@ import type {
   GrantTarget,
 } from "./kind.ts";
 
-const managing = "can-manage-team-access";
+const managePermission = "can-manage-team-access";
 
 /** To callers who can't manage access to it, a target does not exist, as the specification says. Raises `not-found`. */
-export function grantTarget<Right extends "can-read" | typeof managing>(
-  { thing, sees, rights, needs }: AccessKind,
+export function authorizeTarget<Right extends "can-read" | typeof managePermission>(
+  { thing, canRead, rights, needs }: AccessKind,
   target: GrantTarget,
   permission: Right,
 ): Granted<GrantTarget, Right> {
-  const visible = sees(target.granted);
-  return grant(target, {
+  const visible = canRead(target.callerAccess);
+  return authorize(target, {
     thing,
     permission,
     visible,
-    allowed: permission === "can-read" ? visible : rights(target.granted)[managing],
+    allowed: permission === "can-read" ? visible : rights(target.callerAccess)[managePermission],
     needs,
-    otherwise: "hide",
+    whenDenied: "hide",
   });
 }
 
 /** Raises `not-found`, also for callers who can see the record but not manage it. */
-export function grantRecord<Permission extends "can-read" | "can-manage">(
-  { sees, rights, needs }: AccessKind,
+export function authorizeRecord<Permission extends "can-read" | "can-manage">(
+  { canRead, rights, needs }: AccessKind,
   record: AccessRecord,
   permission: Permission,
 ): Granted<AccessRecord, Permission> {
   const permissions = teamRecordPermissions({
     ...record,
-    canReadTarget: sees(record.granted),
-    rights: rights(record.granted),
+    canReadTarget: canRead(record.callerAccess),
+    rights: rights(record.callerAccess),
     seesSecretTeams: record.standing.seesSecretTeams,
   });
-  return grant(record, {
+  return authorize(record, {
     thing: "team access",
     permission,
     visible: permissions["can-read"],
     allowed: permissions[permission],
     needs,
-    otherwise: "hide",
+    whenDenied: "hide",
   });
 }
 
@@ -70,20 +70,20 @@ export function readOnlyFaults(level: string, chosen: ChosenPermissions): Fault[
 
 /** A record that was custom keeps what is not chosen. */
 export function levelAfter(
-  { implied }: AccessKind,
+  { impliedPermissions }: AccessKind,
   level: string,
   chosen: ChosenPermissions,
   before?: AccessLevel,
 ): AccessLevel {
-  if (level !== "custom") return { access: level, permissions: maskOf(implied(level)) };
-  const base = before?.access === "custom" ? permissionSetOf(before.permissions) : implied(level);
-  const wanted = Object.fromEntries(
+  if (level !== "custom") return { access: level, permissions: maskOf(impliedPermissions(level)) };
+  const base = before?.access === "custom" ? permissionSetOf(before.permissions) : impliedPermissions(level);
+  const chosenSet = Object.fromEntries(
     Object.entries(chosen).map(([attribute, value]) => [
       permissionOfAttribute[attribute as keyof typeof permissionOfAttribute],
       value,
     ]),
   );
-  return { access: level, permissions: maskOf({ ...base, ...wanted }) };
+  return { access: level, permissions: maskOf({ ...base, ...chosenSet }) };
 }
 
 export function newlyGranted(after: AccessTerms, before?: AccessTerms): Mask {
@@ -92,17 +92,17 @@ export function newlyGranted(after: AccessTerms, before?: AccessTerms): Mask {
 }
 
 /** An organization token can grant what it can't use. Raises `forbidden`. */
-export function refuseGrantingMore({ granted, standing }: CallerAccess, wanted: Mask): void {
-  const missing = missingPermissions(granted.mask | standing.grantable, wanted);
+export function refuseGrantingMore({ callerAccess, standing }: CallerAccess, added: Mask): void {
+  const missing = missingPermissions(callerAccess.mask | standing.grantableMask, added);
   if (missing.length > 0)
     throw forbidden(
       `You can't grant what you don't have yourself: ${missing.map(kebab).join(", ")}. Ask someone who has it.`,
     );
 }
 
-/** `lasting`: until the new expiry. Raises `forbidden`. See docs/decisions/0101-no-grant-beyond-your-own.md. */
-export function refuseGrantingLonger(lasting: CallerAccess, wanted: Mask, { expiresAt }: AccessTerms): void {
-  const missing = missingPermissions(lasting.granted.mask | lasting.standing.grantable, wanted);
+/** `lasting`: the caller's access that stays in force until the new expiry. Raises `forbidden`. See docs/decisions/0101-no-grant-beyond-your-own.md. */
+export function refuseGrantingLonger(lasting: CallerAccess, added: Mask, { expiresAt }: AccessTerms): void {
+  const missing = missingPermissions(lasting.callerAccess.mask | lasting.standing.grantableMask, added);
   if (missing.length === 0) return;
   const names = missing.map(kebab).join(", ");
   throw forbidden(

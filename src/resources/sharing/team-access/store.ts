@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf, type StandingRow } from "../../../access/organization.ts";
+import { requireStanding, type StandingRow } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -29,9 +29,12 @@ interface CallerAccessColumns extends StandingRow {
   readonly workspaceAccess: number | null;
 }
 
-function callerAccessOf(actor: Actor, row: CallerAccessColumns): Pick<GrantTarget, "granted" | "standing"> {
-  const standing = standingOf(actor, row);
-  return { granted: effectiveAccess(standing.everywhere, row.projectAccess, row.workspaceAccess), standing };
+function callerAccessOf(actor: Actor, row: CallerAccessColumns): Pick<GrantTarget, "callerAccess" | "standing"> {
+  const standing = requireStanding(actor, row);
+  return {
+    callerAccess: effectiveAccess(standing.organizationWideMask, row.projectAccess, row.workspaceAccess),
+    standing,
+  };
 }
 
 type GrantTargetRow = CallerAccessColumns & Pick<GrantTarget, "targetId" | "teamCount">;
@@ -95,19 +98,22 @@ export function statementsOf(tables: AccessTables): AccessStatements {
   );
   const record = prepared<TeamAccessKey, AccessRecordRow>((db, parameters) => recordsForActor(db, tables, parameters));
   const recordLocked = prepared<TeamAccessKey, AccessRecordRow>((db, parameters, dialect) =>
-    recordsForActor(db, tables, parameters).modifyEnd(sql`${lockClause(dialect, "x", true)} ${dialect.lockRows("r")}`),
+    recordsForActor(db, tables, parameters).modifyEnd(
+      sql`${lockClause(dialect, "x", "change")} ${dialect.lockRows("r")}`,
+    ),
   );
-  const holding = prepared<TeamAccessKey & { through: string }, CallerAccessColumns>((db, { id, principal, through }) =>
-    db
-      .selectFrom(`${tables.targets as "projects"} as x`)
-      .select("x.organizationId")
-      .select(standingColumns(sql.ref("x.organizationId"), principal, sql<string>`${through}`))
-      .select(tables.grants(principal, sql<string>`${through}`))
-      .where("x.id", "=", id),
+  const callerAccess = prepared<TeamAccessKey & { through: string }, CallerAccessColumns>(
+    (db, { id, principal, through }) =>
+      db
+        .selectFrom(`${tables.targets as "projects"} as x`)
+        .select("x.organizationId")
+        .select(standingColumns(sql.ref("x.organizationId"), principal, sql<string>`${through}`))
+        .select(tables.grants(principal, sql<string>`${through}`))
+        .where("x.id", "=", id),
   );
   return {
-    holding: async (tx, actor, id, through) => {
-      const [row] = await holding(tx, { id, principal: principalOf(actor), through });
+    callerAccess: async (tx, actor, id, through) => {
+      const [row] = await callerAccess(tx, { id, principal: principalOf(actor), through });
       if (row === undefined) throw new Error("a locked target was deleted");
       return callerAccessOf(actor, row);
     },
@@ -129,15 +135,15 @@ export async function listRecords(
   target: Granted<GrantTarget, "can-read">,
   page: Page | undefined,
 ): Promise<{ views: AccessRecord[]; totalCount?: number }> {
-  const { granted, standing, organizationId, targetId, teamCount } = target;
-  const seesSecretTeams = standing.seesSecretTeams || rights(granted)["can-read-team-access"];
+  const { callerAccess, standing, organizationId, targetId, teamCount } = target;
+  const seesSecretTeams = standing.seesSecretTeams || rights(callerAccess)["can-read-team-access"];
   const rows = records(tx.db, tables)
     .where("r.organizationId", "=", organizationId)
     .where(`r.${columnOf(tables)}`, "=", targetId)
     .where(teamIsVisible(actor, { seesSecretTeams }));
-  const toView = (row: Omit<AccessRecord, "granted" | "standing" | "includesActor">): AccessRecord => ({
+  const toView = (row: Omit<AccessRecord, "callerAccess" | "standing" | "includesActor">): AccessRecord => ({
     ...row,
-    granted,
+    callerAccess,
     standing,
     includesActor: 0,
   });
@@ -190,9 +196,9 @@ export async function updateRecord(
   tx: Tx,
   { records: table }: AccessTables,
   record: Granted<AccessRecord, "can-manage">,
-  given: Partial<AccessTerms>,
+  changes: Partial<AccessTerms>,
 ): Promise<void> {
-  await updateRow(tx, table, record.id, given);
+  await updateRow(tx, table, record.id, changes);
 }
 
 export async function deleteRecord(

@@ -25,7 +25,7 @@ export const terraformVersionResource = implement(terraformVersions, {
     return listVersionRows(context.database.reader, {
       page: query.page,
       version: query.filterVersion,
-      part: query.searchVersion,
+      searchText: query.searchVersion,
     });
   },
 

@@ -4,13 +4,13 @@ import { newestMatching, newestOf } from "./rules.ts";
 import { candidateRows, versionsFingerprint } from "./store.ts";
 import { compareVersions, isExactVersion, satisfies } from "./versions.ts";
 
-let last = { state: "", newest: newestOf([]) };
+let cached = { fingerprint: "", newest: newestOf([]) };
 
 /** The version of workspaces that don't name one. Reads all versions only after a change. */
 export async function newestRelease(tx: Tx): Promise<string> {
-  const state = await versionsFingerprint(tx);
-  if (state !== last.state) last = { state, newest: newestOf(await candidateRows(tx)) };
-  return last.newest;
+  const fingerprint = await versionsFingerprint(tx);
+  if (fingerprint !== cached.fingerprint) cached = { fingerprint, newest: newestOf(await candidateRows(tx)) };
+  return cached.newest;
 }
 
 export async function exactVersionOf(tx: Tx, version: string): Promise<string | undefined> {

@@ -44,8 +44,8 @@ export function changedVersion(
 function downloadAfter({ archs, url, sha }: Partial<EngineVersionInput>, row: EngineDownload): Partial<EngineDownload> {
   if (archs !== undefined && archs.length > 0) {
     const all: EngineArchive[] = archs.map((one) => ({ ...defaultPlatform, ...one }));
-    const plain = all.find(({ os, arch }) => os === defaultPlatform.os && arch === defaultPlatform.arch);
-    return { archs: JSON.stringify(all), url: plain?.url ?? null, sha: plain?.sha || null };
+    const linuxAmd64 = all.find(({ os, arch }) => os === defaultPlatform.os && arch === defaultPlatform.arch);
+    return { archs: JSON.stringify(all), url: linuxAmd64?.url ?? null, sha: linuxAmd64?.sha || null };
   }
   if (archs === undefined && url === undefined && sha === undefined) return {};
   const all: EngineArchive[] = row.url === null ? [] : [{ url: row.url, sha: row.sha ?? "", ...defaultPlatform }];

@@ -22,11 +22,11 @@ export async function findVersion(tx: Tx, id: string, lock = false): Promise<Eng
 
 export async function listVersionRows(
   tx: Tx,
-  search: { page: Page; version: string | undefined; part: string | undefined },
+  search: { page: Page; version: string | undefined; searchText: string | undefined },
 ): Promise<{ views: EngineVersionTable[]; totalCount: number }> {
   let rows = tx.db.selectFrom("engineVersions as v").selectAll("v");
   if (search.version) rows = rows.where("v.engineVersion", "=", search.version);
-  else if (search.part) rows = rows.where(tx.dialect.contains(sql.ref("v.engineVersion"), search.part));
+  else if (search.searchText) rows = rows.where(tx.dialect.contains(sql.ref("v.engineVersion"), search.searchText));
   const found = await fetchPage(tx, {
     rows,
     order: [

@@ -19,7 +19,7 @@ export const remoteStateConsumers = defineResource<{ readonly id: string }>()(()
       needs: "read access to the workspace's runs; lists the workspaces that the caller can read",
       query: { paged: true },
       answer: "list",
-      answers: "workspaces",
+      answerType: "workspaces",
     },
     replaceRemoteStateConsumers: {
       method: "PATCH",

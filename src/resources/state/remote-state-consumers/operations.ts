@@ -7,8 +7,8 @@ import { type Context, implement } from "../../shared/context.ts";
 import { loadWorkspace, pageOfWorkspaces } from "../../register/workspaces/reads.ts";
 import { remoteStateConsumers } from "./definition.ts";
 import {
-  grantReplacing,
-  grantSharing,
+  authorizeReplacing,
+  authorizeSharing,
   selfFaults,
   sharedFaults,
   type SharingWorkspace,
@@ -26,40 +26,40 @@ import {
 export const remoteStateConsumerResource = implement(remoteStateConsumers, {
   async listRemoteStateConsumers({ context, params, query }) {
     const tx = context.database.reader;
-    const workspace = grantSharing(await load(tx, context, params.workspaceId), "can-read-settings");
+    const workspace = authorizeSharing(await loadSharing(tx, context, params.workspaceId), "can-read-settings");
     return pageOfWorkspaces(tx, context, workspace.organization, consumersOf(workspace), query.page);
   },
 
   async replaceRemoteStateConsumers({ context, params, body }) {
     await context.database.write(async (tx) => {
-      const workspace = grantReplacing(await load(tx, context, params.workspaceId));
+      const workspace = authorizeReplacing(await loadSharing(tx, context, params.workspaceId));
       const ids = await checkConsumers(tx, context, workspace, body, selfFaults(body, workspace));
       const removed = await deleteOtherConsumers(tx, workspace, ids);
       const added = await insertConsumers(tx, workspace, ids);
-      await record(tx, context, workspace, "replace-remote-state-consumers", { removed, added });
+      await recordConsumerChange(tx, context, workspace, "replace-remote-state-consumers", { removed, added });
     });
   },
 
   async addRemoteStateConsumers({ context, params, body }) {
     await context.database.write(async (tx) => {
-      const workspace = grantSharing(await load(tx, context, params.workspaceId), "can-update");
+      const workspace = authorizeSharing(await loadSharing(tx, context, params.workspaceId), "can-update");
       const ids = await checkConsumers(tx, context, workspace, body, selfFaults(body, workspace));
       const added = await insertConsumers(tx, workspace, ids);
-      await record(tx, context, workspace, "add-remote-state-consumers", { added });
+      await recordConsumerChange(tx, context, workspace, "add-remote-state-consumers", { added });
     });
   },
 
   async removeRemoteStateConsumers({ context, params, body }) {
     await context.database.write(async (tx) => {
-      const workspace = grantSharing(await load(tx, context, params.workspaceId), "can-update");
+      const workspace = authorizeSharing(await loadSharing(tx, context, params.workspaceId), "can-update");
       const ids = await checkConsumers(tx, context, workspace, body);
       const removed = await deleteConsumers(tx, workspace, ids);
-      await record(tx, context, workspace, "remove-remote-state-consumers", { removed });
+      await recordConsumerChange(tx, context, workspace, "remove-remote-state-consumers", { removed });
     });
   },
 });
 
-async function load(tx: Tx, { actor }: Context, workspaceId: string): Promise<SharingWorkspace> {
+async function loadSharing(tx: Tx, { actor }: Context, workspaceId: string): Promise<SharingWorkspace> {
   const workspace = await findSharing(tx, actor, workspaceId);
   if (workspace === undefined) throw notFound("workspace");
   return workspace;
@@ -87,7 +87,7 @@ interface ConsumerChanges {
   readonly added?: readonly string[];
 }
 
-async function record(
+async function recordConsumerChange(
   tx: Tx,
   context: Context,
   workspace: SharingWorkspace,

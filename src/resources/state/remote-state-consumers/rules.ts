@@ -1,6 +1,6 @@
 /** Pure rules of remote-state consumers: access to the list, and its validation. */
 import type { Access } from "../../../access/effective.ts";
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import { hasOrganizationPermission } from "../../../access/organization.ts";
 import { workspacePermissionNeeds, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
@@ -17,31 +17,31 @@ export interface SharingWorkspace {
 }
 
 /** Raises `not-found`: the specification lists no 403 for these endpoints. */
-export function grantSharing<Permission extends "can-read-settings" | "can-update">(
+export function authorizeSharing<Permission extends "can-read-settings" | "can-update">(
   workspace: SharingWorkspace,
   permission: Permission,
 ): Granted<SharingWorkspace, Permission> {
   const permissions = permissionsOn(workspace);
-  return grant(workspace, {
+  return authorize(workspace, {
     thing: "workspace",
     permission,
     visible: permissions["can-read-settings"],
     allowed: permissions[permission],
     needs: workspacePermissionNeeds[permission],
-    otherwise: "hide",
+    whenDenied: "hide",
   });
 }
 
 /** Replacing the whole list needs a permission on all workspaces. Raises `not-found`. */
-export function grantReplacing(workspace: SharingWorkspace): Granted<SharingWorkspace, "can-update"> {
+export function authorizeReplacing(workspace: SharingWorkspace): Granted<SharingWorkspace, "can-update"> {
   const { standing } = workspace.organization;
-  return grant(workspace, {
+  return authorize(workspace, {
     thing: "workspace",
     permission: "can-update",
     visible: permissionsOn(workspace)["can-read-settings"],
     allowed: standing.owner || hasOrganizationPermission(standing, "manage-workspaces"),
     needs: "the organization permission 'manage-workspaces'",
-    otherwise: "hide",
+    whenDenied: "hide",
   });
 }
 
@@ -51,16 +51,16 @@ function permissionsOn({ access, organization }: SharingWorkspace) {
 }
 
 export function sharedFaults(workspace: Pick<SharingWorkspace, "globalRemoteState" | "projectRemoteState">): Fault[] {
-  const refused = (setting: string, whole: string): Fault => ({
+  const fault = (setting: string, scope: string): Fault => ({
     pointer: "/data",
-    detail: `Remote state consumers can't be changed while ${setting} is true, because every workspace of the ${whole} can read the state. Set it to false first`,
+    detail: `Remote state consumers can't be changed while ${setting} is true, because every workspace of the ${scope} can read the state. Set it to false first`,
   });
-  if (workspace.globalRemoteState === 1) return [refused("global-remote-state", "organization")];
-  return workspace.projectRemoteState === 1 ? [refused("project-remote-state", "project")] : [];
+  if (workspace.globalRemoteState === 1) return [fault("global-remote-state", "organization")];
+  return workspace.projectRemoteState === 1 ? [fault("project-remote-state", "project")] : [];
 }
 
-export function unknownFaults(named: readonly ResourceIdentifier[], readable: ReadonlySet<string>): Fault[] {
-  return named.flatMap(({ id }, position) =>
+export function unknownFaults(items: readonly ResourceIdentifier[], readable: ReadonlySet<string>): Fault[] {
+  return items.flatMap(({ id }, position) =>
     readable.has(id)
       ? []
       : [
@@ -72,8 +72,8 @@ export function unknownFaults(named: readonly ResourceIdentifier[], readable: Re
   );
 }
 
-export function selfFaults(named: readonly ResourceIdentifier[], workspace: SharingWorkspace): Fault[] {
-  return named.flatMap(({ id }, position) =>
+export function selfFaults(items: readonly ResourceIdentifier[], workspace: SharingWorkspace): Fault[] {
+  return items.flatMap(({ id }, position) =>
     id === workspace.id
       ? [{ pointer: `/data/${position}/id`, detail: "A workspace can't be a consumer of its own state" }]
       : [],

@@ -3,18 +3,18 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { requireStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { now } from "../../../kernel/time.ts";
-import { projectGrants, standingColumns, type StandingFacts, workspaceGrants } from "../../shared/grants/reads.ts";
+import { projectGrants, standingColumns, type StandingInput, workspaceGrants } from "../../shared/grants/reads.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
 import { lockClause } from "../../shared/locks.ts";
 import type { SharingWorkspace } from "./rules.ts";
 
-interface SharingRow extends OrganizationTable, StandingFacts {
+interface SharingRow extends OrganizationTable, StandingInput {
   readonly workspaceId: string;
   readonly projectId: string;
   readonly globalRemoteState: number;
@@ -43,13 +43,13 @@ export async function findSharing(tx: Tx, actor: Actor, id: string): Promise<Sha
   if (row === undefined) return undefined;
   const { workspaceId, projectId, globalRemoteState, projectRemoteState, ...rest } = row;
   const { projectAccess, workspaceAccess, ...organization } = rest;
-  const standing = standingOf(actor, { ...row, organizationId: row.id });
+  const standing = requireStanding(actor, { ...row, organizationId: row.id });
   return {
     id: workspaceId,
     projectId,
     globalRemoteState,
     projectRemoteState,
-    access: effectiveAccess(standing.everywhere, projectAccess, workspaceAccess),
+    access: effectiveAccess(standing.organizationWideMask, projectAccess, workspaceAccess),
     organization: { ...organization, standing },
   };
 }
@@ -73,7 +73,7 @@ export async function lockWithConsumers(
   tx: Tx,
   actor: Actor,
   { id, organization }: SharingWorkspace,
-  named: readonly string[],
+  consumerIds: readonly string[],
 ): Promise<LockedConsumers> {
   const condition = readableCondition(actor, organization) ?? sql<boolean>`1 = 1`;
   const rows = await tx.db
@@ -81,10 +81,10 @@ export async function lockWithConsumers(
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .select(["w.id", "w.globalRemoteState", "w.projectRemoteState"])
     .where("w.organizationId", "=", organization.id)
-    .where(tx.dialect.isOneOf(sql.ref("w.id"), [id, ...named]))
+    .where(tx.dialect.isOneOf(sql.ref("w.id"), [id, ...consumerIds]))
     .where(condition)
     .orderBy("w.id")
-    .modifyEnd(lockClause(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", "change"))
     .execute();
   return { current: rows.find((row) => row.id === id), readable: new Set(rows.map((row) => row.id)) };
 }

@@ -2,17 +2,17 @@
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import { loadSettledWorkspace } from "../../register/workspaces/reads.ts";
-import { leaseEndMs } from "../../register/workspaces/lock-holder.ts";
+import { loadWorkspaceAfterLeaseExpiry } from "../../register/workspaces/reads.ts";
+import { leaseExpiryMs } from "../../register/workspaces/lock-holder.ts";
 import { managedResources } from "./definition.ts";
 import { pageOfOrganization, pageOfResources } from "./store.ts";
 
 export const managedResourceResource = implement(managedResources, {
   async listWorkspaceResources({ context, params, query }) {
     const tx = context.database.reader;
-    const workspace = await loadSettledWorkspace(context, params);
+    const workspace = await loadWorkspaceAfterLeaseExpiry(context, params);
     // The current state can change when the lease of the lock expires.
-    const until = leaseEndMs(workspace);
+    const until = leaseExpiryMs(workspace);
     const { currentStateVersionId, resourceCount } = workspace;
     // While a job processes a large state, some of its rows exist, but the workspace's count is still 0.
     if (currentStateVersionId === null || resourceCount === 0) return { views: [], totalCount: 0, until };

@@ -41,7 +41,7 @@ export async function pageOfOrganization(
   organization: Pick<OrganizationView, "id" | "standing">,
   search: ResourceSearch,
 ): Promise<{ views: ManagedResourceView[]; totalCount: number }> {
-  const { tables, from, total } = hasPermission(organization.standing.everywhere, "runs", "read")
+  const { tables, from, total } = hasPermission(organization.standing.organizationWideMask, "runs", "read")
     ? allResources(organization.id, search)
     : readableResources(organization.id, principalOf(actor), search);
   const { number, size } = search.page;

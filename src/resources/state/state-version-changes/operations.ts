@@ -36,7 +36,7 @@ export const stateVersionChangeResource = implement(stateVersionChanges, {
       const before = since === undefined ? undefined : await readState(context, since);
       const after = await readState(context, version);
       const changes = differencesOf(before ?? emptyInventory, after).filter(
-        (each) => (kind === undefined || each.kind === kind) && (change === undefined || each.change === change),
+        (view) => (kind === undefined || view.kind === kind) && (change === undefined || view.change === change),
       );
       const start = (page.number - 1) * page.size;
       const views = changes.slice(start, start + page.size);
@@ -108,7 +108,7 @@ async function readState(context: Context, { id }: ComparedVersion): Promise<Com
   if (content === undefined) throw conflict(`The content of the state version ${id} was deleted.`);
   const reader = new StateFileReader();
   const instances = new Map<string, StateInstance>();
-  const gather = () => {
+  const takeInstances = () => {
     // A duplicate address makes a state invalid; the first one wins.
     for (const instance of reader.takeInstances())
       if (!instances.has(instance.address)) instances.set(instance.address, instance);
@@ -119,10 +119,10 @@ async function readState(context: Context, { id }: ComparedVersion): Promise<Com
   };
   for await (const piece of readContent(context, content)) {
     reader.write(piece);
-    gather();
+    takeInstances();
   }
   const file = reader.end();
-  gather();
+  takeInstances();
   if (file.format !== 4)
     throw conflict(`The state version ${id} has the format ${file.format}; only states of format 4 can be compared.`);
   return { content, instances, outputs: file.outputs };

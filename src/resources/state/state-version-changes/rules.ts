@@ -23,14 +23,14 @@ function resourceChanges(before: StateInventory, after: StateInventory): StateCh
   for (const [address, instance] of after.instances) {
     const old = before.instances.get(address);
     if (old?.fingerprint !== instance.fingerprint)
-      changes.push(resource(instance, old === undefined ? "added" : "changed"));
+      changes.push(resourceChange(instance, old === undefined ? "added" : "changed"));
   }
   for (const [address, instance] of before.instances)
-    if (!after.instances.has(address)) changes.push(resource(instance, "removed"));
+    if (!after.instances.has(address)) changes.push(resourceChange(instance, "removed"));
   return changes.sort(byAddress);
 }
 
-function resource(instance: StateInstance, change: StateChange["change"]): StateChange {
+function resourceChange(instance: StateInstance, change: StateChange["change"]): StateChange {
   const { address, type: providerType, module, provider } = instance;
   const noValues = { attributeChanges: null, attributeChangeCount: null, sensitive: null, before: null, after: null };
   return { id: `resource/${address}`, kind: "resource", change, address, providerType, module, provider, ...noValues };
@@ -84,16 +84,16 @@ export const changedFingerprints = (changes: readonly StateChange[], { instances
 
 /** `texts` is keyed by fingerprint. */
 export function withAttributes(
-  each: StateChange,
+  change: StateChange,
   before: StateInventory & { readonly texts: InstanceTexts },
   after: StateInventory & { readonly texts: InstanceTexts },
   budget: ComparisonBudget,
 ): StateChange {
-  if (each.kind !== "resource" || each.change !== "changed") return each;
+  if (change.kind !== "resource" || change.change !== "changed") return change;
   const [old, current] = [before, after].map(({ instances, texts }) =>
-    texts.get(instances.get(each.address)?.fingerprint ?? ""),
+    texts.get(instances.get(change.address)?.fingerprint ?? ""),
   );
-  if (old === undefined || current === undefined) return each;
-  const { listed, count } = attributeChangesOf(each.providerType ?? "", old, current, budget);
-  return { ...each, attributeChanges: listed, attributeChangeCount: count };
+  if (old === undefined || current === undefined) return change;
+  const { listed, count } = attributeChangesOf(change.providerType ?? "", old, current, budget);
+  return { ...change, attributeChanges: listed, attributeChangeCount: count };
 }

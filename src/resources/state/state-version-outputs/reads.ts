@@ -5,7 +5,7 @@ import type { Context } from "../../shared/context.ts";
 import type { LoadMany } from "../../shared/includes.ts";
 import type { StateVersionOutputView } from "./definition.ts";
 import { findOutputs } from "./store.ts";
-import { openedValue } from "./values.ts";
+import { decryptOutputValue } from "./values.ts";
 
 /** Omits sensitive values. The caller must be able to read the versions. */
 export async function outputsOfVersions(
@@ -49,5 +49,5 @@ export function toOutputView(
   showsSensitive: boolean,
 ): StateVersionOutputView {
   const shown = showsSensitive || row.sensitive === 0;
-  return { ...row, value: shown ? openedValue(vault, row.id, row.value) : null };
+  return { ...row, value: shown ? decryptOutputValue(vault, row.id, row.value) : null };
 }

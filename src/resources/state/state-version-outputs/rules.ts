@@ -3,7 +3,7 @@ import type { StateVersionOutputTable, StateVersionTable } from "../../../databa
 import type { Vault } from "../../../database/vault.ts";
 import { newId } from "../../../kernel/ids.ts";
 import type { StateOutput } from "../../../statefile/state-outputs.ts";
-import { sealedValue } from "./values.ts";
+import { encryptOutputValue } from "./values.ts";
 
 export function newOutputs(
   vault: Vault,
@@ -20,7 +20,7 @@ export function newOutputs(
       sensitive: Number(output.sensitive),
       type: shortType(output.type),
       detailedType: output.type,
-      value: sealedValue(vault, id, output.value ?? "null"),
+      value: encryptOutputValue(vault, id, output.value ?? "null"),
     };
   });
 }

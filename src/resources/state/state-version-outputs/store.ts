@@ -1,12 +1,16 @@
 /** SQL of outputs. Only `findOutput` checks that the content of the version still exists; other callers must check it. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
+import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import {
+  workspaceAccessColumns,
+  type WorkspaceAccessRow,
+  workspacePermissionInputOf,
+} from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 
 type OutputRow = StateVersionOutputTable & WorkspaceAccessRow;
@@ -28,9 +32,9 @@ export async function findOutput(
   tx: Tx,
   actor: Actor,
   id: string,
-): Promise<(StateVersionOutputTable & WorkspaceFacts) | undefined> {
+): Promise<(StateVersionOutputTable & WorkspacePermissionInput) | undefined> {
   const [row] = await byId(tx, { id, principal: principalOf(actor) });
-  return row && { ...row, ...workspaceFactsOf(actor, row) };
+  return row && { ...row, ...workspacePermissionInputOf(actor, row) };
 }
 
 function outputsIn(tx: Tx, organizationId: string, stateVersionIds: readonly string[]) {
@@ -40,7 +44,7 @@ function outputsIn(tx: Tx, organizationId: string, stateVersionIds: readonly str
     .where(tx.dialect.isOneOf(sql.ref("p.stateVersionId"), stateVersionIds));
 }
 
-/** More than the outputs of one state; the outputs of several states are cut off here. */
+/** Enough for the outputs of any one state; those of several states are truncated to it. */
 const shownBytesMax = 20 * 1024 * 1024;
 
 export async function findOutputs(
@@ -54,10 +58,10 @@ export async function findOutputs(
       "bytes",
     ),
   ]);
-  const fitting = tx.db.selectFrom(summed.as("s")).select("s.id").where("s.bytes", "<=", shownBytesMax);
+  const withinLimit = tx.db.selectFrom(summed.as("s")).select("s.id").where("s.bytes", "<=", shownBytesMax);
   return outputsIn(tx, organizationId, stateVersionIds)
     .selectAll("p")
-    .where("p.id", "in", fitting)
+    .where("p.id", "in", withinLimit)
     .orderBy("p.name")
     .orderBy("p.id")
     .execute();

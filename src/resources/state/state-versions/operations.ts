@@ -8,14 +8,14 @@ import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { deleteResources } from "../resources/writes.ts";
 import { deleteOutputs } from "../state-version-outputs/writes.ts";
-import { grantWorkspace, loadSettledWorkspace } from "../../register/workspaces/reads.ts";
-import { hasLeaseEnded } from "../../register/workspaces/lock-holder.ts";
+import { authorizeWorkspace, loadWorkspaceAfterLeaseExpiry } from "../../register/workspaces/reads.ts";
+import { hasLeaseExpired } from "../../register/workspaces/lock-holder.ts";
 import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
 import { stateVersions, type StateVersionView } from "./definition.ts";
 import { type StateContentKind, stateVersionOwner } from "./kinds.ts";
-import { admitWriter, createStateVersion } from "./arrival/creation.ts";
-import { grantStateVersion, loadStateVersion } from "./reads.ts";
-import { backingDataMoves, backingDataObstacle } from "./rules.ts";
+import { checkWriteAccess, createStateVersion } from "./arrival/creation.ts";
+import { authorizeStateVersion, loadStateVersion } from "./reads.ts";
+import { backingDataTransitions, backingDataObstacle } from "./rules.ts";
 import { findCurrentStateVersion, pageOfVersions, updateStateVersion } from "./store.ts";
 import { receiveJsonState, receiveState } from "./arrival/upload.ts";
 import { rollBack } from "./arrival/rollback.ts";
@@ -42,14 +42,14 @@ export const stateVersionResource = implement(
     async showCurrentStateVersion({ context, params, query }) {
       const tx = context.database.reader;
       const version = await loadCurrent(context, params.workspaceId);
-      const view = grantStateVersion(version, "can-read-state-versions");
-      return { view, included: await loadIncluded(tx, context, stateVersions, [view], query.include, mayInclude) };
+      const view = authorizeStateVersion(version, "can-read-state-versions");
+      return { view, included: await loadIncluded(tx, context, stateVersions, [view], query.include, canInclude) };
     },
 
     async showStateVersion({ context, params, query }) {
       const tx = context.database.reader;
       const view = await loadStateVersion(tx, context, params.stateVersionId);
-      return { view, included: await loadIncluded(tx, context, stateVersions, [view], query.include, mayInclude) };
+      return { view, included: await loadIncluded(tx, context, stateVersions, [view], query.include, canInclude) };
     },
 
     downloadState: ({ context, params }) => download(context, params.stateVersionId, "state"),
@@ -67,15 +67,18 @@ export const stateVersionResource = implement(
     permanentlyDeleteBackingData: ({ context, params }) =>
       changeBackingData(context, params.stateVersionId, "permanently-delete"),
   },
-  { createStateVersion: admitWriter },
+  { createStateVersion: checkWriteAccess },
 );
 
 async function list(
   context: Context,
-  reference: Parameters<typeof loadSettledWorkspace>[1],
+  reference: Parameters<typeof loadWorkspaceAfterLeaseExpiry>[1],
   search: Parameters<typeof pageOfVersions>[3],
 ) {
-  const workspace = grantWorkspace(await loadSettledWorkspace(context, reference), "can-read-state-versions");
+  const workspace = authorizeWorkspace(
+    await loadWorkspaceAfterLeaseExpiry(context, reference),
+    "can-read-state-versions",
+  );
   return pageOfVersions(context.database.reader, context, workspace, search);
 }
 
@@ -83,15 +86,15 @@ async function list(
 async function loadCurrent(context: Context, workspaceId: string): Promise<StateVersionView> {
   const find = () => findCurrentStateVersion(context.database.reader, context, workspaceId);
   let version = await find();
-  if (version === undefined || hasLeaseEnded(version)) {
-    await loadSettledWorkspace(context, { workspaceId });
+  if (version === undefined || hasLeaseExpired(version)) {
+    await loadWorkspaceAfterLeaseExpiry(context, { workspaceId });
     version = await find();
   }
   if (version === undefined) throw notFound("state version");
   return version;
 }
 
-const mayInclude = (view: StateVersionView, name: string): boolean => {
+const canInclude = (view: StateVersionView, name: string): boolean => {
   if (name === "outputs") return view.status === "finalized";
   // A run that can only read the shared state must not see who wrote it.
   return name !== "created_by" || workspacePermissions(view)["can-read-run"];
@@ -106,23 +109,23 @@ async function download(context: Context, id: string, kind: StateContentKind): P
 }
 
 /** Raises `conflict` if the status of the content does not allow the action. */
-async function changeBackingData(context: Context, id: string, how: BackingDataAction): Promise<void> {
+async function changeBackingData(context: Context, id: string, action: BackingDataAction): Promise<void> {
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {
-    const version = grantStateVersion(await loadStateVersion(tx, context, id, true), "can-update");
-    const obstacle = backingDataObstacle(how, version);
+    const version = authorizeStateVersion(await loadStateVersion(tx, context, id, true), "can-update");
+    const obstacle = backingDataObstacle(action, version);
     if (obstacle !== undefined) throw obstacle;
-    const { to } = backingDataMoves[how];
-    const removed = how === "permanently-delete";
-    await updateStateVersion(tx, version, { status: to, ...(removed && { outputIds: "", hasJson: 0 }) });
-    if (removed) {
+    const { to } = backingDataTransitions[action];
+    const isPermanent = action === "permanently-delete";
+    await updateStateVersion(tx, version, { status: to, ...(isPermanent && { outputIds: "", hasJson: 0 }) });
+    if (isPermanent) {
       await abandonContents(tx, stateVersionOwner(id));
       await deleteOutputs(tx, version, id);
       await deleteResources(tx, version, id);
     }
     await recordEvent(tx, context, {
       organizationId: version.organizationId,
-      verb: `${how}-backing-data`,
+      verb: `${action}-backing-data`,
       subject: { type: stateVersions.type, id },
       before: { serial: version.serial, status: version.status },
       after: { serial: version.serial, status: to },

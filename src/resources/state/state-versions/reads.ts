@@ -1,16 +1,16 @@
-/** Loads state versions and grants permissions on them. */
+/** Loads state versions and checks permissions on them. */
 import type { Granted } from "../../../access/granted.ts";
 import { type WorkspacePermission, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
-import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { authorizeOnWorkspace } from "../../shared/grants/reads.ts";
 import type { StateVersionView } from "./definition.ts";
 import { findStateVersion, findStateVersions, type StateVersionContext } from "./store.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import type { LatestVersion } from "./rules.ts";
 
-/** For resources with a permission of their own. Raises `not-found`. */
-export async function loadVersionOf(
+/** Checks no permission: the caller must check its own. Raises `not-found`. */
+export async function loadStateVersionUnchecked(
   tx: Tx,
   context: StateVersionContext,
   id: string,
@@ -28,14 +28,14 @@ export async function loadStateVersion(
   id: string,
   lock = false,
 ): Promise<Granted<StateVersionView, "can-read-state-versions">> {
-  return grantStateVersion(await loadVersionOf(tx, context, id, lock), "can-read-state-versions");
+  return authorizeStateVersion(await loadStateVersionUnchecked(tx, context, id, lock), "can-read-state-versions");
 }
 
 /** Raises `forbidden`, or `not-found` where the caller can't see the workspace. */
-export const grantStateVersion = <Permission extends WorkspacePermission>(
+export const authorizeStateVersion = <Permission extends WorkspacePermission>(
   version: StateVersionView,
   permission: Permission,
-): Granted<StateVersionView, Permission> => grantOnWorkspace("state version", version, permission);
+): Granted<StateVersionView, Permission> => authorizeOnWorkspace("state version", version, permission);
 
 export async function readableStateVersions(
   tx: Tx,
@@ -46,7 +46,7 @@ export async function readableStateVersions(
   return versions.filter((version) => workspacePermissions(version)["can-read-state-versions"]);
 }
 
-/** The resources of the workspace are unknown while this is true. */
+/** Whether any state of the workspace has not been processed yet. Until then the workspace's resources are unknown. */
 export async function isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions")
@@ -59,7 +59,7 @@ export async function isStateProcessing(tx: Tx, workspaceId: string): Promise<bo
   return row !== undefined;
 }
 
-export async function isStateUnparsed(tx: Tx, id: string): Promise<boolean> {
+export async function isVersionUnparsed(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions")
     .select("resourcesProcessed")

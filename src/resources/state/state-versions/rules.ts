@@ -1,4 +1,4 @@
-/** Pure rules of state versions: creation, succession by serial and lineage, and moves of the backing data. */
+/** Pure rules of state versions: creation, succession by serial and lineage, and the transitions of the backing data. */
 import { type Actor, actorId, actorName, tokenIdOf } from "../../../access/actor.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
@@ -32,10 +32,10 @@ export const unparsedColumns: ParsedStateColumns = {
   outputIds: "",
 };
 
-interface NewVersionFacts extends Pick<StateVersionTable, "id" | "position" | "createdAt"> {
+interface NewVersionInput extends Pick<StateVersionTable, "id" | "position" | "createdAt"> {
   readonly workspace: { readonly id: string; readonly organizationId: string };
-  /** From the content, if the request has it. */
-  readonly ownLineage: string | null | undefined;
+  /** The lineage in the content, if the content is known already. */
+  readonly contentLineage: string | null | undefined;
 }
 
 /** Long enough for an interrupted engine to upload again. */
@@ -43,7 +43,7 @@ export const uploadLifetimeMs = 60 * 60 * 1000;
 
 export function newStateVersion(
   attributes: CreateAttributes<typeof stateVersions>,
-  { id, position, createdAt, workspace, ownLineage }: NewVersionFacts,
+  { id, position, createdAt, workspace, contentLineage }: NewVersionInput,
   actor: Actor,
 ): StateVersionTable {
   return {
@@ -56,7 +56,7 @@ export function newStateVersion(
     createdAt,
     md5: attributes.md5.toLowerCase(),
     // Empty accepts any lineage.
-    lineage: attributes.lineage || ownLineage || (attributes.force ? "" : null),
+    lineage: attributes.lineage || contentLineage || (attributes.force ? "" : null),
     status: "pending",
     intermediate: 1,
     size: 0,
@@ -117,15 +117,15 @@ export function lineageObstacle(latest: LatestVersion | undefined, lineage: stri
   );
 }
 
-export const backingDataMoves = backingDataTransitionsFor("finalized");
+export const backingDataTransitions = backingDataTransitionsFor("finalized");
 
 export function backingDataObstacle(
-  move: BackingDataAction,
+  action: BackingDataAction,
   version: Pick<StateVersionTable, "id" | "status" | "intermediate"> & {
     readonly currentStateVersionId: string | null;
   },
 ): AppError | undefined {
-  const { from, to } = backingDataMoves[move];
+  const { from, to } = backingDataTransitions[action];
   if (version.status !== from)
     return conflict(
       `Status transition not allowed: the state version is ${version.status}, and only one that is ${from} can become ${to}.`,

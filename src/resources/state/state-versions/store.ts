@@ -8,10 +8,14 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { factsColumns } from "../../identity/organizations/definition.ts";
+import { factsColumns, type OrganizationFacts } from "../../identity/organizations/definition.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
-import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import {
+  workspaceAccessColumns,
+  type WorkspaceAccessRow,
+  workspacePermissionInputOf,
+} from "../../shared/grants/reads.ts";
 import { lockClause } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { incrementedVersion, updateRow } from "../../shared/versions.ts";
@@ -21,10 +25,9 @@ import type { StateDiscarder } from "../state-writers.ts";
 import type { LatestVersion } from "./rules.ts";
 
 type StateVersionContextColumn =
-  | "organizationName"
-  | "organizationFacts"
+  | keyof OrganizationFacts
   | "workspaceName"
-  | "workspaceFacts"
+  | "workspaceNameVersion"
   | "currentStateVersionId"
   | "lockExpiresAt";
 type StateVersionRow = StateVersionTable &
@@ -62,7 +65,7 @@ function versionForActor(db: Kysely<Schema>, principal: string) {
     .select([...factsColumns, "o.allowForceDeleteWorkspaces"])
     .select([
       "w.name as workspaceName",
-      "w.factsVersion as workspaceFacts",
+      "w.factsVersion as workspaceNameVersion",
       "w.currentStateVersionId",
       "w.lockExpiresAt",
     ])
@@ -78,7 +81,7 @@ const byId = prepared<StateVersionIdQuery, StateVersionRow>((db, { id, principal
 const byIdLocked = prepared<StateVersionIdQuery, StateVersionRow>((db, { id, principal }, dialect) =>
   versionForActor(db, principal)
     .where("v.id", "=", id)
-    .modifyEnd(lockClause(dialect, "w", true))
+    .modifyEnd(lockClause(dialect, "w", "change"))
     .modifyEnd(dialect.lockRows("v")),
 );
 const current = prepared<StateVersionIdQuery, StateVersionRow>((db, { id, principal }) =>
@@ -118,7 +121,7 @@ export async function findStateVersions(
 }
 
 function toView(row: StateVersionRow, context: StateVersionContext): StateVersionView {
-  return { ...row, ...workspaceFactsOf(context.actor, row), urls: urlsOf(row, context) };
+  return { ...row, ...workspacePermissionInputOf(context.actor, row), urls: urlsOf(row, context) };
 }
 
 const noAdjacentVersions: AdjacentStateVersions = {
@@ -133,14 +136,17 @@ export function stateVersionViewIn(
   workspace: WorkspaceView,
   context: StateVersionContext,
 ): StateVersionView {
-  const { access, owner, allowForceDeleteWorkspaces, organizationName, organizationFacts } = workspace;
-  const facts = { access, owner, allowForceDeleteWorkspaces, organizationName, organizationFacts };
+  const { access, owner, allowForceDeleteWorkspaces } = workspace;
   return {
     ...noAdjacentVersions,
     ...row,
-    ...facts,
+    access,
+    owner,
+    allowForceDeleteWorkspaces,
+    organizationName: workspace.organizationName,
+    organizationFactsVersion: workspace.organizationFactsVersion,
     workspaceName: workspace.name,
-    workspaceFacts: workspace.factsVersion,
+    workspaceNameVersion: workspace.factsVersion,
     currentStateVersionId: workspace.currentStateVersionId,
     lockExpiresAt: workspace.lockExpiresAt,
     urls: urlsOf(row, context),
@@ -239,27 +245,27 @@ export async function discardVersions(
     .execute();
 }
 
-type AwaitedVersion = Granted<
+type VersionForUpload = Granted<
   StateVersionTable & Pick<WorkspaceTable, "lockExpiresAt">,
   "can-upload" | "can-create-state-versions"
 >;
 
-/** Needs no check of the caller: the signed URL is the permission. */
+/** Checks no caller: the signed URL is the permission. */
 export async function findForUpload(
   tx: Tx,
-  right: StateUploadGrant,
+  grant: StateUploadGrant,
   lock = false,
-): Promise<AwaitedVersion | undefined> {
+): Promise<VersionForUpload | undefined> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("v")
     .select("w.lockExpiresAt")
-    .where("v.id", "=", right.id)
-    .$if(lock, (query) => query.modifyEnd(lockClause(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
+    .where("v.id", "=", grant.id)
+    .$if(lock, (query) => query.modifyEnd(lockClause(tx.dialect, "w", "change")).modifyEnd(tx.dialect.lockRows("v")))
     .executeTakeFirst();
-  return row && withProofOf(right, row);
+  return row && withProofOf(grant, row);
 }
 
 export async function findInWorkspace(

@@ -12,19 +12,22 @@ import type { Granted } from "../../../access/granted.ts";
 import { incrementedVersion } from "../../shared/versions.ts";
 import { discardVersions } from "./store.ts";
 
-type SettlingWorkspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
+type UnlockedWorkspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
 
-/** Discards versions of other writers, and those that a run wrote before its apply. Raises `unavailable` while the latest is pending. */
-export async function settleState(
+/**
+ * Makes the lock holder's latest version the current one. Discards versions of other writers, and those that a run wrote before its
+ * apply. Raises `unavailable` while the latest is pending.
+ */
+export async function promoteState(
   tx: Tx,
   context: Context,
-  workspace: Granted<SettlingWorkspace, UnlockPermission | "run-transition">,
+  workspace: Granted<UnlockedWorkspace, UnlockPermission | "run-transition">,
   holderId: string | null,
 ): Promise<CurrentStateColumns | undefined> {
-  const unsettled = await findUnsettled(tx, { workspaceId: workspace.id, holderId: holderId ?? "" });
-  if (unsettled.some(({ isHolders: isWrittenByHolder }) => isWrittenByHolder === 0))
-    await recordDiscarded(tx, context, await discardLeftovers(tx, workspace, holderId), "finalized");
-  const latest = unsettled.find(({ isHolders }) => isHolders === 1);
+  const intermediate = await findIntermediate(tx, { workspaceId: workspace.id, holderId: holderId ?? "" });
+  if (intermediate.some(({ isWrittenByHolder }) => isWrittenByHolder === 0))
+    await recordDiscarded(tx, context, await discardOthersVersions(tx, workspace, holderId), "finalized");
+  const latest = intermediate.find(({ isWrittenByHolder }) => isWrittenByHolder === 1);
   if (latest === undefined) return undefined;
   if (latest.status === "pending")
     throw new AppError(
@@ -48,12 +51,12 @@ export async function settleState(
   return { currentStateVersionId, resourceCount, outputIds, stateEncrypted };
 }
 
-interface UnsettledVersion extends Pick<
+interface IntermediateVersion extends Pick<
   StateVersionTable,
   "id" | "status" | "resourceCount" | "outputIds" | "encrypted"
 > {
   /** 0 for a version that can't become the current one. */
-  readonly isHolders: number;
+  readonly isWrittenByHolder: number;
 }
 
 /** The condition of the partial index. */
@@ -63,28 +66,28 @@ const isWrittenBy = (holderId: string) =>
   sql<boolean>`(created_by_id = ${holderId} and (created_by_kind <> 'run' or coalesce(created_by_token_id, '') like 'apply-%'))`;
 
 /** At most two rows: the holder's latest version, and the latest of others. */
-const findUnsettled = prepared<{ workspaceId: string; holderId: string }, UnsettledVersion>(
+const findIntermediate = prepared<{ workspaceId: string; holderId: string }, IntermediateVersion>(
   (db, { workspaceId, holderId }) =>
     db
       .selectFrom((from) =>
         from
           .selectFrom("stateVersions")
           .select(["id", "status", "resourceCount", "outputIds", "encrypted"])
-          .select(sql<number>`case when ${isWrittenBy(holderId)} then 1 else 0 end`.as("isHolders"))
+          .select(sql<number>`case when ${isWrittenBy(holderId)} then 1 else 0 end`.as("isWrittenByHolder"))
           .select(
-            sql<number>`row_number() over (partition by ${isWrittenBy(holderId)} order by position desc)`.as("place"),
+            sql<number>`row_number() over (partition by ${isWrittenBy(holderId)} order by position desc)`.as("rank"),
           )
           .where("workspaceId", "=", workspaceId)
           .where(isIntermediate)
-          .as("unsettled"),
+          .as("ranked"),
       )
-      .select(["id", "status", "resourceCount", "outputIds", "encrypted", "isHolders"])
-      .where("place", "=", 1),
+      .select(["id", "status", "resourceCount", "outputIds", "encrypted", "isWrittenByHolder"])
+      .where("rank", "=", 1),
 );
 
-const discardLeftovers = (
+const discardOthersVersions = (
   tx: Tx,
-  { id }: Granted<SettlingWorkspace, UnlockPermission | "run-transition">,
+  { id }: Granted<UnlockedWorkspace, UnlockPermission | "run-transition">,
   holderId: string | null,
 ) =>
   tx.db
@@ -99,7 +102,7 @@ const discardLeftovers = (
 export async function discardPending(
   tx: Tx,
   context: Context,
-  workspace: Granted<SettlingWorkspace, "can-force-unlock" | "lease-ended" | "run-transition">,
+  workspace: Granted<UnlockedWorkspace, "can-force-unlock" | "lease-ended" | "run-transition">,
 ): Promise<void> {
   await recordDiscarded(tx, context, await discardVersions(tx, workspace, { workspaceId: workspace.id }));
 }

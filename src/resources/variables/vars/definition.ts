@@ -130,7 +130,7 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
     ),
     hcl: optional(
       flag(),
-      "Whether the value is an HCL literal instead of plain text. It has no effect on environment variables. It has no effect on environment variables.",
+      "Whether the value is an HCL literal instead of plain text. It has no effect on environment variables.",
       {
         default: false,
       },
@@ -177,7 +177,7 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
       path: ofWorkspace,
       summary: "List a workspace's own variables, by key; paginated only on request",
       needs: readers,
-      query: { paged: "if-asked" },
+      query: { paged: "if-requested" },
       answer: "list",
     },
     listAllVars: {
@@ -186,7 +186,7 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
       summary:
         "List the effective variables of a workspace, by key: its own and those of the variable sets that apply to it, each key once",
       needs: readers,
-      query: { paged: "if-asked" },
+      query: { paged: "if-requested" },
       answer: "list",
     },
     createVar: {
@@ -235,7 +235,7 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
       path: ofVarset,
       summary: "List the variables of a variable set, by key; paginated only on request",
       needs: varsetReaders,
-      query: { paged: "if-asked" },
+      query: { paged: "if-requested" },
       answer: "list",
     },
     listWorkspaceVarsetVars: {

@@ -11,9 +11,9 @@ import { changeEvents, recordEvents } from "../../shared/audit-events/writes.ts"
 import { changesOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { grantVarset, loadVarset } from "../varsets/reads.ts";
+import { authorizeVarset, loadVarset } from "../varsets/reads.ts";
 import { touchVarset } from "../varsets/writes.ts";
-import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { setVarIds } from "../../register/workspaces/writes.ts";
 import { emptyValue, vars, type VarView } from "./definition.ts";
 import { nounOf, ownerColumns, type ReadableWorkspace, type WritableVarOwner } from "./owner.ts";
@@ -46,8 +46,8 @@ import {
 
 export const varResource = implement(vars, {
   async listVars({ context, params, query }) {
-    const thing = await loadReadableWorkspace(context, params.workspaceId);
-    return list(context, ownVars(context.database.reader, { column: "workspaceId", thing }), query);
+    const resource = await loadReadableWorkspace(context, params.workspaceId);
+    return list(context, ownVars(context.database.reader, { column: "workspaceId", resource }), query);
   },
 
   async listAllVars({ context, params, query }) {
@@ -87,8 +87,8 @@ export const varResource = implement(vars, {
 
   async listVarsetVars({ context, params, query }) {
     const tx = context.database.reader;
-    const thing = grantVarset(await loadVarset(tx, context, params.varsetId), "can-read");
-    return list(context, ownVars(tx, { column: "varsetId", thing }), query);
+    const resource = authorizeVarset(await loadVarset(tx, context, params.varsetId), "can-read");
+    return list(context, ownVars(tx, { column: "varsetId", resource }), query);
   },
 
   async listWorkspaceVarsetVars({ context, params }) {
@@ -128,16 +128,22 @@ export const varResource = implement(vars, {
 });
 
 async function loadReadableWorkspace(context: Context, workspaceId: string): Promise<ReadableWorkspace> {
-  return grantWorkspace(await loadWorkspace(context.database.reader, context, { workspaceId }), "can-read-variable");
+  return authorizeWorkspace(
+    await loadWorkspace(context.database.reader, context, { workspaceId }),
+    "can-read-variable",
+  );
 }
 
 async function loadWorkspaceOwner(tx: Tx, context: Context, workspaceId: string): Promise<WritableVarOwner> {
-  const workspace = await loadWorkspace(tx, context, { workspaceId }, true);
-  return { column: "workspaceId", thing: grantWorkspace(workspace, "can-update-variable") };
+  const workspace = await loadWorkspace(tx, context, { workspaceId }, "change");
+  return { column: "workspaceId", resource: authorizeWorkspace(workspace, "can-update-variable") };
 }
 
 async function loadVarsetOwner(tx: Tx, context: Context, varsetId: string): Promise<WritableVarOwner> {
-  return { column: "varsetId", thing: grantVarset(await loadVarset(tx, context, varsetId, true), "can-manage") };
+  return {
+    column: "varsetId",
+    resource: authorizeVarset(await loadVarset(tx, context, varsetId, "change"), "can-manage"),
+  };
 }
 
 async function updateOwner(
@@ -145,18 +151,18 @@ async function updateOwner(
   owner: WritableVarOwner,
   change: { added?: string; removed?: string },
 ): Promise<void> {
-  if (owner.column === "varsetId") return touchVarset(tx, owner.thing);
-  const { varIds } = owner.thing;
+  if (owner.column === "varsetId") return touchVarset(tx, owner.resource);
+  const { varIds } = owner.resource;
   const { added, removed } = change;
-  await setVarIds(tx, owner.thing, added === undefined ? withoutVar(varIds, removed ?? "") : withVar(varIds, added));
+  await setVarIds(tx, owner.resource, added === undefined ? withoutVar(varIds, removed ?? "") : withVar(varIds, added));
 }
 
 async function list(
   context: Context,
   rows: ReturnType<typeof ownVars>,
-  query: { readonly page: Page; readonly pageAsked: boolean },
+  query: { readonly page: Page; readonly isPageRequested: boolean },
 ): Promise<ListAnswer<VarView>> {
-  const page = query.pageAsked ? query.page : undefined;
+  const page = query.isPageRequested ? query.page : undefined;
   const { rows: found, ...totals } = await listVarRows(context.database.reader, rows, page);
   return { views: found.map((row) => toVarView(context, row)), ...totals };
 }

@@ -6,21 +6,21 @@ import type { WorkspaceView } from "../../register/workspaces/view.ts";
 export type ReadableWorkspace = Granted<WorkspaceView, "can-read-variable">;
 
 export type ReadableVarOwner =
-  | { readonly column: "workspaceId"; readonly thing: ReadableWorkspace }
-  | { readonly column: "varsetId"; readonly thing: Granted<VarsetView, "can-read"> };
+  | { readonly column: "workspaceId"; readonly resource: ReadableWorkspace }
+  | { readonly column: "varsetId"; readonly resource: Granted<VarsetView, "can-read"> };
 
 /** The owner is locked, so that concurrent requests can't add the same key or exceed the limit. */
 export type WritableVarOwner =
-  | { readonly column: "workspaceId"; readonly thing: Granted<WorkspaceView, "can-update-variable"> }
-  | { readonly column: "varsetId"; readonly thing: Granted<VarsetView, "can-manage"> };
+  | { readonly column: "workspaceId"; readonly resource: Granted<WorkspaceView, "can-update-variable"> }
+  | { readonly column: "varsetId"; readonly resource: Granted<VarsetView, "can-manage"> };
 
 export const nounOf = ({ column }: WritableVarOwner): string =>
   column === "workspaceId" ? "workspace" : "variable set";
 
-export function ownerColumns({ column, thing }: WritableVarOwner) {
+export function ownerColumns({ column, resource }: WritableVarOwner) {
   return {
-    organizationId: thing.organizationId,
-    workspaceId: column === "workspaceId" ? thing.id : null,
-    varsetId: column === "varsetId" ? thing.id : null,
+    organizationId: resource.organizationId,
+    workspaceId: column === "workspaceId" ? resource.id : null,
+    varsetId: column === "varsetId" ? resource.id : null,
   };
 }

@@ -3,11 +3,11 @@ import { variableSetPermissions } from "../../../access/permissions/organization
 import type { Tx } from "../../../database/database.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";
 import { notFound } from "../../../kernel/errors.ts";
-import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { authorizeOnWorkspace } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { VarView } from "./definition.ts";
 import { valueOwner } from "./rules.ts";
-import { ownPlace, type WorkspaceLocation } from "../varsets/reads.ts";
+import { ownRanking, type WorkspaceLocation } from "../varsets/reads.ts";
 import {
   findWorkspaceVar,
   findRankedVar,
@@ -25,7 +25,7 @@ export async function loadVar(
 ): Promise<VarTable> {
   const found = await findWorkspaceVar(tx, context.actor, ids);
   if (found === undefined) throw notFound("workspace");
-  const { variable } = grantOnWorkspace("workspace", found, "can-read-variable");
+  const { variable } = authorizeOnWorkspace("workspace", found, "can-read-variable");
   if (variable === undefined) throw notFound("variable");
   return variable;
 }
@@ -49,13 +49,13 @@ export async function loadVarInWorkspace(
 ): Promise<RankedVar> {
   const found = await findRankedVar(tx, context.actor, ids);
   if (found === undefined) throw notFound("workspace");
-  const { variable } = grantOnWorkspace("workspace", found, "can-read-variable");
+  const { variable } = authorizeOnWorkspace("workspace", found, "can-read-variable");
   if (variable === undefined) throw notFound("variable");
   return variable;
 }
 
 /** The sets must belong to one organization, and the caller must be able to read them. */
-export async function varsOfSets(
+export async function loadVarsOfSets(
   tx: Tx,
   context: Pick<Context, "vault">,
   _ids: readonly string[],
@@ -69,8 +69,8 @@ export async function varsOfSets(
 
 export function toVarView({ vault }: Pick<Context, "vault">, row: VarTable): VarView {
   const { value, ...columns } = row;
-  const opened = row.sensitive === 1 ? null : Buffer.from(vault.open(valueOwner(row.id), value)).toString();
-  return { ...columns, value: opened };
+  const decrypted = row.sensitive === 1 ? null : Buffer.from(vault.open(valueOwner(row.id), value)).toString();
+  return { ...columns, value: decrypted };
 }
 
 export interface EffectiveVariable {
@@ -95,7 +95,7 @@ export async function effectiveVariables(
     category: category as EffectiveVariable["category"],
     hcl: hcl === 1,
     sensitive: sensitive === 1,
-    priority: Number(ranking) < ownPlace,
+    priority: Number(ranking) < ownRanking,
   }));
 }
 
@@ -104,11 +104,11 @@ export function withRunVariables(
   inForce: readonly EffectiveVariable[],
   own: readonly { readonly key: string; readonly value: string }[],
 ): EffectiveVariable[] {
-  const isTerraforms = ({ category }: EffectiveVariable) => category === "terraform";
-  const fixedKeys = new Set(inForce.flatMap((each) => (isTerraforms(each) && each.priority ? [each.key] : [])));
+  const isTerraformVariable = ({ category }: EffectiveVariable) => category === "terraform";
+  const fixedKeys = new Set(inForce.flatMap((each) => (isTerraformVariable(each) && each.priority ? [each.key] : [])));
   const runVariables = own.filter(({ key }) => !fixedKeys.has(key));
   const replaced = new Set(runVariables.map(({ key }) => key));
-  const remaining = inForce.filter((each) => !isTerraforms(each) || !replaced.has(each.key));
+  const remaining = inForce.filter((each) => !isTerraformVariable(each) || !replaced.has(each.key));
   return [
     ...remaining,
     ...runVariables.map(({ key, value }) => ({

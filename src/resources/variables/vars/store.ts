@@ -1,8 +1,8 @@
 /** SQL of variables. Writers must lock the owner's row first. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { type OrganizationStanding, standingOf, type StandingRow } from "../../../access/organization.ts";
-import type { WorkspaceFacts } from "../../../access/permissions/workspace.ts";
+import { type OrganizationStanding, requireStanding, type StandingRow } from "../../../access/organization.ts";
+import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";
@@ -13,16 +13,16 @@ import {
   standingColumns,
   type WorkspaceAccessRow,
   workspaceAccessColumns,
-  workspaceFactsOf,
+  workspacePermissionInputOf,
 } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { type ChangedRow, updateRow, updateRows } from "../../shared/versions.ts";
-import { appliedSets, ownPlace, type WorkspaceLocation } from "../varsets/reads.ts";
+import { appliedSets, ownRanking, type WorkspaceLocation } from "../varsets/reads.ts";
 import type { ReadableVarOwner, ReadableWorkspace, WritableVarOwner } from "./owner.ts";
 import { varsMax, type VarPrecedence } from "./definition.ts";
 import { type OtherVars, valuesBytesMax } from "./rules.ts";
 
-export interface WorkspaceVarLookup extends WorkspaceFacts {
+export interface WorkspaceVarLookup extends WorkspacePermissionInput {
   readonly variable: VarTable | undefined;
 }
 
@@ -71,7 +71,7 @@ export async function findWorkspaceVar(
   { workspaceId, varId }: { readonly workspaceId: string; readonly varId: string },
 ): Promise<WorkspaceVarLookup | undefined> {
   const [row] = await inWorkspace(tx, { ownerId: workspaceId, varId, principal: principalOf(actor) });
-  return row && { ...workspaceFactsOf(actor, row), variable: variableIn(row) };
+  return row && { ...workspacePermissionInputOf(actor, row), variable: variableIn(row) };
 }
 
 type VarsetAccessRow = Omit<VarsetVarLookup, "standing" | "variable"> & StandingRow;
@@ -93,27 +93,27 @@ export async function findVarsetVar(
   { varsetId, varId }: { readonly varsetId: string; readonly varId: string },
 ): Promise<VarsetVarLookup | undefined> {
   const [row] = await inVarset(tx, { ownerId: varsetId, varId, principal: principalOf(actor) });
-  return row && { ...row, standing: standingOf(actor, row), variable: variableIn(row) };
+  return row && { ...row, standing: requireStanding(actor, row), variable: variableIn(row) };
 }
 
-export function ownVars(tx: Tx, { column, thing }: ReadableVarOwner) {
+export function ownVars(tx: Tx, { column, resource }: ReadableVarOwner) {
   return tx.db
     .selectFrom("vars as v")
     .selectAll("v")
-    .where("v.organizationId", "=", thing.organizationId)
-    .where(`v.${column}`, "=", thing.id);
+    .where("v.organizationId", "=", resource.organizationId)
+    .where(`v.${column}`, "=", resource.id);
 }
 type VarRows = ReturnType<typeof ownVars>;
 
 function candidates(workspace: WorkspaceLocation) {
   const { id, organizationId } = workspace;
   return sql`(
-    select own.id, own.varset_id, own.category, own.key, ${sql.lit(ownPlace)} as ranking, '' as set_key from vars as own
+    select own.id, own.varset_id, own.category, own.key, ${sql.lit(ownRanking)} as ranking, '' as set_key from vars as own
     where own.organization_id = ${organizationId} and own.workspace_id = ${id}
     union all
-    select given.id, given.varset_id, given.category, given.key, s.ranking, s.name_key
+    select v.id, v.varset_id, v.category, v.key, s.ranking, s.name_key
     from ${appliedSets(workspace)} as s
-    inner join vars as given on given.organization_id = ${organizationId} and given.varset_id = s.id)`;
+    inner join vars as v on v.organization_id = ${organizationId} and v.varset_id = s.id)`;
 }
 
 function winners(workspace: WorkspaceLocation) {
@@ -174,7 +174,7 @@ export async function findRankedVar(
   tx: Tx,
   actor: Actor,
   { workspaceId, varsetId, varId }: { readonly workspaceId: string; readonly varsetId: string; readonly varId: string },
-): Promise<(WorkspaceFacts & { readonly variable: RankedVar | undefined }) | undefined> {
+): Promise<(WorkspacePermissionInput & { readonly variable: RankedVar | undefined }) | undefined> {
   const workspaceColumn = (column: string) =>
     sql<string>`(select ${sql.ref(column)} from workspaces where id = ${workspaceId})`;
   const workspace = {
@@ -194,7 +194,7 @@ export async function findRankedVar(
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const variable = variableIn(row) as (VarTable & PrecedenceRow) | undefined;
-  return { ...workspaceFactsOf(actor, row), variable: variable && rankedVar(variable) };
+  return { ...workspacePermissionInputOf(actor, row), variable: variable && rankedVar(variable) };
 }
 
 export function varsInForce(tx: Tx, workspace: ReadableWorkspace): VarRows {
@@ -255,12 +255,12 @@ export async function listVarsOfSets(tx: Tx, organizationId: string, ids: readon
 export const storedValueBytes = (rows: readonly VarTable[]): ReadonlyMap<string, number> =>
   new Map(rows.map(({ id, value }) => [id, value.length - sealOverheadBytes]));
 
-export async function findVars(tx: Tx, { column, thing }: WritableVarOwner): Promise<VarTable[]> {
+export async function findVars(tx: Tx, { column, resource }: WritableVarOwner): Promise<VarTable[]> {
   return tx.db
     .selectFrom("vars")
     .selectAll()
-    .where("organizationId", "=", thing.organizationId)
-    .where(column, "=", thing.id)
+    .where("organizationId", "=", resource.organizationId)
+    .where(column, "=", resource.id)
     .execute();
 }
 
@@ -268,13 +268,17 @@ export async function updateVarRows(tx: Tx, _owner: WritableVarOwner, rows: read
   await updateRows(tx, "vars", rows);
 }
 
-export async function findVar(tx: Tx, { column, thing }: WritableVarOwner, id: string): Promise<VarTable | undefined> {
-  return tx.db.selectFrom("vars").selectAll().where("id", "=", id).where(column, "=", thing.id).executeTakeFirst();
+export async function findVar(
+  tx: Tx,
+  { column, resource }: WritableVarOwner,
+  id: string,
+): Promise<VarTable | undefined> {
+  return tx.db.selectFrom("vars").selectAll().where("id", "=", id).where(column, "=", resource.id).executeTakeFirst();
 }
 
 export async function countOtherVars(
   tx: Tx,
-  { column, thing }: WritableVarOwner,
+  { column, resource }: WritableVarOwner,
   { id, category, key }: Pick<VarTable, "id" | "category" | "key">,
 ): Promise<OtherVars> {
   const row = await tx.db
@@ -284,8 +288,8 @@ export async function countOtherVars(
       fn.countAll<number>().filterWhere("category", "=", category).filterWhere("key", "=", key).as("taken"),
       sql<number | null>`sum(length(value) - ${sql.lit(sealOverheadBytes)})`.as("valueBytes"),
     ])
-    .where("organizationId", "=", thing.organizationId)
-    .where(column, "=", thing.id)
+    .where("organizationId", "=", resource.organizationId)
+    .where(column, "=", resource.id)
     .where("id", "<>", id)
     .executeTakeFirst();
   return {
@@ -308,6 +312,6 @@ export async function updateVarRow(
   await updateRow(tx, "vars", id, changes);
 }
 
-export async function deleteVarRow(tx: Tx, { column, thing }: WritableVarOwner, id: string): Promise<void> {
-  await tx.db.deleteFrom("vars").where("id", "=", id).where(column, "=", thing.id).execute();
+export async function deleteVarRow(tx: Tx, { column, resource }: WritableVarOwner, id: string): Promise<void> {
+  await tx.db.deleteFrom("vars").where("id", "=", id).where(column, "=", resource.id).execute();
 }

@@ -30,10 +30,11 @@ export interface VarsetView extends VarsetTable, OrganizationFacts {
   readonly varIds: readonly string[];
   readonly links: VarsetLinks;
   /** Links that the caller can't read: counted, but not shown or changed. */
-  readonly hidden: VarsetLinks;
+  readonly hiddenLinks: VarsetLinks;
 }
 
-const countOf = ({ links, hidden }: VarsetView, kind: VarsetLinkKind) => links[kind].length + hidden[kind].length;
+const countOf = ({ links, hiddenLinks }: VarsetView, kind: VarsetLinkKind) =>
+  links[kind].length + hiddenLinks[kind].length;
 
 const nameMax = 90;
 
@@ -60,7 +61,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
   type: "varsets",
   doc: "A set of variables that applies to the whole organization, to projects, or to individual workspaces.",
   id: (set) => set.id,
-  version: (set) => [set.version, set.organizationFacts],
+  version: (set) => [set.version, set.organizationFactsVersion],
   attributes: {
     name: required(
       name,

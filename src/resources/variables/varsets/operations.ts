@@ -1,6 +1,6 @@
 /** Operations on variable sets. */
 import { effectiveAccess } from "../../../access/effective.ts";
-import { grant, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted } from "../../../access/granted.ts";
 import {
   canManageVariableSets,
   projectSetPermissions,
@@ -25,7 +25,7 @@ import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { type VarsetLinkKind, type VarsetLinks, varsets, type VarsetView } from "./definition.ts";
-import { grantVarset, loadVarset } from "./reads.ts";
+import { authorizeVarset, loadVarset } from "./reads.ts";
 import {
   allLinksOf,
   globalFaults,
@@ -39,7 +39,7 @@ import {
   noLinks,
   parentProjectIn,
   unknownParent,
-  without,
+  difference,
 } from "./rules.ts";
 import {
   appliesToProject,
@@ -59,8 +59,8 @@ export const varsetResource = implement(varsets, {
   async listVarsets({ context, params, query }) {
     const tx = context.database.reader;
     const { id, standing } = await loadOrganization(tx, context, params.organizationName);
-    const readsOwned = projectSetPermissions(effectiveAccess(standing.everywhere))["can-read"] || undefined;
-    const search = { page: query.page, part: query.q, which: undefined, readsOwned };
+    const readsOwned = projectSetPermissions(effectiveAccess(standing.organizationWideMask))["can-read"] || undefined;
+    const search = { page: query.page, searchText: query.q, condition: undefined, readsOwned };
     return withIncluded(tx, context, await listVarsetRows(tx, context.actor, id, search), query.include);
   },
 
@@ -71,7 +71,7 @@ export const varsetResource = implement(varsets, {
     const tx = context.database.reader;
     const { id, organizationId, access } = await loadProject(tx, context, params.projectId);
     const readsOwned = projectSetPermissions(access)["can-read"];
-    const search = { page: query.page, part: query.q, which: appliesToProject(id), readsOwned };
+    const search = { page: query.page, searchText: query.q, condition: appliesToProject(id), readsOwned };
     return withIncluded(tx, context, await listVarsetRows(tx, context.actor, organizationId, search), query.include);
   },
 
@@ -105,7 +105,7 @@ export const varsetResource = implement(varsets, {
         standing: organization.standing,
         projectAccess: parentAccess?.mask ?? null,
         varIds: [],
-        hidden: noLinks,
+        hiddenLinks: noLinks,
       };
       const view = { ...stored, ...factsOf(organization), ...access, links };
       await recordVarsetChange(tx, context, { after: view });
@@ -122,7 +122,7 @@ export const varsetResource = implement(varsets, {
 
   async updateVarset({ context, params, body, query }) {
     return context.database.write(async (tx) => {
-      const before = grantVarset(await loadVarset(tx, context, params.varsetId, "alone"), "can-manage");
+      const before = authorizeVarset(await loadVarset(tx, context, params.varsetId, "exclusive"), "can-manage");
       context.ifMatch.check(before);
       const { attributes, relationships: sent } = body;
       const changes = changesOf<VarsetTable>(before, changedColumns(varsets, attributes));
@@ -145,7 +145,7 @@ export const varsetResource = implement(varsets, {
 
   async deleteVarset({ context, params }) {
     await context.database.write(async (tx) => {
-      const before = grantVarset(await loadVarset(tx, context, params.varsetId, "alone"), "can-manage");
+      const before = authorizeVarset(await loadVarset(tx, context, params.varsetId, "exclusive"), "can-manage");
       context.ifMatch.check(before);
       await deleteVarsetRow(tx, before);
       await recordVarsetChange(tx, context, { before });
@@ -179,7 +179,7 @@ async function listOfWorkspace(context: Context, workspaceId: string, { page, q,
   const tx = context.database.reader;
   const workspace = await loadWorkspace(tx, context, { workspaceId });
   const readsOwned = projectSetPermissions(workspace.access)["can-read"];
-  const search = { page, part: q, which: appliesToWorkspace(workspace), readsOwned };
+  const search = { page, searchText: q, condition: appliesToWorkspace(workspace), readsOwned };
   const found = await listVarsetRows(tx, context.actor, workspace.organizationId, search);
   return withIncluded(tx, context, found, include);
 }
@@ -187,19 +187,19 @@ async function listOfWorkspace(context: Context, workspaceId: string, { page, q,
 /** `access` is undefined if the caller can't see the project. Raises `not-found` or `forbidden`. */
 async function loadOwner(tx: Tx, context: Context, organizationName: string, named: string | null | undefined) {
   // Prevents concurrent deletion of linked workspaces and projects.
-  const found = await loadOrganization(tx, context, organizationName, true);
+  const found = await loadOrganization(tx, context, organizationName, "change");
   const parent = parentProjectIn(named, found.name);
   const readable = parent === undefined ? [] : await readableProjects(tx, context, [parent]);
   const project = readable.find(({ organizationId }) => organizationId === found.id);
   const access = project?.access;
-  const organization: VarsetOwner = grant(found, {
+  const organization: VarsetOwner = authorize(found, {
     thing: "organization",
     permission: "can-manage-varsets",
     visible: found.standing.member,
     allowed:
       parent === undefined
         ? canManageVariableSets(found.standing)
-        : projectSetPermissions(access ?? effectiveAccess(found.standing.everywhere))["can-manage"],
+        : projectSetPermissions(access ?? effectiveAccess(found.standing.organizationWideMask))["can-manage"],
     needs: variableSetNeeds(parent),
   });
   return { organization, parent, access };
@@ -211,16 +211,16 @@ async function writeChange(
   changes: Partial<VarsetTable> | undefined,
   after: VarsetLinks,
 ): Promise<VarsetView | undefined> {
-  let count = 0;
-  let touched = false;
+  let countChange = 0;
+  let isChanged = false;
   for (const kind of linkKinds) {
-    const [removed, added] = [without(set.links[kind], after[kind]), without(after[kind], set.links[kind])];
-    count -= (await deleteLinks(tx, set, kind, removed)).length;
-    count += (await insertLinks(tx, set, kind, added)).length;
-    touched ||= removed.length + added.length > 0;
+    const [removed, added] = [difference(set.links[kind], after[kind]), difference(after[kind], set.links[kind])];
+    countChange -= (await deleteLinks(tx, set, kind, removed)).length;
+    countChange += (await insertLinks(tx, set, kind, added)).length;
+    isChanged ||= removed.length + added.length > 0;
   }
-  if (changes === undefined && !touched) return undefined;
-  const updatedAt = await updateVarsetRow(tx, set, changes ?? {}, count);
+  if (changes === undefined && !isChanged) return undefined;
+  const updatedAt = await updateVarsetRow(tx, set, changes ?? {}, countChange);
   return afterUpdate<VarsetView>(set, { ...changes, links: after, updatedAt });
 }
 
@@ -232,7 +232,7 @@ interface VarsetLinkChange {
 
 async function changeLinks(context: Context, id: string, { verb, kind, body }: VarsetLinkChange): Promise<void> {
   await context.database.write(async (tx) => {
-    const set = grantVarset(await loadVarset(tx, context, id, "alone"), "can-manage");
+    const set = authorizeVarset(await loadVarset(tx, context, id, "exclusive"), "can-manage");
     context.ifMatch?.check(set);
     const sent = { [kind]: body.map((item) => item.id) };
     const known = await lookUpReferences(tx, context.actor, set, sent);

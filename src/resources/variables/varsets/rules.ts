@@ -26,18 +26,18 @@ export const linkKinds: readonly VarsetLinkKind[] = ["workspaces", "projects"];
 export const noLinks: VarsetLinks = { workspaces: [], projects: [] };
 export type VarsetLinksInput = { readonly [Kind in VarsetLinkKind]?: readonly string[] };
 
-export const allLinksOf = ({ links, hidden }: VarsetView): VarsetLinks => ({
-  workspaces: [...links.workspaces, ...hidden.workspaces].sort(),
-  projects: [...links.projects, ...hidden.projects].sort(),
+export const allLinksOf = ({ links, hiddenLinks }: VarsetView): VarsetLinks => ({
+  workspaces: [...links.workspaces, ...hiddenLinks.workspaces].sort(),
+  projects: [...links.projects, ...hiddenLinks.projects].sort(),
 });
 
 export function linksAfter(before: VarsetLinks, sent: VarsetLinksInput, global: number): VarsetLinks {
   if (global === 1) return noLinks;
-  const one = (kind: VarsetLinkKind) => (sent[kind] === undefined ? before[kind] : [...new Set(sent[kind])].sort());
-  return { workspaces: one("workspaces"), projects: one("projects") };
+  const idsOf = (kind: VarsetLinkKind) => (sent[kind] === undefined ? before[kind] : [...new Set(sent[kind])].sort());
+  return { workspaces: idsOf("workspaces"), projects: idsOf("projects") };
 }
 
-export function without(list: readonly string[], other: readonly string[]): string[] {
+export function difference(list: readonly string[], other: readonly string[]): string[] {
   const known = new Set(other);
   return list.filter((id) => !known.has(id));
 }
@@ -66,10 +66,10 @@ export function linkFaults(
     kind === "workspaces" ? known.workspaces.get(id) : known.projects.has(id) ? id : undefined;
   const sentence = (kind: VarsetLinkKind, id: string): string | undefined => {
     const project = projectOf(kind, id);
-    const thing = kind === "workspaces" ? "Workspace" : "Project";
-    if (project === undefined) return `${thing} ${quoted(id)} does not exist in this organization`;
+    const noun = kind === "workspaces" ? "Workspace" : "Project";
+    if (project === undefined) return `${noun} ${quoted(id)} does not exist in this organization`;
     if (parentProjectId === null || project === parentProjectId) return undefined;
-    return `${thing} ${quoted(id)} is not in the project that owns the variable set`;
+    return `${noun} ${quoted(id)} is not in the project that owns the variable set`;
   };
   return linkKinds.flatMap((kind) =>
     (sent[kind] ?? []).flatMap((id, position) => {
@@ -81,7 +81,7 @@ export function linkFaults(
 
 export function globalFaults(set: Pick<VarsetTable, "global" | "parentProjectId">, sent: VarsetLinksInput): Fault[] {
   if (set.global === 0) return [];
-  const named = linkKinds.filter((kind) => (sent[kind] ?? []).length > 0);
+  const sentKinds = linkKinds.filter((kind) => (sent[kind] ?? []).length > 0);
   return [
     ...(set.parentProjectId === null
       ? []
@@ -91,7 +91,7 @@ export function globalFaults(set: Pick<VarsetTable, "global" | "parentProjectId"
             "Global can't be true for a variable set that a project owns; apply the set to that project instead",
           ),
         ]),
-    ...named.map((kind) =>
+    ...sentKinds.map((kind) =>
       relationshipFault(
         kind,
         `The variable set is global and can't be applied to individual ${kind}; set global to false first`,

@@ -2,7 +2,7 @@
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { requireStanding } from "../../../access/organization.ts";
 import { permissionBit, hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -23,9 +23,9 @@ import {
   hasWorkspaceGrant,
   projectGrants,
   standingColumns,
-  type StandingFacts,
+  type StandingInput,
 } from "../../shared/grants/reads.ts";
-import { type Lock, lockableStatement } from "../../shared/locks.ts";
+import { type RowLock, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { VarsetLinkKind, VarsetLinks, VarsetView } from "./definition.ts";
@@ -37,19 +37,20 @@ const workspaceBit = permissionBit("runs", "read");
 const projectBit = permissionBit("settings", "read");
 const setBit = permissionBit("variableSets", "read");
 
-interface VarsetRow extends VarsetTable, OrganizationFacts, StandingFacts {
+interface VarsetRow extends VarsetTable, OrganizationFacts, StandingInput {
   readonly projectAccess: number | null;
-  /** Ids joined by commas; `hidden` prefixes those that the caller's teams can't read. */
+  /** Ids joined by commas; `hiddenPrefix` marks those that the caller's teams can't read. */
   readonly varList: string | null;
   readonly workspaceList: string | null;
   readonly projectList: string | null;
 }
 
-const hidden = "-";
+/** No id begins with it. */
+const hiddenPrefix = "-";
 
 function selectVarsets(db: Kysely<Schema>, organizationId: Expression<string>, principal: string) {
   const marked = (readable: RawBuilder<SqlBool>, column: string) =>
-    sql`case when ${readable} then '' else ${sql.lit(hidden)} end || ${sql.ref(column)}`;
+    sql`case when ${readable} then '' else ${sql.lit(hiddenPrefix)} end || ${sql.ref(column)}`;
   const readableWorkspace = sql<SqlBool>`(
     ${hasProjectGrant(organizationId, sql.ref("w.projectId"), principal, workspaceBit)}
     or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, workspaceBit)})`;
@@ -79,23 +80,23 @@ const idsIn = (list: string | null): string[] => (list === null ? [] : list.spli
 
 function toVarsetView(actor: Actor, row: VarsetRow): VarsetView {
   const { varList, workspaceList, projectList, ...set } = row;
-  const standing = standingOf(actor, row);
+  const standing = requireStanding(actor, row);
   const marked = { workspaces: idsIn(workspaceList), projects: idsIn(projectList) };
   const readsAll = {
-    workspaces: hasPermission(standing.everywhere, "runs", "read"),
-    projects: hasPermission(standing.everywhere, "settings", "read"),
+    workspaces: hasPermission(standing.organizationWideMask, "runs", "read"),
+    projects: hasPermission(standing.organizationWideMask, "settings", "read"),
   };
   const linksOf = (kind: VarsetLinkKind, isReadable: boolean) =>
     marked[kind]
-      .filter((id) => (readsAll[kind] || !id.startsWith(hidden)) === isReadable)
-      .map((id) => (id.startsWith(hidden) ? id.slice(hidden.length) : id))
+      .filter((id) => (readsAll[kind] || !id.startsWith(hiddenPrefix)) === isReadable)
+      .map((id) => (id.startsWith(hiddenPrefix) ? id.slice(hiddenPrefix.length) : id))
       .sort();
   return {
     ...set,
     standing,
     varIds: idsIn(varList),
     links: { workspaces: linksOf("workspaces", true), projects: linksOf("projects", true) },
-    hidden: { workspaces: linksOf("workspaces", false), projects: linksOf("projects", false) },
+    hiddenLinks: { workspaces: linksOf("workspaces", false), projects: linksOf("projects", false) },
     version: set.version + set.linkedCount - marked.workspaces.length - marked.projects.length,
   };
 }
@@ -121,7 +122,7 @@ export async function findVarset(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock: Lock = false,
+  lock: RowLock = false,
 ): Promise<VarsetView | undefined> {
   if (lock !== false) await lockVarset(tx, { id }, lock);
   const [row] = await byId(tx, { id, principal: principalOf(actor) });
@@ -132,8 +133,9 @@ export type VarsetCondition = RawBuilder<SqlBool>;
 
 export interface VarsetSearch {
   readonly page: Page;
-  readonly part: string | undefined;
-  readonly which: VarsetCondition | undefined;
+  readonly searchText: string | undefined;
+  readonly condition: VarsetCondition | undefined;
+  /** Whether the caller reads the sets that projects own; undefined if that depends on the project. */
   readonly readsOwned: boolean | undefined;
 }
 
@@ -141,13 +143,13 @@ export async function listVarsetRows(
   tx: Tx,
   actor: Actor,
   organizationId: string,
-  { page, part, which, readsOwned }: VarsetSearch,
+  { page, searchText, condition, readsOwned }: VarsetSearch,
 ): Promise<{ views: VarsetView[]; totalCount: number }> {
   const principal = principalOf(actor);
   const organization = sql<string>`${organizationId}`;
   let rows = selectVarsets(tx.db, organization, principal).where("s.organizationId", "=", organizationId);
-  if (which !== undefined) rows = rows.where(which);
-  if (part) rows = rows.where(containsWords(tx.dialect, [sql.ref("s.nameKey")], part));
+  if (condition !== undefined) rows = rows.where(condition);
+  if (searchText) rows = rows.where(containsWords(tx.dialect, [sql.ref("s.nameKey")], searchText));
   if (readsOwned !== true) {
     const readable =
       readsOwned === undefined
@@ -170,7 +172,8 @@ export interface WorkspaceLocation {
   readonly projectId: string | Expression<string>;
 }
 
-export const ownPlace = 6;
+/** The ranking of a workspace's own variables, in the middle of those of variable sets. */
+export const ownRanking = 6;
 
 /**
  * Lowest ranking first, ties by `name_key`. Sets rank after the workspace's own variables: a project's sets before the organization's, and
@@ -180,8 +183,8 @@ export function appliedSets({ id, organizationId, projectId }: WorkspaceLocation
   const distance = sql`(l.scope + case when s.parent_project_id is null then 2 else 0 end)`;
   return sql`(
     select s.id, s.name_key,
-      min(case when s.priority = 1 then ${sql.lit(ownPlace)} - ${distance}
-        else ${sql.lit(ownPlace)} + ${distance} end) as ranking
+      min(case when s.priority = 1 then ${sql.lit(ownRanking)} - ${distance}
+        else ${sql.lit(ownRanking)} + ${distance} end) as ranking
     from (
       select varset_id, 1 as scope from varset_workspaces where workspace_id = ${id}
       union all
@@ -219,14 +222,14 @@ export async function lookUpReferences(
   tx: Tx,
   actor: Actor,
   { organizationId, standing }: Pick<VarsetView, "organizationId" | "standing">,
-  named: VarsetReferences,
+  references: VarsetReferences,
 ): Promise<VarsetReferenceMatches> {
   const { isOneOf } = tx.dialect;
-  const { name, workspaces = [], projects = [] } = named;
+  const { name, workspaces = [], projects = [] } = references;
   const nameKey = name === undefined ? "" : fold(name);
   const anything = sql<SqlBool>`1 = 1`;
   const readableWorkspace = readableCondition(actor, { id: organizationId, standing }) ?? anything;
-  const readableProject = hasPermission(standing.everywhere, "settings", "read")
+  const readableProject = hasPermission(standing.organizationWideMask, "settings", "read")
     ? anything
     : hasProjectGrant(sql<string>`${organizationId}`, sql.ref("p.id"), principalOf(actor), projectBit);
   const { rows } = await sql<{ kind: string; id: string; projectId: string }>`
@@ -252,18 +255,19 @@ export type VarsetOwner = Granted<OrganizationView, "can-manage-varsets">;
 
 export async function insertVarset(tx: Tx, _into: VarsetOwner, row: VarsetTable, links: VarsetLinks): Promise<void> {
   await tx.db.insertInto("varsets").values(row).execute();
-  await link(tx, row, "workspaces", links.workspaces);
-  await link(tx, row, "projects", links.projects);
+  await insertLinkRows(tx, row, "workspaces", links.workspaces);
+  await insertLinkRows(tx, row, "projects", links.projects);
 }
 
+/** `countChange` is the number of added links, negative if links were removed. */
 export async function updateVarsetRow(
   tx: Tx,
   set: ManagedVarset,
   changes: Partial<VarsetTable>,
-  linked = 0,
+  countChange = 0,
 ): Promise<string> {
   const updatedAt = now();
-  await updateRow(tx, "varsets", set.id, { ...changes, linkedCount: sql`linked_count + ${linked}`, updatedAt });
+  await updateRow(tx, "varsets", set.id, { ...changes, linkedCount: sql`linked_count + ${countChange}`, updatedAt });
   return updatedAt;
 }
 
@@ -272,8 +276,8 @@ export async function deleteVarsetRow(tx: Tx, set: ManagedVarset): Promise<void>
 }
 
 const linkTables = {
-  workspaces: { links: "varset_workspaces", column: "workspace_id", things: "workspaces" },
-  projects: { links: "varset_projects", column: "project_id", things: "projects" },
+  workspaces: { links: "varset_workspaces", column: "workspace_id", targets: "workspaces" },
+  projects: { links: "varset_projects", column: "project_id", targets: "projects" },
 } as const;
 
 export async function insertLinks(
@@ -282,20 +286,20 @@ export async function insertLinks(
   kind: VarsetLinkKind,
   ids: readonly string[],
 ): Promise<string[]> {
-  return link(tx, set, kind, ids);
+  return insertLinkRows(tx, set, kind, ids);
 }
 
-async function link(
+async function insertLinkRows(
   tx: Tx,
   { id, organizationId }: Pick<VarsetTable, "id" | "organizationId">,
   kind: VarsetLinkKind,
   ids: readonly string[],
 ): Promise<string[]> {
   if (ids.length === 0) return [];
-  const { links, column, things } = linkTables[kind];
+  const { links, column, targets } = linkTables[kind];
   const { rows } = await sql<{ linkedId: string }>`
     insert into ${sql.table(links)} (organization_id, varset_id, ${sql.ref(column)})
-    select organization_id, ${id}, id from ${sql.table(things)}
+    select organization_id, ${id}, id from ${sql.table(targets)}
     where organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("id"), ids)} order by id
     on conflict do nothing returning ${sql.ref(column)} as linked_id`.execute(tx.db);
   return rows.map((row) => row.linkedId).toSorted();

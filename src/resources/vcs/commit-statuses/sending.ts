@@ -11,21 +11,21 @@ const slots = 8;
 const perTokenMax = 2;
 const attemptsMax = 8;
 
-export async function sendStatuses(work: JobContext): Promise<number> {
-  const { context, signal } = work;
+export async function sendStatuses(job: JobContext): Promise<number> {
+  const { context, signal } = job;
   return runInSlots<DueStatus>(
     {
       slots,
       next: async (inProgress) => {
         const busy = inProgress.map(({ runId }) => runId);
         const found = await findDueStatuses(context.database.reader, busy, slots * 4);
-        const others = inProgress.map(({ oauthTokenId }) => oauthTokenId);
+        const tokensInUse = inProgress.map(({ oauthTokenId }) => oauthTokenId);
         return found.filter(({ oauthTokenId }) => {
-          others.push(oauthTokenId);
-          return others.filter((each) => each === oauthTokenId).length <= perTokenMax;
+          tokensInUse.push(oauthTokenId);
+          return tokensInUse.filter((each) => each === oauthTokenId).length <= perTokenMax;
         });
       },
-      work: (due) => send(work, due),
+      work: (due) => send(job, due),
     },
     signal,
   );
@@ -36,7 +36,7 @@ async function send({ context, capability, step }: JobContext, due: DueStatus): 
   const connection = await openConnection(context.database.reader, context, due.oauthTokenId);
   if (connection === undefined) return;
   try {
-    await callApi(context, connection, connection.provider.status(connection, due.repository, status));
+    await callApi(context, connection, connection.provider.statusCall(connection, due.repository, status));
     const done = { state: status.state, attempts: 0 };
     await step((tx) => updateStatus(tx, capability, due.runId, done, isLast(status.state) ? null : 0));
   } catch (error) {

@@ -37,7 +37,7 @@ export async function fetchCommit<T>(
     const complete = commit.withSubmodules
       ? await addSubmodules(gitSandbox, { remote, credentials: repository.credentials, sha })
       : sha;
-    const archive = packed(gitSandbox.stream(["archive", "--format=tar", complete]));
+    const archive = gzipped(gitSandbox.stream(["archive", "--format=tar", complete]));
     return use({ sha, message: message.trim(), archive });
   });
 }
@@ -52,13 +52,17 @@ export async function changedFiles(
 ): Promise<readonly string[]> {
   return inGitSandbox(options, async (gitSandbox) => {
     const url = await prepareRemote(gitSandbox, await authorizeRemote(gitSandbox, repository), repository.credentials);
-    const [earlier, later] = await endsOf(gitSandbox, url, range);
+    const [earlier, later] = await resolveRange(gitSandbox, url, range);
     const names = await gitSandbox.git(["diff-tree", "-r", "-z", "--name-only", "--no-renames", earlier, later]);
     return names.split("\0").filter((name) => name !== "");
   });
 }
 
-async function endsOf(gitSandbox: GitSandbox, url: string, range: CommitRange): Promise<readonly [string, string]> {
+async function resolveRange(
+  gitSandbox: GitSandbox,
+  url: string,
+  range: CommitRange,
+): Promise<readonly [string, string]> {
   if ("target" in range) {
     const { base, head } = await fetchMergeBase(gitSandbox, url, range);
     return [base, head];
@@ -70,8 +74,8 @@ async function endsOf(gitSandbox: GitSandbox, url: string, range: CommitRange): 
 export async function defaultBranchOf(options: GitSandboxOptions, repository: GitRepository): Promise<string> {
   return inGitSandbox(options, async (gitSandbox) => {
     const url = await prepareRemote(gitSandbox, await authorizeRemote(gitSandbox, repository), repository.credentials);
-    const said = await gitSandbox.git(["ls-remote", "--symref", "--", url, "HEAD"]);
-    const [, branch] = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(said) ?? [];
+    const output = await gitSandbox.git(["ls-remote", "--symref", "--", url, "HEAD"]);
+    const [, branch] = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(output) ?? [];
     if (branch === undefined)
       throw new FetchFault("not_found", "the repository is empty and has no default branch", { isFinal: true });
     return branch;
@@ -85,9 +89,9 @@ async function authorizeRemote(gitSandbox: GitSandbox, repository: GitRepository
   return remote;
 }
 
-async function* packed(tar: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* gzipped(tar: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const gzip = createGzip({ level: 1 });
-  const fed = pipeline(tar, gzip).catch((error: unknown) => gzip.destroy(error as Error));
+  const compression = pipeline(tar, gzip).catch((error: unknown) => gzip.destroy(error as Error));
   yield* gzip as AsyncIterable<Uint8Array>;
-  await fed;
+  await compression;
 }

@@ -7,8 +7,8 @@ import type { Readable } from "node:stream";
 import { randomUUID } from "node:crypto";
 import { FilteringProxy } from "../../../outgoing/proxy.ts";
 import { chooseSandbox, findTools, isRoot, makeSandbox } from "../../../sandbox/choose.ts";
-import type { Mounts, Sandbox, SandboxKind } from "../../../sandbox/launch.ts";
-import { JobProcess } from "../../../sandbox/process.ts";
+import type { MountPaths, Sandbox, SandboxKind } from "../../../sandbox/launch.ts";
+import { SandboxedProcess } from "../../../sandbox/process.ts";
 import { claimUids } from "../../../sandbox/uids.ts";
 import { addressFault, FetchFault, faultOf } from "./faults.ts";
 
@@ -30,18 +30,18 @@ const outputBytesMax = 16 * 1024 * 1024;
 const firstUid = 57_000;
 /** If the server runs as root, each slot has its own uid, by which all processes of a fetch can be killed. */
 const slots = [0, 1, 2, 3, 4, 5];
-const free: number[] = [...slots];
-const waiting: ((slot: number) => void)[] = [];
+const freeSlots: number[] = [...slots];
+const slotWaiters: ((slot: number) => void)[] = [];
 
-const takeSlot = (): number | Promise<number> => free.pop() ?? new Promise((resolve) => waiting.push(resolve));
+const takeSlot = (): number | Promise<number> => freeSlots.pop() ?? new Promise((resolve) => slotWaiters.push(resolve));
 
 function releaseSlot(slot: number): void {
-  const next = waiting.shift();
-  if (next === undefined) free.push(slot);
+  const next = slotWaiters.shift();
+  if (next === undefined) freeSlots.push(slot);
   else next(slot);
 }
 
-const gits = ["/usr/bin/git", "/usr/local/bin/git", "/bin/git"];
+const gitPaths = ["/usr/bin/git", "/usr/local/bin/git", "/bin/git"];
 
 const isExecutable = (path: string): boolean => {
   try {
@@ -51,7 +51,7 @@ const isExecutable = (path: string): boolean => {
     return false;
   }
 };
-export const findGit = (): string | undefined => gits.find(isExecutable);
+export const findGit = (): string | undefined => gitPaths.find(isExecutable);
 
 let chosen: { readonly requested: SandboxKind | undefined; readonly sandbox: Promise<Sandbox> } | undefined;
 
@@ -86,7 +86,7 @@ async function choose(sandbox: SandboxKind | undefined): Promise<Sandbox> {
 /** Raises FetchFault. */
 export async function inGitSandbox<T>(
   options: GitSandboxOptions,
-  work: (gitSandbox: GitSandbox) => Promise<T>,
+  use: (gitSandbox: GitSandbox) => Promise<T>,
 ): Promise<T> {
   const git = findGit();
   if (git === undefined)
@@ -99,7 +99,7 @@ export async function inGitSandbox<T>(
   const gitSandbox = new GitSandbox({ ...options, signal, git, sandbox, folder, proxy, slot });
   try {
     await gitSandbox.prepare();
-    return await work(gitSandbox);
+    return await use(gitSandbox);
   } finally {
     releaseSlot(slot);
     proxy.close();
@@ -123,7 +123,7 @@ interface GitOutput {
 
 export class GitSandbox {
   readonly #setup: GitSandboxSetup;
-  readonly #mounts: Mounts;
+  readonly #mounts: MountPaths;
   readonly #mark = `CADASTRE_FETCH=${randomUUID()}`;
   readonly #authorizations = new Map<string, string>();
 
@@ -208,7 +208,7 @@ export class GitSandbox {
     return { out, errors: errors.toString("utf8"), code };
   }
 
-  #start(args: readonly string[]): JobProcess {
+  #start(args: readonly string[]): SandboxedProcess {
     const { sandbox, git, signal, slot } = this.#setup;
     signal.throwIfAborted();
     const { prlimit } = findTools();
@@ -220,7 +220,7 @@ export class GitSandbox {
       environment: this.#environment(),
       directory: this.#inside(""),
     };
-    const process = new JobProcess(sandbox.launch(command, this.#mounts), {
+    const process = new SandboxedProcess(sandbox.launch(command, this.#mounts), {
       merged: false,
       uid: sandbox.uidOf(slot),
       cgroup: undefined,

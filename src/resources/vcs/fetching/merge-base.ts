@@ -4,7 +4,7 @@ import { isRef, isFullSha, withoutBlobs, type CommitRef } from "./commit.ts";
 import type { GitSandbox } from "./git-sandbox.ts";
 
 const depths = [50, 1000];
-const names = ["refs/cadastre/head", "refs/cadastre/target"] as const;
+const refNames = ["refs/cadastre/head", "refs/cadastre/target"] as const;
 
 export interface MergeSides {
   readonly head: CommitRef;
@@ -20,9 +20,9 @@ export async function fetchMergeBase(gitSandbox: GitSandbox, url: string, sides:
   await gitSandbox.git(["config", "remote.origin.url", url]);
   for (const depth of depths) {
     const isById = await fetchBoth(gitSandbox, sides, depth);
-    const head = await idOf(gitSandbox, sides.head.sha ?? names[0]);
+    const head = await idOf(gitSandbox, sides.head.sha ?? refNames[0]);
     // The tip of the target branch has the same merge base: its newer commits are on one side only.
-    const target = await idOf(gitSandbox, (isById ? sides.target.sha : undefined) ?? names[1]);
+    const target = await idOf(gitSandbox, (isById ? sides.target.sha : undefined) ?? refNames[1]);
     const base = await gitSandbox.git(["merge-base", head, target]).catch((error: unknown) => {
       // git fails without a message if there is no merge base.
       if (error instanceof FetchFault) return "";
@@ -39,7 +39,7 @@ export async function fetchMergeBase(gitSandbox: GitSandbox, url: string, sides:
 async function fetchBoth(gitSandbox: GitSandbox, { head, target }: MergeSides, depth: number): Promise<boolean> {
   const fetch = (what: readonly string[]) => {
     const args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", `--depth=${depth}`, "--force"];
-    return [...args, ...withoutBlobs, "origin", ...what.map((each, at) => `${each}:${names[at]}`)];
+    return [...args, ...withoutBlobs, "origin", ...what.map((each, at) => `${each}:${refNames[at]}`)];
   };
   const idOrName = ({ sha, ref }: CommitRef) => (isFullSha(sha) ? sha : ref) ?? "";
   const nameOf = ({ ref, sha }: CommitRef) => ref ?? sha ?? "";

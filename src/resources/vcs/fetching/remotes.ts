@@ -14,8 +14,8 @@ const refused = (sentence: string) => new FetchFault("protocol", sentence, { isF
 /** No local paths, and no transports that run a program. The proxy restricts `http://` to allowed addresses. */
 export function readRemote(text: string): URL {
   const [, user, host, path] = /^(?:([\w.-]+)@)?([A-Za-z0-9][A-Za-z0-9.-]*):(?!\/\/)([^\s]+)$/.exec(text) ?? [];
-  const short = host !== undefined && path !== undefined && !/^[a-z][a-z0-9+.-]*::/i.test(text);
-  const spelled = short ? `ssh://${user ?? "git"}@${host}/${path.replace(/^\//, "")}` : text;
+  const isScpStyle = host !== undefined && path !== undefined && !/^[a-z][a-z0-9+.-]*::/i.test(text);
+  const spelled = isScpStyle ? `ssh://${user ?? "git"}@${host}/${path.replace(/^\//, "")}` : text;
   const url = URL.canParse(spelled) ? new URL(spelled) : undefined;
   if (url === undefined || !["https:", "http:", "ssh:"].includes(url.protocol))
     throw refused(

@@ -18,8 +18,8 @@ export async function addSubmodules(gitSandbox: GitSandbox, parent: SubmodulePar
   const count = await addTrees(gitSandbox, parent, { path: "", depth: 0, count: 0 });
   if (count === 0) return parent.sha;
   const tree = (await gitSandbox.git(["write-tree"])).trim();
-  const names = ["-c", "user.name=cadastre", "-c", "user.email=cadastre@localhost"];
-  return (await gitSandbox.git([...names, "commit-tree", "-m", "with submodules", tree])).trim();
+  const author = ["-c", "user.name=cadastre", "-c", "user.email=cadastre@localhost"];
+  return (await gitSandbox.git([...author, "commit-tree", "-m", "with submodules", tree])).trim();
 }
 
 interface SubmoduleProgress {
@@ -35,14 +35,14 @@ async function addTrees(
 ): Promise<number> {
   const links = await linksIn(gitSandbox, parent.sha);
   if (links.length === 0) return count;
-  if (depth === depthMax) throw final(`submodules are nested more than ${depthMax} deep`);
+  if (depth === depthMax) throw finalFault(`submodules are nested more than ${depthMax} deep`);
   const urls = await urlsIn(gitSandbox, parent.sha);
   let total = count;
   for (const link of links) {
     total += 1;
-    if (total > submodulesMax) throw final(`there are more than ${submodulesMax} submodules`);
+    if (total > submodulesMax) throw finalFault(`there are more than ${submodulesMax} submodules`);
     const url = urls.get(link.path);
-    if (url === undefined) throw final(`the submodule ${JSON.stringify(link.path)} has no URL in .gitmodules`);
+    if (url === undefined) throw finalFault(`the submodule ${JSON.stringify(link.path)} has no URL in .gitmodules`);
     const remote = submoduleRemote(url, parent.remote);
     const sha = await fetchCommitObject(gitSandbox, await prepareRemote(gitSandbox, remote, parent.credentials), {
       sha: link.sha,
@@ -61,7 +61,7 @@ async function addTrees(
   return total;
 }
 
-const final = (sentence: string) => new FetchFault("submodules", sentence, { isFinal: true });
+const finalFault = (sentence: string) => new FetchFault("submodules", sentence, { isFinal: true });
 
 /** `160000 commit SHA<tab>PATH` */
 async function linksIn(gitSandbox: GitSandbox, sha: string): Promise<{ path: string; sha: string }[]> {

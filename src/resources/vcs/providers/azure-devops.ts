@@ -145,7 +145,7 @@ function partsOf(repository: string): { organization: string; project: string; n
 }
 
 const version = "api-version=6.0";
-function of({ apiUrl }: ProviderConnection, repository: string): string {
+function repositoryApiUrl({ apiUrl }: ProviderConnection, repository: string): string {
   const { organization, project, name } = partsOf(repository);
   return `${organizationApiUrl(apiUrl, organization)}/${project}/_apis/git/repositories/${name}`;
 }
@@ -160,7 +160,7 @@ const user = "cadastre";
 export const azureDevops: VcsProvider = {
   source: "ado",
   isAuthentic: ({ header }, secret) => isEqualSecret(header("authorization"), basicAuth(user, secret)),
-  read(_inbound, payload, connection) {
+  parseDelivery(_inbound, payload, connection) {
     const read = envelope.safeParse(payload).data;
     if (read === undefined) return undefined;
     const events = Object.hasOwn(readers, read.eventType) ? readers[read.eventType]?.(payload) : [];
@@ -171,15 +171,18 @@ export const azureDevops: VcsProvider = {
   gitAuthorization: (token) => basicAuth(user, token),
   apiAuthorization: (token) => basicAuth(user, token),
   overSsh: {
-    call: (connection, repository) => ({ method: "GET", url: `${of(connection, repository)}?${version}` }),
+    call: (connection, repository) => ({
+      method: "GET",
+      url: `${repositoryApiUrl(connection, repository)}?${version}`,
+    }),
     read: (answer) => z.object({ sshUrl: z.string() }).safeParse(answer).data?.sshUrl,
   },
-  status: (connection, repository, { sha, state, context, description, url }) => ({
+  statusCall: (connection, repository, { sha, state, context, description, url }) => ({
     method: "POST",
-    url: `${of(connection, repository)}/commits/${sha}/statuses?${version}`,
+    url: `${repositoryApiUrl(connection, repository)}/commits/${sha}/statuses?${version}`,
     body: { state: states[state], description, targetUrl: url, context: { genre: "cadastre", name: context } },
   }),
-  addWebhooks: (connection, repository, { url, secret }) =>
+  addWebhookCalls: (connection, repository, { url, secret }) =>
     Object.keys(readers).map((eventType) => ({
       method: "POST",
       url: `${hooksOf(connection, repository)}?${version}`,
@@ -193,31 +196,29 @@ export const azureDevops: VcsProvider = {
         consumerInputs: { url, basicAuthUsername: user, basicAuthPassword: secret },
       },
     })),
-  removeWebhook: (connection, repository, id) => ({
+  removeWebhookCall: (connection, repository, id) => ({
     method: "DELETE",
     url: `${hooksOf(connection, repository)}/${encodeURIComponent(id)}?${version}`,
   }),
-  webhookId: idIn,
-  lists: "whole",
+  parseWebhookId: idIn,
+  paging: "none",
   // Only for one organization, which the connection's URL must contain.
-  repositories: ({ apiUrl }) => ({
+  repositoriesCall: ({ apiUrl }) => ({
     method: "GET",
     url: `${withoutTrailingSlash(apiUrl)}/_apis/git/repositories?${version}`,
   }),
-  branches: (connection, repository) => ({
+  branchesCall: (connection, repository) => ({
     method: "GET",
-    url: `${of(connection, repository)}/refs?filter=heads/&${version}`,
+    url: `${repositoryApiUrl(connection, repository)}/refs?filter=heads/&${version}`,
   }),
-  names: {
-    repositories: (answer, connection) =>
-      (
-        z.object({ value: z.array(z.object({ remoteUrl: z.url() })).max(answerItemsMax) }).safeParse(answer).data
-          ?.value ?? []
-      ).map(({ remoteUrl }) => repositoryAt(remoteUrl, connection)),
-    branches: (answer) =>
-      (
-        z.object({ value: z.array(z.object({ name: z.string() })).max(answerItemsMax) }).safeParse(answer).data
-          ?.value ?? []
-      ).map(({ name }) => branchOf(name) ?? name),
-  },
+  parseRepositories: (answer, connection) =>
+    (
+      z.object({ value: z.array(z.object({ remoteUrl: z.url() })).max(answerItemsMax) }).safeParse(answer).data
+        ?.value ?? []
+    ).map(({ remoteUrl }) => repositoryAt(remoteUrl, connection)),
+  parseBranches: (answer) =>
+    (
+      z.object({ value: z.array(z.object({ name: z.string() })).max(answerItemsMax) }).safeParse(answer).data?.value ??
+      []
+    ).map(({ name }) => branchOf(name) ?? name),
 };

@@ -143,7 +143,7 @@ export const states: Readonly<Record<CommitState, string>> = {
 export const keyOf = (context: string): string =>
   context.length <= 40 ? context : hmacHex(Buffer.from(context), "key").slice(0, 40);
 
-const of = ({ apiUrl }: ProviderConnection, repository: string) =>
+const repositoryApiUrl = ({ apiUrl }: ProviderConnection, repository: string) =>
   `${withoutTrailingSlash(apiUrl)}/repositories/${pathOf(repository)}`;
 
 export const valuesIn = (shape: z.ZodType<string>) => (answer: unknown) =>
@@ -153,7 +153,7 @@ export const bitbucketCloud: VcsProvider = {
   source: "bitbucket",
   isAuthentic: ({ header, body }, secret) =>
     isEqualSecret(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
-  read({ header }, payload) {
+  parseDelivery({ header }, payload) {
     const repository = z.object({ repository: repositoryShape }).safeParse(payload).data?.repository;
     const event = header("x-event-key");
     if (repository === undefined || event === undefined) return undefined;
@@ -163,15 +163,15 @@ export const bitbucketCloud: VcsProvider = {
   cloneUrl: ({ httpUrl }, repository) => `${withoutTrailingSlash(httpUrl)}/${pathOf(repository)}.git`,
   gitAuthorization: (token) => basicAuth("x-token-auth", token),
   apiAuthorization: bearerAuth,
-  status: (connection, repository, { sha, state, context, description, url }) => ({
+  statusCall: (connection, repository, { sha, state, context, description, url }) => ({
     method: "POST",
-    url: `${of(connection, repository)}/commit/${sha}/statuses/build`,
+    url: `${repositoryApiUrl(connection, repository)}/commit/${sha}/statuses/build`,
     body: { key: keyOf(context), name: context, state: states[state], description, url },
   }),
-  addWebhooks: (connection, repository, { url, secret }) => [
+  addWebhookCalls: (connection, repository, { url, secret }) => [
     {
       method: "POST",
-      url: `${of(connection, repository)}/hooks`,
+      url: `${repositoryApiUrl(connection, repository)}/hooks`,
       body: {
         description: "Cadastre",
         url,
@@ -181,21 +181,19 @@ export const bitbucketCloud: VcsProvider = {
       },
     },
   ],
-  removeWebhook: (connection, repository, id) => ({
+  removeWebhookCall: (connection, repository, id) => ({
     method: "DELETE",
-    url: `${of(connection, repository)}/hooks/${encodeURIComponent(id)}`,
+    url: `${repositoryApiUrl(connection, repository)}/hooks/${encodeURIComponent(id)}`,
   }),
-  webhookId: (answer) => z.object({ uuid: z.string() }).safeParse(answer).data?.uuid,
-  repositories: ({ apiUrl }, page) => ({
+  parseWebhookId: (answer) => z.object({ uuid: z.string() }).safeParse(answer).data?.uuid,
+  repositoriesCall: ({ apiUrl }, page) => ({
     method: "GET",
     url: `${withoutTrailingSlash(apiUrl)}/repositories?role=member&pagelen=${pageSize}&page=${page}`,
   }),
-  branches: (connection, repository, page) => ({
+  branchesCall: (connection, repository, page) => ({
     method: "GET",
-    url: `${of(connection, repository)}/refs/branches?pagelen=${pageSize}&page=${page}`,
+    url: `${repositoryApiUrl(connection, repository)}/refs/branches?pagelen=${pageSize}&page=${page}`,
   }),
-  names: {
-    repositories: valuesIn(z.object({ full_name: z.string() }).transform(({ full_name }) => full_name)),
-    branches: valuesIn(z.object({ name: z.string() }).transform(({ name }) => name)),
-  },
+  parseRepositories: valuesIn(z.object({ full_name: z.string() }).transform(({ full_name }) => full_name)),
+  parseBranches: valuesIn(z.object({ name: z.string() }).transform(({ name }) => name)),
 };

@@ -117,11 +117,11 @@ const partsOf = (repository: string) => {
   const [project = "", slug = ""] = repository.split("/").map(encodeURIComponent);
   return { project, slug };
 };
-function of({ apiUrl }: ProviderConnection, repository: string): string {
+function repositoryApiUrl({ apiUrl }: ProviderConnection, repository: string): string {
   const { project, slug } = partsOf(repository);
   return `${withoutTrailingSlash(apiUrl)}/rest/api/1.0/projects/${project}/repos/${slug}`;
 }
-const from = (page: number) => `limit=${pageSize}&start=${(page - 1) * pageSize}`;
+const pageQuery = (page: number) => `limit=${pageSize}&start=${(page - 1) * pageSize}`;
 
 const cloneLinks = z.object({
   links: z.object({ clone: z.array(z.object({ name: z.string(), href: z.string() })).max(100) }),
@@ -131,7 +131,7 @@ export const bitbucketDataCenter: VcsProvider = {
   source: "bitbucket",
   isAuthentic: ({ header, body }, secret) =>
     isEqualSecret(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
-  read({ header }, payload) {
+  parseDelivery({ header }, payload) {
     const repository = repositoryIn.safeParse(payload).data;
     const event = header("x-event-key");
     if (repository === undefined || event === undefined) return undefined;
@@ -145,18 +145,18 @@ export const bitbucketDataCenter: VcsProvider = {
   gitAuthorization: bearerAuth,
   apiAuthorization: bearerAuth,
   overSsh: {
-    call: (connection, repository) => ({ method: "GET", url: of(connection, repository) }),
+    call: (connection, repository) => ({ method: "GET", url: repositoryApiUrl(connection, repository) }),
     read: (answer) => cloneLinks.safeParse(answer).data?.links.clone.find(({ name }) => name === "ssh")?.href,
   },
-  status: (connection, repository, { sha, state, context, description, url }) => ({
+  statusCall: (connection, repository, { sha, state, context, description, url }) => ({
     method: "POST",
-    url: `${of(connection, repository)}/commits/${sha}/builds`,
+    url: `${repositoryApiUrl(connection, repository)}/commits/${sha}/builds`,
     body: { key: keyOf(context), name: context, state: states[state], description, url },
   }),
-  addWebhooks: (connection, repository, { url, secret }) => [
+  addWebhookCalls: (connection, repository, { url, secret }) => [
     {
       method: "POST",
-      url: `${of(connection, repository)}/webhooks`,
+      url: `${repositoryApiUrl(connection, repository)}/webhooks`,
       body: {
         name: "Cadastre",
         url,
@@ -166,21 +166,19 @@ export const bitbucketDataCenter: VcsProvider = {
       },
     },
   ],
-  removeWebhook: (connection, repository, id) => ({
+  removeWebhookCall: (connection, repository, id) => ({
     method: "DELETE",
-    url: `${of(connection, repository)}/webhooks/${encodeURIComponent(id)}`,
+    url: `${repositoryApiUrl(connection, repository)}/webhooks/${encodeURIComponent(id)}`,
   }),
-  webhookId: idIn,
-  repositories: ({ apiUrl }, page) => ({
+  parseWebhookId: idIn,
+  repositoriesCall: ({ apiUrl }, page) => ({
     method: "GET",
-    url: `${withoutTrailingSlash(apiUrl)}/rest/api/1.0/repos?${from(page)}`,
+    url: `${withoutTrailingSlash(apiUrl)}/rest/api/1.0/repos?${pageQuery(page)}`,
   }),
-  branches: (connection, repository, page) => ({
+  branchesCall: (connection, repository, page) => ({
     method: "GET",
-    url: `${of(connection, repository)}/branches?${from(page)}`,
+    url: `${repositoryApiUrl(connection, repository)}/branches?${pageQuery(page)}`,
   }),
-  names: {
-    repositories: valuesIn(repositoryShape.transform(fullName) as unknown as z.ZodType<string>),
-    branches: valuesIn(z.object({ displayId: z.string() }).transform(({ displayId }) => displayId)),
-  },
+  parseRepositories: valuesIn(repositoryShape.transform(fullName) as unknown as z.ZodType<string>),
+  parseBranches: valuesIn(z.object({ displayId: z.string() }).transform(({ displayId }) => displayId)),
 };

@@ -15,12 +15,13 @@ const actions = ["opened", "synchronized", "reopened"];
 
 /** Forgejo, a fork of Gitea, sends its own headers and Gitea's. */
 function giteaProvider(product: "gitea" | "forgejo"): VcsProvider {
-  const header = ({ header: of }: WebhookRequest, name: string) => of(`x-${product}-${name}`) ?? of(`x-gitea-${name}`);
+  const header = (inbound: WebhookRequest, name: string) =>
+    inbound.header(`x-${product}-${name}`) ?? inbound.header(`x-gitea-${name}`);
   return {
     ...github,
     source: "gitea",
     isAuthentic: (inbound, secret) => isEqualSecret(header(inbound, "signature"), hmacHex(inbound.body, secret)),
-    read(inbound, payload) {
+    parseDelivery(inbound, payload) {
       const repository = repositoryOf(payload);
       if (repository === undefined) return undefined;
       const event = header(inbound, "event");
@@ -30,7 +31,7 @@ function giteaProvider(product: "gitea" | "forgejo"): VcsProvider {
     },
     gitAuthorization: (token) => basicAuth("oauth2", token),
     apiAuthorization: (token) => `token ${token}`,
-    addWebhooks: (connection, repository, { url, secret }) => [
+    addWebhookCalls: (connection, repository, { url, secret }) => [
       {
         method: "POST",
         url: `${withoutTrailingSlash(connection.apiUrl)}/repos/${pathOf(repository)}/hooks`,
@@ -44,12 +45,12 @@ function giteaProvider(product: "gitea" | "forgejo"): VcsProvider {
       },
     ],
     // The operator can configure the maximum page size; the default is 50.
-    lists: "capped",
-    repositories: ({ apiUrl }, page) => ({
+    paging: "capped",
+    repositoriesCall: ({ apiUrl }, page) => ({
       method: "GET",
       url: `${withoutTrailingSlash(apiUrl)}/user/repos?limit=${pageSize}&page=${page}`,
     }),
-    branches: ({ apiUrl }, repository, page) => ({
+    branchesCall: ({ apiUrl }, repository, page) => ({
       method: "GET",
       url: `${withoutTrailingSlash(apiUrl)}/repos/${pathOf(repository)}/branches?limit=${pageSize}&page=${page}`,
     }),

@@ -89,12 +89,12 @@ export function readPush(payload: unknown): readonly VcsRepositoryEvent[] | unde
   if (target === undefined) return [];
   if ("tag" in target) return [{ kind: "tag", ...target, ...common }];
   // Commits removed by a forced push are not listed, and the list of a new branch is incomplete.
-  const isWhole =
+  const isComplete =
     !isZero(before) &&
     push.forced !== true &&
     commits.length < commitsListedMax &&
     commits.length >= (push.total_commits ?? 0);
-  const files = isDeleted ? [] : filesOf(commits, isWhole);
+  const files = isDeleted ? [] : filesOf(commits, isComplete);
   return [{ kind: "push", ...target, before: isZero(before) ? null : before, files, ...common }];
 }
 
@@ -145,7 +145,7 @@ const states: Readonly<Record<CommitState, string>> = {
 };
 
 const actions = ["opened", "synchronize", "reopened"];
-const of = ({ apiUrl }: ProviderConnection, repository: string) =>
+const repositoryApiUrl = ({ apiUrl }: ProviderConnection, repository: string) =>
   `${withoutTrailingSlash(apiUrl)}/repos/${pathOf(repository)}`;
 
 export const namesIn = (shape: z.ZodType<string>) => (answer: unknown) =>
@@ -155,7 +155,7 @@ export const github: VcsProvider = {
   source: "github",
   isAuthentic: ({ header, body }, secret) =>
     isEqualSecret(header("x-hub-signature-256"), `sha256=${hmacHex(body, secret)}`),
-  read({ header }, payload) {
+  parseDelivery({ header }, payload) {
     const repository = repositoryOf(payload);
     if (repository === undefined) return undefined;
     const event = header("x-github-event");
@@ -166,15 +166,15 @@ export const github: VcsProvider = {
   cloneUrl: ({ httpUrl }, repository) => `${withoutTrailingSlash(httpUrl)}/${pathOf(repository)}.git`,
   gitAuthorization: (token) => basicAuth("x-access-token", token),
   apiAuthorization: bearerAuth,
-  status: (connection, repository, { sha, state, context, description, url }) => ({
+  statusCall: (connection, repository, { sha, state, context, description, url }) => ({
     method: "POST",
-    url: `${of(connection, repository)}/statuses/${sha}`,
+    url: `${repositoryApiUrl(connection, repository)}/statuses/${sha}`,
     body: { state: states[state], context, description: description.slice(0, 140), target_url: url },
   }),
-  addWebhooks: (connection, repository, { url, secret }) => [
+  addWebhookCalls: (connection, repository, { url, secret }) => [
     {
       method: "POST",
-      url: `${of(connection, repository)}/hooks`,
+      url: `${repositoryApiUrl(connection, repository)}/hooks`,
       body: {
         name: "web",
         active: true,
@@ -183,23 +183,21 @@ export const github: VcsProvider = {
       },
     },
   ],
-  removeWebhook: (connection, repository, id) => ({
+  removeWebhookCall: (connection, repository, id) => ({
     method: "DELETE",
-    url: `${of(connection, repository)}/hooks/${encodeURIComponent(id)}`,
+    url: `${repositoryApiUrl(connection, repository)}/hooks/${encodeURIComponent(id)}`,
   }),
-  webhookId: (answer) => idIn(answer),
-  repositories: ({ apiUrl }, page) => ({
+  parseWebhookId: (answer) => idIn(answer),
+  repositoriesCall: ({ apiUrl }, page) => ({
     method: "GET",
     url: `${withoutTrailingSlash(apiUrl)}/user/repos?per_page=${pageSize}&page=${page}`,
   }),
-  branches: (connection, repository, page) => ({
+  branchesCall: (connection, repository, page) => ({
     method: "GET",
-    url: `${of(connection, repository)}/branches?per_page=${pageSize}&page=${page}`,
+    url: `${repositoryApiUrl(connection, repository)}/branches?per_page=${pageSize}&page=${page}`,
   }),
-  names: {
-    repositories: namesIn(z.object({ full_name: z.string() }).transform(({ full_name }) => full_name)),
-    branches: namesIn(z.object({ name: z.string() }).transform(({ name }) => name)),
-  },
+  parseRepositories: namesIn(z.object({ full_name: z.string() }).transform(({ full_name }) => full_name)),
+  parseBranches: namesIn(z.object({ name: z.string() }).transform(({ name }) => name)),
 };
 
 export function idIn(answer: unknown): string | undefined {

@@ -80,8 +80,8 @@ function readPush(payload: unknown): readonly VcsRepositoryEvent[] | undefined {
     isDeleted,
   };
   if ("tag" in target) return [{ kind: "tag", ...target, ...common }];
-  const isWhole = !isZero(before) && commits.length >= (push.total_commits_count ?? Number.POSITIVE_INFINITY);
-  const files = isDeleted ? [] : filesOf(commits, isWhole);
+  const isComplete = !isZero(before) && commits.length >= (push.total_commits_count ?? Number.POSITIVE_INFINITY);
+  const files = isDeleted ? [] : filesOf(commits, isComplete);
   return [{ kind: "push", ...target, before: isZero(before) ? null : before, files, ...common }];
 }
 
@@ -131,13 +131,13 @@ const states: Readonly<Record<CommitState, string>> = {
   canceled: "canceled",
 };
 
-const of = ({ apiUrl }: ProviderConnection, repository: string) =>
+const repositoryApiUrl = ({ apiUrl }: ProviderConnection, repository: string) =>
   `${withoutTrailingSlash(apiUrl)}/projects/${encodeURIComponent(repository)}`;
 
 export const gitlab: VcsProvider = {
   source: "gitlab",
   isAuthentic: ({ header }, secret) => isEqualSecret(header("x-gitlab-token"), secret),
-  read({ header }, payload) {
+  parseDelivery({ header }, payload) {
     const project = z.object({ project: projectShape }).safeParse(payload).data?.project;
     const event = header("x-gitlab-event");
     if (project === undefined || event === undefined) return undefined;
@@ -152,15 +152,15 @@ export const gitlab: VcsProvider = {
   cloneUrl: ({ httpUrl }, repository) => `${withoutTrailingSlash(httpUrl)}/${repository}.git`,
   gitAuthorization: (token) => basicAuth("oauth2", token),
   apiAuthorization: bearerAuth,
-  status: (connection, repository, { sha, state, context, description, url }) => ({
+  statusCall: (connection, repository, { sha, state, context, description, url }) => ({
     method: "POST",
-    url: `${of(connection, repository)}/statuses/${sha}`,
+    url: `${repositoryApiUrl(connection, repository)}/statuses/${sha}`,
     body: { state: states[state], name: context, description: description.slice(0, 255), target_url: url },
   }),
-  addWebhooks: (connection, repository, { url, secret }) => [
+  addWebhookCalls: (connection, repository, { url, secret }) => [
     {
       method: "POST",
-      url: `${of(connection, repository)}/hooks`,
+      url: `${repositoryApiUrl(connection, repository)}/hooks`,
       body: {
         url,
         token: secret,
@@ -171,23 +171,21 @@ export const gitlab: VcsProvider = {
       },
     },
   ],
-  removeWebhook: (connection, repository, id) => ({
+  removeWebhookCall: (connection, repository, id) => ({
     method: "DELETE",
-    url: `${of(connection, repository)}/hooks/${encodeURIComponent(id)}`,
+    url: `${repositoryApiUrl(connection, repository)}/hooks/${encodeURIComponent(id)}`,
   }),
-  webhookId: idIn,
-  repositories: ({ apiUrl }, page) => ({
+  parseWebhookId: idIn,
+  repositoriesCall: ({ apiUrl }, page) => ({
     method: "GET",
     url: `${withoutTrailingSlash(apiUrl)}/projects?membership=true&simple=true&per_page=${pageSize}&page=${page}`,
   }),
-  branches: (connection, repository, page) => ({
+  branchesCall: (connection, repository, page) => ({
     method: "GET",
-    url: `${of(connection, repository)}/repository/branches?per_page=${pageSize}&page=${page}`,
+    url: `${repositoryApiUrl(connection, repository)}/repository/branches?per_page=${pageSize}&page=${page}`,
   }),
-  names: {
-    repositories: namesIn(
-      z.object({ path_with_namespace: z.string() }).transform(({ path_with_namespace }) => path_with_namespace),
-    ),
-    branches: namesIn(z.object({ name: z.string() }).transform(({ name }) => name)),
-  },
+  parseRepositories: namesIn(
+    z.object({ path_with_namespace: z.string() }).transform(({ path_with_namespace }) => path_with_namespace),
+  ),
+  parseBranches: namesIn(z.object({ name: z.string() }).transform(({ name }) => name)),
 };

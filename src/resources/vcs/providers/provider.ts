@@ -47,7 +47,7 @@ export interface VcsProvider {
   readonly source: VcsSource;
   /** Must not parse the body. */
   isAuthentic(inbound: WebhookRequest, secret: string): boolean;
-  read(inbound: WebhookRequest, payload: unknown, connection: ProviderConnection): ParsedDelivery | undefined;
+  parseDelivery(inbound: WebhookRequest, payload: unknown, connection: ProviderConnection): ParsedDelivery | undefined;
   cloneUrl(connection: ProviderConnection, repository: string): string;
   gitAuthorization(token: string): string;
   apiAuthorization(token: string): string;
@@ -55,19 +55,17 @@ export interface VcsProvider {
     readonly call: (connection: ProviderConnection, repository: string) => ApiCall;
     readonly read: (answer: unknown) => string | undefined;
   };
-  status(connection: ProviderConnection, repository: string, status: CommitStatus): ApiCall;
+  statusCall(connection: ProviderConnection, repository: string, status: CommitStatus): ApiCall;
   /** Several if a webhook at this provider can only have one kind of event. */
-  addWebhooks(connection: ProviderConnection, repository: string, webhook: WebhookTarget): readonly ApiCall[];
-  removeWebhook(connection: ProviderConnection, repository: string, webhookId: string): ApiCall;
-  readonly webhookId: (answer: unknown) => string | undefined;
-  repositories(connection: ProviderConnection, page: number): ApiCall;
-  branches(connection: ProviderConnection, repository: string, page: number): ApiCall;
-  readonly names: {
-    readonly repositories: (answer: unknown, connection: ProviderConnection) => readonly string[];
-    readonly branches: (answer: unknown) => readonly string[];
-  };
-  /** `whole`: the provider has no paging. `capped`: pages may be smaller than requested. */
-  readonly lists?: "whole" | "capped";
+  addWebhookCalls(connection: ProviderConnection, repository: string, webhook: WebhookTarget): readonly ApiCall[];
+  removeWebhookCall(connection: ProviderConnection, repository: string, webhookId: string): ApiCall;
+  readonly parseWebhookId: (answer: unknown) => string | undefined;
+  repositoriesCall(connection: ProviderConnection, page: number): ApiCall;
+  branchesCall(connection: ProviderConnection, repository: string, page: number): ApiCall;
+  readonly parseRepositories: (answer: unknown, connection: ProviderConnection) => readonly string[];
+  readonly parseBranches: (answer: unknown) => readonly string[];
+  /** `none`: one response has the whole list. `capped`: pages may be smaller than requested. */
+  readonly paging?: "none" | "capped";
 }
 
 export const pageSize = 100;
@@ -129,8 +127,8 @@ interface FileChanges {
   readonly removed?: readonly string[] | null | undefined;
 }
 
-export function filesOf(commits: readonly FileChanges[], isWhole: boolean): readonly string[] | null {
-  if (!isWhole) return null;
+export function filesOf(commits: readonly FileChanges[], isComplete: boolean): readonly string[] | null {
+  if (!isComplete) return null;
   const files = new Set<string>();
   for (const { added, modified, removed } of commits) {
     if (!Array.isArray(added) || !Array.isArray(modified) || !Array.isArray(removed)) return null;

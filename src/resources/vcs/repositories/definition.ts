@@ -22,7 +22,7 @@ const repository: Parameter<string> = {
   required: true,
   parse: (value) => {
     const read = repositoryName.safeParse(value);
-    return read.success ? read.data : new InvalidParameter(read.error.issues[0]?.message ?? "is unusable");
+    return read.success ? read.data : new InvalidParameter(read.error.issues[0]?.message ?? "is invalid");
   },
 };
 const meta = z.object({
@@ -40,7 +40,7 @@ const list = {
 
 export const repositories = defineResource<RemoteName>()(({ readOnly }) => ({
   type: "repositories",
-  doc: "A repository that a connection's token can see at its provider.",
+  doc: "A repository that a connection's token can read.",
   id: ({ name }) => name,
   isUncacheable: true,
   attributes: {
@@ -62,7 +62,7 @@ export const repositories = defineResource<RemoteName>()(({ readOnly }) => ({
 
 export const branches = defineResource<RemoteName>()(({ readOnly }) => ({
   type: "branches",
-  doc: "A branch of a repository that a connection's token can see at its provider.",
+  doc: "A branch of a repository that a connection's token can read.",
   id: ({ name }) => name,
   isUncacheable: true,
   attributes: { name: readOnly(text(), "The branch's name, for a workspace's `vcs-repo.branch`.") },
@@ -72,7 +72,7 @@ export const branches = defineResource<RemoteName>()(({ readOnly }) => ({
       ...list,
       path: "/oauth-tokens/:oauth_token_id/branches",
       summary:
-        "List the branches of a repository that a connection can see, in the provider's order, without a total count",
+        "List the branches of a repository that a connection's token can read, in the provider's order. There is no total.",
       query: { paged: true, parameters: { repository, "search[name]": search } },
       meta,
     },

@@ -14,8 +14,8 @@ import { branches, repositories, type RemoteName } from "./definition.ts";
 export const repositoryResource = implement(repositories, {
   listRepositories: ({ context, params, query }) =>
     listNames(context, params.oauthTokenId, { page: query.page, search: query.searchName }, (provider, connection) => ({
-      call: (page) => provider.repositories(connection, page),
-      names: (answer) => provider.names.repositories(answer, connection),
+      call: (page) => provider.repositoriesCall(connection, page),
+      parseNames: (answer) => provider.parseRepositories(answer, connection),
     })),
 });
 
@@ -24,8 +24,8 @@ export const branchResource = implement(branches, {
     const { repository = "" } = query;
     const listQuery = { page: query.page, search: query.searchName };
     return listNames(context, params.oauthTokenId, listQuery, (provider, connection) => ({
-      call: (page) => provider.branches(connection, repository, page),
-      names: provider.names.branches,
+      call: (page) => provider.branchesCall(connection, repository, page),
+      parseNames: provider.parseBranches,
     }));
   },
 });
@@ -37,7 +37,7 @@ interface RepositoryListQuery {
 
 interface ProviderList {
   call(page: number): ApiCall;
-  names(answer: unknown): readonly string[];
+  parseNames(answer: unknown): readonly string[];
 }
 
 /** Raises `not-found`, `conflict` if the provider refuses, and `unavailable` if it does not respond. */
@@ -45,7 +45,7 @@ async function listNames(
   context: Context,
   id: string,
   { page, search }: RepositoryListQuery,
-  kindOf: (provider: VcsProvider, connection: ProviderConnection) => ProviderList,
+  listOf: (provider: VcsProvider, connection: ProviderConnection) => ProviderList,
 ): Promise<ListAnswer<RemoteName>> {
   const tx = context.database.reader;
   await loadOauthToken(tx, context, id);
@@ -53,8 +53,8 @@ async function listNames(
   if (token === undefined) throw notFound("OAuth token");
   const provider = providerOf(token.serviceProvider);
   const listing = {
-    ...kindOf(provider, token),
-    lists: provider.lists,
+    ...listOf(provider, token),
+    paging: provider.paging,
     request: (call: ApiCall) => callApi(context, { provider, token }, call),
   };
   try {
@@ -79,10 +79,10 @@ const callsMax = 20;
 const totalMs = 20_000;
 
 export interface ProviderListing {
-  readonly lists: VcsProvider["lists"];
+  readonly paging: VcsProvider["paging"];
   call(page: number): ApiCall;
   request(call: ApiCall): Promise<unknown>;
-  names(answer: unknown): readonly string[];
+  parseNames(answer: unknown): readonly string[];
 }
 
 export interface ProviderListResult {
@@ -97,15 +97,15 @@ async function fetchNames(listing: ProviderListing, page: Page, search = ""): Pr
   const found: string[] = [];
   const words = searchWords(search);
   const until = nowMs() + totalMs;
-  let isWhole = false;
-  for (let number = 1; !isWhole && found.length <= needed && number <= callsMax && nowMs() < until; number += 1) {
-    const names = listing.names(await listing.request(listing.call(number)));
+  let isComplete = false;
+  for (let number = 1; !isComplete && found.length <= needed && number <= callsMax && nowMs() < until; number += 1) {
+    const names = listing.parseNames(await listing.request(listing.call(number)));
     found.push(...names.filter((name) => words.every((word) => fold(name).includes(word))));
-    isWhole = isLast(listing.lists, names.length);
+    isComplete = isLastPage(listing.paging, names.length);
   }
-  const isCutShort = !isWhole && found.length <= needed;
+  const isCutShort = !isComplete && found.length <= needed;
   return { names: found.slice(first, needed), hasMore: found.length > needed, isCutShort };
 }
 
-const isLast = (lists: VcsProvider["lists"], count: number): boolean =>
-  lists === "whole" || count === 0 || (lists !== "capped" && count < pageSize);
+const isLastPage = (paging: VcsProvider["paging"], count: number): boolean =>
+  paging === "none" || count === 0 || (paging !== "capped" && count < pageSize);

@@ -21,25 +21,25 @@ export interface TriggerFacts {
   readonly defaultBranch?: string | null | undefined;
   readonly files?: readonly string[] | null | undefined;
   readonly hasManualRun: boolean;
-  readonly plansForks: boolean;
+  readonly plansForkPullRequests: boolean;
 }
 
-/** `plan`: a speculative run. `configuration`: fetch it for a run that a user starts. `ask`: look up a fact first. */
+/** `plan`: a speculative run. `configuration`: fetch it for a run that a user starts. `lookup`: find a fact first. */
 export type TriggerDecision =
   | { readonly action: "run" | "plan" }
-  | { readonly action: "nothing"; readonly why: string }
+  | { readonly action: "ignore"; readonly why: string }
   | { readonly action: "configuration"; readonly why: string }
-  | { readonly action: "ask"; readonly what: "files" | "default-branch" };
+  | { readonly action: "lookup"; readonly fact: "files" | "default-branch" };
 
-const nothing = (why: string): TriggerDecision => ({ action: "nothing", why });
+const ignored = (why: string): TriggerDecision => ({ action: "ignore", why });
 
-export function decide(event: VcsRepositoryEvent, watch: TriggerSettings, known: TriggerFacts): TriggerDecision {
-  if (watch.executionMode === "local")
-    return nothing("the workspace has the execution mode local, so runs are executed on the machine that starts them");
-  if (event.kind === "pull-request") return onPullRequest(event, watch, known);
+export function decide(event: VcsRepositoryEvent, settings: TriggerSettings, facts: TriggerFacts): TriggerDecision {
+  if (settings.executionMode === "local")
+    return ignored("the workspace has the execution mode local, so runs are executed on the machine that starts them");
+  if (event.kind === "pull-request") return pullRequestDecision(event, settings, facts);
   return (
-    (event.kind === "tag" ? tagDecision(event, watch) : pushDecision(event, watch, known)) ??
-    decisionByQueueAllRuns(watch, known)
+    (event.kind === "tag" ? tagDecision(event, settings) : pushDecision(event, settings, facts)) ??
+    decisionByQueueAllRuns(settings, facts)
   );
 }
 
@@ -47,54 +47,58 @@ function tagDecision(
   { tag, isDeleted, message }: TagPush,
   { tagsRegex }: TriggerSettings,
 ): TriggerDecision | undefined {
-  if (isDeleted) return nothing(`the tag ${quoted(tag)} was deleted`);
-  if (tagsRegex === null) return nothing("it is a tag, and the workspace has no tags-regex");
+  if (isDeleted) return ignored(`the tag ${quoted(tag)} was deleted`);
+  if (tagsRegex === null) return ignored("it is a tag, and the workspace has no tags-regex");
   const fault = expressionFault(tagsRegex);
-  if (fault !== undefined) return nothing(`tags-regex can't be used: ${fault}`);
-  if (!expression(tagsRegex)(tag)) return nothing(`the tag ${quoted(tag)} does not match tags-regex`);
-  return skipped(message);
+  if (fault !== undefined) return ignored(`tags-regex can't be used: ${fault}`);
+  if (!expression(tagsRegex)(tag)) return ignored(`the tag ${quoted(tag)} does not match tags-regex`);
+  return skipDecision(message);
 }
 
-function pushDecision(push: Push, watch: TriggerSettings, known: TriggerFacts): TriggerDecision | undefined {
-  if (push.isDeleted) return nothing(`the branch ${quoted(push.branch)} was deleted`);
-  if (watch.tagsRegex !== null) return nothing("the workspace has a tags-regex, so only tags start runs");
-  return branchObstacle(push.branch, push, watch, known) ?? skipped(push.message) ?? fileDecision(push, watch, known);
-}
-
-function onPullRequest(request: PullRequest, watch: TriggerSettings, known: TriggerFacts): TriggerDecision {
-  if (!watch.speculativeEnabled) return nothing("speculative-enabled is false");
-  if (request.fork !== null && !known.plansForks)
-    return nothing(
-      `it comes from the fork ${quoted(request.fork)}, and plans for forks are not allowed (CADASTRE_PLAN_FORKS)`,
-    );
+function pushDecision(push: Push, settings: TriggerSettings, facts: TriggerFacts): TriggerDecision | undefined {
+  if (push.isDeleted) return ignored(`the branch ${quoted(push.branch)} was deleted`);
+  if (settings.tagsRegex !== null) return ignored("the workspace has a tags-regex, so only tags start runs");
   return (
-    branchObstacle(request.target, request, watch, known) ??
-    skipped(request.message) ??
-    fileDecision(request, watch, known) ?? { action: "plan" }
+    branchDecision(push.branch, push, settings, facts) ??
+    skipDecision(push.message) ??
+    fileDecision(push, settings, facts)
   );
 }
 
-function branchObstacle(
+function pullRequestDecision(request: PullRequest, settings: TriggerSettings, facts: TriggerFacts): TriggerDecision {
+  if (!settings.speculativeEnabled) return ignored("speculative-enabled is false");
+  if (request.fork !== null && !facts.plansForkPullRequests)
+    return ignored(
+      `it comes from the fork ${quoted(request.fork)}, and plans for forks are not allowed (CADASTRE_PLAN_FORKS)`,
+    );
+  return (
+    branchDecision(request.target, request, settings, facts) ??
+    skipDecision(request.message) ??
+    fileDecision(request, settings, facts) ?? { action: "plan" }
+  );
+}
+
+function branchDecision(
   branch: string,
   event: VcsRepositoryEvent,
-  watch: TriggerSettings,
-  known: TriggerFacts,
+  settings: TriggerSettings,
+  facts: TriggerFacts,
 ): TriggerDecision | undefined {
-  const followed = watch.branch ?? event.defaultBranch ?? known.defaultBranch;
-  if (followed === undefined) return { action: "ask", what: "default-branch" };
+  const followed = settings.branch ?? event.defaultBranch ?? facts.defaultBranch;
+  if (followed === undefined) return { action: "lookup", fact: "default-branch" };
   if (followed === null)
-    return nothing("the repository's default branch is not known; set vcs-repo.branch on the workspace");
+    return ignored("the repository's default branch is not known; set vcs-repo.branch on the workspace");
   if (followed === branch) return undefined;
-  const whose = watch.branch === null ? "the default branch" : "the branch";
+  const whose = settings.branch === null ? "the default branch" : "the branch";
   const what = event.kind === "pull-request" ? "its target is" : "it is on";
-  return nothing(`${what} the branch ${quoted(branch)}, and the workspace follows ${whose} ${quoted(followed)}`);
+  return ignored(`${what} the branch ${quoted(branch)}, and the workspace follows ${whose} ${quoted(followed)}`);
 }
 
 const skipMarks = ["[skip ci]", "[ci skip]"];
 
-function skipped(message: string | null): TriggerDecision | undefined {
+function skipDecision(message: string | null): TriggerDecision | undefined {
   const mark = skipMarks.find((each) => message?.toLowerCase().includes(each));
-  return mark === undefined ? undefined : nothing(`its message contains ${mark}`);
+  return mark === undefined ? undefined : ignored(`its message contains ${mark}`);
 }
 
 function decisionByQueueAllRuns({ queueAllRuns }: TriggerSettings, { hasManualRun }: TriggerFacts): TriggerDecision {
@@ -108,16 +112,16 @@ const comparisonsMax = 4_000_000;
 /** An unknown list of files, or one that is too long to compare, counts as a match. */
 function fileDecision(
   event: Push | PullRequest,
-  watch: TriggerSettings,
-  known: TriggerFacts,
+  settings: TriggerSettings,
+  facts: TriggerFacts,
 ): TriggerDecision | undefined {
-  const filter = watch.fileTriggersEnabled ? fileFilterOf(watch) : undefined;
+  const filter = settings.fileTriggersEnabled ? fileFilterOf(settings) : undefined;
   if (filter === undefined) return undefined;
-  const files = event.files ?? known.files;
-  if (files === undefined) return { action: "ask", what: "files" };
+  const files = event.files ?? facts.files;
+  if (files === undefined) return { action: "lookup", fact: "files" };
   if (files === null || files.length * filter.folders.length > comparisonsMax) return undefined;
   const [fits, isInFolder] = [globs(filter.patterns, comparisonsMax), inAnyFolder(filter.folders)];
-  return files.some((file) => fits(file) || isInFolder(file)) ? undefined : nothing(filter.why);
+  return files.some((file) => fits(file) || isInFolder(file)) ? undefined : ignored(filter.why);
 }
 
 interface FileFilter {

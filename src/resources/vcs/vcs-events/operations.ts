@@ -1,7 +1,7 @@
 /** Lists of version control events: load → authorize → list. */
 import { nowMs } from "../../../kernel/time.ts";
 import { loadOrganizationForConnections } from "../../connections/oauth-clients/reads.ts";
-import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import { vcsEvents } from "./definition.ts";
@@ -40,7 +40,7 @@ export const vcsEventResource = implement(vcsEvents, {
 
   async listWorkspaceVcsEvents({ context, params, query }) {
     const tx = context.database.reader;
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
+    const workspace = authorizeWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
     return pageOfEvents(tx, { workspaceId: workspace.id }, filterOf(query), query.page);
   },
 });

@@ -1,4 +1,4 @@
-/** Ends events that start no run, with an outcome and its reason. */
+/** Ends events that start no run, with an outcome and its reason; `starting.ts` ends the others. */
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
@@ -16,9 +16,9 @@ export interface VcsEventContext {
   readonly connection: OpenConnection;
 }
 
-export function labelOfEvent({ kind, happening, repository }: UndecidedEvent): string {
-  if (happening === null) return kind === "connection" ? `connecting ${repository}` : kind;
-  return eventLabel(JSON.parse(happening) as VcsRepositoryEvent);
+export function labelOfEvent({ kind, repositoryEventJson, repository }: UndecidedEvent): string {
+  if (repositoryEventJson === null) return kind === "connection" ? `connecting ${repository}` : kind;
+  return eventLabel(JSON.parse(repositoryEventJson) as VcsRepositoryEvent);
 }
 
 export interface VcsEventEnding {
@@ -53,8 +53,8 @@ export async function endUndecidedEvent(
   if (isEnded) countEvent(event, ending.outcome);
 }
 
-export const ignoreEvent = (work: JobContext, event: UndecidedEvent, why: string): Promise<void> =>
-  endUndecidedEvent(work, event, { outcome: "ignored", why });
+export const ignoreEvent = (job: JobContext, event: UndecidedEvent, why: string): Promise<void> =>
+  endUndecidedEvent(job, event, { outcome: "ignored", why });
 
 export const countEvent = ({ provider }: { readonly provider: string | null }, result: VcsEventOutcome): void =>
   publishVcsEvent({ provider: provider ?? "unknown", result });

@@ -11,17 +11,24 @@ import { decide, type TriggerFacts, type TriggerDecision, type TriggerSettings }
 import { type VcsRepositoryEvent, refOf } from "../triggers/repository-event.ts";
 import { type VcsEventContext, ignoreEvent, endUndecidedEvent, labelOfEvent } from "./outcomes.ts";
 import { fetchConfiguration } from "./starting.ts";
-import { deleteOlder, findDue, hasManualRun, lockUndecided, postponeEvent, type UndecidedEvent } from "./store.ts";
+import {
+  deleteOldEvents,
+  findDueEvents,
+  hasManualRun,
+  lockUndecided,
+  postponeEvent,
+  type UndecidedEvent,
+} from "./store.ts";
 import type { JobContext } from "../../shared/job-context.ts";
 
 const slots = 4;
 const perConnectionMax = 2;
 const retentionMs = 90 * 24 * 3600 * 1000;
 /** Before each retry; the event fails after the last. */
-const waitsMs = [2_000, 10_000, 60_000];
+const retryDelaysMs = [2_000, 10_000, 60_000];
 
-export async function processEvents(work: JobContext): Promise<number> {
-  const { context, capability, signal, step } = work;
+export async function processEvents(job: JobContext): Promise<number> {
+  const { context, capability, signal, step } = job;
   const handled = await runInSlots<UndecidedEvent>(
     {
       slots,
@@ -32,33 +39,33 @@ export async function processEvents(work: JobContext): Promise<number> {
           workspaceIds: inProgress.map(({ workspaceId }) => workspaceId ?? ""),
           oauthClientIds: [...new Set(using)].filter(isFull),
         };
-        const found = await findDue(context.database.reader, busy, slots * 4);
+        const found = await findDueEvents(context.database.reader, busy, slots * 4);
         return found.filter(({ oauthClientId }) => {
           if (isFull(oauthClientId ?? "")) return false;
           using.push(oauthClientId ?? "");
           return true;
         });
       },
-      work: (event) => processEvent(work, event),
+      work: (event) => processEvent(job, event),
     },
     signal,
   );
   const before = new Date(nowMs() - retentionMs).toISOString();
-  if (!signal.aborted) await step((tx) => deleteOlder(tx, capability, before, 1000));
+  if (!signal.aborted) await step((tx) => deleteOldEvents(tx, capability, before, 1000));
   return handled;
 }
 
-async function processEvent(work: JobContext, event: UndecidedEvent): Promise<void> {
+async function processEvent(job: JobContext, event: UndecidedEvent): Promise<void> {
   try {
-    await processOnce(work, event);
+    await processOnce(job, event);
   } catch (error) {
-    if (work.signal.aborted) return;
-    const waitMs = waitsMs[event.attempts];
+    if (job.signal.aborted) return;
+    const waitMs = retryDelaysMs[event.attempts];
     const isFinal = (error instanceof FetchFault || error instanceof ApiFault) && error.isFinal;
     const sentence = sentenceOf(error);
     if (isFinal || waitMs === undefined || error instanceof AppError)
-      await endUndecidedEvent(work, event, { outcome: "failed", why: sentence });
-    else await postpone(work, event, sentence, waitMs);
+      await endUndecidedEvent(job, event, { outcome: "failed", why: sentence });
+    else await postpone(job, event, sentence, waitMs);
     if (!isExpected(error)) throw error;
   }
 }
@@ -83,58 +90,64 @@ async function postpone(
   });
 }
 
-async function processOnce(work: JobContext, event: UndecidedEvent): Promise<void> {
-  const { context } = work;
+async function processOnce(job: JobContext, event: UndecidedEvent): Promise<void> {
+  const { context } = job;
   const tx = context.database.reader;
   const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" });
   const connection = await openConnection(tx, context, workspace.vcsOauthTokenId);
-  const isOther = workspace.vcsIdentifier?.toLowerCase() !== event.repository.toLowerCase();
-  const isGone = connection === undefined || (event.oauthClientId !== null && event.oauthClientId !== connection.id);
-  if (isOther || isGone)
-    return ignoreEvent(work, event, "the workspace is no longer connected to this repository by this connection");
+  const isOtherRepository = workspace.vcsIdentifier?.toLowerCase() !== event.repository.toLowerCase();
+  const isOtherConnection =
+    connection === undefined || (event.oauthClientId !== null && event.oauthClientId !== connection.id);
+  if (isOtherRepository || isOtherConnection)
+    return ignoreEvent(job, event, "the workspace is no longer connected to this repository by this connection");
   const eventContext: VcsEventContext = { event, workspace, connection };
-  if (event.happening === null) return processConnection(work, eventContext);
-  const repositoryEvent = JSON.parse(event.happening) as VcsRepositoryEvent;
-  const decision = await decideWithFacts(work, eventContext, repositoryEvent);
-  if (decision.action === "nothing") return ignoreEvent(work, event, decision.why);
-  if (decision.action !== "ask") await fetchConfiguration(work, eventContext, repositoryEvent, decision);
+  if (event.repositoryEventJson === null) return processConnection(job, eventContext);
+  const repositoryEvent = JSON.parse(event.repositoryEventJson) as VcsRepositoryEvent;
+  const decision = await decideWithFacts(job, eventContext, repositoryEvent);
+  if (decision.action === "ignore") return ignoreEvent(job, event, decision.why);
+  await fetchConfiguration(job, eventContext, repositoryEvent, decision);
 }
 
 /** For a workspace that was just connected. */
-async function processConnection(work: JobContext, eventContext: VcsEventContext): Promise<void> {
+async function processConnection(job: JobContext, eventContext: VcsEventContext): Promise<void> {
   const { workspace, event } = eventContext;
   if (executionModeOf(workspace) === "local")
-    return ignoreEvent(work, event, "the workspace has the execution mode local, so its configuration is not fetched");
+    return ignoreEvent(job, event, "the workspace has the execution mode local, so its configuration is not fetched");
   const why =
     workspace.vcsTagsRegex !== null
       ? "the workspace has a tags-regex, so only tags start runs"
       : "queue-all-runs is false";
-  const runs = workspace.queueAllRuns === 1 && workspace.vcsTagsRegex === null;
-  await fetchConfiguration(work, eventContext, undefined, runs ? { action: "run" } : { action: "configuration", why });
+  const startsRun = workspace.queueAllRuns === 1 && workspace.vcsTagsRegex === null;
+  await fetchConfiguration(
+    job,
+    eventContext,
+    undefined,
+    startsRun ? { action: "run" } : { action: "configuration", why },
+  );
 }
 
 async function decideWithFacts(
-  work: JobContext,
+  job: JobContext,
   { event, workspace, connection }: VcsEventContext,
   repositoryEvent: VcsRepositoryEvent,
-): Promise<TriggerDecision> {
-  const { context, signal } = work;
+): Promise<Exclude<TriggerDecision, { readonly action: "lookup" }>> {
+  const { context, signal } = job;
   const settings = triggerSettingsOf(workspace);
-  let known: TriggerFacts = {
+  let facts: TriggerFacts = {
     hasManualRun:
       workspace.queueAllRuns === 1 ||
       (await hasManualRun(context.database.reader, workspace.id, workspace.organizationId)),
-    plansForks: context.options.plansForks ?? false,
+    plansForkPullRequests: context.options.plansForks ?? false,
   };
   for (;;) {
-    const decision = decide(repositoryEvent, settings, known);
-    if (decision.action !== "ask") return decision;
+    const decision = decide(repositoryEvent, settings, facts);
+    if (decision.action !== "lookup") return decision;
     const repository = await repositoryOf(context, connection, event.repository);
     const gitSandbox = gitSandboxOptionsOf(context, signal);
-    if (decision.what === "default-branch")
-      known = { ...known, defaultBranch: await defaultBranchOf(gitSandbox, repository) };
+    if (decision.fact === "default-branch")
+      facts = { ...facts, defaultBranch: await defaultBranchOf(gitSandbox, repository) };
     else
-      known = { ...known, files: await filesOf(() => changedFiles(gitSandbox, repository, rangeOf(repositoryEvent))) };
+      facts = { ...facts, files: await filesOf(() => changedFiles(gitSandbox, repository, rangeOf(repositoryEvent))) };
   }
 }
 

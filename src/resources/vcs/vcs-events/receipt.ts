@@ -1,4 +1,4 @@
-/** Receives webhooks and stores their events for the job. Must not read anything before verifying the signature. */
+/** Receives webhooks and stores their deliveries and events for the job. Must not read anything before verifying the signature. */
 import { Capability } from "../../../access/capability.ts";
 import { createHash } from "node:crypto";
 import type { VcsDeliveryTable, VcsEventTable } from "../../../database/schema/vcs.ts";
@@ -41,8 +41,9 @@ export async function receiveWebhook(
     throw refusal(connection);
   }
   const capability = issueCapability(connection.id);
-  const received = provider.read(inbound, parsed(inbound.body), connection);
-  const receipt = received === undefined ? "unknown" : await store(context, capability, connection, received, inbound);
+  const received = provider.parseDelivery(inbound, parseBody(inbound.body), connection);
+  const receipt =
+    received === undefined ? "unknown" : await storeEvents(context, capability, connection, received, inbound);
   publishVcsEvent({ provider: connection.serviceProvider, result: receipt });
   if (receipt === "stored") context.wake?.(vcsEventJob);
   return receipt;
@@ -56,7 +57,7 @@ const refusal = ({ webhookSecrets }: WebhookConnection): AppError =>
       : "The webhook is not signed with this connection's webhook-secret. Set the same secret at the provider.",
   );
 
-function parsed(body: Uint8Array): unknown {
+function parseBody(body: Uint8Array): unknown {
   try {
     return parseBounded(body);
   } catch (error) {
@@ -66,7 +67,7 @@ function parsed(body: Uint8Array): unknown {
   }
 }
 
-async function store(
+async function storeEvents(
   context: Context,
   capability: Capability<"webhook">,
   connection: WebhookConnection,
@@ -80,10 +81,10 @@ async function store(
   return context.database.write(async (tx) => {
     const workspaceIds = await lockWorkspacesOf(tx, connection.id, repository);
     if (workspaceIds.length === 0) return "unknown";
-    const fresh = await insertDeliveries(tx, capability, deliveries);
-    if (fresh.size === 0) return "repeated";
+    const newIds = await insertDeliveries(tx, capability, deliveries);
+    if (newIds.size === 0) return "repeated";
     const rows = deliveries.flatMap(({ id, createdAt }, position) =>
-      fresh.has(id)
+      newIds.has(id)
         ? workspaceIds.map((workspaceId) =>
             newEvent(
               { connection, repository, workspaceId, deliveryId: id, createdAt },

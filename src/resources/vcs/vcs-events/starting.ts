@@ -19,8 +19,8 @@ import type { TriggerDecision } from "../triggers/decide.ts";
 import { type VcsRepositoryEvent, unknownSender, refOf } from "../triggers/repository-event.ts";
 import { countEvent, type VcsEventContext, endEvent, type VcsEventEnding, labelOfEvent } from "./outcomes.ts";
 import {
-  findEarlierRun,
-  findEarlier,
+  findRunOfSameCommit,
+  findEarlierEvents,
   lockUndecided,
   findOutdatedRuns,
   updateEvent,
@@ -32,27 +32,27 @@ type FetchDecision = Extract<TriggerDecision, { action: "run" | "plan" | "config
 
 /** Raises FetchFault, ApiFault, and the AppError of a rejected archive. */
 export async function fetchConfiguration(
-  work: JobContext,
+  job: JobContext,
   eventContext: VcsEventContext,
   repositoryEvent: VcsRepositoryEvent | undefined,
   decision: FetchDecision,
 ): Promise<void> {
-  const { context, signal } = work;
+  const { context, signal } = job;
   const { event, workspace, connection } = eventContext;
   const hasArchive = await isUploaded(context, event.configurationVersionId);
   if (!hasArchive) {
     const repository = await repositoryOf(context, connection, event.repository);
     const ref = { ...refToFetch(repositoryEvent, workspace), withSubmodules: workspace.vcsIngressSubmodules === 1 };
     const isFetched = await fetchCommit(gitSandboxOptionsOf(context, signal), repository, ref, async (commit) => {
-      const id = await work.step((tx) =>
-        createConfiguration(tx, work, eventContext, commitOf(eventContext, repositoryEvent, commit), decision),
+      const id = await job.step((tx) =>
+        createConfiguration(tx, job, eventContext, commitOf(eventContext, repositoryEvent, commit), decision),
       );
-      if (id !== undefined) await receiveFetchedArchive(work, id, commit.archive);
+      if (id !== undefined) await receiveFetchedArchive(job, id, commit.archive);
       return id !== undefined;
     });
     if (!isFetched) return;
   }
-  await work.step((tx) => startRun(tx, work, eventContext, decision));
+  await job.step((tx) => startRun(tx, job, eventContext, decision));
 }
 
 async function isUploaded(context: Context, id: string | null): Promise<boolean> {
@@ -72,14 +72,14 @@ async function createConfiguration(
   commit: ConfigurationCommit,
   decision: FetchDecision,
 ): Promise<string | undefined> {
-  const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" }, true);
+  const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" }, "change");
   const current = await lockUndecided(tx, event.id);
   if (current === undefined) return undefined;
   if (current.configurationVersionId !== null) return current.configurationVersionId;
   const commitSha = commit.ingress.commitSha;
-  const earlier = await findEarlierRun(tx, { ...current, commitSha });
-  if (earlier !== undefined) {
-    await endEvent(tx, capability, event, { outcome: "ignored", why: `this commit already has the run ${earlier}` });
+  const runId = await findRunOfSameCommit(tx, { ...current, commitSha });
+  if (runId !== undefined) {
+    await endEvent(tx, capability, event, { outcome: "ignored", why: `this commit already has the run ${runId}` });
     countEvent(event, "ignored");
     return undefined;
   }
@@ -99,7 +99,7 @@ async function startRun(
   { event, connection }: VcsEventContext,
   decision: FetchDecision,
 ): Promise<void> {
-  const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" }, true);
+  const workspace = await loadWorkspace(tx, context, { workspaceId: event.workspaceId ?? "" }, "change");
   const current = await lockUndecided(tx, event.id);
   if (current === undefined || current.configurationVersionId === null) return;
   if (decision.action === "configuration") {
@@ -137,7 +137,7 @@ async function startRun(
 
 /** A run of an older commit must not follow that of a newer one. */
 async function supersedeEarlier(tx: Tx, by: Capability<"job">, event: UndecidedEvent): Promise<void> {
-  for (const earlier of await findEarlier(tx, event))
+  for (const earlier of await findEarlierEvents(tx, event))
     await endAndCount(tx, by, earlier, { outcome: "ignored", why: `${labelOfEvent(event)} superseded it` });
 }
 

@@ -1,4 +1,4 @@
-/** SQL for webhook deliveries and version control events. */
+/** SQL for webhook deliveries and for events, the outcomes of a delivery in each workspace. */
 import type { ConnectedWorkspace } from "../../shared/hooks.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -94,8 +94,8 @@ export async function insertEvents(tx: Tx, _by: VcsEventAuthor, rows: readonly V
 }
 
 export interface UndecidedEvent extends VcsEventTable {
-  /** JSON; null without a delivery, or if the connection was deleted. */
-  readonly happening: string | null;
+  /** Null without a delivery, or if the connection was deleted. */
+  readonly repositoryEventJson: string | null;
   readonly provider: string | null;
 }
 
@@ -105,7 +105,7 @@ const undecided = (tx: Tx) =>
     .leftJoin("vcsDeliveries as d", "d.id", "e.deliveryId")
     .leftJoin("oauthClients as c", "c.id", "e.oauthClientId")
     .selectAll("e")
-    .select(["d.happening", "c.serviceProvider as provider"])
+    .select(["d.happening as repositoryEventJson", "c.serviceProvider as provider"])
     .where("e.outcome", "is", null);
 
 export interface BusySlots {
@@ -113,8 +113,8 @@ export interface BusySlots {
   readonly oauthClientIds: readonly string[];
 }
 
-/** Only the earliest of each workspace. A retry does not delay later events; `findEarlier` keeps runs in order. */
-export async function findDue(
+/** Only the earliest of each workspace. A retry does not delay later events; `findEarlierEvents` keeps runs in order. */
+export async function findDueEvents(
   tx: Tx,
   { workspaceIds, oauthClientIds }: BusySlots,
   limit: number,
@@ -135,7 +135,7 @@ export async function findDue(
     .execute();
 }
 
-export async function findEarlier(
+export async function findEarlierEvents(
   tx: Tx,
   { id, createdAt, workspaceId, pullRequest }: VcsEventTable,
 ): Promise<UndecidedEvent[]> {
@@ -175,7 +175,7 @@ export async function postponeEvent(
   await updateRow(tx, "vcsEvents", id, { attempts, detail, dueMs: sql`${tx.dialect.nowMs} + ${waitMs}` });
 }
 
-export async function findEarlierRun(
+export async function findRunOfSameCommit(
   tx: Tx,
   { id, workspaceId, commitSha, kind, tag, pullRequest }: VcsEventTable,
 ): Promise<string | undefined> {
@@ -224,7 +224,7 @@ export async function hasManualRun(tx: Tx, workspaceId: string, organizationId: 
   return row !== undefined;
 }
 
-export async function deleteOlder(tx: Tx, _by: Capability<"job">, before: string, limit: number): Promise<number> {
+export async function deleteOldEvents(tx: Tx, _by: Capability<"job">, before: string, limit: number): Promise<number> {
   const events = await sql`delete from vcs_events where id in (
     select id from vcs_events where created_at < ${before} order by created_at limit ${limit})`.execute(tx.db);
   const deliveries = await sql`delete from vcs_deliveries where id in (

@@ -8,7 +8,7 @@ import { now } from "../../../kernel/time.ts";
 import type { ConnectedWorkspace } from "../../shared/hooks.ts";
 import { insertEvents } from "./store.ts";
 
-const blank = {
+const emptyEvent = {
   deliveryId: null,
   branch: null,
   tag: null,
@@ -32,7 +32,7 @@ export async function recordFailure(
 ): Promise<void> {
   const at = now();
   const failed = { kind, outcome: "failed", detail, dueMs: null, createdAt: at, decidedAt: at } as const;
-  await insertEvents(tx, by, [{ ...blank, ...target, ...failed, id: newId("vcs-events") }]);
+  await insertEvents(tx, by, [{ ...emptyEvent, ...target, ...failed, id: newId("vcs-events") }]);
 }
 
 /** In the transaction that connects the workspace. Wake the job after the commit. */
@@ -44,5 +44,5 @@ export async function recordConnected(
   const detail = `connecting ${repository} is waiting to be processed`;
   const waiting = { kind: "connection", outcome: null, detail, dueMs: 0, createdAt: now(), decidedAt: null } as const;
   const target = { organizationId, workspaceId, oauthClientId: null, repository };
-  await insertEvents(tx, workspace, [{ ...blank, ...target, ...waiting, id: newId("vcs-events"), branch }]);
+  await insertEvents(tx, workspace, [{ ...emptyEvent, ...target, ...waiting, id: newId("vcs-events"), branch }]);
 }

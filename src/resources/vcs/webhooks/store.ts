@@ -10,7 +10,7 @@ export interface MissingWebhook {
   readonly repository: string;
 }
 
-export async function findMissing(tx: Tx, limit: number): Promise<MissingWebhook[]> {
+export async function findMissingWebhooks(tx: Tx, limit: number): Promise<MissingWebhook[]> {
   const { rows } = await sql<MissingWebhook>`
     select distinct t.organization_id, t.oauth_client_id, lower(w.vcs_identifier) as repository
     from workspaces as w inner join oauth_tokens as t on t.id = w.vcs_oauth_token_id
@@ -33,7 +33,7 @@ export interface DueWebhook extends VcsWebhookTable {
   readonly oauthTokenId: string | null;
   readonly anyTokenId: string | null;
   readonly identifier: string | null;
-  readonly wantedNumber: number;
+  readonly requiredSecretNumber: number;
 }
 
 export async function findDueWebhooks(tx: Tx, busy: readonly string[], limit: number): Promise<DueWebhook[]> {
@@ -44,7 +44,7 @@ export async function findDueWebhooks(tx: Tx, busy: readonly string[], limit: nu
     .selectFrom("vcsWebhooks as h")
     .innerJoin("oauthClients as c", "c.id", "h.oauthClientId")
     .selectAll("h")
-    .select("c.webhookSecretNumber as wantedNumber")
+    .select("c.webhookSecretNumber as requiredSecretNumber")
     .select([connected("t.id").as("oauthTokenId"), connected("w.vcsIdentifier").as("identifier")])
     .select(sql<string | null>`(select min(id) from oauth_tokens where oauth_client_id = c.id)`.as("anyTokenId"))
     .where(sql<boolean>`h.due_ms <= ${tx.dialect.nowMs}`)
@@ -56,7 +56,7 @@ export async function findDueWebhooks(tx: Tx, busy: readonly string[], limit: nu
       where.or([
         where("due.oauthTokenId", "is", null),
         where("due.webhookIds", "is", null),
-        where("due.secretNumber", "<>", where.ref("due.wantedNumber")),
+        where("due.secretNumber", "<>", where.ref("due.requiredSecretNumber")),
       ]),
     )
     .orderBy("due.dueMs")

@@ -10,7 +10,7 @@ import {
   deleteWebhook,
   type DueWebhook,
   findDueWebhooks,
-  findMissing,
+  findMissingWebhooks,
   insertWebhooks,
   updateWebhook,
 } from "./store.ts";
@@ -21,13 +21,13 @@ export const webhookJob = "vcs-webhooks";
 const slots = 4;
 const attemptsMax = 4;
 const batch = 100;
-/** The wait after the last attempt before starting over. */
-const givenUpMs = 24 * 3600 * 1000;
+/** After the last attempt, before starting over. */
+const pauseMs = 24 * 3600 * 1000;
 
-export async function syncWebhooks(work: JobContext): Promise<number> {
-  const { context, capability, signal, step } = work;
+export async function syncWebhooks(job: JobContext): Promise<number> {
+  const { context, capability, signal, step } = job;
   while (!signal.aborted) {
-    const missing = await findMissing(context.database.reader, batch);
+    const missing = await findMissingWebhooks(context.database.reader, batch);
     if (missing.length === 0) break;
     const initial = { webhookIds: null, secretNumber: 0, attempts: 0, dueMs: 0, createdAt: now() };
     const rows = missing.map((webhook) => ({ ...webhook, ...initial, id: newId("vcs-webhooks") }));
@@ -42,45 +42,45 @@ export async function syncWebhooks(work: JobContext): Promise<number> {
           inProgress.map(({ id }) => id),
           slots,
         ),
-      work: (due) => syncWebhook(work, due),
+      work: (due) => syncWebhook(job, due),
     },
     signal,
   );
 }
 
-async function syncWebhook(work: JobContext, due: DueWebhook): Promise<void> {
-  const { context, capability, step } = work;
+async function syncWebhook(job: JobContext, due: DueWebhook): Promise<void> {
+  const { context, capability, step } = job;
   const connection = await openConnection(context.database.reader, context, due.oauthTokenId ?? due.anyTokenId);
   try {
     if (due.oauthTokenId === null || due.identifier === null) {
-      if (connection !== undefined) await removeWebhooks(work, connection, due);
+      if (connection !== undefined) await removeWebhooks(job, connection, due);
       await step((tx) => deleteWebhook(tx, capability, due.id));
-    } else if (connection !== undefined) await createWebhooks(work, connection, due, due.identifier);
+    } else if (connection !== undefined) await createWebhooks(job, connection, due, due.identifier);
   } catch (error) {
     if (!(error instanceof ApiFault)) throw error;
-    await handleFailure(work, due, error);
+    await handleFailure(job, due, error);
   }
 }
 
 /** Webhooks with an earlier secret are removed afterwards, so that no event is missed. */
 async function createWebhooks(
-  work: JobContext,
+  job: JobContext,
   connection: OpenConnection,
   due: DueWebhook,
   identifier: string,
 ): Promise<void> {
-  const { context, capability, step } = work;
+  const { context, capability, step } = job;
   const [secret] = connection.webhookSecrets;
   if (secret === undefined)
     throw new ApiFault("its OAuth client has no webhook-secret yet; set one, or send null to generate one", true);
   const { provider } = connection;
   const url = webhookUrlOf(context.options, connection.id);
   const ids: string[] = [];
-  for (const call of provider.addWebhooks(connection, identifier, { url, secret }))
-    ids.push(provider.webhookId(await callApi(context, connection, call)) ?? "");
-  const made = { webhookIds: ids.join(" "), secretNumber: connection.webhookSecretNumber, attempts: 0 };
-  await step((tx) => updateWebhook(tx, capability, due.id, made, 0));
-  await removeWebhooks(work, connection, due).catch((error: unknown) => {
+  for (const call of provider.addWebhookCalls(connection, identifier, { url, secret }))
+    ids.push(provider.parseWebhookId(await callApi(context, connection, call)) ?? "");
+  const created = { webhookIds: ids.join(" "), secretNumber: connection.webhookSecretNumber, attempts: 0 };
+  await step((tx) => updateWebhook(tx, capability, due.id, created, 0));
+  await removeWebhooks(job, connection, due).catch((error: unknown) => {
     // The old webhook does no harm: its secret expires.
     if (!(error instanceof ApiFault)) throw error;
   });
@@ -90,7 +90,7 @@ async function removeWebhooks({ context }: JobContext, connection: OpenConnectio
   const ids = due.webhookIds?.split(" ").filter((id) => id !== "") ?? [];
   const { provider } = connection;
   for (const id of ids)
-    await callApi(context, connection, provider.removeWebhook(connection, due.identifier ?? due.repository, id));
+    await callApi(context, connection, provider.removeWebhookCall(connection, due.identifier ?? due.repository, id));
 }
 
 /** An unneeded webhook that can't be removed is left at the provider. */
@@ -99,7 +99,7 @@ async function handleFailure({ capability, step }: JobContext, due: DueWebhook, 
   const isOver = error.isFinal || attempts >= attemptsMax;
   await step(async (tx) => {
     if (isOver && due.oauthTokenId === null) return deleteWebhook(tx, capability, due.id);
-    const wait = isOver ? givenUpMs : providerBackoffMs(attempts);
+    const wait = isOver ? pauseMs : providerBackoffMs(attempts);
     await updateWebhook(tx, capability, due.id, { attempts: isOver ? 0 : attempts }, wait);
     if (!isOver) return undefined;
     const target = { organizationId: due.organizationId, workspaceId: null, oauthClientId: due.oauthClientId };

@@ -1,5 +1,5 @@
 /** Agent pools over HTTP: creation, update and deletion, and what is refused. */
-import { grant } from "../../../../src/access/granted.ts";
+import { authorize } from "../../../../src/access/granted.ts";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { removeScopeTarget } from "../../../../src/resources/connections/agent-pools/writes.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -171,7 +171,7 @@ describe.each(kinds)("%s", (kind) => {
     await update({}, links(kind, targetOf(kind)));
     const before = await etag();
     const check = { thing: typeOf(kind), permission: "can-destroy", visible: true, allowed: true, needs: "" } as const;
-    const gone = grant({ id: targetOf(kind), organizationId: org.id }, check);
+    const gone = authorize({ id: targetOf(kind), organizationId: org.id }, check);
     await api.database.write((tx) => removeScopeTarget(tx, gone));
     expect(idsOf(await shown(), kind)).toEqual([]);
     expect(await etag()).not.toBe(before);
@@ -238,7 +238,7 @@ describe("deleteAgentPool", () => {
     for (let round = 0; round < 8; round += 1) {
       const contested = data(await create({}));
       const attributes = { name: unique("ws"), "execution-mode": "agent", "agent-pool-id": contested.id };
-      const [deleted, made] = await Promise.all([
+      const [deleted, created] = await Promise.all([
         org.owner.delete(`/agent-pools/${contested.id}`),
         org.owner.post(`/organizations/${org.name}/workspaces`, resource("workspaces", attributes)),
       ]);
@@ -246,7 +246,7 @@ describe("deleteAgentPool", () => {
         [204, 422],
         [204, 409],
         [409, 201],
-      ]).toContainEqual([deleted.status, made.status]);
+      ]).toContainEqual([deleted.status, created.status]);
     }
   });
 
@@ -296,9 +296,9 @@ describe("access", () => {
   it("a team with 'manage-agent-pools' and the organization's token write", async () => {
     const holder = await api.makeHolder(org.name, "manage-agent-pools");
     for (const caller of [holder, await api.makeOrganizationToken(org.name)]) {
-      const made = await create({}, links("allowed-workspaces", workspace.id), caller);
-      expect(made.status).toBe(201);
-      const one = `/agent-pools/${made.body.data.id}`;
+      const created = await create({}, links("allowed-workspaces", workspace.id), caller);
+      expect(created.status).toBe(201);
+      const one = `/agent-pools/${created.body.data.id}`;
       expect((await caller.patch(one, resource("agent-pools", { name: unique("p") }))).status).toBe(200);
       expect((await caller.delete(one)).status).toBe(204);
     }

@@ -253,7 +253,7 @@ describe("list", () => {
       expect(await ids("?q=")).toHaveLength(3);
     });
 
-    it("finds the pools that serve a workspace: by itself, by its project, or all but the excluded", async () => {
+    it("finds the pools that serve a workspace: directly, through its project, or as one that is not excluded", async () => {
       const serving = (name: string) => ids(`?filter[allowed_workspaces][name]=${name}`);
       expect(await serving("inside")).toEqual([byProject.id, everyone.id]);
       expect(await serving("outside")).toEqual([byWorkspace.id]);
@@ -335,13 +335,13 @@ describe("list", () => {
       const before = await etag(org.owner);
       expect(await etag(member)).toBe(before);
       const one = { "execution-mode": "agent", "agent-pool-id": byProject.id };
-      const made = await api.makeWorkspace(org.name, one, inProject(project.id));
+      const created = await api.makeWorkspace(org.name, one, inProject(project.id));
       const during = await etag(org.owner);
       expect(during).not.toBe(before);
       const stale = { "if-match": before ?? "" };
       const rename = resource("agent-pools", { name: "by-project" });
       expect((await org.owner.patch(`/agent-pools/${byProject.id}`, rename, stale)).status).toBe(412);
-      expect((await org.owner.delete(`/workspaces/${made.id}`)).status).toBe(204);
+      expect((await org.owner.delete(`/workspaces/${created.id}`)).status).toBe(204);
       expect(await etag(member)).toBe(before);
     });
   });

@@ -86,10 +86,10 @@ describe("createAgentToken", () => {
 
   it("records an event without the secret, and so does its revocation", async () => {
     data(await org.owner.delete(at()));
-    const told = { holder: pool, description: "A data centre" };
+    const audited = { holder: pool, description: "A data centre" };
     const [deleted, created] = (await events()).map((event: Json) => event.attributes);
-    expect(created).toMatchObject({ action: "authentication-tokens.create", before: null, after: told });
-    expect(deleted).toMatchObject({ action: "authentication-tokens.delete", before: told, after: null });
+    expect(created).toMatchObject({ action: "authentication-tokens.create", before: null, after: audited });
+    expect(deleted).toMatchObject({ action: "authentication-tokens.delete", before: audited, after: null });
   });
 });
 

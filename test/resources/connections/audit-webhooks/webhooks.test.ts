@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { couriers } from "../../../../src/jobs/index.ts";
-import { enqueueAuditNotifications } from "../../../../src/resources/connections/audit-webhooks/fan-out.ts";
+import { notificationSenders } from "../../../../src/jobs/index.ts";
+import { enqueueAuditNotifications } from "../../../../src/resources/connections/audit-webhooks/enqueue.ts";
 import { deliverNotifications } from "../../../../src/resources/shared/outbox/delivery.ts";
 import { signatureOf } from "../../../../src/resources/shared/outbox/webhook.ts";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, type Org, resource, unique } from "../../../support/builders.ts";
-import { inviting } from "../../../support/invitations.ts";
+import { invitationBody } from "../../../support/invitations.ts";
 import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
-import { upkeepOf } from "../../../support/states.ts";
+import { jobContextOf } from "../../../support/states.ts";
 
 const api = useApi({ options: { privateAddresses: allowed } });
 const receiver = useReceiver();
@@ -18,19 +18,19 @@ const post = (org: Org, attributes: object): Promise<Answer> => {
 };
 
 async function make(org: Org, attributes: object): Promise<Json> {
-  const made = data(await post(org, { enabled: true, ...attributes }));
+  const created = data(await post(org, { enabled: true, ...attributes }));
   await work();
   receiver.heard.length = 0;
-  return made;
+  return created;
 }
 
 /** Both jobs. */
 async function work(): Promise<void> {
-  const { context, ...rest } = upkeepOf(api);
-  const upkeep = { ...rest, context: { ...context, options: { ...context.options, privateAddresses: allowed } } };
-  await enqueueAuditNotifications(upkeep);
-  const pace = { concurrencyMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
-  await deliverNotifications(upkeep, couriers, pace);
+  const { context, ...rest } = jobContextOf(api);
+  const jobContext = { ...rest, context: { ...context, options: { ...context.options, privateAddresses: allowed } } };
+  await enqueueAuditNotifications(jobContext);
+  const limits = { concurrencyMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
+  await deliverNotifications(jobContext, notificationSenders, limits);
 }
 
 const pathOf = ({ id }: Json): string => `/audit-webhooks/${id}`;
@@ -50,13 +50,13 @@ describe("audit events", () => {
     await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { description: "new" }));
     await work();
     expect(names()).toEqual(["workspaces.create", "workspaces.update"]);
-    const heard = receiver.heard.find(({ body }) => body.event === "workspaces.update");
-    expect(heard?.headers).toMatchObject({
-      "x-cadastre-delivery": heard?.body.delivery_id,
+    const received = receiver.heard.find(({ body }) => body.event === "workspaces.update");
+    expect(received?.headers).toMatchObject({
+      "x-cadastre-delivery": received?.body.delivery_id,
       "x-cadastre-event": "workspaces.update",
-      "x-tfe-notification-signature": signatureOf("hush", heard?.text ?? ""),
+      "x-tfe-notification-signature": signatureOf("hush", received?.text ?? ""),
     });
-    expect(heard?.body).toMatchObject({
+    expect(received?.body).toMatchObject({
       payload_version: 1,
       audit_webhook_id: webhook.id,
       organization_name: org.name,
@@ -80,7 +80,7 @@ describe("audit events", () => {
     await make(org, { events: ["access.changed"] });
     const team = await api.makeTeam(org.name);
     const { email } = await api.makeUser();
-    data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, inviting(email, [team.id])));
+    data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, invitationBody(email, [team.id])));
     await api.grantProject(org.defaultProjectId, team.id, "read");
     await api.makeWorkspace(org.name);
     await work();
@@ -160,8 +160,8 @@ describe("locks that are held too long", () => {
 describe("the webhooks themselves", () => {
   it("show no token, are verified before they are used, and can be verified again", async () => {
     const org = await api.makeOrganization();
-    const made = data(await post(org, { enabled: true, token: "hush", events: ["lock.held"] }));
-    expect(made.attributes).toMatchObject({
+    const created = data(await post(org, { enabled: true, token: "hush", events: ["lock.held"] }));
+    expect(created.attributes).toMatchObject({
       enabled: true,
       token: null,
       url: receiver.url,
@@ -169,13 +169,13 @@ describe("the webhooks themselves", () => {
       "delivery-responses": [{ code: "200" }],
     });
     expect(receiver.heard.map(({ body }) => body.event)).toEqual(["verification"]);
-    expect(data(await org.owner.get(pathOf(made)))).toEqual(made);
-    data(await org.owner.post(`${pathOf(made)}/actions/verify`));
+    expect(data(await org.owner.get(pathOf(created)))).toEqual(created);
+    data(await org.owner.post(`${pathOf(created)}/actions/verify`));
     receiver.answer = answering(404);
-    expect((await org.owner.post(`${pathOf(made)}/actions/verify`)).status).toBe(400);
+    expect((await org.owner.post(`${pathOf(created)}/actions/verify`)).status).toBe(400);
     expect((await post(org, { enabled: true })).status).toBe(400);
-    expect((await patch(org, made, { url: `${receiver.url}/x` })).status).toBe(400);
-    expect(data(await patch(org, made, { events: ["*"] })).attributes.events).toEqual(["*"]);
+    expect((await patch(org, created, { url: `${receiver.url}/x` })).status).toBe(400);
+    expect(data(await patch(org, created, { events: ["*"] })).attributes.events).toEqual(["*"]);
     expect((await org.owner.get(`/organizations/${org.name}/audit-webhooks`)).body.data).toHaveLength(1);
   });
 
@@ -192,15 +192,15 @@ describe("the webhooks themselves", () => {
       await wrong({ name: " ", url: "mailto:x", events: ["Workspaces", "a.b.c"], "lock-held-longer-than": "0h" }),
     ).toEqual(expect.arrayContaining(["name", "url", "events", "lock-held-longer-than"]));
     expect(await wrong({ events: [] })).toEqual(["events"]);
-    const made = data(await post(org, { name: "One" }));
+    const created = data(await post(org, { name: "One" }));
     expect(await wrong({ name: "one" })).toEqual(["name"]);
     const other = data(await post(org, { name: "other" }));
-    expect((await patch(org, other, { name: made.attributes.name })).status).toBe(422);
+    expect((await patch(org, other, { name: created.attributes.name })).status).toBe(422);
   });
 
   it("403 for members, 404 for non-members, and nothing is sent", async () => {
     const org = await api.makeOrganization();
-    const made = data(await post(org, {}));
+    const created = data(await post(org, {}));
     const member = await api.makeMember(org.name);
     const stranger = (await api.makeOrganization()).owner;
     const body = resource("audit-webhooks", { enabled: true });
@@ -208,10 +208,10 @@ describe("the webhooks themselves", () => {
       [member, 403],
       [stranger, 404],
     ] as const) {
-      expect((await caller.get(pathOf(made))).status).toBe(status);
-      expect((await caller.patch(pathOf(made), body)).status).toBe(status);
+      expect((await caller.get(pathOf(created))).status).toBe(status);
+      expect((await caller.patch(pathOf(created), body)).status).toBe(status);
       expect((await caller.get(`/organizations/${org.name}/audit-webhooks`)).status).toBe(status);
-      expect((await caller.post(`${pathOf(made)}/actions/verify`)).status).toBe(status);
+      expect((await caller.post(`${pathOf(created)}/actions/verify`)).status).toBe(status);
     }
     expect(receiver.heard).toEqual([]);
   });

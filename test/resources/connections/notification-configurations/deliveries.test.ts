@@ -5,14 +5,14 @@ import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeMember, makeOrganization, resource, unique } from "../../../support/builders.ts";
 import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
-import { upkeepOf } from "../../../support/states.ts";
-import { enqueueAuditNotifications } from "../../../../src/resources/connections/audit-webhooks/fan-out.ts";
+import { jobContextOf } from "../../../support/states.ts";
+import { enqueueAuditNotifications } from "../../../../src/resources/connections/audit-webhooks/enqueue.ts";
 import { deliver, make, makeDue } from "./support.ts";
 
 const api = useApi({ options: { privateAddresses: allowed } });
 const receiver = useReceiver();
 
-async function makePlace(): Promise<Json> {
+async function makeConfiguredWorkspace(): Promise<Json> {
   const org = await makeOrganization(api);
   const workspace = await makeRunnable(api, org.name);
   const attributes = { enabled: true, url: receiver.url, triggers: ["run:created"] };
@@ -22,7 +22,7 @@ async function makePlace(): Promise<Json> {
 
 describe("listNotificationDeliveries", () => {
   it("lists pending, failed and successful deliveries, with the response, newest first", async () => {
-    const { owner, name, workspace, path } = await makePlace();
+    const { owner, name, workspace, path } = await makeConfiguredWorkspace();
     await makeRun(owner, workspace.id);
     const place = `${name}/${workspace.attributes.name}`;
     expect(data(await owner.get(path))).toMatchObject([
@@ -65,35 +65,35 @@ describe("listNotificationDeliveries", () => {
   it("includes successful verifications, under the id that was sent, and no failed ones", async () => {
     const org = await makeOrganization(api);
     const workspace = await makeRunnable(api, org.name);
-    const made = await make(org.owner, `/workspaces/${workspace.id}`, { url: receiver.url, triggers: [] });
-    const path = `/notification-configurations/${made.id}`;
+    const created = await make(org.owner, `/workspaces/${workspace.id}`, { url: receiver.url, triggers: [] });
+    const path = `/notification-configurations/${created.id}`;
     const log = async () =>
       data(await org.owner.get(`${path}/deliveries`)).map(({ id, attributes }: Json) => [attributes.event, id]);
-    const heard = () => receiver.heard.map(({ headers }) => ["verification", headers["x-cadastre-delivery"]]);
+    const verifications = () => receiver.heard.map(({ headers }) => ["verification", headers["x-cadastre-delivery"]]);
     expect(await log()).toEqual([]);
     data(await org.owner.post(`${path}/actions/verify`));
     data(await org.owner.patch(path, resource("notification-configurations", { enabled: true })));
-    expect(heard()).toHaveLength(2);
-    expect(await log()).toEqual(heard().toReversed());
+    expect(verifications()).toHaveLength(2);
+    expect(await log()).toEqual(verifications().toReversed());
     receiver.answer = answering(500, "not now");
     expect((await org.owner.post(`${path}/actions/verify`)).status).toBe(400);
     expect(await log()).toHaveLength(2);
   });
 
   it("404 and 403: for callers who can't change the configuration", async () => {
-    const { name, path } = await makePlace();
+    const { name, path } = await makeConfiguredWorkspace();
     const member = await makeMember(api, name);
     expect((await member.get(path)).status).toBe(404);
     expect((await (await makeOrganization(api)).owner.get(path)).status).toBe(404);
   });
 
   it("removes deliveries after 30 days", async () => {
-    const { owner, workspace, path } = await makePlace();
+    const { owner, workspace, path } = await makeConfiguredWorkspace();
     await makeRun(owner, workspace.id);
     await deliver(api);
     const old = new Date(Date.now() - 31 * 86_400_000).toISOString();
     await api.database.write((tx) => tx.db.updateTable("notices").set({ finishedAt: old }).execute());
-    await deliverNotifications(upkeepOf(api), {});
+    await deliverNotifications(jobContextOf(api), {});
     expect(data(await owner.get(path))).toEqual([]);
   });
 });
@@ -105,10 +105,12 @@ describe("listAuditWebhookDeliveries", () => {
     const path = `/organizations/${org.name}/audit-webhooks`;
     const webhook = data(await org.owner.post(path, resource("audit-webhooks", attributes)));
     data(await org.owner.post(`/organizations/${org.name}/projects`, resource("projects", { name: unique("p") })));
-    await enqueueAuditNotifications(upkeepOf(api));
+    await enqueueAuditNotifications(jobContextOf(api));
     await deliver(api);
     const deliveries = data(await org.owner.get(`/audit-webhooks/${webhook.id}/deliveries`));
-    expect(deliveries.map(({ attributes: told }: Json) => [told.event, told.state, told.response.code])).toEqual([
+    expect(
+      deliveries.map(({ attributes }: Json) => [attributes.event, attributes.state, attributes.response.code]),
+    ).toEqual([
       ["projects.create", "delivered", "200"],
       ["verification", "delivered", "200"],
     ]);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, makeMember, makeOrganization, makeUser, makeWorkspace, resource } from "../../../support/builders.ts";
-import { invite, links } from "../../../support/invitations.ts";
+import { invite, invitationLinks } from "../../../support/invitations.ts";
 import { useMailbox } from "../../../support/mailbox.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
 import { deliver, make, post } from "./support.ts";
@@ -18,19 +18,19 @@ const show = (caller: Caller, { id }: Json) => caller.get(`/notification-configu
 const named = async (caller: Caller, configuration: Json) => namedIn(data(await show(caller, configuration)));
 
 /** An organization with an invited user who is a recipient in a workspace. */
-async function makePlace() {
+async function makeInvitedRecipient() {
   const org = await makeOrganization(api);
   const workspace = await makeRunnable(api, org.name);
   const invited = await invite(org);
   const userId: string = invited.membership.relationships.user.data.id;
-  const place = `/workspaces/${workspace.id}`;
-  const configuration = await make(org.owner, place, byMail, naming(userId));
-  return { org, workspace, place, invited, userId, configuration };
+  const workspacePath = `/workspaces/${workspace.id}`;
+  const configuration = await make(org.owner, workspacePath, byMail, naming(userId));
+  return { org, workspace, workspacePath, invited, userId, configuration };
 }
 
 describe("an invited recipient", () => {
   it("is named and shown by the placeholder id, and gets mail at the invited address", async () => {
-    const { org, workspace, invited, userId, configuration } = await makePlace();
+    const { org, workspace, invited, userId, configuration } = await makeInvitedRecipient();
     expect(namedIn(configuration)).toEqual([userId]);
     expect(await named(org.owner, configuration)).toEqual([userId]);
     await makeRun(org.owner, workspace.id);
@@ -40,10 +40,10 @@ describe("an invited recipient", () => {
   });
 
   it("becomes the user who joins, at the user's address, and the ETag changes", async () => {
-    const { org, workspace, invited, userId, configuration } = await makePlace();
+    const { org, workspace, invited, userId, configuration } = await makeInvitedRecipient();
     const before = (await show(org.owner, configuration)).headers.get("etag");
     const ada = await makeUser(api);
-    data(await links(api).accept(invited.secret, ada));
+    data(await invitationLinks(api).accept(invited.secret, ada));
     const after = await show(org.owner, configuration);
     expect(namedIn(after.body.data)).toEqual([ada.id]);
     expect(after.headers.get("etag")).not.toBe(before);
@@ -59,23 +59,23 @@ describe("an invited recipient", () => {
   });
 
   it("is merged with an existing membership, and named once", async () => {
-    const { org, place, invited, userId, configuration } = await makePlace();
+    const { org, workspacePath, invited, userId, configuration } = await makeInvitedRecipient();
     const ada = await makeMember(api, org.name);
-    const both = await make(org.owner, place, byMail, naming(ada.id, userId));
+    const both = await make(org.owner, workspacePath, byMail, naming(ada.id, userId));
     expect(namedIn(both)).toEqual([ada.id, userId].toSorted());
-    data(await links(api).accept(invited.secret, ada));
+    data(await invitationLinks(api).accept(invited.secret, ada));
     expect(await named(org.owner, configuration)).toEqual([ada.id]);
     expect(await named(org.owner, both)).toEqual([ada.id]);
   });
 
   it("is removed when the invitation is withdrawn", async () => {
-    const { org, invited, configuration } = await makePlace();
+    const { org, invited, configuration } = await makeInvitedRecipient();
     expect((await org.owner.delete(`/organization-memberships/${invited.membership.id}`)).status).toBe(204);
     expect(await named(org.owner, configuration)).toEqual([]);
   });
 
   it("can replace another recipient by an update, in any order; repeating it changes nothing", async () => {
-    const { org, userId, configuration } = await makePlace();
+    const { org, userId, configuration } = await makeInvitedRecipient();
     const [ada, grace] = [await makeMember(api, org.name), await makeMember(api, org.name)];
     const path = `/notification-configurations/${configuration.id}`;
     const update = async (...ids: string[]) =>
@@ -89,7 +89,7 @@ describe("an invited recipient", () => {
   });
 
   it("422: a user who is invited to another organization", async () => {
-    const { userId } = await makePlace();
+    const { userId } = await makeInvitedRecipient();
     const other = await makeOrganization(api);
     const workspace = await makeWorkspace(api, other.name);
     const refused = await post(other.owner, `/workspaces/${workspace.id}`, byMail, naming(userId));

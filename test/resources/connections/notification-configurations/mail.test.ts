@@ -23,7 +23,7 @@ describe("mail", () => {
     const [ada, left] = [await makeMember(api, org.name), await makeMember(api, org.name)];
     const attributes = { "destination-type": "email", enabled: true, triggers: ["run:created"] };
     const all = { ...attributes, "email-addresses": ["ops@example.com"] };
-    const made = await make(org.owner, `/workspaces/${workspace.id}`, all, users(ada.id, left.id));
+    const created = await make(org.owner, `/workspaces/${workspace.id}`, all, users(ada.id, left.id));
     await org.owner.delete(`/organization-memberships/${left.membershipId}`);
     const run = await makeRun(org.owner, workspace.id, { message: "Deploy\r\nBcc: eve@example.com" });
     expect(await deliver(api, mail())).toBe(1);
@@ -42,7 +42,7 @@ describe("mail", () => {
     expect(head).toMatch(/^X-Cadastre-Delivery: dlv-/m);
     expect(head).not.toMatch(/ops@example|eve@example/);
     expect(body.replaceAll(/=\r\n/g, "")).toContain(`/runs/${run.id}`);
-    expect(await responseOf(org.owner, made.id)).toMatchObject({ code: "250", successful: "true", url: null });
+    expect(await responseOf(org.owner, created.id)).toMatchObject({ code: "250", successful: "true", url: null });
   });
 
   it("of a team goes to its members if no user is named", async () => {
@@ -64,9 +64,9 @@ describe("mail", () => {
     const org = await makeOrganization(api);
     const workspace = await makeRunnable(api, org.name);
     const attributes = { "destination-type": "email", enabled: true, triggers: ["run:created"] };
-    const place = `/workspaces/${workspace.id}`;
-    const refused = await make(org.owner, place, { ...attributes, "email-addresses": ["no@example.com"] });
-    const empty = await make(org.owner, place, attributes);
+    const workspacePath = `/workspaces/${workspace.id}`;
+    const refused = await make(org.owner, workspacePath, { ...attributes, "email-addresses": ["no@example.com"] });
+    const empty = await make(org.owner, workspacePath, attributes);
     mailbox.answer = "550 no such box";
     await makeRun(org.owner, workspace.id);
     expect(await deliver(api, mail())).toBe(2);

@@ -11,16 +11,16 @@ import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, resource } from "../../../support/builders.ts";
 import { storeOutput } from "../../../support/phases.ts";
 import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
-import { happen, makeRun, makeRunnable } from "../../../support/runs.ts";
-import { upkeepOf } from "../../../support/states.ts";
+import { applyTransition, makeRun, makeRunnable } from "../../../support/runs.ts";
+import { jobContextOf } from "../../../support/states.ts";
 import { deliver, make, post } from "./support.ts";
 
 const receiver = useReceiver();
 
-describe("others", () => {
+describe("notifications", () => {
   const api = useApi({ options: { edition: "hosted", privateAddresses: allowed } });
 
-  async function makePlace(triggers: string[], attributes: object = {}): Promise<Json> {
+  async function makeSubscribedWorkspace(triggers: string[], attributes: object = {}): Promise<Json> {
     const org = await api.makeOrganization();
     const workspace = await makeRunnable(api, org.name, attributes);
     const configuration = await make(org.owner, `/workspaces/${workspace.id}`, {
@@ -32,15 +32,17 @@ describe("others", () => {
     return { ...org, workspace, configuration };
   }
 
-  it("assessments with findings, with the previous findings", async () => {
+  it("are sent about assessments with findings, with the previous findings", async () => {
     const triggers = ["assessment:drifted", "assessment:check_failure", "assessment:failed"];
-    const { id, name, owner, workspace, configuration } = await makePlace(triggers, { "assessments-enabled": true });
+    const { id, name, owner, workspace, configuration } = await makeSubscribedWorkspace(triggers, {
+      "assessments-enabled": true,
+    });
     const run = await makeRun(owner, workspace.id, { "auto-apply": true });
-    await happen(api, run.id, { event: "claim" });
-    await happen(api, run.id, { event: "phase-finished", hasChanges: true });
-    await happen(api, run.id, { event: "claim" });
-    await happen(api, run.id, { event: "phase-finished" });
-    const work = () => runAssessments(upkeepOf(api, { edition: "hosted" }));
+    await applyTransition(api, run.id, { event: "claim" });
+    await applyTransition(api, run.id, { event: "phase-finished", hasChanges: true });
+    await applyTransition(api, run.id, { event: "claim" });
+    await applyTransition(api, run.id, { event: "phase-finished" });
+    const work = () => runAssessments(jobContextOf(api, { edition: "hosted" }));
     await work();
     const found = await owner.get(`/workspaces/${workspace.id}/runs?filter[operation]=plan_only`);
     const assessing = found.body.data[0].id;
@@ -48,9 +50,9 @@ describe("others", () => {
       resource_drift: [{ address: "a.b", change: { actions: ["update"] } }],
       checks: [{ status: "fail", instances: [{ status: "fail" }] }],
     };
-    await happen(api, assessing, { event: "claim" });
+    await applyTransition(api, assessing, { event: "claim" });
     await storeOutput(api, { id: assessing, organizationId: id } as never, "plan-json", JSON.stringify(plan));
-    await happen(api, assessing, { event: "phase-finished", hasChanges: true });
+    await applyTransition(api, assessing, { event: "phase-finished", hasChanges: true });
     await work();
     expect(await deliver(api)).toBe(2);
     const [drifted, failed] = receiver.heard
@@ -81,8 +83,8 @@ describe("others", () => {
     });
   });
 
-  it("the end of a scheduled destroy run, and a failure to start one", async () => {
-    const { owner, workspace } = await makePlace(["workspace:auto_destroy_run_results"]);
+  it("are sent about the end of a scheduled destroy run, and about a failure to start one", async () => {
+    const { owner, workspace } = await makeSubscribedWorkspace(["workspace:auto_destroy_run_results"]);
     const due = async () => {
       await api.database.write((tx) =>
         tx.db
@@ -91,16 +93,16 @@ describe("others", () => {
           .where("id", "=", workspace.id)
           .execute(),
       );
-      await startDueDestroys(upkeepOf(api));
+      await startDueDestroys(jobContextOf(api));
     };
     await due();
     const [run] = (await owner.get(`/workspaces/${workspace.id}/runs`)).body.data;
-    await happen(api, run.id, { event: "claim" });
-    await happen(api, run.id, { event: "phase-errored" });
+    await applyTransition(api, run.id, { event: "claim" });
+    await applyTransition(api, run.id, { event: "phase-errored" });
     await deliver(api);
-    const told = { payload_version: "2", trigger_scope: "workspace", trigger: "workspace:auto_destroy_run_results" };
+    const common = { payload_version: "2", trigger_scope: "workspace", trigger: "workspace:auto_destroy_run_results" };
     expect(receiver.heard.map(({ body }) => body)).toMatchObject([
-      { ...told, details: { trigger_type: "results", run_external_id: run.id, run_status: "errored" } },
+      { ...common, details: { trigger_type: "results", run_external_id: run.id, run_status: "errored" } },
     ]);
     receiver.heard.length = 0;
     data(await owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { "allow-destroy-plan": false })));
@@ -114,7 +116,7 @@ describe("others", () => {
   describe("a reminder of a scheduled destroy", () => {
     const hourMs = 3_600_000;
     const inHours = (hours: number) => new Date(Date.now() + hours * hourMs).toISOString();
-    const remind = () => sendDestroyReminders(upkeepOf(api));
+    const remind = () => sendDestroyReminders(jobContextOf(api));
     afterEach(() =>
       api.database.write(async (tx) => {
         await tx.db.deleteFrom("notices").execute();
@@ -125,7 +127,7 @@ describe("others", () => {
       api.database.write((tx) => tx.db.updateTable("workspaces").set(columns).where("id", "=", id).execute());
 
     it("comes once within 24 hours, once within 12, and again for another time", async () => {
-      const { name, workspace } = await makePlace(["workspace:auto_destroy_reminder"]);
+      const { name, workspace } = await makeSubscribedWorkspace(["workspace:auto_destroy_reminder"]);
       const { id } = workspace;
       const [first, second] = [inHours(23), inHours(11)];
       await schedule(id, { autoDestroyAt: inHours(25) });
@@ -137,19 +139,19 @@ describe("others", () => {
       await schedule(id, { autoDestroyAt: inHours(-1) });
       expect(await remind()).toBe(0);
       await deliver(api);
-      const told = { payload_version: "2", trigger_scope: "workspace", trigger: "workspace:auto_destroy_reminder" };
+      const common = { payload_version: "2", trigger_scope: "workspace", trigger: "workspace:auto_destroy_reminder" };
       const details = { trigger_type: "reminder", organization_name: name, workspace_id: id, run_external_id: null };
-      const heard = receiver.heard.map(({ body }) => body);
+      const bodies = receiver.heard.map(({ body }) => body);
       expect(
-        heard.toSorted((one, other) => (one.details.auto_destroy_at < other.details.auto_destroy_at ? -1 : 1)),
+        bodies.toSorted((one, other) => (one.details.auto_destroy_at < other.details.auto_destroy_at ? -1 : 1)),
       ).toMatchObject([
-        { ...told, details: { ...details, auto_destroy_at: second } },
-        { ...told, details: { ...details, auto_destroy_at: first } },
+        { ...common, details: { ...details, auto_destroy_at: second } },
+        { ...common, details: { ...details, auto_destroy_at: first } },
       ]);
     });
 
     it("of an inactivity-based one comes for longer durations, and only for existing resources", async () => {
-      const { workspace } = await makePlace(["workspace:auto_destroy_reminder"]);
+      const { workspace } = await makeSubscribedWorkspace(["workspace:auto_destroy_reminder"]);
       const ago = (hours: number) => ({ createdAt: inHours(-hours), latestChangeAt: inHours(-hours) });
       const lasting = (duration: string) => ({ autoDestroyActivityDuration: duration, inheritsProjectAutoDestroy: 0 });
       await schedule(workspace.id, { ...lasting("2d"), ...ago(30), resourceCount: 0 });
@@ -164,7 +166,7 @@ describe("others", () => {
     });
 
     it("goes only to subscribers", async () => {
-      const { workspace } = await makePlace(["workspace:auto_destroy_run_results"]);
+      const { workspace } = await makeSubscribedWorkspace(["workspace:auto_destroy_run_results"]);
       await schedule(workspace.id, { autoDestroyAt: inHours(2) });
       expect(await remind()).toBe(0);
     });
@@ -176,7 +178,7 @@ describe("others", () => {
       const lines = (await answer.text()).split("\n").filter((line) => line.startsWith("cadastre_notice"));
       return Object.fromEntries(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
     };
-    const { owner, workspace } = await makePlace(["run:created"]);
+    const { owner, workspace } = await makeSubscribedWorkspace(["run:created"]);
     await makeRun(owner, workspace.id);
     const before = await figures();
     expect(before["cadastre_notices_waiting"]).toBe(1);
@@ -229,7 +231,7 @@ describe("manage-teams", () => {
   const more = "The team has access that you don't have";
 
   /** What the receiver gets about a run in the workspace. */
-  async function heardOfRun({ org, workspace }: Scene): Promise<Json[]> {
+  async function notificationsOfRun({ org, workspace }: Scene): Promise<Json[]> {
     receiver.heard.length = 0;
     await makeRun(org.owner, workspace.id);
     await deliver(api);
@@ -249,7 +251,7 @@ describe("manage-teams", () => {
       expect((await post(attacker, `/teams/${scene.team.id}`, email)).status).toBe(403);
     }
     expect(receiver.heard).toEqual([]);
-    expect(await heardOfRun(scene)).toEqual([]);
+    expect(await notificationsOfRun(scene)).toEqual([]);
   });
 
   it("403: can't change, verify or list deliveries of such a team's destination; deleting one is allowed", async () => {
@@ -262,7 +264,7 @@ describe("manage-teams", () => {
     expect((await person.post(`${path}/actions/verify`)).status).toBe(403);
     expect((await person.get(`${path}/deliveries`)).status).toBe(403);
     expect((await scene.org.owner.get(`${path}/deliveries`)).status).toBe(200);
-    expect(await heardOfRun(scene)).toEqual([]);
+    expect(await notificationsOfRun(scene)).toEqual([]);
     expect((await person.get(path)).status).toBe(200);
     expect((await person.delete(path)).status).toBe(204);
   });
@@ -271,10 +273,10 @@ describe("manage-teams", () => {
     const scene = await makeScene();
     const weak = await api.makeTeam(scene.org.name);
     for (const attacker of Object.values(scene.attackers)) {
-      const made = await make(attacker, `/teams/${weak.id}`, destination());
-      expect((await attacker.get(`/notification-configurations/${made.id}/deliveries`)).status).toBe(200);
+      const created = await make(attacker, `/teams/${weak.id}`, destination());
+      expect((await attacker.get(`/notification-configurations/${created.id}/deliveries`)).status).toBe(200);
     }
-    expect(await heardOfRun(scene)).toEqual([]);
+    expect(await notificationsOfRun(scene)).toEqual([]);
   });
 
   it("403: nor to the owners team, nor beyond the expiry of the caller's own access", async () => {

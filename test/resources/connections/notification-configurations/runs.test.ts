@@ -3,33 +3,35 @@ import { expect, describe, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Org, resource } from "../../../support/builders.ts";
 import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
-import { bring, happen, makeConfiguration, makeRun, makeRunnable } from "../../../support/runs.ts";
+import { advanceRun, applyTransition, makeConfiguration, makeRun, makeRunnable } from "../../../support/runs.ts";
 import { runTriggerNames } from "../../../../src/resources/connections/notification-configurations/triggers.ts";
 import { signatureOf } from "../../../../src/resources/shared/outbox/webhook.ts";
 import { deliver, make, makeDue } from "./support.ts";
 
-const woken: string[] = [];
-const api = useApi({ options: { privateAddresses: allowed }, wake: (job) => woken.push(job) });
+const wokenJobs: string[] = [];
+const api = useApi({ options: { privateAddresses: allowed }, wake: (job) => wokenJobs.push(job) });
 const receiver = useReceiver();
 
-interface Place extends Org {
+interface SubscribedOrganization extends Org {
   readonly id: string;
   readonly workspace: Json;
 }
 
 /** A workspace with a receiver for all events, whose events so far are cleared. */
-async function makePlace(attributes: object = {}): Promise<Place & { configuration: Json }> {
+async function makeSubscribedWorkspace(
+  attributes: object = {},
+): Promise<SubscribedOrganization & { configuration: Json }> {
   const org = await api.makeOrganization();
   const workspace = await makeRunnable(api, org.name);
   const configuration = await subscribe(org, `/workspaces/${workspace.id}`, attributes);
   return { ...org, workspace, configuration };
 }
 
-async function subscribe(org: Org, place: string, attributes: object = {}): Promise<Json> {
+async function subscribe(org: Org, parentPath: string, attributes: object = {}): Promise<Json> {
   const all = { enabled: true, url: receiver.url, triggers: [...runTriggerNames], ...attributes };
-  const made = await make(org.owner, place, all);
+  const created = await make(org.owner, parentPath, all);
   receiver.heard.length = 0;
-  return made;
+  return created;
 }
 
 const triggers = () => receiver.heard.map(({ body }) => body.notifications[0].trigger).toSorted();
@@ -37,14 +39,14 @@ const statuses = () => receiver.heard.map(({ body }) => body.notifications[0].ru
 
 describe("a run", () => {
   it("sends each transition, with a snapshot of the run, signed and with an id", async () => {
-    const { name, owner, workspace, configuration } = await makePlace({ token: "hush" });
-    woken.length = 0;
+    const { name, owner, workspace, configuration } = await makeSubscribedWorkspace({ token: "hush" });
+    wokenJobs.length = 0;
     const run = await makeRun(owner, workspace.id, { message: "Deploy <it> & see" });
-    expect(woken).toEqual(["notices"]);
-    await bring(api, run.id, "planned");
+    expect(wokenJobs).toEqual(["notices"]);
+    await advanceRun(api, run.id, "planned");
     expect(await deliver(api)).toBe(3);
-    const heard = receiver.heard.find(({ body }) => body.notifications[0].trigger === "run:needs_attention");
-    expect(heard?.body).toEqual({
+    const received = receiver.heard.find(({ body }) => body.notifications[0].trigger === "run:needs_attention");
+    expect(received?.body).toEqual({
       payload_version: 1,
       notification_configuration_id: configuration.id,
       run_url: `https://cadastre.example/app/${name}/workspaces/${workspace.attributes.name}/runs/${run.id}`,
@@ -65,7 +67,7 @@ describe("a run", () => {
         },
       ],
     });
-    expect(heard?.headers["x-tfe-notification-signature"]).toBe(signatureOf("hush", heard?.text ?? ""));
+    expect(received?.headers["x-tfe-notification-signature"]).toBe(signatureOf("hush", received?.text ?? ""));
     expect(new Set(receiver.heard.map(({ headers }) => headers["x-cadastre-delivery"])).size).toBe(3);
     expect(triggers()).toEqual(["run:created", "run:needs_attention", "run:planning"]);
     expect(await deliver(api)).toBe(0);
@@ -74,12 +76,12 @@ describe("a run", () => {
   });
 
   it("sends the apply, and who confirmed it", async () => {
-    const { owner, workspace } = await makePlace();
+    const { owner, workspace } = await makeSubscribedWorkspace();
     const run = await makeRun(owner, workspace.id);
-    await bring(api, run.id, "planned");
+    await advanceRun(api, run.id, "planned");
     await owner.post(`/runs/${run.id}/actions/apply`);
-    await happen(api, run.id, { event: "claim" });
-    await happen(api, run.id, { event: "phase-finished" });
+    await applyTransition(api, run.id, { event: "claim" });
+    await applyTransition(api, run.id, { event: "phase-finished" });
     await deliver(api);
     expect(triggers()).toEqual(["run:applying", "run:completed", "run:created", "run:needs_attention", "run:planning"]);
     expect(statuses()).toEqual(["applied", "applying", "pending", "planned", "planning"]);
@@ -91,8 +93,8 @@ describe("a run", () => {
     ["a plan that failed", {}, "errored", ["run:errored"]],
     ["a saved plan waits for somebody", { "save-plan": true }, "planned", ["run:needs_attention"]],
   ] as const)("%s", async (_, attributes, to, expected) => {
-    const { owner, workspace } = await makePlace();
-    await bring(api, (await makeRun(owner, workspace.id, attributes)).id, to);
+    const { owner, workspace } = await makeSubscribedWorkspace();
+    await advanceRun(api, (await makeRun(owner, workspace.id, attributes)).id, to);
     await deliver(api);
     expect(triggers()).toEqual(["run:created", "run:planning", ...expected].toSorted());
   });
@@ -100,10 +102,10 @@ describe("a run", () => {
   it.each([
     ["cancel", "canceled", "pending"],
     ["discard", "discarded", "planned"],
-  ] as const)("that is ended by somebody is told as errored, and by whom: %s", async (action, status, from) => {
-    const { owner, workspace } = await makePlace();
+  ] as const)("that a user ends is reported as errored, with the user: %s", async (action, status, from) => {
+    const { owner, workspace } = await makeSubscribedWorkspace();
     const run = await makeRun(owner, workspace.id);
-    if (from === "planned") await bring(api, run.id, "planned");
+    if (from === "planned") await advanceRun(api, run.id, "planned");
     await owner.post(`/runs/${run.id}/actions/${action}`);
     await deliver(api);
     const [ended] = receiver.heard.filter(({ body }) => body.notifications[0].trigger === "run:errored");
@@ -114,12 +116,12 @@ describe("a run", () => {
   });
 
   it("sends nothing about speculative plans, nor to disabled configurations or other triggers", async () => {
-    const { name, owner, workspace } = await makePlace({ triggers: ["run:errored"] });
+    const { name, owner, workspace } = await makeSubscribedWorkspace({ triggers: ["run:errored"] });
     const org = { name, owner } as Org;
     await subscribe(org, `/workspaces/${workspace.id}`, { enabled: false });
     await subscribe(org, `/workspaces/${(await makeRunnable(api, name)).id}`);
-    await bring(api, (await makeRun(owner, workspace.id, { "plan-only": true })).id, "errored");
-    await bring(api, (await makeRun(owner, workspace.id)).id, "finished");
+    await advanceRun(api, (await makeRun(owner, workspace.id, { "plan-only": true })).id, "errored");
+    await advanceRun(api, (await makeRun(owner, workspace.id)).id, "finished");
     expect(await deliver(api)).toBe(0);
   });
 });
@@ -164,7 +166,7 @@ describe("of a project and of a team", () => {
 
 describe("messages for people", () => {
   it("Slack gets text with its markup escaped, Teams a card", async () => {
-    const org = await makePlace({ "destination-type": "slack", triggers: ["run:created"] });
+    const org = await makeSubscribedWorkspace({ "destination-type": "slack", triggers: ["run:created"] });
     await subscribe(org, `/workspaces/${org.workspace.id}`, {
       "destination-type": "microsoft-teams",
       triggers: ["run:created"],
@@ -193,7 +195,7 @@ describe("an unreachable receiver", () => {
     ).map(({ state, attempts }) => `${state} ${attempts}`);
 
   it("is tried five times, with growing delays, under the same id, and then no more", async () => {
-    const { owner, workspace, configuration } = await makePlace({ triggers: ["run:created"] });
+    const { owner, workspace, configuration } = await makeSubscribedWorkspace({ triggers: ["run:created"] });
     await api.database.write((tx) => tx.db.deleteFrom("notices").execute());
     receiver.answer = answering(500, "no");
     await makeRun(owner, workspace.id);
@@ -210,7 +212,7 @@ describe("an unreachable receiver", () => {
   });
 
   it("gets it when it is reachable again; one whose configuration was deleted gets nothing", async () => {
-    const { owner, workspace, configuration } = await makePlace({ triggers: ["run:created"] });
+    const { owner, workspace, configuration } = await makeSubscribedWorkspace({ triggers: ["run:created"] });
     await api.database.write((tx) => tx.db.deleteFrom("notices").execute());
     receiver.answer = answering(503);
     await makeRun(owner, workspace.id);
@@ -229,8 +231,8 @@ describe("an unreachable receiver", () => {
   });
 
   it("does not delay others, however much is pending for it", async () => {
-    const { owner, workspace } = await makePlace({ triggers: ["run:created"] });
-    const slow = await makePlace({ triggers: ["run:created"] });
+    const { owner, workspace } = await makeSubscribedWorkspace({ triggers: ["run:created"] });
+    const slow = await makeSubscribedWorkspace({ triggers: ["run:created"] });
     await api.database.write((tx) => tx.db.deleteFrom("notices").execute());
     // The slow receiver never responds.
     await api.database.write((tx) =>

@@ -1,39 +1,52 @@
 /** Configurations, and the delivery job. */
-import { couriers } from "../../../../src/jobs/index.ts";
+import { notificationSenders } from "../../../../src/jobs/index.ts";
 import { deliverNotifications, type DeliveryLimits } from "../../../../src/resources/shared/outbox/delivery.ts";
 import type { ServiceOptions } from "../../../../src/resources/shared/context.ts";
 import type { Answer, Api, Caller, Json } from "../../../support/api.ts";
 import { data, resource, unique } from "../../../support/builders.ts";
 import { allowed } from "../../../support/receiver.ts";
-import { upkeepOf } from "../../../support/states.ts";
+import { jobContextOf } from "../../../support/states.ts";
 
 export const bodyOf = (attributes: object, relationships: object = {}): object =>
   resource(
     "notification-configurations",
-    { name: unique("told"), "destination-type": "generic", ...attributes },
+    { name: unique("notify"), "destination-type": "generic", ...attributes },
     relationships,
   );
 
-export const post = (caller: Caller, place: string, attributes: object, relationships?: object): Promise<Answer> =>
-  caller.post(`${place}/notification-configurations`, bodyOf(attributes, relationships));
+export const post = (caller: Caller, parentPath: string, attributes: object, relationships?: object): Promise<Answer> =>
+  caller.post(`${parentPath}/notification-configurations`, bodyOf(attributes, relationships));
 
-export async function make(caller: Caller, place: string, attributes: object, relationships?: object): Promise<Json> {
-  return data(await post(caller, place, attributes, relationships));
+export async function make(
+  caller: Caller,
+  parentPath: string,
+  attributes: object,
+  relationships?: object,
+): Promise<Json> {
+  return data(await post(caller, parentPath, attributes, relationships));
 }
 
 /** Without waiting for retries. */
-const hasty: DeliveryLimits = { concurrencyMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
+const fastLimits: DeliveryLimits = { concurrencyMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
 
 /** Runs the job. Returns the number of attempts. */
 export async function deliver(
   api: Api,
   options: Partial<ServiceOptions> = {},
-  pace: Partial<DeliveryLimits> = {},
+  limits: Partial<DeliveryLimits> = {},
   signal?: AbortSignal,
 ): Promise<number> {
-  const { context, ...work } = upkeepOf(api, signal === undefined ? {} : { signal });
-  const more = { ...context.options, publicUrl: "https://cadastre.example", privateAddresses: allowed, ...options };
-  return deliverNotifications({ ...work, context: { ...context, options: more } }, couriers, { ...hasty, ...pace });
+  const { context, ...work } = jobContextOf(api, signal === undefined ? {} : { signal });
+  const sendOptions = {
+    ...context.options,
+    publicUrl: "https://cadastre.example",
+    privateAddresses: allowed,
+    ...options,
+  };
+  return deliverNotifications({ ...work, context: { ...context, options: sendOptions } }, notificationSenders, {
+    ...fastLimits,
+    ...limits,
+  });
 }
 
 /** Makes pending retries due. */

@@ -86,14 +86,14 @@ describe("createOauthClient", () => {
   });
 
   it("uses defaults for what was not sent, or null", async () => {
-    const made = await makeClient(org, { name: null, key: null, secret: null, "rsa-public-key": null });
-    expect(made.attributes).toMatchObject({
+    const created = await makeClient(org, { name: null, key: null, secret: null, "rsa-public-key": null });
+    expect(created.attributes).toMatchObject({
       name: null,
       key: null,
       "rsa-public-key": null,
       "organization-scoped": true,
     });
-    expect((await clientRow(made.id)).secret).toBeNull();
+    expect((await clientRow(created.id)).secret).toBeNull();
   });
 
   it.each(Object.entries(providerNames))("takes the service provider %s and shows it as %s", async (provider, name) => {
@@ -102,20 +102,20 @@ describe("createOauthClient", () => {
   });
 
   it("encrypts the secret and the token's string for their rows", async () => {
-    const made = await makeClient(org, { secret: "secret-of-client" });
-    const row = await clientRow(made.id);
-    const [token] = await tokenRows(made.id);
+    const created = await makeClient(org, { secret: "secret-of-client" });
+    const row = await clientRow(created.id);
+    const [token] = await tokenRows(created.id);
     for (const bytes of [row.secret, token?.secret])
       expect(Buffer.from(bytes ?? []).toString("latin1")).not.toMatch(/secret-of-client|secret-token-string/);
-    expect(opened(`oauth_clients/${made.id}/secret`, row.secret)).toBe("secret-of-client");
+    expect(opened(`oauth_clients/${created.id}/secret`, row.secret)).toBe("secret-of-client");
     expect(opened(`oauth_tokens/${token?.id}/secret`, token?.secret)).toBe(tokenString);
     expect(token?.sshKey).toBeNull();
     expect(() => opened(`oauth_tokens/${token?.id}/ssh_key`, token?.secret)).toThrow();
   });
 
   it("stores the private key of Azure DevOps Server with the token, encrypted", async () => {
-    const made = await makeClient(org, { "service-provider": "ado_server", "private-key": pem });
-    const [token] = await tokenRows(made.id);
+    const created = await makeClient(org, { "service-provider": "ado_server", "private-key": pem });
+    const [token] = await tokenRows(created.id);
     expect(Buffer.from(token?.sshKey ?? []).toString("latin1")).not.toContain("secret-pem");
     expect(opened(`oauth_tokens/${token?.id}/ssh_key`, token?.sshKey)).toBe(pem);
     expect(data(await org.owner.get(`/oauth-tokens/${token?.id}`)).attributes["has-ssh-key"]).toBe(true);
@@ -124,16 +124,16 @@ describe("createOauthClient", () => {
   it.each(["bitbucket_data_center", "bitbucket_server", "bitbucket_server_legacy"])(
     "needs no token for %s, which is connected by keys",
     async (provider) => {
-      const made = await makeClient(org, { "service-provider": provider, "oauth-token-string": undefined });
-      expect(made.relationships["oauth-tokens"].data).toEqual([]);
+      const created = await makeClient(org, { "service-provider": provider, "oauth-token-string": undefined });
+      expect(created.relationships["oauth-tokens"].data).toEqual([]);
     },
   );
 
   it("reads a blank name, key and token as null: clients send that for what they do not set", async () => {
     const blank = { "service-provider": "bitbucket_data_center", name: "", key: "", "oauth-token-string": "" };
-    const made = await makeClient(org, blank);
-    expect(made.attributes).toMatchObject({ name: null, key: null });
-    expect(made.relationships["oauth-tokens"].data).toEqual([]);
+    const created = await makeClient(org, blank);
+    expect(created.attributes).toMatchObject({ name: null, key: null });
+    expect(created.relationships["oauth-tokens"].data).toEqual([]);
   });
 
   const address = "must begin with http:// or https:// and contain no user name";
@@ -182,18 +182,18 @@ describe("createOauthClient", () => {
 describe("listOauthClients", () => {
   it("shows pages with the total, and the tokens if they are requested", async () => {
     const other = await api.makeOrganization();
-    const made = [await makeClient(other), await makeClient(other), await makeClient(other)];
+    const created = [await makeClient(other), await makeClient(other), await makeClient(other)];
     const list = (query: string) => other.owner.get(`/organizations/${other.name}/oauth-clients${query}`);
     const first = await list("?page[size]=2");
     expect(first.body.data).toHaveLength(2);
     expect(first.body.meta.pagination).toMatchObject({ "total-count": 3, "total-pages": 2 });
     expect((await list("?page[number]=999")).body.data).toEqual([]);
     const all = await list("?include=oauth_tokens");
-    expect(all.body.data.map((item: Json) => item.id).sort()).toEqual(made.map(({ id }) => id).sort());
-    expect(all.body.included.map((item: Json) => item.id).sort()).toEqual(made.map(tokenIdOf).sort());
+    expect(all.body.data.map((item: Json) => item.id).sort()).toEqual(created.map(({ id }) => id).sort());
+    expect(all.body.included.map((item: Json) => item.id).sort()).toEqual(created.map(tokenIdOf).sort());
     expect((await list("?include=colours")).status).toBe(400);
-    const shownOne = await other.owner.get(`/oauth-clients/${made[0].id}?include=oauth_tokens`);
-    expect(shownOne.body.included).toEqual([data(await other.owner.get(`/oauth-tokens/${tokenIdOf(made[0])}`))]);
+    const shownOne = await other.owner.get(`/oauth-clients/${created[0].id}?include=oauth_tokens`);
+    expect(shownOne.body.included).toEqual([data(await other.owner.get(`/oauth-tokens/${tokenIdOf(created[0])}`))]);
   });
 });
 

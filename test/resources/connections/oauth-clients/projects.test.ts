@@ -69,14 +69,14 @@ describe("projects", () => {
       await step(remove([one]), [two]);
       await step(remove([two, one]), []);
       expect(new Set(seen).size).toBe(5);
-      const told = (await events()).slice(1);
-      expect(told.map((event: Json) => event.action.split(".")[1])).toEqual([
+      const changes = (await events()).slice(1);
+      expect(changes.map((event: Json) => event.action.split(".")[1])).toEqual([
         "add-projects",
         "add-projects",
         "remove-projects",
         "remove-projects",
       ]);
-      expect(told.map((event: Json) => [event.before.projects, event.after.projects])).toEqual([
+      expect(changes.map((event: Json) => [event.before.projects, event.after.projects])).toEqual([
         [[], [one]],
         [[], [two]],
         [[one], []],
@@ -144,13 +144,13 @@ describe("projects", () => {
         expect(details(answer)[0]).toBe(`Project '${foreign}' does not exist in this organization`);
       }
       const relationships = { projects: linkage(foreign) };
-      const place = ["/data/relationships/projects/data/0/id"];
-      expect(pointers(await org.owner.patch(at(), resource("oauth-clients", {}, relationships)))).toEqual(place);
-      const made = await org.owner.post(
+      const pointer = ["/data/relationships/projects/data/0/id"];
+      expect(pointers(await org.owner.patch(at(), resource("oauth-clients", {}, relationships)))).toEqual(pointer);
+      const created = await org.owner.post(
         `/organizations/${org.name}/oauth-clients`,
         resource("oauth-clients", github, relationships),
       );
-      expect(pointers(made)).toEqual(place);
+      expect(pointers(created)).toEqual(pointer);
       expect(await projectsOf()).toEqual(linkage());
     });
 
@@ -184,7 +184,7 @@ describe("projects", () => {
   });
 
   describe("a workspace that chooses a token of the connection", () => {
-    const repo = (made: Json = client) => ({ identifier: "acme/network", "oauth-token-id": tokenIdOf(made) });
+    const repo = (created: Json = client) => ({ identifier: "acme/network", "oauth-token-id": tokenIdOf(created) });
     const create = (project: string, vcs = repo()) =>
       org.owner.post(
         `/organizations/${org.name}/workspaces`,

@@ -47,16 +47,16 @@ describe("showOauthToken", () => {
 describe("listOauthTokens and listOauthClientTokens", () => {
   it("show an organization's and one client's, in pages with the total", async () => {
     const other = await api.makeOrganization();
-    const made = [await makeClient(other), await makeClient(other), await makeClient(other)];
+    const created = [await makeClient(other), await makeClient(other), await makeClient(other)];
     const list = (query = "") => other.owner.get(`/organizations/${other.name}/oauth-tokens${query}`);
     const all = await list();
-    expect(all.body.data.map((item: Json) => item.id).sort()).toEqual(made.map(tokenIdOf).sort());
+    expect(all.body.data.map((item: Json) => item.id).sort()).toEqual(created.map(tokenIdOf).sort());
     const page = await list("?page[size]=2&page[number]=2");
     expect(page.body.data).toHaveLength(1);
     expect(page.body.meta.pagination).toMatchObject({ "total-count": 3, "total-pages": 2 });
     expect((await list("?page[number]=999")).body.data).toEqual([]);
-    const one = await other.owner.get(`/oauth-clients/${made[1].id}/oauth-tokens`);
-    expect(one.body.data).toEqual([data(await other.owner.get(`/oauth-tokens/${tokenIdOf(made[1])}`))]);
+    const one = await other.owner.get(`/oauth-clients/${created[1].id}/oauth-tokens`);
+    expect(one.body.data).toEqual([data(await other.owner.get(`/oauth-tokens/${tokenIdOf(created[1])}`))]);
     expect(one.body.meta.pagination["total-count"]).toBe(1);
   });
 });

@@ -25,8 +25,8 @@ describe("createSiteAgentPool", () => {
     const name = unique("Pool");
     const answer = await create({ name });
     expect(answer.status).toBe(201);
-    const made = answer.body.data;
-    expect(made).toEqual({
+    const created = answer.body.data;
+    expect(created).toEqual({
       id: expect.stringMatching(/^apool-/),
       type: "agent-pools",
       attributes: {
@@ -36,10 +36,10 @@ describe("createSiteAgentPool", () => {
         "created-at": expect.stringMatching(/Z$/),
       },
       relationships: { organization: { data: null } },
-      links: { self: `/api/v2/admin/agent-pools/${made.id}` },
+      links: { self: `/api/v2/admin/agent-pools/${created.id}` },
     });
-    expect(data(await api.admin.get(`${path}/${made.id}`))).toEqual(made);
-    expect(data(await api.admin.get(`${path}?q=${name.toLowerCase()}`))).toEqual([made]);
+    expect(data(await api.admin.get(`${path}/${created.id}`))).toEqual(created);
+    expect(data(await api.admin.get(`${path}?q=${name.toLowerCase()}`))).toEqual([created]);
   });
 
   it("422: a name that is taken, ignoring case, or invalid", async () => {
@@ -94,16 +94,16 @@ describe("tokens of a site pool", () => {
   it("are created with their secret, and listed, shown and revoked without it", async () => {
     const answer = await api.admin.post(tokens(), description);
     expect(answer.status).toBe(201);
-    const made = answer.body.data;
-    expect(made.attributes.token).toMatch(/^cadastre-.{43}$/);
-    expect(made.relationships["agent-pool"].data).toEqual({ type: "agent-pools", id: pool.id });
-    const shown = { ...made, attributes: { ...made.attributes, token: null } };
+    const created = answer.body.data;
+    expect(created.attributes.token).toMatch(/^cadastre-.{43}$/);
+    expect(created.relationships["agent-pool"].data).toEqual({ type: "agent-pools", id: pool.id });
+    const shown = { ...created, attributes: { ...created.attributes, token: null } };
     expect(data(await api.admin.get(tokens()))).toEqual([shown]);
-    expect(data(await api.admin.get(`/authentication-tokens/${made.id}`))).toEqual(shown);
-    expect((await org.owner.get(`/authentication-tokens/${made.id}`)).status).toBe(404);
-    expect((await org.owner.delete(`/authentication-tokens/${made.id}`)).status).toBe(404);
-    expect((await api.admin.delete(`/authentication-tokens/${made.id}`)).status).toBe(204);
-    expect((await api.as(made.attributes.token).get("/account/details")).status).toBe(401);
+    expect(data(await api.admin.get(`/authentication-tokens/${created.id}`))).toEqual(shown);
+    expect((await org.owner.get(`/authentication-tokens/${created.id}`)).status).toBe(404);
+    expect((await org.owner.delete(`/authentication-tokens/${created.id}`)).status).toBe(404);
+    expect((await api.admin.delete(`/authentication-tokens/${created.id}`)).status).toBe(204);
+    expect((await api.as(created.attributes.token).get("/account/details")).status).toBe(401);
   });
 });
 

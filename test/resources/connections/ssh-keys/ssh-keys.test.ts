@@ -89,8 +89,8 @@ describe("createSshKey", () => {
 
   it("accepts the longest name and value", async () => {
     const value = "x".repeat(16_384);
-    const made = data(await create({ name: "🍄".repeat(90), value }));
-    expect(await opened(made.id)).toBe(value);
+    const created = data(await create({ name: "🍄".repeat(90), value }));
+    expect(await opened(created.id)).toBe(value);
   });
 
   it("refuses a name that is taken, ignoring case, and accepts it in another organization", async () => {
@@ -192,9 +192,9 @@ describe("deleteSshKey", () => {
 describe("access", () => {
   it.each(["manage-vcs-settings"])("a team with '%s' writes", async (permission) => {
     const holder = await api.makeHolder(org.name, permission);
-    const made = await create({}, holder);
-    expect(made.status).toBe(201);
-    const id = made.body.data.id;
+    const created = await create({}, holder);
+    expect(created.status).toBe(201);
+    const id = created.body.data.id;
     expect((await holder.patch(`/ssh-keys/${id}`, resource("ssh-keys", { name: unique("k") }))).status).toBe(200);
     expect((await holder.delete(`/ssh-keys/${id}`)).status).toBe(204);
   });

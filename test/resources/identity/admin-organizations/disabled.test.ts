@@ -27,7 +27,7 @@ describe("an organization that is disabled", () => {
     const own = new Set(["showUser", "listUserTokens", "createUserToken", "deleteSession"]);
     await disable(true);
     const named = routes.filter(
-      ({ id, operation }) => operation.path.includes(":") && !operation.signed && !own.has(id),
+      ({ id, operation }) => operation.path.includes(":") && !operation.isSigned && !own.has(id),
     );
     const kinds = Object.entries(tenant.callers);
     for (const [position, { id, operation }] of named.entries()) {
@@ -65,8 +65,8 @@ describe("an organization that is disabled", () => {
     const secrets = [tenant.name, tenant.id, ...Object.values(tenant.params)].filter((text) => /-/.test(text));
     for (const { id, operation } of unnamed)
       for (const [kind, caller] of Object.entries({ ...tenant.callers, auditor })) {
-        const told = JSON.stringify((await caller.get(operation.path)).body ?? {});
-        expect([id, kind, secrets.filter((text) => told.includes(text))]).toEqual([id, kind, []]);
+        const responseText = JSON.stringify((await caller.get(operation.path)).body ?? {});
+        expect([id, kind, secrets.filter((text) => responseText.includes(text))]).toEqual([id, kind, []]);
       }
     await disable(false);
   });

@@ -1,5 +1,5 @@
 /**
- *  `workspace-limit`: the maximum number of workspaces, which doesn't affect existing ones. Which
+ * `workspace-limit`: the maximum number of workspaces, which doesn't affect existing ones. Which
  * organizations can use another's modules: stored and shown, until there is a registry.
  */
 import { beforeEach, describe, expect, it } from "vitest";

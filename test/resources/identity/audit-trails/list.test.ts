@@ -19,9 +19,9 @@ async function read(query = "", caller = token): Promise<Json> {
   return answer.body;
 }
 
-async function trailToken(organizationName: string): Promise<Caller> {
-  const made = await org.owner.post(`/organizations/${organizationName}/authentication-token?token=audit-trails`);
-  return api.as(data(made).attributes.token);
+async function makeAuditLogToken(organizationName: string): Promise<Caller> {
+  const created = await org.owner.post(`/organizations/${organizationName}/authentication-token?token=audit-trails`);
+  return api.as(data(created).attributes.token);
 }
 
 describe("listAuditTrails", () => {
@@ -63,15 +63,15 @@ describe("listAuditTrails", () => {
     await org.owner.post(`/workspaces/${id}/actions/force-unlock`);
     await org.owner.delete(`/workspaces/${id}`);
     const { data: events } = await read("?page[size]=4");
-    const told = events.map(({ resource }: Json) => `${resource.type}.${resource.action}`);
-    expect(told).toEqual(["workspace.destroy", "workspace.force_unlock", "workspace.lock", "workspace.create"]);
+    const actions = events.map(({ resource }: Json) => `${resource.type}.${resource.action}`);
+    expect(actions).toEqual(["workspace.destroy", "workspace.force_unlock", "workspace.lock", "workspace.create"]);
     expect(events[0].resource.meta.after).toBeNull();
     expect(events[3].resource.meta.before).toBeNull();
   });
 
-  it("200: with the audit trail token; each organization sees only its own events", async () => {
+  it("200: with the audit log token; each organization sees only its own events", async () => {
     const other = await api.makeOrganization();
-    const mine = await read("", await trailToken(org.name));
+    const mine = await read("", await makeAuditLogToken(org.name));
     expect(mine.data.length).toBeGreaterThan(0);
     expect(new Set(mine.data.map(({ auth }: Json) => auth.organization_id))).toEqual(new Set([org.id]));
     const theirs = await read("", await api.makeOrganizationToken(other.name));

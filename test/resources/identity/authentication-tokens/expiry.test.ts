@@ -14,10 +14,10 @@ beforeAll(async () => {
     "a team's single one": `/teams/${team.id}/authentication-token`,
     "a team's": `/teams/${team.id}/authentication-tokens`,
     "an organization's": `/organizations/${org.name}/authentication-token`,
-    "an audit trail's": `/organizations/${org.name}/authentication-token?token=audit-trails`,
+    "the audit log's": `/organizations/${org.name}/authentication-token?token=audit-trails`,
   };
 });
-const kinds = ["a user's", "a team's single one", "a team's", "an organization's", "an audit trail's"];
+const kinds = ["a user's", "a team's single one", "a team's", "an organization's", "the audit log's"];
 const make = async (kind: string, attributes?: object) =>
   data(await org.owner.post(paths[kind] ?? "", attributes && resource("authentication-tokens", attributes))).attributes;
 const twoYearsAfter = (instant: string) => {
@@ -29,9 +29,9 @@ describe.each(kinds)("%s token", (kind) => {
   it.each([
     ["no body", undefined],
     ["no expiry", { description: null }],
-  ])("expires two years after it was made: %s", async (_, sent) => {
-    const made = await make(kind, sent);
-    expect(made["expired-at"]).toBe(twoYearsAfter(made["created-at"]));
+  ])("expires two years after it was created: %s", async (_, sent) => {
+    const created = await make(kind, sent);
+    expect(created["expired-at"]).toBe(twoYearsAfter(created["created-at"]));
   });
 
   it("expires at the requested time", async () => {

@@ -1,8 +1,9 @@
-/** The organization's token, its audit trail token, and the list of team tokens. */
+/** The organization's token, its audit log token, and the list of team tokens. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, type Org, pointers, resource } from "../../../support/builders.ts";
 import { makeTenant, pathOf, routes } from "../../../support/tenant.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 const works = async (caller: Caller) => (await caller.get("/account/details")).status === 200;
@@ -167,7 +168,7 @@ describe("organization tokens", () => {
 
     it("200: never sorts after every date by expiry, and before every date by last use", async () => {
       const org = await api.makeOrganization();
-      const made: Record<string, string> = {};
+      const created: Record<string, string> = {};
       for (const [name, expiry] of [
         ["never", null],
         ["late", "2098-01-01T00:00:00Z"],
@@ -176,7 +177,7 @@ describe("organization tokens", () => {
         const team = await api.makeTeam(org.name);
         const body = resource("authentication-tokens", { "expired-at": expiry });
         const token = data(await org.owner.post(`/teams/${team.id}/authentication-tokens`, body));
-        made[name] = team.id;
+        created[name] = team.id;
         await api.database.write((tx) =>
           tx.db
             .updateTable("tokens")
@@ -185,10 +186,26 @@ describe("organization tokens", () => {
             .execute(),
         );
       }
-      expect(await teamsOf(org.owner, org, "?sort=expired-at")).toEqual([made["soon"], made["late"], made["never"]]);
-      expect(await teamsOf(org.owner, org, "?sort=-expired-at")).toEqual([made["never"], made["late"], made["soon"]]);
-      expect(await teamsOf(org.owner, org, "?sort=last-used-at")).toEqual([made["never"], made["late"], made["soon"]]);
-      expect(await teamsOf(org.owner, org, "?sort=-last-used-at")).toEqual([made["soon"], made["late"], made["never"]]);
+      expect(await teamsOf(org.owner, org, "?sort=expired-at")).toEqual([
+        created["soon"],
+        created["late"],
+        created["never"],
+      ]);
+      expect(await teamsOf(org.owner, org, "?sort=-expired-at")).toEqual([
+        created["never"],
+        created["late"],
+        created["soon"],
+      ]);
+      expect(await teamsOf(org.owner, org, "?sort=last-used-at")).toEqual([
+        created["never"],
+        created["late"],
+        created["soon"],
+      ]);
+      expect(await teamsOf(org.owner, org, "?sort=-last-used-at")).toEqual([
+        created["soon"],
+        created["late"],
+        created["never"],
+      ]);
     });
 
     it("400: an unknown sort key", async () => {
@@ -207,7 +224,7 @@ describe("organization tokens", () => {
   });
 });
 
-describe("audit trails token", () => {
+describe("the token for the audit log", () => {
   let org: Org;
   beforeEach(async () => {
     org = await api.makeOrganization();
@@ -216,7 +233,7 @@ describe("audit trails token", () => {
   const audit = (name = org.name) => `${ordinary(name)}?token=audit-trails`;
   const make = async (name = org.name) => data(await api.admin.post(audit(name)));
 
-  describe("the audit trail token", () => {
+  describe("the audit log token", () => {
     it("201: works together with the ordinary token, and a new one replaces only it", async () => {
       const organizationToken = await api.makeOrganizationToken(org.name);
       const first = await org.owner.post(audit(), resource("authentication-tokens", { description: "to the archive" }));
@@ -234,22 +251,22 @@ describe("audit trails token", () => {
 
     it("200: each has its own route and is shown without the secret", async () => {
       expect((await org.owner.get(audit())).status).toBe(404);
-      const made = await make();
+      const created = await make();
       expect((await org.owner.get(ordinary())).status).toBe(404);
       await api.makeOrganizationToken(org.name);
       const [one, other] = [data(await org.owner.get(ordinary())), data(await org.owner.get(audit()))];
-      expect(other.id).toBe(made.id);
-      expect(one.id).not.toBe(made.id);
+      expect(other.id).toBe(created.id);
+      expect(one.id).not.toBe(created.id);
       expect(other.attributes.token).toBeNull();
-      expect(data(await org.owner.get(`/authentication-tokens/${made.id}`)).id).toBe(made.id);
+      expect(data(await org.owner.get(`/authentication-tokens/${created.id}`)).id).toBe(created.id);
     });
 
     it("204: revokes only this token; then 404 until there is a new one", async () => {
-      const made = api.as((await make()).attributes.token);
+      const created = api.as((await make()).attributes.token);
       const organizationToken = await api.makeOrganizationToken(org.name);
       expect((await org.owner.delete(audit(), undefined, { "if-match": '"9"' })).status).toBe(412);
       expect((await org.owner.delete(audit())).status).toBe(204);
-      expect([await works(made), await works(organizationToken)]).toEqual([false, true]);
+      expect([await works(created), await works(organizationToken)]).toEqual([false, true]);
       expect((await org.owner.get(audit())).status).toBe(404);
       expect((await org.owner.delete(audit())).status).toBe(404);
       expect((await org.owner.get(ordinary())).status).toBe(200);
@@ -270,20 +287,20 @@ describe("audit trails token", () => {
       const team = await api.makeTeamToken((await api.makeTeam(org.name)).id);
       for (const caller of [await api.makeMember(org.name), team])
         expect([(await caller.post(audit())).status, (await caller.get(audit())).status]).toEqual([403, 404]);
-      const itself = api.as((await make()).attributes.token);
-      for (const caller of [await api.makeUser(), (await api.makeOrganization()).owner, itself])
+      const auditLogToken = api.as((await make()).attributes.token);
+      for (const caller of [await api.makeUser(), (await api.makeOrganization()).owner, auditLogToken])
         for (const method of ["POST", "GET", "DELETE"]) expect((await caller.send(method, audit())).status).toBe(404);
-      expect((await itself.post(ordinary())).status).toBe(404);
+      expect((await auditLogToken.post(ordinary())).status).toBe(404);
       expect(await works(organizationToken)).toBe(true);
     });
   });
 
-  describe("with the audit trail token", () => {
+  describe("with the audit log token", () => {
     it("200: the audit log of its organization; 404: another's", async () => {
       const token = api.as((await make()).attributes.token);
-      const trail = await token.get(`/organizations/${org.name}/audit-events`);
-      expect(trail.status).toBe(200);
-      expect(trail.body).toEqual((await org.owner.get(`/organizations/${org.name}/audit-events`)).body);
+      const auditLog = await token.get(`/organizations/${org.name}/audit-events`);
+      expect(auditLog.status).toBe(200);
+      expect(auditLog.body).toEqual((await org.owner.get(`/organizations/${org.name}/audit-events`)).body);
       const other = await api.makeOrganization();
       expect((await token.get(`/organizations/${other.name}/audit-events`)).status).toBe(404);
     });
@@ -296,13 +313,13 @@ describe("audit trails token", () => {
       });
     });
 
-    it("gives access to no other route", async () => {
+    itInGate("gives access to no other route", async () => {
       const tenant = await makeTenant(api);
       const token = api.as((await make(tenant.name)).attributes.token);
       // Routes that need no token work with this one, too.
       const allowed = new Set(["listAuditEvents", "listAuditTrails", "showAccount", "showSignInOptions"]);
       for (const { id, operation } of routes) {
-        if (operation.signed || allowed.has(id)) continue;
+        if (operation.isSigned || allowed.has(id)) continue;
         const answer = await token.send(operation.method, pathOf(operation, tenant.params), operation.example);
         if (id === "listOrganizations") expect(answer.body.data).toEqual([]);
         else expect([id, answer.status >= 400 && answer.status < 500]).toEqual([id, true]);

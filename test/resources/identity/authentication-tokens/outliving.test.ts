@@ -1,9 +1,9 @@
 /** Attempts to turn a token that expires soon into a credential that works for longer. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, useApi } from "../../../support/api.ts";
-import { inBrowser, inPerson } from "../../../support/browser.ts";
+import { signInWithToken, signInWithPassword } from "../../../support/browser.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
-import { exchangeOn, type Issuer, startIssuer } from "../../../support/pipelines.ts";
+import { exchangeToken, type Issuer, startIssuer } from "../../../support/pipelines.ts";
 
 const api = useApi({ options: { privateAddresses: ["127.0.0.1"] } });
 
@@ -44,14 +44,14 @@ async function makeScene(): Promise<Scene> {
   const pool = data(
     await org.owner.post(`/organizations/${org.name}/agent-pools`, resource("agent-pools", { name: unique("pool") })),
   );
-  const made = data(
+  const created = data(
     await org.owner.post(`/organizations/${org.name}/identity-trusts`, trust(teamId, { "token-seconds": 60 })),
   );
-  return { org, teamId, poolId: pool.id, trustId: made.id };
+  return { org, teamId, poolId: pool.id, trustId: created.id };
 }
 
 async function pipelineOf({ org }: Scene): Promise<Caller> {
-  const { body } = await exchangeOn(api, org.name, await issuer.token());
+  const { body } = await exchangeToken(api, org.name, await issuer.token());
   return api.as(body.access_token);
 }
 
@@ -112,8 +112,8 @@ describe("a pipeline's token", () => {
         expect([path, expiredAt, answer.status]).toEqual([path, expiredAt, 403]);
         expect(details(answer)[0]).toContain("can't create a token, which would outlive it");
       }
-    for (const [thing, attempt] of Object.entries(lastingAttempts(scene, pipeline)))
-      expect([thing, (await attempt()).status]).toEqual([thing, 403]);
+    for (const [label, attempt] of Object.entries(lastingAttempts(scene, pipeline)))
+      expect([label, (await attempt()).status]).toEqual([label, 403]);
     expect((await invite(scene, pipeline)).status).toBe(403);
     expect(await countTokens(scene)).toBe(before);
   });
@@ -166,9 +166,9 @@ describe.each(["team", "organization"] as const)("an expiring token of a %s", (k
     const end = inMinutes(30);
     const caller = await own(scene, end);
     const [path = ""] = teamRoutes(scene);
-    const made = data(await caller.post(path, token({ "expired-at": end })));
-    expect(made.attributes["expired-at"]).toBe(end);
-    const next = api.as(made.attributes.token);
+    const created = data(await caller.post(path, token({ "expired-at": end })));
+    expect(created.attributes["expired-at"]).toBe(end);
+    const next = api.as(created.attributes.token);
     expect((await next.post(path, token({ "expired-at": inMinutes(31) }))).status).toBe(422);
     expect((await next.post(path, token({ "expired-at": inMinutes(20) }))).status).toBe(201);
   });
@@ -176,9 +176,9 @@ describe.each(["team", "organization"] as const)("an expiring token of a %s", (k
   it("403: can't create agent tokens, identity trusts or invitation links that outlive it", async () => {
     const scene = await makeScene();
     const caller = await own(scene, inMinutes(30));
-    for (const [thing, attempt] of Object.entries(lastingAttempts(scene, caller))) {
+    for (const [label, attempt] of Object.entries(lastingAttempts(scene, caller))) {
       const answer = await attempt();
-      expect([thing, answer.status]).toEqual([thing, 403]);
+      expect([label, answer.status]).toEqual([label, 403]);
       expect(details(answer)[0]).toContain("Your token expires at");
     }
     expect((await invite(scene, caller)).status).toBe(403);
@@ -236,7 +236,7 @@ describe("a user's token", () => {
 
   it("403: a session started with it can't authorize a program; one with a password can", async () => {
     const ada = await api.makeUser();
-    const asked = {
+    const authRequest = {
       "client-id": "terraform-cli",
       "redirect-uri": "http://localhost:10004/login",
       "response-type": "code",
@@ -246,10 +246,11 @@ describe("a user's token", () => {
       approve: true,
       "expires-at": null,
     };
-    const authorize = async (browser: Caller) => browser.post("/authorizations", resource("authorizations", asked));
-    const answer = await authorize(await inBrowser(api, ada));
+    const authorize = async (browser: Caller) =>
+      browser.post("/authorizations", resource("authorizations", authRequest));
+    const answer = await authorize(await signInWithToken(api, ada));
     expect(answer.status).toBe(403);
     expect(details(answer)[0]).toContain("with a password or through an SSO provider");
-    expect((await authorize(await inPerson(api, ada))).status).toBe(201);
+    expect((await authorize(await signInWithPassword(api, ada))).status).toBe(201);
   });
 });

@@ -77,14 +77,16 @@ describe("the secret of a token", () => {
       expect(text).not.toContain(createHash("sha256").update(attributes.token).digest("hex"));
     }
     for (const { id, attributes } of shared) {
-      const trail = data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${id}`));
-      const told = { description: attributes.description, "expired-at": null };
-      const byAction = trail
+      const tokenEvents = data(
+        await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${id}`),
+      );
+      const audited = { description: attributes.description, "expired-at": null };
+      const byAction = tokenEvents
         .map((event: Json) => event.attributes)
         .toSorted((one: Json, two: Json) => one.action.localeCompare(two.action));
       expect(byAction).toMatchObject([
-        { action: "authentication-tokens.create", "actor-id": org.owner.id, before: null, after: told },
-        { action: "authentication-tokens.delete", "actor-id": org.owner.id, before: told, after: null },
+        { action: "authentication-tokens.create", "actor-id": org.owner.id, before: null, after: audited },
+        { action: "authentication-tokens.delete", "actor-id": org.owner.id, before: audited, after: null },
       ]);
     }
     expect(events.find((event) => event.subjectId === userToken.id)).toMatchObject({
@@ -112,10 +114,10 @@ describe("the secret of a token", () => {
 describe("an invalid token", () => {
   it("401: an expired token, without further details", async () => {
     const ada = await makeUser(api);
-    const made = data(await ada.post(`/users/${ada.id}/authentication-tokens`));
-    const token = api.as(made.attributes.token);
+    const created = data(await ada.post(`/users/${ada.id}/authentication-tokens`));
+    const token = api.as(created.attributes.token);
     const setExpiry = (expiredAt: string) =>
-      api.database.write((tx) => tx.db.updateTable("tokens").set({ expiredAt }).where("id", "=", made.id).execute());
+      api.database.write((tx) => tx.db.updateTable("tokens").set({ expiredAt }).where("id", "=", created.id).execute());
     await setExpiry("2099-01-01T00:00:00.000Z");
     expect((await token.get("/account/details")).status).toBe(200);
     await setExpiry("2020-01-01T00:00:00.000Z");
@@ -124,7 +126,7 @@ describe("an invalid token", () => {
     expect(expired.headers.get("www-authenticate")).toBe("Bearer");
     expect(expired.body).toEqual((await api.as("cadastre-unknown").get("/account/details")).body);
     const [listed] = data(await ada.get(`/users/${ada.id}/authentication-tokens?page[size]=100`)).filter(
-      (one: Json) => one.id === made.id,
+      (one: Json) => one.id === created.id,
     );
     expect(listed.attributes["expired-at"]).toBe("2020-01-01T00:00:00.000Z");
   });

@@ -101,14 +101,14 @@ describe("createUserToken", () => {
 describe("listUserTokens", () => {
   it("200: newest first, in pages, without secrets", async () => {
     const ada = await api.makeUser();
-    const made = [data(await ada.post(path(ada))), data(await ada.post(path(ada)))];
+    const created = [data(await ada.post(path(ada))), data(await ada.post(path(ada)))];
     const list = await ada.get(`${path(ada)}?page[size]=2`);
     expect(list.body.meta.pagination["total-count"]).toBe(3);
     const rest = await ada.get(`${path(ada)}?page[size]=2&page[number]=2`);
     const all: Json[] = [...data(list), ...data(rest)];
     expect(all).toHaveLength(3);
     expect(all.map((token) => token.attributes.token)).toEqual([null, null, null]);
-    expect(all.map((token) => token.id)).toEqual(expect.arrayContaining(made.map((token) => token.id)));
+    expect(all.map((token) => token.id)).toEqual(expect.arrayContaining(created.map((token) => token.id)));
     const times = all.map((token) => token.attributes["created-at"]);
     expect(times).toEqual(times.toSorted().toReversed());
   });

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import { countedBrakes } from "../../../support/brakes.ts";
-import { inPerson } from "../../../support/browser.ts";
+import { useApiWithFailureLimit } from "../../../support/rate-limits.ts";
+import { signInWithPassword } from "../../../support/browser.ts";
 import { data, makeOrganization, makeTeamToken, makeUser, pointers, resource } from "../../../support/builders.ts";
 
 const api = useApi();
@@ -11,7 +11,7 @@ const verifier = "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d.012345678";
 const challengeOf = (text: string) => createHash("sha256").update(text).digest("base64url");
 
 /** The query of the command line's authorization request. */
-const asked = {
+const authRequest = {
   client_id: "terraform-cli",
   redirect_uri: "http://localhost:10004/login",
   response_type: "code",
@@ -24,11 +24,14 @@ const attributesOf = (query: Record<string, string>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(query).map(([name, value]) => [name.replaceAll("_", "-"), value]));
 
 const answer = (by: Caller, attributes: object = {}) =>
-  by.post("/authorizations", resource("authorizations", { ...attributesOf(asked), approve: true, ...attributes }));
+  by.post(
+    "/authorizations",
+    resource("authorizations", { ...attributesOf(authRequest), approve: true, ...attributes }),
+  );
 
 async function codeOf(by: Caller, attributes: object = {}): Promise<string> {
-  const made = data(await answer(by, attributes));
-  return new URL(made.attributes["redirect-url"]).searchParams.get("code") ?? "";
+  const created = data(await answer(by, attributes));
+  return new URL(created.attributes["redirect-url"]).searchParams.get("code") ?? "";
 }
 
 interface Sent {
@@ -45,16 +48,16 @@ async function send(fields: Record<string, string>, headers: Record<string, stri
 
 const redemption = (code: string) => ({
   grant_type: "authorization_code",
-  client_id: asked.client_id,
+  client_id: authRequest.client_id,
   code,
-  redirect_uri: asked.redirect_uri,
+  redirect_uri: authRequest.redirect_uri,
   code_verifier: verifier,
 });
 const redeem = (code: string, fields: Record<string, string> = {}) => send({ ...redemption(code), ...fields });
 
 const signedIn = async () => {
   const ada = await makeUser(api);
-  return { ada, browser: await inPerson(api, ada) };
+  return { ada, browser: await signInWithPassword(api, ada) };
 };
 
 const authorize = (query: Record<string, string> | string) =>
@@ -75,17 +78,17 @@ describe("discovery", () => {
 
 describe("GET /oauth/authorize", () => {
   it("302: redirects to the consent page with only the request's own parameters", async () => {
-    const response = await authorize({ ...asked, scope: "everything" });
+    const response = await authorize({ ...authRequest, scope: "everything" });
     expect(response.status).toBe(302);
     const [path, query] = (response.headers.get("location") ?? "").split("?");
     expect(path).toBe("/app/~/authorize");
-    expect(Object.fromEntries(new URLSearchParams(query))).toEqual(asked);
+    expect(Object.fromEntries(new URLSearchParams(query))).toEqual(authRequest);
   });
 
   it.each(["http://localhost:10000/login", "http://localhost:10010", "http://127.0.0.1:10005/login?a=b"])(
     "302: accepts the loopback address %s",
     async (uri) => {
-      expect((await authorize({ ...asked, redirect_uri: uri })).status).toBe(302);
+      expect((await authorize({ ...authRequest, redirect_uri: uri })).status).toBe(302);
     },
   );
 
@@ -106,7 +109,7 @@ describe("GET /oauth/authorize", () => {
     "http://127.0.0.1.evil.example:10000/",
     "http://localhost:10000/\nlogin",
   ])("400: never to %s", async (uri) => {
-    const response = await authorize({ ...asked, redirect_uri: uri });
+    const response = await authorize({ ...authRequest, redirect_uri: uri });
     expect(response.status).toBe(400);
     expect(response.headers.get("location")).toBeNull();
     const { browser } = await signedIn();
@@ -116,7 +119,7 @@ describe("GET /oauth/authorize", () => {
   it("400: shows a page with all faults, without repeating the input", async () => {
     const markup = "<script>alert(1)</script>";
     const wrong = {
-      ...asked,
+      ...authRequest,
       client_id: "",
       response_type: markup,
       code_challenge: "short",
@@ -136,19 +139,19 @@ describe("GET /oauth/authorize", () => {
       expect(page).toContain(sentence);
     expect(page).not.toContain("<script");
     expect((await authorize("")).status).toBe(400);
-    expect((await authorize(`${new URLSearchParams(asked).toString()}&state=another`)).status).toBe(400);
+    expect((await authorize(`${new URLSearchParams(authRequest).toString()}&state=another`)).status).toBe(400);
   });
 });
 
 describe("createAuthorization", () => {
   it("201: redirects to the program with a code and the unchanged state", async () => {
     const { browser } = await signedIn();
-    const made = await answer(browser);
-    expect(made.status).toBe(201);
-    expect(data(made).type).toBe("authorizations");
-    const url = new URL(data(made).attributes["redirect-url"]);
-    expect(url.origin + url.pathname).toBe(asked.redirect_uri);
-    expect(url.searchParams.get("state")).toBe(asked.state);
+    const created = await answer(browser);
+    expect(created.status).toBe(201);
+    expect(data(created).type).toBe("authorizations");
+    const url = new URL(data(created).attributes["redirect-url"]);
+    expect(url.origin + url.pathname).toBe(authRequest.redirect_uri);
+    expect(url.searchParams.get("state")).toBe(authRequest.state);
     expect(url.searchParams.get("code")).toMatch(/^[\w-]{43,}$/);
     const rows = await api.database.reader.db.selectFrom("authorizations").selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain(url.searchParams.get("code"));
@@ -158,9 +161,9 @@ describe("createAuthorization", () => {
     const { browser } = await signedIn();
     const count = async () => (await api.database.reader.db.selectFrom("authorizations").select("id").execute()).length;
     const before = await count();
-    const made = data(await answer(browser, { approve: false }));
-    const url = new URL(made.attributes["redirect-url"]);
-    expect(Object.fromEntries(url.searchParams)).toEqual({ error: "access_denied", state: asked.state });
+    const created = data(await answer(browser, { approve: false }));
+    const url = new URL(created.attributes["redirect-url"]);
+    expect(Object.fromEntries(url.searchParams)).toEqual({ error: "access_denied", state: authRequest.state });
     expect(await count()).toBe(before);
   });
 
@@ -174,7 +177,7 @@ describe("createAuthorization", () => {
 
   it("403 and 415: rejects other origins and content types that any page can send", async () => {
     const { browser } = await signedIn();
-    const body = resource("authorizations", { ...attributesOf(asked), approve: true });
+    const body = resource("authorizations", { ...attributesOf(authRequest), approve: true });
     const from = (headers: Record<string, string>) => browser.post("/authorizations", body, headers);
     expect((await from({ origin: "https://evil.example" })).status).toBe(403);
     expect((await from({ "content-type": "text/plain" })).status).toBe(415);
@@ -213,8 +216,8 @@ describe("POST /oauth/token with a code", () => {
     const { ada, browser } = await signedIn();
     const { body } = await redeem(await codeOf(browser));
     expect(Math.abs(body.expires_in - 30 * 86_400)).toBeLessThan(120);
-    const forEver = await redeem(await codeOf(browser, { "expires-at": null }));
-    expect(forEver.body).not.toHaveProperty("expires_in");
+    const neverExpiring = await redeem(await codeOf(browser, { "expires-at": null }));
+    expect(neverExpiring.body).not.toHaveProperty("expires_in");
     const tokens = data(await ada.get(`/users/${ada.id}/authentication-tokens`));
     expect(tokens.filter(({ attributes }: Json) => attributes.description === "terraform login")).toHaveLength(2);
   });
@@ -307,7 +310,7 @@ describe("POST /oauth/token with a code", () => {
     expect(JSON.stringify(events)).not.toContain(body.access_token);
   });
 
-  const brakes = countedBrakes();
+  const brakes = useApiWithFailureLimit();
 
   it("429: limits guesses", async () => {
     const statuses: number[] = [];

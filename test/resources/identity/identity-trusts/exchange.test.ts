@@ -3,7 +3,7 @@ import type { JWTPayload } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Api, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
-import { exchangeOn, type Issuer, startIssuer } from "../../../support/pipelines.ts";
+import { exchangeToken, type Issuer, startIssuer } from "../../../support/pipelines.ts";
 
 const api = useApi({ options: { privateAddresses: ["127.0.0.1"] } });
 
@@ -41,12 +41,12 @@ async function trusting(attributes: object = {}): Promise<{ org: Org; teamId: st
 }
 
 const exchange = (organization: string, token: string, more: Record<string, string> = {}, on: Api = api) =>
-  exchangeOn(on, organization, token, more);
+  exchangeToken(on, organization, token, more);
 
 describe("trusts", () => {
   it("are created, listed, shown, updated and deleted with manage-teams; each change records an event", async () => {
-    const made = data(await org.owner.post(path(), body({ name: "deployments" })));
-    expect(made).toMatchObject({
+    const created = data(await org.owner.post(path(), body({ name: "deployments" })));
+    expect(created).toMatchObject({
       type: "identity-trusts",
       attributes: {
         name: "deployments",
@@ -57,9 +57,9 @@ describe("trusts", () => {
       },
       relationships: { team: { data: { type: "teams", id: teamId } } },
     });
-    const self = `/identity-trusts/${made.id}`;
-    expect(data(await org.owner.get(self)).attributes).toEqual(made.attributes);
-    expect(data(await org.owner.get(path())).map(({ id }: { id: string }) => id)).toContain(made.id);
+    const self = `/identity-trusts/${created.id}`;
+    expect(data(await org.owner.get(self)).attributes).toEqual(created.attributes);
+    expect(data(await org.owner.get(path())).map(({ id }: { id: string }) => id)).toContain(created.id);
     const changes = resource("identity-trusts", { claims: { sub: "repo:acme/?*" }, "token-seconds": 60 });
     expect(data(await org.owner.patch(self, changes)).attributes).toMatchObject({
       claims: { sub: "repo:acme/?*" },
@@ -126,9 +126,9 @@ describe("trusts", () => {
       expect([claims, answer.status, pointers(answer)]).toEqual([claims, 422, ["/data/attributes/claims"]]);
       expect(details(answer)[0]).toContain("every pipeline of the issuer");
     }
-    const made = data(await org.owner.post(path(), body({ claims: { sub: "*", repository: "acme/*" } })));
+    const created = data(await org.owner.post(path(), body({ claims: { sub: "*", repository: "acme/*" } })));
     const changes = resource("identity-trusts", { claims: { sub: "*" } });
-    expect((await org.owner.patch(`/identity-trusts/${made.id}`, changes)).status).toBe(422);
+    expect((await org.owner.patch(`/identity-trusts/${created.id}`, changes)).status).toBe(422);
   });
 
   it("400: a stored trust whose claims every pipeline has is ignored", async () => {
@@ -275,7 +275,7 @@ describe("the exchange", () => {
     // Only after a while, so that made-up keys don't cause repeated requests to the issuer.
     expect((await exchange(own.name, await changing.token())).status).toBe(400);
     expect((await exchange(own.name, await changing.token())).status).toBe(400);
-    expect(changing.asked()).toBe(1);
+    expect(changing.keyRequests()).toBe(1);
     changing.http.close();
   });
 
@@ -326,7 +326,7 @@ describe("private addresses", () => {
     data(await own.owner.post(`/organizations/${own.name}/identity-trusts`, trust));
     const { body: answer } = await exchange(own.name, await inside.token(), {}, strict);
     expect(answer.error_description).toContain("CADASTRE_ALLOW_PRIVATE_ADDRESSES");
-    expect(inside.asked()).toBe(0);
+    expect(inside.keyRequests()).toBe(0);
     await exchange(own.name, await inside.token(), {}, strict);
     const third = await exchange(own.name, await inside.token(), {}, strict);
     inside.http.close();

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { loggedUrl } from "../../../../src/http/log.ts";
 import { useApi } from "../../../support/api.ts";
-import { countedBrakes } from "../../../support/brakes.ts";
-import { cookieOf, secretIn } from "../../../support/browser.ts";
+import { useApiWithFailureLimit } from "../../../support/rate-limits.ts";
+import { cookieOf, secretInUrl } from "../../../support/browser.ts";
 import { data, details, pointers, resource, unique } from "../../../support/builders.ts";
-import { invite, inviting, links, newAddress, password } from "../../../support/invitations.ts";
+import { invite, invitationBody, invitationLinks, newEmail, password } from "../../../support/invitations.ts";
 
 const api = useApi();
-const { end, show, register, registered, membershipOf, account, actionsOf } = links(api);
+const { end, show, register, registered, membershipOf, account, actionsOf } = invitationLinks(api);
 const dayMs = 86_400_000;
 
 describe("createOrganizationMembership", () => {
@@ -24,17 +24,19 @@ describe("createOrganizationMembership", () => {
       await org.owner.get(`${path}?filter[status]=invited`),
     ])
       expect(JSON.stringify(answer.body)).not.toContain("invitation-url");
-    const trail = JSON.stringify((await org.owner.get(`/organizations/${org.name}/audit-events`)).body);
-    expect(trail).toContain(membership.id);
-    expect(trail).not.toContain("app/invitations");
+    const auditLog = JSON.stringify((await org.owner.get(`/organizations/${org.name}/audit-events`)).body);
+    expect(auditLog).toContain(membership.id);
+    expect(auditLog).not.toContain("app/invitations");
   });
 
   it("201: an existing user gets none", async () => {
     const org = await api.makeOrganization();
     const { email } = await api.makeUser();
-    const made = data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, inviting(email)));
-    expect(made.attributes.status).toBe("active");
-    expect(made.attributes).not.toHaveProperty("invitation-url");
+    const created = data(
+      await org.owner.post(`/organizations/${org.name}/organization-memberships`, invitationBody(email)),
+    );
+    expect(created.attributes.status).toBe("active");
+    expect(created.attributes).not.toHaveProperty("invitation-url");
   });
 
   it("stores only a hash of it, and doesn't log it", async () => {
@@ -94,14 +96,17 @@ describe("showInvitation", () => {
 });
 
 describe("guessing links", () => {
-  const brakes = countedBrakes();
+  const brakes = useApiWithFailureLimit();
 
   it("429: after too many wrong links from an address, also for a valid one", async () => {
     const { secret } = await (async () => {
       const name = unique("acme");
       data(await brakes.admin.post("/organizations", resource("organizations", { name, email: "a@b.c" })));
-      const made = await brakes.admin.post(`/organizations/${name}/organization-memberships`, inviting(newAddress()));
-      return { secret: secretIn(data(made).attributes["invitation-url"]) };
+      const created = await brakes.admin.post(
+        `/organizations/${name}/organization-memberships`,
+        invitationBody(newEmail()),
+      );
+      return { secret: secretInUrl(data(created).attributes["invitation-url"]) };
     })();
     const statuses: number[] = [];
     for (let count = 0; count < 4; count += 1) statuses.push((await brakes.nobody.get("/invitations/none")).status);
@@ -185,12 +190,15 @@ describe("the verification of the email address", () => {
       await api.makeOrganization(),
       await api.makeOrganization(),
     ];
-    const email = newAddress();
+    const email = newEmail();
     const theirs = await invite(second, { email });
     const answer = await registered((await invite(first, { email })).secret);
     const user = await account(answer);
     expect((await membershipOf(theirs.membership.id)).attributes.status).toBe("invited");
-    const later = await third.owner.post(`/organizations/${third.name}/organization-memberships`, inviting(email));
+    const later = await third.owner.post(
+      `/organizations/${third.name}/organization-memberships`,
+      invitationBody(email),
+    );
     expect(later.status).toBe(422);
     expect(pointers(later)).toEqual(["/data/attributes/email"]);
     expect(data(await show(theirs.secret)).attributes).toMatchObject({ "has-password": true, username: null });
@@ -209,7 +217,7 @@ describe("the verification of the email address", () => {
 
   it("a site admin's link verifies the address: all invitations to it become memberships", async () => {
     const [first, second] = [await api.makeOrganization(), await api.makeOrganization()];
-    const email = newAddress();
+    const email = newEmail();
     const theirs = await invite(second, { email });
     expect((await registered((await invite(first, { email, by: api.admin })).secret)).status).toBe(201);
     expect((await membershipOf(theirs.membership.id)).attributes.status).toBe("active");

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
-import { cookieOf, inBrowser, secretIn } from "../../../support/browser.ts";
+import { cookieOf, signInWithToken, secretInUrl } from "../../../support/browser.ts";
 import { data, pointers, resource } from "../../../support/builders.ts";
-import { invite, links, newAddress, password } from "../../../support/invitations.ts";
+import { invite, invitationLinks, newEmail, password } from "../../../support/invitations.ts";
 
 const api = useApi();
-const { show, register, accept, registered, account, actionsOf } = links(api);
+const { show, register, accept, registered, account, actionsOf } = invitationLinks(api);
 
 describe("acceptInvitation", () => {
   it("200: by a signed-in user with any email address", async () => {
@@ -13,7 +13,7 @@ describe("acceptInvitation", () => {
     const team = await api.makeTeam(org.name);
     const { membership, secret } = await invite(org, { teamIds: [team.id] });
     const ada = await api.makeUser();
-    const answer = await accept(secret, await inBrowser(api, ada));
+    const answer = await accept(secret, await signInWithToken(api, ada));
     expect(answer.status).toBe(200);
     expect(data(answer)).toMatchObject({
       type: "organization-memberships",
@@ -42,7 +42,7 @@ describe("acceptInvitation", () => {
 
   it("409: a user whose own address is invited must accept that invitation", async () => {
     const org = await api.makeOrganization();
-    const email = newAddress();
+    const email = newEmail();
     const [own, other] = [await invite(org, { email }), await invite(org)];
     const answer = await registered((await invite(await api.makeOrganization(), { email })).secret);
     const grace = { cookie: cookieOf(answer), origin: api.url, "content-type": "application/vnd.api+json" };
@@ -71,7 +71,7 @@ describe("renewInvitation", () => {
     const renewed = data(answer);
     expect(renewed).toMatchObject({ id: membership.id, attributes: { status: "invited" } });
     expect((await show(secret)).status).toBe(404);
-    expect((await show(secretIn(renewed.attributes["invitation-url"]))).status).toBe(200);
+    expect((await show(secretInUrl(renewed.attributes["invitation-url"]))).status).toBe(200);
     expect(await actionsOf(answer)).toEqual(["organization-memberships.renew-invitation"]);
   });
 
@@ -102,7 +102,7 @@ describe("renewInvitation", () => {
 });
 
 describe("a link that somebody else created", () => {
-  const seat = async (by: Caller, teamId: string, id: string) => {
+  const addToTeam = async (by: Caller, teamId: string, id: string) => {
     const body = { data: [{ type: "organization-memberships", id }] };
     const answer = await by.post(`/teams/${teamId}/relationships/organization-memberships`, body);
     expect(answer.status).toBe(204);
@@ -119,24 +119,24 @@ describe("a link that somebody else created", () => {
     const { org, manager } = await withManager();
     const { membership, secret } = await invite(org, { by: manager });
     expect((await show(secret)).status).toBe(200);
-    const answer = await seat(org.owner, org.ownersTeamId, membership.id);
+    const answer = await addToTeam(org.owner, org.ownersTeamId, membership.id);
     expect((await accept(secret, manager)).status).toBe(404);
     expect((await registered(secret)).status).toBe(404);
     expect(await actionsOf(answer)).toEqual(["organization-memberships.end-invitation", "teams.add-members"]);
     const renewed = await org.owner.post(`/organization-memberships/${membership.id}/actions/renew-invitation`);
-    expect((await show(secretIn(data(renewed).attributes["invitation-url"]))).status).toBe(200);
+    expect((await show(secretInUrl(data(renewed).attributes["invitation-url"]))).status).toBe(200);
   });
 
   it("still works if its creator added the person, or is an owner", async () => {
     const { org, manager } = await withManager();
     const [team, other] = [await api.makeTeam(org.name), await api.makeTeam(org.name)];
     const own = await invite(org, { by: manager });
-    await seat(manager, team.id, own.membership.id);
+    await addToTeam(manager, team.id, own.membership.id);
     expect((await show(own.secret)).status).toBe(200);
     const token = await api.makeOrganizationToken(org.name);
     for (const by of [org.owner, token, api.admin]) {
       const { membership, secret } = await invite(org, { by });
-      await seat(manager, other.id, membership.id);
+      await addToTeam(manager, other.id, membership.id);
       expect((await show(secret)).status).toBe(200);
     }
   });
@@ -153,7 +153,7 @@ describe("createUserInvitation", () => {
     expect(attributes).toMatchObject({ username: grace.username, email: grace.email, "has-password": false });
     expect(relationships.organization).toBeUndefined();
     expect(await actionsOf(answer)).toEqual(["invitations.create"]);
-    const secret = secretIn(attributes["invitation-url"]);
+    const secret = secretInUrl(attributes["invitation-url"]);
     expect(data(await show(secret)).attributes).toMatchObject({ username: grace.username, email: grace.email });
     expect(pointers(await register(secret, { username: "another", password }))).toEqual(["/data/attributes/username"]);
     expect(pointers(await register(secret, { password: "short" }))).toEqual(["/data/attributes/password"]);
@@ -166,19 +166,19 @@ describe("createUserInvitation", () => {
   it("a new link replaces the previous one; setting a password otherwise invalidates it", async () => {
     const grace = await api.makeUser();
     const [first, second] = [data(await make(grace.id)), data(await make(grace.id))].map(({ attributes }) =>
-      secretIn(attributes["invitation-url"]),
+      secretInUrl(attributes["invitation-url"]),
     ) as [string, string];
     expect((await show(first)).status).toBe(404);
     expect((await show(second)).status).toBe(200);
     data(await api.admin.patch(`/admin/users/${grace.id}`, resource("users", { password })));
     expect((await show(second)).status).toBe(404);
     expect((await register(second, { password: `${password}!` })).status).toBe(404);
-    const third = secretIn(data(await make(grace.id)).attributes["invitation-url"]);
+    const third = secretInUrl(data(await make(grace.id)).attributes["invitation-url"]);
     expect((await register(third, { password: `${password}!` })).status).toBe(201);
   });
 
   it("409: can't be accepted by another user", async () => {
-    const secret = secretIn(data(await make((await api.makeUser()).id)).attributes["invitation-url"]);
+    const secret = secretInUrl(data(await make((await api.makeUser()).id)).attributes["invitation-url"]);
     expect((await accept(secret, await api.makeUser())).status).toBe(409);
     expect((await show(secret)).status).toBe(200);
   });

@@ -3,8 +3,8 @@ import pino from "pino";
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, resource, unique } from "../../../support/builders.ts";
-import { invite, links, newAddress } from "../../../support/invitations.ts";
-import { type Letter, useMailbox } from "../../../support/mailbox.ts";
+import { invite, invitationLinks, newEmail } from "../../../support/invitations.ts";
+import { type ReceivedMail, useMailbox } from "../../../support/mailbox.ts";
 import { deliver, makeDue } from "../../connections/notification-configurations/support.ts";
 
 const logged: string[] = [];
@@ -15,8 +15,9 @@ const api = useApi({ logger, options: { mail: { url: "smtp://127.0.0.1:1", from 
 
 const send = () => deliver(api, { mail: { url: mailbox.url, from } });
 /** Joins the lines that the mail encoding splits. */
-const textOf = (letter: Letter | undefined) => (letter?.text ?? "").replaceAll(/=\r\n/g, "").replaceAll("=3D", "=");
-const linkIn = (letter: Letter | undefined) => /\/app\/invitations\/(\S+)/.exec(textOf(letter))?.[1] ?? "none";
+const textOf = (letter: ReceivedMail | undefined) =>
+  (letter?.text ?? "").replaceAll(/=\r\n/g, "").replaceAll("=3D", "=");
+const linkIn = (letter: ReceivedMail | undefined) => /\/app\/invitations\/(\S+)/.exec(textOf(letter))?.[1] ?? "none";
 const rows = () => api.database.reader.db.selectFrom("notices").selectAll().orderBy("createdAt").execute();
 
 describe("a person who is invited to an organization", () => {
@@ -36,7 +37,7 @@ describe("a person who is invited to an organization", () => {
     expect(linkIn(letter)).toBe(secret);
     expect(await rows()).toMatchObject([{ state: "delivered", secret: null }]);
     expect(logged.join("\n")).not.toContain(secret);
-    const { registered } = links(api);
+    const { registered } = invitationLinks(api);
     expect((await registered(linkIn(letter))).status).toBe(201);
     expect(data(await org.owner.get(`/organization-memberships/${membership.id}`)).attributes.status).toBe("active");
   });
@@ -55,7 +56,7 @@ describe("a person who is invited to an organization", () => {
     const { membership } = await invite(org);
     await org.owner.delete(`/organization-memberships/${membership.id}`);
     const { email } = await api.admin
-      .post("/admin/users", resource("users", { username: unique("ada"), email: newAddress() }))
+      .post("/admin/users", resource("users", { username: unique("ada"), email: newEmail() }))
       .then((answer) => data(answer).attributes);
     await org.owner.post(
       `/organizations/${org.name}/organization-memberships`,
@@ -82,12 +83,12 @@ describe("a person who is invited to an organization", () => {
 
 describe("a user without a password", () => {
   it("gets the link that a site admin creates", async () => {
-    const email = newAddress();
+    const email = newEmail();
     const user = data(await api.admin.post("/admin/users", resource("users", { username: unique("ada"), email })));
-    const made = data(await api.admin.post(`/admin/users/${user.id}/invitation`));
+    const created = data(await api.admin.post(`/admin/users/${user.id}/invitation`));
     await send();
     expect(mailbox.letters.map(({ to }) => to)).toEqual([[email]]);
     expect(mailbox.letters[0]?.text).toContain("Subject: Set your password on Cadastre");
-    expect(linkIn(mailbox.letters[0])).toBe(made.attributes["invitation-url"].split("/").at(-1));
+    expect(linkIn(mailbox.letters[0])).toBe(created.attributes["invitation-url"].split("/").at(-1));
   });
 });

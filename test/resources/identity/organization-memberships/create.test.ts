@@ -14,7 +14,7 @@ describe("create", () => {
       teamIds.length === 0 ? undefined : { teams: { data: teamIds.map((id) => ({ type: "teams", id })) } },
     );
   const newAddress = () => `${unique("someone")}@example.com`;
-  const trail = async (org: Org, id: string): Promise<Json[]> =>
+  const auditEvents = async (org: Org, id: string): Promise<Json[]> =>
     data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${id}`)).map(
       (event: Json) => event.attributes,
     );
@@ -64,7 +64,7 @@ describe("create", () => {
       const team = await api.makeTeam(org.name);
       const email = newAddress();
       const membership = data(await org.owner.post(path(org), invitation(email, team.id)));
-      expect(await trail(org, membership.id)).toMatchObject([
+      expect(await auditEvents(org, membership.id)).toMatchObject([
         {
           action: "organization-memberships.create",
           "actor-id": org.owner.id,
@@ -84,16 +84,16 @@ describe("create", () => {
         expect(pointers(answer)).toEqual(["/data/attributes/email"]);
         expect(details(answer)[0]).toMatch(/^Email has already been taken/);
       }
-      const elsewhere = await api.makeOrganization();
-      expect((await elsewhere.owner.post(path(elsewhere), invitation(ada.email))).status).toBe(201);
+      const otherOrg = await api.makeOrganization();
+      expect((await otherOrg.owner.post(path(otherOrg), invitation(ada.email))).status).toBe(201);
     });
 
     it("422: unknown teams, teams of others and hidden secret teams, together with a taken address", async () => {
-      const [org, elsewhere] = [await api.makeOrganization(), await api.makeOrganization()];
+      const [org, otherOrg] = [await api.makeOrganization(), await api.makeOrganization()];
       const ada = await api.makeMember(org.name);
       const holder = await api.makeHolder(org.name, "manage-membership");
       const secret = await api.makeTeam(org.name, { visibility: "secret" });
-      const foreign = await api.makeTeam(elsewhere.name);
+      const foreign = await api.makeTeam(otherOrg.name);
       const answer = await holder.post(path(org), invitation(ada.email, "team-unknown", foreign.id, secret.id));
       expect(answer.status).toBe(422);
       expect(pointers(answer)).toEqual([
@@ -180,7 +180,9 @@ describe("create", () => {
       expect(membership.relationships.teams.data).toEqual([{ id: team.id, type: "teams" }]);
       expect(await usersCount(org, team)).toBe(1);
       expect((await ada.get(`/projects/${org.defaultProjectId}`)).status).toBe(200);
-      const updates = (await trail(org, id)).filter((event) => event.action === "organization-memberships.update");
+      const updates = (await auditEvents(org, id)).filter(
+        (event) => event.action === "organization-memberships.update",
+      );
       expect(updates).toMatchObject([
         { "actor-name": "admin", before: { status: "invited" }, after: { status: "active", teams: [team.id] } },
       ]);
@@ -223,7 +225,7 @@ describe("create", () => {
       await api.admin.patch(`/admin/users/${ada.id}`, resource("users", { email }));
       const membership = data(await org.owner.get(`/organization-memberships/${ada.membershipId}`));
       expect(membership.attributes).toMatchObject({ email, status: "active" });
-      const updates = (await trail(org, ada.membershipId)).filter((event) => event.action.endsWith(".update"));
+      const updates = (await auditEvents(org, ada.membershipId)).filter((event) => event.action.endsWith(".update"));
       expect(updates).toMatchObject([{ "actor-name": "admin", before: { email: ada.email }, after: { email } }]);
       const newcomer = await api.makeUser({ email: ada.email });
       expect((await newcomer.get(`/organizations/${org.name}`)).status).toBe(404);

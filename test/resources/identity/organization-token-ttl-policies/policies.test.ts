@@ -87,9 +87,9 @@ describe("policies", () => {
       await set({ team: day });
       const before = data(await org.owner.get(path()));
       expect(data(await set({ team: day, user: twoYears }))).toEqual(before);
-      const trail = data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[action]=${type}.update`));
-      expect(trail).toHaveLength(1);
-      expect(trail[0].attributes).toMatchObject({
+      const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[action]=${type}.update`));
+      expect(events).toHaveLength(1);
+      expect(events[0].attributes).toMatchObject({
         before: { "token-type": "team", "max-ttl-ms": twoYears },
         after: { "token-type": "team", "max-ttl-ms": day },
       });
@@ -312,8 +312,8 @@ describe("enforcement", () => {
       await bound("user", day);
       await enable(true);
       const path = `/users/${org.owner.id}/authentication-tokens`;
-      const made = await org.owner.post(path, resource("authentication-tokens", { "expired-at": null }));
-      expect(data(made).attributes["expired-at"]).toBeNull();
+      const created = await org.owner.post(path, resource("authentication-tokens", { "expired-at": null }));
+      expect(data(created).attributes["expired-at"]).toBeNull();
     });
   });
 });

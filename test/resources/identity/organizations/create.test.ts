@@ -102,26 +102,26 @@ describe("create", () => {
         "max-ttl-enabled": true,
         "stacks-enabled": true,
       };
-      const made = data(await create(attributes));
-      expect(made.attributes).toMatchObject(attributes);
-      expect(data(await api.admin.get(`/organizations/${made.id}`)).attributes).toEqual(made.attributes);
+      const created = data(await create(attributes));
+      expect(created.attributes).toMatchObject(attributes);
+      expect(data(await api.admin.get(`/organizations/${created.id}`)).attributes).toEqual(created.attributes);
     });
 
     it("ignores unknown and read-only attributes", async () => {
-      const made = data(
+      const created = data(
         await create({ colour: "blue", "external-id": "org-mine", "saml-enabled": true, "plan-expired": 1 }),
       );
-      expect(made.attributes["external-id"]).not.toBe("org-mine");
-      expect(made.attributes["saml-enabled"]).toBe(false);
-      expect(made.attributes).not.toHaveProperty("colour");
+      expect(created.attributes["external-id"]).not.toBe("org-mine");
+      expect(created.attributes["saml-enabled"]).toBe(false);
+      expect(created.attributes).not.toHaveProperty("colour");
     });
 
     it("makes the creator an owner and an active member", async () => {
-      const made = data(await create());
-      const teams = data(await api.admin.get(`/organizations/${made.id}/teams?include=users`));
+      const created = data(await create());
+      const teams = data(await api.admin.get(`/organizations/${created.id}/teams?include=users`));
       expect(teams).toHaveLength(1);
       expect(teams[0].attributes).toMatchObject({ name: "owners", "users-count": 1 });
-      const members = data(await api.admin.get(`/organizations/${made.id}/organization-memberships?include=user`));
+      const members = data(await api.admin.get(`/organizations/${created.id}/organization-memberships?include=user`));
       expect(members).toHaveLength(1);
       expect(members[0].attributes).toMatchObject({ status: "active", email: "admin@localhost" });
       expect(members[0].relationships.teams.data).toEqual([{ id: teams[0].id, type: "teams" }]);
@@ -239,15 +239,15 @@ describe("createOrganization by anyone", () => {
 
   it("makes the caller the first owner and the only member", async () => {
     const person = await api.makeUser();
-    const made = data(await person.post("/organizations", valid()));
-    expect(Object.values(made.attributes.permissions)).not.toContain(false);
-    expect(data(await person.get(`/organizations/${made.id}`))).toEqual(made);
-    expect(data(await person.get("/organizations"))).toEqual([made]);
-    const teams = data(await person.get(`/organizations/${made.id}/teams`));
+    const created = data(await person.post("/organizations", valid()));
+    expect(Object.values(created.attributes.permissions)).not.toContain(false);
+    expect(data(await person.get(`/organizations/${created.id}`))).toEqual(created);
+    expect(data(await person.get("/organizations"))).toEqual([created]);
+    const teams = data(await person.get(`/organizations/${created.id}/teams`));
     expect(teams.map((team: { attributes: object }) => team.attributes)).toEqual([
       expect.objectContaining({ name: "owners", "users-count": 1 }),
     ]);
-    const members = (await person.get(`/organizations/${made.id}/organization-memberships?include=user`)).body;
+    const members = (await person.get(`/organizations/${created.id}/organization-memberships?include=user`)).body;
     expect(members.data).toHaveLength(1);
     expect(members.data[0].attributes).toMatchObject({ status: "active", email: person.email });
     expect(members.included.map((user: { id: string }) => user.id)).toEqual([person.id]);

@@ -1,7 +1,7 @@
 /**
  * GET /organizations: visibility, search and pagination. GET /organizations/:organization_name with what
- * can be included. Permissions on an organization: every kind of caller against every operation, and what the
- * document says of it.
+ * can be included. Permissions on an organization: every kind of caller against every operation, and the
+ * permissions in the document.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { organizationPermissionFlags } from "../../../../src/access/permissions/organization.ts";
@@ -176,14 +176,14 @@ describe("show", () => {
 
     it("is absent without include, and for callers who can't read it", async () => {
       expect((await org.owner.get(path())).body).not.toHaveProperty("included");
-      const asked = `${path()}?include=default_project`;
+      const pathWithInclude = `${path()}?include=default_project`;
       const member = await api.makeMember(org.name);
-      expect((await member.get(asked)).body.included).toEqual([]);
+      expect((await member.get(pathWithInclude)).body.included).toEqual([]);
       const team = await api.makeTeam(org.name);
       await api.grantProject(org.defaultProjectId, team.id, "read");
       const reader = await api.makeMember(org.name, [team.id]);
       for (const caller of [reader, await api.makeOrganizationToken(org.name)])
-        expect((await caller.get(asked)).body.included).toHaveLength(1);
+        expect((await caller.get(pathWithInclude)).body.included).toHaveLength(1);
     });
 
     it("400: in a list, and for unknown names", async () => {

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, type Org, pointers, resource, unique } from "../../../support/builders.ts";
-import { describeOnce } from "../../../support/once.ts";
+import { describeOnce } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 let org: Org;

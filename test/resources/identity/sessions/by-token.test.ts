@@ -1,7 +1,7 @@
 /** Sessions started with a token instead of a password: they give no more access than the token. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
-import { cookieOf, inBrowser } from "../../../support/browser.ts";
+import { cookieOf, signInWithToken } from "../../../support/browser.ts";
 import { data, details, makeOrganization, makeTeamToken, makeUser, resource } from "../../../support/builders.ts";
 
 const api = useApi();
@@ -19,8 +19,8 @@ async function withSecondToken(attributes: object = {}) {
   );
   const answer = await signIn({ token: token.attributes.token });
   const cookie = cookieOf(answer);
-  const look = async () => (await api.nobody.get("/account/details", { cookie })).status;
-  return { ada, token, session: data(answer), look };
+  const accountStatus = async () => (await api.nobody.get("/account/details", { cookie })).status;
+  return { ada, token, session: data(answer), accountStatus };
 }
 
 const giveFirstPassword = async ({ id }: { readonly id: string }) =>
@@ -28,10 +28,10 @@ const giveFirstPassword = async ({ id }: { readonly id: string }) =>
 
 describe("a session started with a token", () => {
   it("ends immediately with the token, with its own event", async () => {
-    const { ada, token, session, look } = await withSecondToken();
-    expect(await look()).toBe(200);
+    const { ada, token, session, accountStatus } = await withSecondToken();
+    expect(await accountStatus()).toBe(200);
     expect((await ada.delete(`/authentication-tokens/${token.id}`)).status).toBe(204);
-    expect(await look()).toBe(401);
+    expect(await accountStatus()).toBe(401);
     expect(data(await ada.get("/sessions")).map(({ id }: { id: string }) => id)).not.toContain(session.id);
     const events = await api.database.reader.db
       .selectFrom("auditEvents")
@@ -47,9 +47,9 @@ describe("a session started with a token", () => {
   });
 
   it("ends however the token was removed, and is not listed", async () => {
-    const { ada, token, session, look } = await withSecondToken();
+    const { ada, token, session, accountStatus } = await withSecondToken();
     await api.database.write((tx) => tx.db.deleteFrom("tokens").where("id", "=", token.id).execute());
-    expect(await look()).toBe(401);
+    expect(await accountStatus()).toBe(401);
     expect(data(await ada.get("/sessions")).map(({ id }: { id: string }) => id)).not.toContain(session.id);
   });
 
@@ -60,22 +60,22 @@ describe("a session started with a token", () => {
   });
 
   it("stays when another token is revoked, and is listed", async () => {
-    const { ada, session, look } = await withSecondToken();
+    const { ada, session, accountStatus } = await withSecondToken();
     const other = data(await ada.post(`/users/${ada.id}/authentication-tokens`, resource("authentication-tokens", {})));
     await ada.delete(`/authentication-tokens/${other.id}`);
-    expect(await look()).toBe(200);
+    expect(await accountStatus()).toBe(200);
     expect(data(await ada.get("/sessions")).map(({ id }: { id: string }) => id)).toContain(session.id);
   });
 
   it("can't be started with a token that is revoked concurrently", async () => {
     const { ada, token } = await withSecondToken();
-    const [begun] = await Promise.all([
+    const [started] = await Promise.all([
       signIn({ token: token.attributes.token }),
       ada.delete(`/authentication-tokens/${token.id}`),
     ]);
-    if (begun.status === 201)
-      expect((await api.nobody.get("/account/details", { cookie: cookieOf(begun) })).status).toBe(401);
-    else expect(begun.status).toBe(401);
+    if (started.status === 201)
+      expect((await api.nobody.get("/account/details", { cookie: cookieOf(started) })).status).toBe(401);
+    else expect(started.status).toBe(401);
   });
 });
 
@@ -84,7 +84,7 @@ describe("a first password", () => {
 
   it("403: can't be set with a token or a session started with one, because it would outlive the token", async () => {
     const { ada, token } = await withSecondToken();
-    const browser = await inBrowser(api, { token: token.attributes.token });
+    const browser = await signInWithToken(api, { token: token.attributes.token });
     for (const caller of [ada, browser]) {
       const answer = await caller.patch("/account/password", first);
       expect([answer.status, details(answer)[0]]).toEqual([403, expect.stringContaining("a token can't set one")]);

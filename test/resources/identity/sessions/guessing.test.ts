@@ -1,9 +1,9 @@
 /** Guessing passwords: the number of attempts is limited, however they are sent. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
-import { secretIn } from "../../../support/browser.ts";
+import { secretInUrl } from "../../../support/browser.ts";
 import { data, details, makeUser, resource, unique } from "../../../support/builders.ts";
-import { describeOnce } from "../../../support/once.ts";
+import { describeOnce } from "../../../support/engine-independent.ts";
 
 const api = useApi({
   nameFailures: { burst: 3, perSecond: 0.001 },
@@ -38,7 +38,7 @@ describe("guesses", () => {
     const answer = await guess("ADA", address);
     expect(answer.status).toBe(429);
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(details(answer)[0]).toContain("by this name");
+    expect(details(answer)[0]).toContain("for this user name");
     expect([(await guess("bob", address)).status, (await guess("eve", address)).status]).toEqual([401, 401]);
     expect(details(await guess("mallory", address))[0]).toContain("from this address");
     // A token that was never used from this address is delayed, too.
@@ -82,15 +82,15 @@ describe("guesses by others", () => {
   });
 
   it("429: guesses from many addresses block new addresses; the user's known address still has a few attempts", async () => {
-    const [ada, home] = [await withPassword(), newAddress()];
-    expect((await signIn({ username: ada.username, password }, home)).status).toBe(201);
+    const [ada, knownAddress] = [await withPassword(), newAddress()];
+    expect((await signIn({ username: ada.username, password }, knownAddress)).status).toBe(201);
     for (let times = 0; times < 8; times += 1) expect((await guess(ada.username, newAddress())).status).toBe(401);
     const refused = await signIn({ username: ada.username, password }, newAddress());
     expect(refused.status).toBe(429);
     expect(details(refused)[0]).toContain("ask a site admin for a link");
-    expect((await signIn({ username: ada.username, password }, home)).status).toBe(201);
-    for (let times = 0; times < 3; times += 1) expect((await guess(ada.username, home)).status).toBe(401);
-    expect((await guess(ada.username, home)).status).toBe(429);
+    expect((await signIn({ username: ada.username, password }, knownAddress)).status).toBe(201);
+    for (let times = 0; times < 3; times += 1) expect((await guess(ada.username, knownAddress)).status).toBe(401);
+    expect((await guess(ada.username, knownAddress)).status).toBe(429);
   });
 
   it("a site admin's link lets a locked-out user set a password and sign in, once", async () => {
@@ -98,25 +98,25 @@ describe("guesses by others", () => {
     for (let times = 0; times < 9; times += 1) await guess(ada.username, newAddress());
     expect((await signIn({ username: ada.username, password }, newAddress())).status).toBe(429);
     const link = data(await api.admin.post(`/admin/users/${ada.id}/invitation`));
-    const path = `/invitations/${secretIn(link.attributes["invitation-url"])}`;
+    const path = `/invitations/${secretInUrl(link.attributes["invitation-url"])}`;
     expect(data(await api.nobody.get(path)).attributes).toMatchObject({
       username: ada.username,
       "has-password": false,
     });
     const next = "another horse battery staple";
     const register = resource("invitations", { password: next });
-    const [home, elsewhere] = [newAddress(), newAddress()];
-    expect((await api.nobody.post(`${path}/actions/register`, register, from(home))).status).toBe(201);
-    expect((await api.nobody.post(`${path}/actions/register`, register, from(elsewhere))).status).toBe(404);
-    expect((await signIn({ username: ada.username, password: next }, home)).status).toBe(201);
-    expect((await signIn({ username: ada.username, password }, home)).status).toBe(401);
+    const [knownAddress, otherAddress] = [newAddress(), newAddress()];
+    expect((await api.nobody.post(`${path}/actions/register`, register, from(knownAddress))).status).toBe(201);
+    expect((await api.nobody.post(`${path}/actions/register`, register, from(otherAddress))).status).toBe(404);
+    expect((await signIn({ username: ada.username, password: next }, knownAddress)).status).toBe(201);
+    expect((await signIn({ username: ada.username, password }, knownAddress)).status).toBe(401);
   });
 
   it("404: a link stops working when a password is set after its creation", async () => {
     const ada = await withPassword();
     const link = data(await api.admin.post(`/admin/users/${ada.id}/invitation`));
     data(await api.admin.patch(`/admin/users/${ada.id}`, resource("users", { password: "a third horse battery" })));
-    const path = `/invitations/${secretIn(link.attributes["invitation-url"])}/actions/register`;
+    const path = `/invitations/${secretInUrl(link.attributes["invitation-url"])}/actions/register`;
     expect((await api.nobody.post(path, resource("invitations", { password }), from(newAddress()))).status).toBe(404);
   });
 });

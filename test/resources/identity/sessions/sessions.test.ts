@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hashPassword } from "../../../../src/kernel/passwords.ts";
 import { type Answer, useApi } from "../../../support/api.ts";
-import { cookieOf, fromPage } from "../../../support/browser.ts";
+import { cookieOf, browserHeaders } from "../../../support/browser.ts";
 import { data, details, type Person, pointers, resource, unique } from "../../../support/builders.ts";
 
 const api = useApi();
@@ -22,7 +22,10 @@ async function withPassword(): Promise<Person> {
 const signIn = (attributes: object, headers: Record<string, string> = {}) =>
   api.nobody.post("/sessions", resource("sessions", attributes), headers);
 
-const inBrowser = (cookie: string, headers: Record<string, string> = {}) => ({ ...fromPage(api, cookie), ...headers });
+const inBrowser = (cookie: string, headers: Record<string, string> = {}) => ({
+  ...browserHeaders(api, cookie),
+  ...headers,
+});
 
 describe("createSession", () => {
   it("201: with username and password; sets an HttpOnly cookie that authenticates the user", async () => {

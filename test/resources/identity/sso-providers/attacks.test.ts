@@ -2,65 +2,65 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { describeOnce } from "../../../support/once.ts";
+import { describeOnce } from "../../../support/engine-independent.ts";
 import { useApi } from "../../../support/api.ts";
 import { makeOrganization, makeUser, type Person, unique } from "../../../support/builders.ts";
 import {
-  begin,
+  beginSignIn,
   Browser,
-  comeBack,
-  type Landing,
-  type Liar,
+  finishSignIn,
+  type SignInResult,
+  type FakeProvider,
   makeProvider,
   privateAddresses,
-  type Saying,
+  type TokenOverrides,
   signIn,
-  startLiar,
+  startFakeProvider,
 } from "../../../support/identity-provider.ts";
 
 const api = useApi({ options: { privateAddresses } });
-let liar: Liar;
+let idp: FakeProvider;
 let victim: Person;
 let providerId: string;
 beforeAll(async () => {
-  liar = await startLiar();
+  idp = await startFakeProvider();
   victim = await makeUser(api);
-  providerId = (await makeProvider(api, liar.url, { "create-users": true })).id;
+  providerId = (await makeProvider(api, idp.url, { "create-users": true })).id;
 });
-afterAll(() => void liar.http.close());
+afterAll(() => void idp.http.close());
 
-const said = (claims: object = {}): Saying => ({
+const overrides = (claims: object = {}): TokenOverrides => ({
   claims: { sub: unique("sub"), email: victim.email, email_verified: true, ...claims },
 });
 
-function expectRefused({ status, cookie, page }: Landing, refusal = 401): void {
+function expectRefused({ status, cookie, page }: SignInResult, refusal = 401): void {
   expect(page).toContain("You are not signed in");
   expect({ status, cookie }).toEqual({ status: refusal, cookie: undefined });
 }
 
 describe("the callback", () => {
   it("works once: neither the state nor the code can be used again, with any cookie", async () => {
-    const begun = await begin(api, providerId);
-    const { cookie } = begun.browser;
-    const state = begun.asked.get("state") ?? "";
-    const query = { code: await liar.codeFor(begun.asked, said()), state };
-    expect((await comeBack(begun, query)).status).toBe(302);
-    const bring = (more: Record<string, string>) =>
+    const started = await beginSignIn(api, providerId);
+    const { cookie } = started.browser;
+    const state = started.asked.get("state") ?? "";
+    const query = { code: await idp.codeFor(started.asked, overrides()), state };
+    expect((await finishSignIn(started, query)).status).toBe(302);
+    const sendCallback = (more: Record<string, string>) =>
       fetch(`${api.url}/app/sign-in/sso/callback?${new URLSearchParams({ ...query, ...more })}`, {
         headers: { cookie, accept: "text/html" },
         redirect: "manual",
       });
-    expect((await bring({})).status).toBe(401);
-    expect((await bring({ code: await liar.codeFor(begun.asked, said()) })).status).toBe(401);
+    expect((await sendCallback({})).status).toBe(401);
+    expect((await sendCallback({ code: await idp.codeFor(started.asked, overrides()) })).status).toBe(401);
   });
 
   it("needs the same browser: a victim with an attacker's code is not signed in as the attacker", async () => {
-    const attacker = await begin(api, providerId);
-    const query = { code: await liar.codeFor(attacker.asked, said()), state: attacker.asked.get("state") ?? "" };
-    expectRefused(await comeBack({ ...attacker, browser: new Browser() }, query));
+    const attacker = await beginSignIn(api, providerId);
+    const query = { code: await idp.codeFor(attacker.asked, overrides()), state: attacker.asked.get("state") ?? "" };
+    expectRefused(await finishSignIn({ ...attacker, browser: new Browser() }, query));
     // Nor with the state of a sign-in that the other browser started.
-    const other = await begin(api, providerId);
-    expectRefused(await comeBack(other, query));
+    const other = await beginSignIn(api, providerId);
+    expectRefused(await finishSignIn(other, query));
   });
 
   it.each([
@@ -68,29 +68,29 @@ describe("the callback", () => {
     ["no state", { state: "" }],
     ["a cookie that we did not seal", { cookie: "cadastre_sso=AAAA" }],
   ])("is refused with %s", async (_, { state, cookie }: { state?: string; cookie?: string }) => {
-    const begun = await begin(api, providerId);
+    const started = await beginSignIn(api, providerId);
     const query = new URLSearchParams({
-      code: await liar.codeFor(begun.asked, said()),
-      state: state ?? begun.asked.get("state") ?? "",
+      code: await idp.codeFor(started.asked, overrides()),
+      state: state ?? started.asked.get("state") ?? "",
     });
-    const headers = { accept: "text/html", cookie: cookie ?? begun.browser.cookie };
+    const headers = { accept: "text/html", cookie: cookie ?? started.browser.cookie };
     const response = await fetch(`${api.url}/app/sign-in/sso/callback?${query}`, { headers, redirect: "manual" });
     expect(response.status).toBe(401);
     expect(response.headers.getSetCookie().join()).not.toContain("cadastre_session");
   });
 
   it("doesn't repeat the query, and responds with JSON to clients other than browsers", async () => {
-    const begun = await begin(api, providerId);
-    const state = begun.asked.get("state") ?? "";
-    const landing = await comeBack(begun, {
+    const started = await beginSignIn(api, providerId);
+    const state = started.asked.get("state") ?? "";
+    const result = await finishSignIn(started, {
       error: "<script>alert(1)</script>",
       error_description: "call 555-1234",
       state,
     });
-    expectRefused(landing);
-    expect(landing.page).not.toMatch(/<script|555-1234/);
-    const denied = await begin(api, providerId);
-    const known = await comeBack(denied, { error: "access_denied", state: denied.asked.get("state") ?? "" });
+    expectRefused(result);
+    expect(result.page).not.toMatch(/<script|555-1234/);
+    const denied = await beginSignIn(api, providerId);
+    const known = await finishSignIn(denied, { error: "access_denied", state: denied.asked.get("state") ?? "" });
     expect(known.page).toContain("(access_denied)");
     const json = await fetch(`${api.url}/app/sign-in/sso/callback?state=x`);
     expect(((await json.json()) as any).errors[0].status).toBe("401");
@@ -99,38 +99,38 @@ describe("the callback", () => {
 
 describe("a token", () => {
   const seconds = () => Math.floor(Date.now() / 1000);
-  it.each<[string, () => Saying]>([
-    ["for another way (its nonce)", () => said({ nonce: "another" })],
-    ["without a nonce", () => said({ nonce: undefined })],
-    ["for somebody else (its audience)", () => said({ aud: "another-client" })],
-    ["of another issuer", () => said({ iss: "https://evil.example" })],
-    ["that nobody has signed", () => ({ ...said(), signed: "none" })],
-    ["that another has signed", () => ({ ...said(), signed: "by another" })],
-    ["that has expired", () => said({ iat: seconds() - 900, exp: seconds() - 600 })],
-    ["without a subject", () => said({ sub: undefined })],
+  it.each<[string, () => TokenOverrides]>([
+    ["for another sign-in (its nonce)", () => overrides({ nonce: "another" })],
+    ["without a nonce", () => overrides({ nonce: undefined })],
+    ["for another client (its audience)", () => overrides({ aud: "another-client" })],
+    ["of another issuer", () => overrides({ iss: "https://evil.example" })],
+    ["without a signature", () => ({ ...overrides(), signed: "none" })],
+    ["with the signature of another key", () => ({ ...overrides(), signed: "by another" })],
+    ["that has expired", () => overrides({ iat: seconds() - 900, exp: seconds() - 600 })],
+    ["without a subject", () => overrides({ sub: undefined })],
   ])("%s is refused", async (_, saying) => {
-    expectRefused(await signIn(api, liar, providerId, saying()));
+    expectRefused(await signIn(api, idp, providerId, saying()));
   });
 });
 
 describe("two providers", () => {
   it("are not mixed up: a response of one is not accepted for the other", async () => {
-    const evil = await startLiar();
+    const evil = await startFakeProvider();
     const other = await makeProvider(api, evil.url, { "create-users": true });
-    const begun = await begin(api, providerId);
-    const state = begun.asked.get("state") ?? "";
+    const started = await beginSignIn(api, providerId);
+    const state = started.asked.get("state") ?? "";
     // The other's code, and the other's issuer with an honest code.
-    expectRefused(await comeBack(begun, { code: await evil.codeFor(begun.asked, said()), state }));
-    const again = await begin(api, providerId);
-    const honest = { code: await liar.codeFor(again.asked, said()), state: again.asked.get("state") ?? "" };
-    expectRefused(await comeBack(again, { ...honest, iss: evil.url }));
+    expectRefused(await finishSignIn(started, { code: await evil.codeFor(started.asked, overrides()), state }));
+    const again = await beginSignIn(api, providerId);
+    const honest = { code: await idp.codeFor(again.asked, overrides()), state: again.asked.get("state") ?? "" };
+    expectRefused(await finishSignIn(again, { ...honest, iss: evil.url }));
     // A token of the honest provider, forwarded by the other.
-    const third = await begin(api, other.id);
-    const handed = await evil.codeFor(third.asked, said({ iss: liar.url }));
-    expectRefused(await comeBack(third, { code: handed, state: third.asked.get("state") ?? "" }));
+    const third = await beginSignIn(api, other.id);
+    const forwardedCode = await evil.codeFor(third.asked, overrides({ iss: idp.url }));
+    expectRefused(await finishSignIn(third, { code: forwardedCode, state: third.asked.get("state") ?? "" }));
     // A subject is only valid together with its provider.
     const sub = unique("sub");
-    expect((await signIn(api, liar, providerId, said({ sub }))).status).toBe(302);
+    expect((await signIn(api, idp, providerId, overrides({ sub }))).status).toBe(302);
     const same = await makeProvider(api, evil.url);
     expectRefused(await signIn(api, evil, same.id, { claims: { sub } }), 403);
     evil.http.close();
@@ -139,42 +139,45 @@ describe("two providers", () => {
   it("an organization's provider can't get a code of the site's provider, because it has its own callback", async () => {
     // It forwards users to the site's provider with the attacker's parameters, and waits for the code.
     const codes: string[] = [];
-    const trap = createServer((request, response) => {
+    const tokenEndpoint = createServer((request, response) => {
       request.on("data", (piece) => void codes.push(new URLSearchParams(String(piece)).get("code") ?? ""));
       request.on("end", () => response.writeHead(400).end());
     });
-    await new Promise<void>((resolve) => trap.listen(0, "127.0.0.1", resolve));
-    const waiting = `http://127.0.0.1:${(trap.address() as AddressInfo).port}/token`;
-    const evil = await startLiar({ metadata: { token_endpoint: waiting } });
+    await new Promise<void>((resolve) => tokenEndpoint.listen(0, "127.0.0.1", resolve));
+    const waiting = `http://127.0.0.1:${(tokenEndpoint.address() as AddressInfo).port}/token`;
+    const evil = await startFakeProvider({ metadata: { token_endpoint: waiting } });
     const { id } = await makeProvider(api, evil.url, { organization: (await makeOrganization(api)).name });
-    const [attacker, led] = [await begin(api, providerId), await begin(api, id)];
-    const code = await liar.codeFor(attacker.asked, said());
-    const state = led.asked.get("state") ?? "";
+    const [attacker, redirected] = [await beginSignIn(api, providerId), await beginSignIn(api, id)];
+    const code = await idp.codeFor(attacker.asked, overrides());
+    const state = redirected.asked.get("state") ?? "";
     // To the callback of the site's provider.
-    expectRefused(await comeBack({ browser: led.browser, asked: attacker.asked }, { code, state }));
+    expectRefused(await finishSignIn({ browser: redirected.browser, asked: attacker.asked }, { code, state }));
     expect(codes).toEqual([]);
     // Nor does the site's provider accept a callback to another path.
-    const other = { browser: attacker.browser, asked: led.asked };
-    expectRefused(await comeBack(other, { code, state: attacker.asked.get("state") ?? "" }));
-    trap.close();
+    const other = { browser: attacker.browser, asked: redirected.asked };
+    expectRefused(await finishSignIn(other, { code, state: attacker.asked.get("state") ?? "" }));
+    tokenEndpoint.close();
     evil.http.close();
   });
 
   it("an organization's provider with the iss parameter uses the shared callback, and gets no other provider's code there", async () => {
     const { name: organization } = await makeOrganization(api);
-    const naming = await startLiar({ metadata: { authorization_response_iss_parameter_supported: true } });
+    const naming = await startFakeProvider({ metadata: { authorization_response_iss_parameter_supported: true } });
     const { id } = await makeProvider(api, naming.url, { organization, "create-users": true });
-    const begun = await begin(api, id);
-    expect(begun.asked.get("redirect_uri")).toBe(`${api.url}/app/sign-in/sso/callback`);
+    const started = await beginSignIn(api, id);
+    expect(started.asked.get("redirect_uri")).toBe(`${api.url}/app/sign-in/sso/callback`);
     const address = { email: `${unique("ada")}@acme.example` };
-    const query = { code: await naming.codeFor(begun.asked, said(address)), state: begun.asked.get("state") ?? "" };
-    expect((await comeBack(begun, { ...query, iss: naming.url })).status).toBe(302);
+    const query = {
+      code: await naming.codeFor(started.asked, overrides(address)),
+      state: started.asked.get("state") ?? "",
+    };
+    expect((await finishSignIn(started, { ...query, iss: naming.url })).status).toBe(302);
     // The site provider's response has another issuer, or none.
-    for (const named of [{ iss: liar.url }, {}] as Record<string, string>[]) {
-      const led = await begin(api, id);
-      const asked = (await begin(api, providerId)).asked;
-      const [code, shown] = [await liar.codeFor(asked, said()), naming.codesShown];
-      expectRefused(await comeBack(led, { code, state: led.asked.get("state") ?? "", ...named }));
+    for (const named of [{ iss: idp.url }, {}] as Record<string, string>[]) {
+      const redirected = await beginSignIn(api, id);
+      const { asked } = await beginSignIn(api, providerId);
+      const [code, shown] = [await idp.codeFor(asked, overrides()), naming.codesShown];
+      expectRefused(await finishSignIn(redirected, { code, state: redirected.asked.get("state") ?? "", ...named }));
       expect(naming.codesShown).toBe(shown);
     }
     naming.http.close();
@@ -182,24 +185,27 @@ describe("two providers", () => {
 
   it("an organization's provider without the iss parameter shows its own callback, and signs in with it", async () => {
     const org = await makeOrganization(api);
-    const own = await makeProvider(api, liar.url, { organization: org.name, "create-users": true });
+    const own = await makeProvider(api, idp.url, { organization: org.name, "create-users": true });
     expect(own.links).toMatchObject({
       callback: "/app/sign-in/sso/callback",
       "own-callback": `/app/sign-in/sso/${own.id}/callback`,
     });
-    const begun = await begin(api, own.id);
-    expect(begun.asked.get("redirect_uri")).toBe(`${api.url}${own.links["own-callback"]}`);
+    const started = await beginSignIn(api, own.id);
+    expect(started.asked.get("redirect_uri")).toBe(`${api.url}${own.links["own-callback"]}`);
     const address = { email: `${unique("ada")}@acme.example` };
-    expect((await signIn(api, liar, own.id, said(address))).status).toBe(302);
+    expect((await signIn(api, idp, own.id, overrides(address))).status).toBe(302);
   });
 
   it("a provider that announces the iss parameter has to send it", async () => {
-    const announcing = await startLiar({ metadata: { authorization_response_iss_parameter_supported: true } });
+    const announcing = await startFakeProvider({ metadata: { authorization_response_iss_parameter_supported: true } });
     const { id } = await makeProvider(api, announcing.url, { "create-users": true });
-    expectRefused(await signIn(api, announcing, id, said()));
-    const begun = await begin(api, id);
-    const query = { code: await announcing.codeFor(begun.asked, said()), state: begun.asked.get("state") ?? "" };
-    expect((await comeBack(begun, { ...query, iss: announcing.url })).status).toBe(302);
+    expectRefused(await signIn(api, announcing, id, overrides()));
+    const started = await beginSignIn(api, id);
+    const query = {
+      code: await announcing.codeFor(started.asked, overrides()),
+      state: started.asked.get("state") ?? "",
+    };
+    expect((await finishSignIn(started, { ...query, iss: announcing.url })).status).toBe(302);
     announcing.http.close();
   });
 });
@@ -207,14 +213,14 @@ describe("two providers", () => {
 describeOnce("a provider that says too much", () => {
   it("truncates long names, so that normalizing them doesn't block other requests", async () => {
     const email = `${unique("ada")}@acme.example`;
-    const landing = await signIn(
+    const result = await signIn(
       api,
-      liar,
+      idp,
       providerId,
-      said({ email, preferred_username: `a${".".repeat(600_000)}x` }),
+      overrides({ email, preferred_username: `a${".".repeat(600_000)}x` }),
     );
-    expect(landing.status).toBe(302);
-    const { data } = (await api.nobody.get("/account/details", { cookie: landing.cookie ?? "" })).body;
+    expect(result.status).toBe(302);
+    const { data } = (await api.nobody.get("/account/details", { cookie: result.cookie ?? "" })).body;
     expect(data.attributes.username).toBe("a");
   });
 });
@@ -230,23 +236,23 @@ describeOnce("where to go on", () => {
     ["/%0d%0aSet-Cookie:x=1", "/%0d%0aSet-Cookie:x=1"],
     ["/app\r\nx", "/app"],
     ["", "/app"],
-  ])("%j leads to %s", async (asked, place) => {
-    const landing = await signIn(api, liar, providerId, said(), `?return=${encodeURIComponent(asked)}`);
-    expect(landing.location).toBe(place);
+  ])("%j leads to %s", async (returnPath, location) => {
+    const result = await signIn(api, idp, providerId, overrides(), `?return=${encodeURIComponent(returnPath)}`);
+    expect(result.location).toBe(location);
   });
 });
 
 describeOnce("the cookies", () => {
   it("are HttpOnly and, over HTTPS, Secure; the flow cookie is limited to the callback path", async () => {
-    const begun = await begin(api, providerId);
+    const started = await beginSignIn(api, providerId);
     const response = await fetch(`${api.url}/app/sign-in/sso/${providerId}`, { redirect: "manual" });
     expect(response.headers.get("set-cookie")).toMatch(
       /^cadastre_sso=[\w-]+; Path=\/app\/sign-in\/sso; HttpOnly; SameSite=Lax; Max-Age=600$/,
     );
-    expect(begun.asked.get("code_challenge_method")).toBe("S256");
-    expect(begun.asked.get("redirect_uri")).toBe(`${api.url}/app/sign-in/sso/callback`);
-    const landing = await signIn(api, liar, providerId, said());
-    expect(landing.cookie).toMatch(/^cadastre_session=[\w-]+$/);
+    expect(started.asked.get("code_challenge_method")).toBe("S256");
+    expect(started.asked.get("redirect_uri")).toBe(`${api.url}/app/sign-in/sso/callback`);
+    const result = await signIn(api, idp, providerId, overrides());
+    expect(result.cookie).toMatch(/^cadastre_session=[\w-]+$/);
   });
 
   it("404: an unknown provider; 503: an unreachable one, without revealing its address", async () => {
@@ -285,7 +291,7 @@ describeOnce("private addresses, and guessing", () => {
   const strict = useApi({ options: { privateAddresses: [] }, failures: { burst: 2, perSecond: 0.001 } });
 
   it("are not called unless the operator allows them; too many failures are delayed", async () => {
-    const inside = await makeProvider(strict, liar.url);
+    const inside = await makeProvider(strict, idp.url);
     expect((await fetch(`${strict.url}/app/sign-in/sso/${inside.id}`, { redirect: "manual" })).status).toBe(503);
     const statuses = [];
     for (let times = 0; times < 3; times += 1)

@@ -2,14 +2,20 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, resource, unique } from "../../../support/builders.ts";
-import { type Liar, makeProvider, privateAddresses, signIn, startLiar } from "../../../support/identity-provider.ts";
+import {
+  type FakeProvider,
+  makeProvider,
+  privateAddresses,
+  signIn,
+  startFakeProvider,
+} from "../../../support/identity-provider.ts";
 
 const api = useApi({ options: { privateAddresses } });
-let liar: Liar;
+let idp: FakeProvider;
 beforeAll(async () => {
-  liar = await startLiar();
+  idp = await startFakeProvider();
 });
-afterAll(() => void liar.http.close());
+afterAll(() => void idp.http.close());
 
 const claim = { "groups-claim": "groups" };
 
@@ -18,8 +24,8 @@ function person(providerId: string, email: string) {
   const sub = unique("sub");
   return async (groups: unknown, more: object = {}) => {
     const claims = { sub, email, email_verified: true, groups, ...more };
-    const landing = await signIn(api, liar, providerId, { claims });
-    return { ...landing, cookie: landing.cookie ?? "" };
+    const result = await signIn(api, idp, providerId, { claims });
+    return { ...result, cookie: result.cookie ?? "" };
   };
 }
 
@@ -52,7 +58,7 @@ const versionOf = async (organizationId: string) =>
 
 describe("groups of a provider of the site", () => {
   it("add and remove members of mapped teams in every organization, with memberships and audit events", async () => {
-    const { id } = await makeProvider(api, liar.url, claim);
+    const { id } = await makeProvider(api, idp.url, claim);
     const [one, two] = [await api.makeOrganization(), await api.makeOrganization()];
     const [first, second] = [await teamOf(one.name, id), await teamOf(two.name, `${id}-ops`)];
     const user = await api.makeUser();
@@ -75,7 +81,7 @@ describe("groups of a provider of the site", () => {
   });
 
   it("appear in access explanations, in reach and on the membership", async () => {
-    const provider = await makeProvider(api, liar.url, { ...claim, name: unique("Acme SSO") });
+    const provider = await makeProvider(api, idp.url, { ...claim, name: unique("Acme SSO") });
     const org = await api.makeOrganization();
     const team = await teamOf(org.name, provider.id);
     await api.grantProject(org.defaultProjectId, team.id, "write");
@@ -94,7 +100,7 @@ describe("groups of a provider of the site", () => {
   });
 
   it("leave manual memberships alone, and those of another provider", async () => {
-    const [provider, other] = [await makeProvider(api, liar.url, claim), await makeProvider(api, liar.url, claim)];
+    const [provider, other] = [await makeProvider(api, idp.url, claim), await makeProvider(api, idp.url, claim)];
     const org = await api.makeOrganization();
     const [team, own] = [await teamOf(org.name, provider.id), await api.makeTeam(org.name)];
     const member = await api.makeMember(org.name, [team.id, own.id]);
@@ -102,13 +108,13 @@ describe("groups of a provider of the site", () => {
     await as([provider.id]);
     await as([]);
     expect([await usersIn(team.id), await usersIn(own.id)]).toEqual([[member.id], [member.id]]);
-    const [late, elsewhere] = [await api.makeMember(org.name), person(other.id, member.email)];
-    const asLate = person(provider.id, late.email);
-    await asLate([provider.id]);
+    const [late, atOtherProvider] = [await api.makeMember(org.name), person(other.id, member.email)];
+    const signInLate = person(provider.id, late.email);
+    await signInLate([provider.id]);
     const users = { data: [{ type: "users", id: late.username }] };
     expect((await org.owner.post(`/teams/${team.id}/relationships/users`, users)).status).toBe(204);
-    await asLate([]);
-    await elsewhere([]);
+    await signInLate([]);
+    await atOtherProvider([]);
     expect((await usersIn(team.id)).toSorted()).toEqual([member.id, late.id].toSorted());
     expect(await countOf(team.id)).toBe(2);
     const third = await api.makeMember(org.name);
@@ -118,7 +124,7 @@ describe("groups of a provider of the site", () => {
   });
 
   it("replace an ended membership", async () => {
-    const provider = await makeProvider(api, liar.url, claim);
+    const provider = await makeProvider(api, idp.url, claim);
     const org = await api.makeOrganization();
     const team = await teamOf(org.name, provider.id);
     const member = await api.makeMember(org.name, [team.id]);
@@ -132,7 +138,7 @@ describe("groups of a provider of the site", () => {
   });
 
   it("never remove the last permanent owner", async () => {
-    const provider = await makeProvider(api, liar.url, claim);
+    const provider = await makeProvider(api, idp.url, claim);
     const org = await api.makeOrganization();
     const self = `/teams/${org.ownersTeamId}`;
     data(await org.owner.patch(self, resource("teams", { "sso-team-id": provider.id })));
@@ -146,7 +152,7 @@ describe("groups of a provider of the site", () => {
   });
 
   it("need a constant number of statements", async () => {
-    const provider = await makeProvider(api, liar.url, claim);
+    const provider = await makeProvider(api, idp.url, claim);
     const org = await api.makeOrganization();
     const names = Array.from({ length: 12 }, (_, index) => `${provider.id}-${index}`);
     for (const name of names) await teamOf(org.name, name);
@@ -166,14 +172,14 @@ describe("groups of a provider of the site", () => {
   });
 
   it("403: if the provider omits some; a nested claim is found by its path", async () => {
-    const provider = await makeProvider(api, liar.url, { "groups-claim": "realm_access.roles" });
+    const provider = await makeProvider(api, idp.url, { "groups-claim": "realm_access.roles" });
     const org = await api.makeOrganization();
     const team = await teamOf(org.name, provider.id);
     const user = await api.makeUser();
     const as = person(provider.id, user.email);
     await as(undefined, { realm_access: { roles: [provider.id, 7, null] } });
     expect(await usersIn(team.id)).toEqual([user.id]);
-    const entra = await makeProvider(api, liar.url, claim);
+    const entra = await makeProvider(api, idp.url, claim);
     const refused = await person(entra.id, user.email)(undefined, { _claim_names: { groups: "src1" } });
     expect({ status: refused.status, page: refused.page.includes("all of your groups") }).toEqual({
       status: 403,
@@ -186,17 +192,17 @@ describe("groups of a provider of the site", () => {
 describe("groups of an organization's provider", () => {
   it("affect only that organization's teams", async () => {
     const [org, other] = [await api.makeOrganization(), await api.makeOrganization()];
-    const provider = await makeProvider(api, liar.url, { ...claim, organization: org.name, "create-users": true });
+    const provider = await makeProvider(api, idp.url, { ...claim, organization: org.name, "create-users": true });
     const [mine, theirs] = [await teamOf(org.name, provider.id), await teamOf(other.name, provider.id)];
-    const landing = await person(provider.id, `${unique("new")}@acme.example`)([provider.id]);
+    const result = await person(provider.id, `${unique("new")}@acme.example`)([provider.id]);
     expect([(await usersIn(mine.id)).length, await usersIn(theirs.id)]).toEqual([1, []]);
-    expect((await api.nobody.get(`/organizations/${other.name}`, { cookie: landing.cookie })).status).toBe(404);
+    expect((await api.nobody.get(`/organizations/${other.name}`, { cookie: result.cookie })).status).toBe(404);
   });
 });
 
 describe("deleteSsoProvider", () => {
   it("204: ends its sessions and the memberships from its groups; users and manual memberships stay", async () => {
-    const provider = await makeProvider(api, liar.url, claim);
+    const provider = await makeProvider(api, idp.url, claim);
     const org = await api.makeOrganization();
     const [team, own] = [await teamOf(org.name, provider.id), await api.makeTeam(org.name)];
     const member = await api.makeMember(org.name, [own.id]);
@@ -222,7 +228,7 @@ describe("updateTeam", () => {
     const weak = await api.makeTeam(org.name);
     expect((await both.patch(`/teams/${weak.id}`, names)).status).toBe(200);
     const path = `/organizations/${org.name}/teams`;
-    const made = resource("teams", { name: unique("team"), "sso-team-id": "everybody" });
-    expect([(await manager.post(path, made)).status, (await both.post(path, made)).status]).toEqual([403, 201]);
+    const created = resource("teams", { name: unique("team"), "sso-team-id": "everybody" });
+    expect([(await manager.post(path, created)).status, (await both.post(path, created)).status]).toEqual([403, 201]);
   });
 });

@@ -2,14 +2,20 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeUser, pointers, resource, unique } from "../../../support/builders.ts";
-import { type Liar, makeProvider, privateAddresses, signIn, startLiar } from "../../../support/identity-provider.ts";
+import {
+  type FakeProvider,
+  makeProvider,
+  privateAddresses,
+  signIn,
+  startFakeProvider,
+} from "../../../support/identity-provider.ts";
 
 const api = useApi({ options: { privateAddresses } });
-let liar: Liar;
+let idp: FakeProvider;
 beforeAll(async () => {
-  liar = await startLiar({ metadata: { end_session_endpoint: "https://sso.example/logout" } });
+  idp = await startFakeProvider({ metadata: { end_session_endpoint: "https://sso.example/logout" } });
 });
-afterAll(() => void liar.http.close());
+afterAll(() => void idp.http.close());
 
 const path = "/admin/sso-providers";
 const body = (attributes: object = {}, relationships?: object) =>
@@ -69,13 +75,13 @@ describe("createSsoProvider", () => {
   it("201: of an organization, by attribute or relationship, ignoring case", async () => {
     const org = await makeOrganization(api);
     const related = { organization: { data: { type: "organizations", id: org.name } } };
-    for (const made of [
+    for (const created of [
       data(await api.admin.post(path, body({ organization: org.name.toUpperCase() }))),
       data(await api.admin.post(path, body({}, related))),
       data(await api.admin.post(path, body({ organization: org.name }, related))),
     ]) {
-      expect(made.attributes.organization).toBe(org.name);
-      expect(made.relationships).toMatchObject(related);
+      expect(created.attributes.organization).toBe(org.name);
+      expect(created.relationships).toMatchObject(related);
     }
   });
 
@@ -93,7 +99,7 @@ describe("createSsoProvider", () => {
         .map((name) => `/data/attributes/${name}`)
         .toSorted(),
     );
-    const { name } = (await makeProvider(api, liar.url)).attributes;
+    const { name } = (await makeProvider(api, idp.url)).attributes;
     const unknown = body({ name: name.toUpperCase(), organization: "nowhere" });
     expect(pointers(await api.admin.post(path, unknown)).toSorted()).toEqual([
       "/data/attributes/name",
@@ -123,14 +129,14 @@ describe("updateSsoProvider", () => {
   ];
 
   it.each(values)("200: changes only %s", async (name, value) => {
-    const { id, attributes } = await makeProvider(api, liar.url);
+    const { id, attributes } = await makeProvider(api, idp.url);
     const changed = data(await api.admin.patch(`${path}/${id}`, change({ [name]: value }))).attributes;
     expect(changed).toEqual({ ...attributes, [name]: value });
     expect(data(await api.admin.patch(`${path}/${id}`, change({}))).attributes).toEqual(changed);
   });
 
   it("null: only for groups-claim, which it clears", async () => {
-    const { id } = await makeProvider(api, liar.url, { "groups-claim": "groups" });
+    const { id } = await makeProvider(api, idp.url, { "groups-claim": "groups" });
     const shown = data(await api.admin.patch(`${path}/${id}`, change({ "groups-claim": null })));
     expect(shown.attributes["groups-claim"]).toBeNull();
     for (const name of ["name", "issuer", "client-id", "client-secret", "scopes", "create-users"])
@@ -140,13 +146,13 @@ describe("updateSsoProvider", () => {
   });
 
   it("200: a new secret is used from the next sign-in on, changes the version, and is recorded as replaced", async () => {
-    const { id } = await makeProvider(api, liar.url, { "create-users": true, "client-secret": "a wrong one" });
-    const said = { claims: { sub: unique("sub"), email: `${unique("x")}@acme.example`, email_verified: true } };
-    expect((await signIn(api, liar, id, said)).status).toBe(401);
+    const { id } = await makeProvider(api, idp.url, { "create-users": true, "client-secret": "a wrong one" });
+    const overrides = { claims: { sub: unique("sub"), email: `${unique("x")}@acme.example`, email_verified: true } };
+    expect((await signIn(api, idp, id, overrides)).status).toBe(401);
     const before = (await api.admin.get(`${path}/${id}`)).headers.get("etag");
     const answer = await api.admin.patch(`${path}/${id}`, change({ "client-secret": "a secret of the provider's" }));
     expect(answer.headers.get("etag")).not.toBe(before);
-    expect((await signIn(api, liar, id, said)).status).toBe(302);
+    expect((await signIn(api, idp, id, overrides)).status).toBe(302);
     const stale = { "if-match": before ?? "" };
     expect((await api.admin.patch(`${path}/${id}`, change({ name: unique("x") }), stale)).status).toBe(412);
     const { after } = await api.database.reader.db
@@ -162,10 +168,10 @@ describe("updateSsoProvider", () => {
 describe("showSignInOptions", () => {
   it("200: for anyone: the site's providers and those of the named organization, without other attributes", async () => {
     const [org, other] = [await makeOrganization(api), await makeOrganization(api)];
-    const site = await makeProvider(api, liar.url);
+    const site = await makeProvider(api, idp.url);
     const [mine, theirs] = [
-      await makeProvider(api, liar.url, { organization: org.name }),
-      await makeProvider(api, liar.url, { organization: other.name }),
+      await makeProvider(api, idp.url, { organization: org.name }),
+      await makeProvider(api, idp.url, { organization: other.name }),
     ];
     const ask = async (query = "") => data(await api.nobody.get(`/sign-in-options${query}`)).attributes;
     const plain = await ask();
@@ -182,10 +188,10 @@ describe("showSignInOptions", () => {
 
 describe("signing out", () => {
   const enter = async () => {
-    const { id } = await makeProvider(api, liar.url);
+    const { id } = await makeProvider(api, idp.url);
     const { email } = await makeUser(api);
-    const landing = await signIn(api, liar, id, { claims: { sub: unique("sub"), email, email_verified: true } });
-    const headers = { cookie: landing.cookie ?? "", origin: api.url, "content-type": "application/vnd.api+json" };
+    const result = await signIn(api, idp, id, { claims: { sub: unique("sub"), email, email_verified: true } });
+    const headers = { cookie: result.cookie ?? "", origin: api.url, "content-type": "application/vnd.api+json" };
     const [session] = data(await api.nobody.get("/sessions", { cookie: headers.cookie }));
     return { headers, session };
   };

@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(() => void http.close());
 
 /** Follows the provider's redirects and submits its forms until it redirects back. */
-async function throughTheProvider(browser: Browser, start: string, login: string): Promise<string> {
+async function signInAtProvider(browser: Browser, start: string, login: string): Promise<string> {
   let url = start;
   for (let steps = 0; steps < 12; steps += 1) {
     if (url.startsWith(api.url)) return url;
@@ -78,9 +78,9 @@ describe("a certified provider", () => {
     groups = [provider.id];
     const login = unique("ada");
     const browser = new Browser();
-    const begun = await browser.open(`${api.url}/app/sign-in/sso/${provider.id}?return=/app/${org.name}`);
-    const back = await throughTheProvider(browser, begun.headers.get("location") ?? "", login);
-    const landed = await browser.open(back);
+    const started = await browser.open(`${api.url}/app/sign-in/sso/${provider.id}?return=/app/${org.name}`);
+    const callback = await signInAtProvider(browser, started.headers.get("location") ?? "", login);
+    const landed = await browser.open(callback);
     expect({ status: landed.status, location: landed.headers.get("location") }).toEqual({
       status: 302,
       location: `/app/${org.name}`,
@@ -92,12 +92,12 @@ describe("a certified provider", () => {
     });
     expect(data(await api.nobody.get(`/teams/${team.id}`, { cookie })).attributes["users-count"]).toBe(1);
     // The same callback again is rejected.
-    expect((await browser.open(back)).status).toBe(401);
+    expect((await browser.open(callback)).status).toBe(401);
     const headers = { cookie, origin: api.url, "content-type": "application/vnd.api+json" };
     const [session] = data(await api.nobody.get("/sessions", { cookie }));
     const ended = data(await api.nobody.send("DELETE", `/sessions/${session.id}`, undefined, headers));
-    const asked = await browser.open(ended.attributes["sign-out-url"]);
-    expect(asked.status).toBe(200);
-    expect(await asked.text()).toContain("sign-out");
+    const signOutPage = await browser.open(ended.attributes["sign-out-url"]);
+    expect(signOutPage.status).toBe(200);
+    expect(await signOutPage.text()).toContain("sign-out");
   });
 });

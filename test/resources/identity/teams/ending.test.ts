@@ -40,7 +40,7 @@ const verbs = async (subjectId = team.id) =>
       .orderBy("createdAt")
       .orderBy("id")
       .execute()
-  ).map(({ action, before: was, after }) => ({ action, was, after }));
+  ).map(({ action, before, after }) => ({ action, before, after }));
 
 describe.each<{ kind: Kind }>([{ kind: "users" }, { kind: "organization-memberships" }])("by $kind", ({ kind }) => {
   it("a member with an expiry is in the team until then", async () => {
@@ -119,16 +119,16 @@ describe.each<{ kind: Kind }>([{ kind: "users" }, { kind: "organization-membersh
     await atTime(end, async () => done(await add(kind, member, null, own.id)));
     expect(data(await org.owner.get(`/teams/${own.id}`)).attributes["users-count"]).toBe(1);
     expect(await reads(member)).toBe(true);
-    const told = await verbs(own.id);
-    expect(told.map(({ action }) => action).toSorted()).toEqual([
+    const events = await verbs(own.id);
+    expect(events.map(({ action }) => action).toSorted()).toEqual([
       "teams.add-members",
       "teams.add-members",
       "teams.expire-members",
     ]);
-    expect(JSON.parse(told.find(({ was }) => was !== null)?.was ?? "")).toEqual({
+    expect(JSON.parse(events.find(({ before }) => before !== null)?.before ?? "")).toEqual({
       members: [{ membership: member.membershipId, username: member.username, "expires-at": end, reason: "first" }],
     });
-    const added = told.flatMap(({ after }) => (after === null ? [] : JSON.parse(after).members));
+    const added = events.flatMap(({ after }) => (after === null ? [] : JSON.parse(after).members));
     expect(added.filter((each: Json) => !("expires-at" in each))).toEqual([
       { membership: member.membershipId, username: member.username },
     ]);
@@ -160,18 +160,18 @@ describe("a new member of the organization", () => {
 
   it("joins teams with an expiry, also while only invited", async () => {
     const meta = { "expires-at": inMs(hourMs), reason: "a trial" };
-    const made = data(await invite([{ type: "teams", id: team.id, meta }]));
-    expect(made.relationships.teams.data).toEqual([{ type: "teams", id: team.id, meta }]);
+    const created = data(await invite([{ type: "teams", id: team.id, meta }]));
+    expect(created.relationships.teams.data).toEqual([{ type: "teams", id: team.id, meta }]);
     const person = data(
       await api.admin.post(
         "/admin/users",
-        resource("users", { username: unique("new"), email: made.attributes.email }),
+        resource("users", { username: unique("new"), email: created.attributes.email }),
       ),
     );
     const token = data(await api.admin.post(`/users/${person.id}/authentication-tokens`)).attributes.token;
     expect(await reads(api.as(token))).toBe(true);
     await atTime(meta["expires-at"], async () => expect(await reads(api.as(token))).toBe(false));
-    await org.owner.delete(`/organization-memberships/${made.id}`);
+    await org.owner.delete(`/organization-memberships/${created.id}`);
   });
 
   it("422: an expiry in the past", async () => {
@@ -182,9 +182,9 @@ describe("a new member of the organization", () => {
   it("an invited person who accepts after the expiry is in no team and not counted", async () => {
     const own = await api.makeTeam(org.name, { "organization-access": { "read-projects": true } });
     const end = inMs(hourMs);
-    const made = data(await invite([{ type: "teams", id: own.id, meta: { "expires-at": end } }]));
+    const created = data(await invite([{ type: "teams", id: own.id, meta: { "expires-at": end } }]));
     await atTime(end, async () => {
-      const body = resource("users", { username: unique("new"), email: made.attributes.email });
+      const body = resource("users", { username: unique("new"), email: created.attributes.email });
       const person = data(await api.admin.post("/admin/users", body));
       const token = data(await api.admin.post(`/users/${person.id}/authentication-tokens`)).attributes.token;
       expect(await reads(api.as(token))).toBe(false);

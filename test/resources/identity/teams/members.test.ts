@@ -7,7 +7,7 @@ const api = useApi();
 
 describe("members", () => {
   const people = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "users", id })) });
-  const places = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "organization-memberships", id })) });
+  const linkage = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "organization-memberships", id })) });
   const users = (team: Json) => `/teams/${team.id}/relationships/users`;
   const memberships = (team: Json) => `/teams/${team.id}/relationships/organization-memberships`;
 
@@ -48,9 +48,9 @@ describe("members", () => {
       const team = await api.makeTeam(org.name);
       const ada = await api.makeMember(org.name);
       const invited = await invite(org);
-      expect((await org.owner.post(memberships(team), places(ada.membershipId, invited.id))).status).toBe(204);
+      expect((await org.owner.post(memberships(team), linkage(ada.membershipId, invited.id))).status).toBe(204);
       expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId, invited.id].toSorted(), count: 1 });
-      expect((await org.owner.delete(memberships(team), places(invited.id))).status).toBe(204);
+      expect((await org.owner.delete(memberships(team), linkage(invited.id))).status).toBe(204);
       expect(await membersOf(org, team)).toEqual({ ids: [ada.membershipId], count: 1 });
     });
 
@@ -74,10 +74,10 @@ describe("members", () => {
     it("204: the count is right after concurrent requests", async () => {
       const org = await api.makeOrganization();
       const team = await api.makeTeam(org.name);
-      const crowd = await Promise.all([1, 2, 3, 4].map(() => api.makeMember(org.name)));
+      const joined = await Promise.all([1, 2, 3, 4].map(() => api.makeMember(org.name)));
       const answers = await Promise.all(
-        crowd.map((member, position) =>
-          org.owner.post(users(team), people(member.username, crowd[(position + 1) % crowd.length]?.username ?? "")),
+        joined.map((member, position) =>
+          org.owner.post(users(team), people(member.username, joined[(position + 1) % joined.length]?.username ?? "")),
         ),
       );
       expect(answers.map((answer) => answer.status)).toEqual([204, 204, 204, 204]);
@@ -86,12 +86,12 @@ describe("members", () => {
     });
 
     it("422: points to an unknown person or non-member, and adds nobody", async () => {
-      const [org, elsewhere] = [await api.makeOrganization(), await api.makeOrganization()];
+      const [org, otherOrg] = [await api.makeOrganization(), await api.makeOrganization()];
       const team = await api.makeTeam(org.name);
       const ada = await api.makeMember(org.name);
       const answer = await org.owner.post(
         users(team),
-        people("nobody-there", ada.username, elsewhere.owner.username, elsewhere.owner.id),
+        people("nobody-there", ada.username, otherOrg.owner.username, otherOrg.owner.id),
       );
       expect(answer.status).toBe(422);
       expect(pointers(answer)).toEqual(["/data/0/id", "/data/2/id", "/data/3/id"]);
@@ -100,10 +100,10 @@ describe("members", () => {
     });
 
     it("422: an unknown membership, or one of another organization", async () => {
-      const [org, elsewhere] = [await api.makeOrganization(), await api.makeOrganization()];
+      const [org, otherOrg] = [await api.makeOrganization(), await api.makeOrganization()];
       const team = await api.makeTeam(org.name);
-      const [ada, foreign] = [await api.makeMember(org.name), await api.makeMember(elsewhere.name)];
-      const answer = await org.owner.post(memberships(team), places(foreign.membershipId, ada.membershipId, "ou-x"));
+      const [ada, foreign] = [await api.makeMember(org.name), await api.makeMember(otherOrg.name)];
+      const answer = await org.owner.post(memberships(team), linkage(foreign.membershipId, ada.membershipId, "ou-x"));
       expect(answer.status).toBe(422);
       expect(pointers(answer)).toEqual(["/data/0/id", "/data/2/id"]);
       expect((await membersOf(org, team)).count).toBe(0);
@@ -161,7 +161,7 @@ describe("members", () => {
       );
       expect((await membersOf(org, team)).count).toBe(2);
       expect((await org.owner.delete(users(team), people(grace.id))).status).toBe(204);
-      expect((await org.owner.delete(memberships(team), places(alan.membershipId, absent.membershipId))).status).toBe(
+      expect((await org.owner.delete(memberships(team), linkage(alan.membershipId, absent.membershipId))).status).toBe(
         204,
       );
       expect(await membersOf(org, team)).toEqual({ ids: [], count: 0 });
@@ -199,7 +199,7 @@ describe("members", () => {
       for (const caller of [...callers, await api.makeTeamToken(holder.teamId)]) {
         expect((await caller.post(users(team), people(ada.username))).status).toBe(204);
         expect((await membersOf(org, team)).count).toBe(1);
-        expect((await caller.delete(memberships(team), places(ada.membershipId))).status).toBe(204);
+        expect((await caller.delete(memberships(team), linkage(ada.membershipId))).status).toBe(204);
         expect((await membersOf(org, team)).count).toBe(0);
       }
     });
@@ -231,11 +231,13 @@ describe("members", () => {
       for (let time = 0; time < 2; time += 1) await org.owner.post(users(team), people(ada.username));
       for (let time = 0; time < 2; time += 1) await org.owner.delete(users(team), people(ada.username));
       const members = { members: [{ membership: ada.membershipId, username: ada.username }] };
-      const trail = `/organizations/${org.name}/audit-events?filter[subject][id]=${team.id}&filter[action]=teams.`;
-      const told = async (verb: string) =>
-        data(await org.owner.get(trail + verb)).map((event: Json) => event.attributes);
-      expect(await told("add-members")).toMatchObject([{ "actor-id": org.owner.id, before: null, after: members }]);
-      expect(await told("remove-members")).toMatchObject([{ "actor-id": org.owner.id, before: members, after: null }]);
+      const eventsPath = `/organizations/${org.name}/audit-events?filter[subject][id]=${team.id}&filter[action]=teams.`;
+      const eventsOf = async (verb: string) =>
+        data(await org.owner.get(eventsPath + verb)).map((event: Json) => event.attributes);
+      expect(await eventsOf("add-members")).toMatchObject([{ "actor-id": org.owner.id, before: null, after: members }]);
+      expect(await eventsOf("remove-members")).toMatchObject([
+        { "actor-id": org.owner.id, before: members, after: null },
+      ]);
     });
   });
 });

@@ -164,7 +164,7 @@ describe("owners", () => {
 
 describe("escalation", () => {
   const people = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "users", id })) });
-  const places = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "organization-memberships", id })) });
+  const linkage = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "organization-memberships", id })) });
   const members = (team: Json) => `/teams/${team.id}/relationships`;
 
   /** Tries every way to add a person to a team; returns the status codes. */
@@ -176,7 +176,7 @@ describe("escalation", () => {
     );
     const answers = [
       await caller.post(`${members(team)}/users`, people(person.username)),
-      await caller.post(`${members(team)}/organization-memberships`, places(person.membershipId)),
+      await caller.post(`${members(team)}/organization-memberships`, linkage(person.membershipId)),
       await caller.post(`/organizations/${org.name}/organization-memberships`, invitation),
     ];
     return answers.map((answer) => answer.status);
@@ -324,10 +324,10 @@ describe("escalation", () => {
       expect((await holder.post(`/teams/${rich.id}/authentication-token`)).status).toBe(403);
       const own = resource("teams", { "organization-access": { "manage-workspaces": true } });
       expect((await holder.patch(`/teams/${holder.teamId}`, own)).status).toBe(403);
-      const made = data(
+      const created = data(
         await holder.post(`/organizations/${org.name}/teams`, resource("teams", { name: unique("mine") })),
       );
-      expect((await holder.patch(`/teams/${made.id}`, own)).status).toBe(403);
+      expect((await holder.patch(`/teams/${created.id}`, own)).status).toBe(403);
     });
   });
 

@@ -5,7 +5,7 @@ import { data, details, type Org, pointers, resource, unique } from "../../../su
 const api = useApi();
 
 const change = (attributes: object) => resource("teams", attributes);
-const trail = async (org: Org, id: string, query = ""): Promise<Json[]> =>
+const auditEvents = async (org: Org, id: string, query = ""): Promise<Json[]> =>
   data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${id}${query}`)).map(
     (event: Json) => event.attributes,
   );
@@ -80,7 +80,7 @@ describe("updateTeam: value, null and absent", () => {
       change({ name: team.attributes.name, "organization-access": { "manage-teams": false } }),
     );
     expect(answer.headers.get("etag")).toBe('"1"');
-    expect((await trail(org, team.id)).map((event) => event.action)).toEqual(["teams.create"]);
+    expect((await auditEvents(org, team.id)).map((event) => event.action)).toEqual(["teams.create"]);
   });
 });
 
@@ -104,7 +104,7 @@ describe("updateTeam", () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     await org.owner.patch(`/teams/${team.id}`, change({ "organization-access": { "manage-modules": true } }));
-    const [event, ...more] = await trail(org, team.id, "&filter[action]=teams.update");
+    const [event, ...more] = await auditEvents(org, team.id, "&filter[action]=teams.update");
     expect(more).toEqual([]);
     expect(event["actor-id"]).toBe(org.owner.id);
     expect(event.before["organization-access"]["manage-modules"]).toBe(false);
@@ -204,7 +204,7 @@ describe("deleteTeam", () => {
     const org = await api.makeOrganization();
     const team = await api.makeTeam(org.name);
     await org.owner.delete(`/teams/${team.id}`);
-    expect(await trail(org, team.id, "&filter[action]=teams.delete")).toMatchObject([
+    expect(await auditEvents(org, team.id, "&filter[action]=teams.delete")).toMatchObject([
       { "actor-id": org.owner.id, before: { name: team.attributes.name }, after: null },
     ]);
   });

@@ -93,8 +93,8 @@ describe("updateAccount", () => {
   it("200: a new email address stays unconfirmed until a site admin sets it", async () => {
     const ada = await api.makeUser();
     const wanted = `${unique("wanted")}@example.com`;
-    const asked = await ada.patch("/account/update", own({ email: wanted }));
-    expect(data(asked).attributes).toMatchObject({ email: ada.email, "unconfirmed-email": wanted });
+    const requested = await ada.patch("/account/update", own({ email: wanted }));
+    expect(data(requested).attributes).toMatchObject({ email: ada.email, "unconfirmed-email": wanted });
     expect(data(await api.admin.get(`/users/${ada.id}`)).attributes["unconfirmed-email"]).toBe(wanted);
     const confirmed = await api.admin.patch(`/admin/users/${ada.id}`, own({ email: wanted }));
     expect(data(confirmed).attributes).toMatchObject({ email: wanted, "unconfirmed-email": null });

@@ -10,7 +10,7 @@ const newUser = (attributes: object = {}) => {
 };
 
 /** A user's audit events; they belong to no organization, so no route shows them. */
-const trail = async (id: string): Promise<Json[]> => {
+const auditEvents = async (id: string): Promise<Json[]> => {
   const rows = await api.database.reader.db
     .selectFrom("auditEvents")
     .selectAll()
@@ -52,7 +52,7 @@ describe("createUser", () => {
   it("records an event with the caller", async () => {
     const user = data(await api.admin.post("/admin/users", newUser()));
     const self = data(await api.admin.get("/account/details"));
-    const [event, ...more] = await trail(user.id);
+    const [event, ...more] = await auditEvents(user.id);
     expect(more).toEqual([]);
     expect(event).toMatchObject({ action: "users.create", actorKind: "user", actorId: self.id, actorName: "admin" });
     expect(event.before).toBeNull();
@@ -179,7 +179,7 @@ describe("updateUser", () => {
     const { id, username } = await api.makeUser();
     const answer = await api.admin.patch(`/admin/users/${id}`, resource("users", { username, nonsense: 1 }));
     expect(answer.headers.get("etag")).toBe('"1"');
-    expect(await trail(id)).toEqual([]);
+    expect(await auditEvents(id)).toEqual([]);
   });
 
   it("200: the user's own name in another case", async () => {
@@ -201,7 +201,7 @@ describe("updateUser", () => {
     const { id, username } = await api.makeUser();
     const renamed = unique("renamed");
     await api.admin.patch(`/admin/users/${id}`, resource("users", { username: renamed }));
-    const event = (await trail(id)).find((one) => one.action === "users.update");
+    const event = (await auditEvents(id)).find((one) => one.action === "users.update");
     expect([event.before.username, event.after.username]).toEqual([username, renamed]);
   });
 });

@@ -76,10 +76,10 @@ describe("the last owner of an organization", () => {
     expect((await org.owner.get(`/organizations/${org.name}`)).status).toBe(200);
     const team = data(await org.owner.get(`/teams/${org.ownersTeamId}`));
     expect(team.attributes["users-count"]).toBe(1);
-    const trail = await org.owner.get(
+    const auditLog = await org.owner.get(
       `/organizations/${org.name}/audit-events?filter[action]=organization-memberships.delete`,
     );
-    expect(data(trail)).toEqual([]);
+    expect(data(auditLog)).toEqual([]);
   });
 
   it("409: an invited person doesn't count as an owner", async () => {

@@ -22,7 +22,7 @@ describe("data retention policies", () => {
   }
 
   /** Newest first: action, before, after. */
-  async function trailOf(org: Org): Promise<Json[]> {
+  async function auditEventsOf(org: Org): Promise<Json[]> {
     const path = `/organizations/${org.name}/audit-events?filter[subject][type]=data-retention-policies`;
     return data(await org.owner.get(path)).map(({ attributes }: Json) => [
       attributes.action.replace("data-retention-policies.", ""),
@@ -32,7 +32,7 @@ describe("data retention policies", () => {
   }
 
   describe("changeWorkspaceDataRetentionPolicy, changeOrganizationDataRetentionPolicy", () => {
-    it("set a policy as POST does, and replace the one that is there", async () => {
+    it("set a policy as POST does, and replace an existing one", async () => {
       const { org, paths } = await makeBoth();
       const answers = await Promise.all(paths.map((path) => org.owner.patch(path, deleteOlder(33))));
       expect(answers.map(({ status }) => status)).toEqual([200, 204]);
@@ -78,14 +78,14 @@ describe("data retention policies", () => {
       }
     });
 
-    it("the same again changes nothing and leaves no trace", async () => {
+    it("the same again changes nothing and records no event", async () => {
       const { org, paths } = await makeBoth();
       for (const path of paths) {
         const first = await org.owner.post(path, deleteOlder(7));
         const second = await org.owner.post(path, deleteOlder(7));
         expect([second.body, second.headers.get("etag")]).toEqual([first.body, '"1"']);
       }
-      expect(await trailOf(org)).toHaveLength(2);
+      expect(await auditEventsOf(org)).toHaveLength(2);
     });
 
     it("404: where there is none; 204 removes it, once", async () => {
@@ -169,7 +169,7 @@ describe("data retention policies", () => {
       expect(rows.map((row) => row.workspaceId).toSorted()).toEqual([null, workspace.id].toSorted());
     });
 
-    it("leaves an audit event for each change", async () => {
+    it("records an audit event for each change", async () => {
       const { org, workspace, paths } = await makeBoth();
       const [own] = paths;
       await org.owner.post(own, deleteOlder(9));
@@ -177,7 +177,7 @@ describe("data retention policies", () => {
       await org.owner.delete(own);
       const older = { type: deleteOlders, "delete-older-than-n-days": 9, workspace: workspace.id };
       const never = { type: dontDeletes, "delete-older-than-n-days": null, workspace: workspace.id };
-      expect(await trailOf(org)).toEqual([
+      expect(await auditEventsOf(org)).toEqual([
         ["delete", never, null],
         ["update", older, never],
         ["create", null, older],
@@ -243,7 +243,7 @@ describe("data retention policies", () => {
       expect(await look()).toEqual([null, version + 3]);
     });
 
-    it("a policy goes with its workspace", async () => {
+    it("a policy is deleted with its workspace", async () => {
       const { org, workspace, paths } = await makeBoth();
       await org.owner.post(paths[0], dontDelete);
       expect((await org.owner.delete(`/workspaces/${workspace.id}`)).status).toBe(204);
@@ -251,7 +251,7 @@ describe("data retention policies", () => {
     });
   });
 
-  describe("who may", () => {
+  describe("permissions", () => {
     type MakeCaller = (org: Org, workspace: Json) => Promise<Caller>;
     const onWorkspace =
       (level: "read" | "write" | "admin"): MakeCaller =>
@@ -296,7 +296,7 @@ describe("data retention policies", () => {
       }
     });
 
-    it("a 403 says what is missing", async () => {
+    it("a 403 names the missing permission", async () => {
       const { org, workspace, paths } = await makeBoth();
       const reader = await onWorkspace("read")(org, workspace);
       expect(details(await reader.post(paths[0], dontDelete))).toEqual([

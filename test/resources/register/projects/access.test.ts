@@ -1,4 +1,4 @@
-/** Who may do what to a project: every kind of caller against every operation. */
+/** Access to a project: every kind of caller against every operation. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { maskOf, type PermissionSet } from "../../../../src/access/permission-set.ts";
 import { newId } from "../../../../src/kernel/ids.ts";
@@ -259,7 +259,7 @@ describe("refusals", () => {
     expect(anonymous.body.errors).toEqual([{ status: "401", title: "unauthorized", detail: expect.any(String) }]);
   });
 
-  it("an id is taken by the letter", async () => {
+  it("an id is case-sensitive", async () => {
     const project = await api.makeProject(org.name);
     expect((await org.owner.get(`/projects/${project.id.toUpperCase()}`)).status).toBe(404);
     expect((await org.owner.get(`/projects/${encodeURIComponent(`${project.id} `)}`)).status).toBe(404);

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
-import { describeOnce } from "../../../support/once.ts";
+import { describeOnce } from "../../../support/engine-independent.ts";
 import { accepted, expectRefused, refused } from "./limits.ts";
 
 const api = useApi();
@@ -59,13 +59,13 @@ describe("createProject: created", () => {
     });
   });
 
-  it("gives the document that show and list give", async () => {
+  it("returns the same document as show and list", async () => {
     const made = data(await createNamed({ description: "same", "auto-destroy-activity-duration": "3h" }));
     expect(data(await org.owner.get(`/projects/${made.id}`))).toEqual(made);
     expect(data(await org.owner.get(`${path()}?filter[names]=${made.attributes.name}`))).toEqual([made]);
   });
 
-  it("ignores attributes that it does not know or does not take", async () => {
+  it("ignores unknown and read-only attributes", async () => {
     const made = data(
       await createNamed({
         colour: "blue",
@@ -108,7 +108,7 @@ describe("createProject: values", () => {
     expectRefused(await createNamed({ [attribute]: value }), `/data/attributes/${attribute}`, detail);
   });
 
-  it("refuses no name", async () => {
+  it("refuses a missing name", async () => {
     expectRefused(await create({}), "/data/attributes/name", "Name can't be blank");
   });
 

@@ -40,7 +40,7 @@ describe("showProject", () => {
 });
 
 describe("deleteProject: deleted", () => {
-  it("answers 204 without a body, and the project is no more", async () => {
+  it("answers 204 without a body, and the project is gone", async () => {
     const project = await api.makeProject(org.name);
     const answer = await org.owner.delete(`/projects/${project.id}`);
     expect(answer.status).toBe(204);
@@ -54,7 +54,7 @@ describe("deleteProject: deleted", () => {
     }
   });
 
-  it("leaves the others and the count of the list right", async () => {
+  it("keeps the other projects and a correct total", async () => {
     const own = await api.makeOrganization();
     const [first, second] = [await api.makeProject(own.name), await api.makeProject(own.name)];
     data(await own.owner.delete(`/projects/${first.id}`));
@@ -63,7 +63,7 @@ describe("deleteProject: deleted", () => {
     expect(body.meta["status-counts"]).toEqual({ total: 2, matching: 2 });
   });
 
-  it("takes the teams' access with it, not the teams", async () => {
+  it("deletes the teams' access, not the teams", async () => {
     const project = await api.makeProject(org.name);
     const team = await api.makeTeam(org.name);
     const grantId = await api.grantProject(project.id, team.id, "read");
@@ -82,7 +82,7 @@ describe("deleteProject: deleted", () => {
     expect((await org.owner.delete(`/projects/${project.id}`, { anything: true })).status).toBe(204);
   });
 
-  it("lets one of many at the same time succeed", async () => {
+  it("of many concurrent requests, one succeeds", async () => {
     const project = await api.makeProject(org.name);
     const answers = await Promise.all(Array.from({ length: 6 }, () => org.owner.delete(`/projects/${project.id}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 404, 404, 404, 404, 404]);
@@ -90,7 +90,7 @@ describe("deleteProject: deleted", () => {
 });
 
 describe("deleteProject: 409", () => {
-  it.each([1, 250])("while it holds %i workspaces", async (count) => {
+  it.each([1, 250])("while it has %i workspaces", async (count) => {
     const project = await api.makeProject(org.name);
     await setWorkspaceCount(project.id, count);
     const answer = await org.owner.delete(`/projects/${project.id}`);
@@ -121,7 +121,7 @@ describe("deleteProject: 409", () => {
 });
 
 describe("the default project", () => {
-  it("is there from the start, named 'Default Project'", async () => {
+  it("exists from the start, named 'Default Project'", async () => {
     const own = await api.makeOrganization();
     const { data: projects, meta } = (await own.owner.get(`/organizations/${own.name}/projects`)).body;
     expect(projects).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** A project's default-execution-mode, default-agent-pool-id and setting-overwrites, and who follows them. */
+/** A project's default-execution-mode, default-agent-pool-id and setting-overwrites, and which workspaces use them. */
 import { change as commitSomething } from "../../../support/database.ts";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
@@ -63,7 +63,7 @@ const noMode = at(
 );
 const unknownPool = at("default-agent-pool-id", "Default agent pool does not exist in this organization");
 
-/** What can't be sent, on creation and on update of a follower alike. */
+/** Invalid requests, on creation and on an update of a project without its own defaults alike. */
 const refused: readonly [string, () => object, [string, string][]][] = [
   ["agent without a pool", () => ({ "default-execution-mode": "agent" }), [needsPool]],
   ["agent with no pool", () => ({ "default-execution-mode": "agent", "default-agent-pool-id": null }), [needsPool]],
@@ -72,7 +72,7 @@ const refused: readonly [string, () => object, [string, string][]][] = [
   ["a pool with local", () => ({ "default-execution-mode": "local", "default-agent-pool-id": pool }), [noPool]],
   ["a pool alone", () => ({ "default-agent-pool-id": pool }), [noPool]],
   [
-    "a mode beside a pool that is followed",
+    "a mode together with a default pool",
     () => ({ "default-execution-mode": "local", "setting-overwrites": { "default-agent-pool": false } }),
     [noMode],
   ],
@@ -133,7 +133,7 @@ describe("createProject: execution defaults", () => {
     expect(data(await org.owner.get(path(answer.body.data)))).toEqual(answer.body.data);
   });
 
-  it("agent with a pool; the pool's id is shown as a relationship alone, in the list too", async () => {
+  it("agent with a pool; the pool is shown only as a relationship, in the list too", async () => {
     const made = data(await create(agent()));
     expect(defaults(made)).toEqual(inForce("agent", own, pool));
     expect(made.attributes).not.toHaveProperty("default-agent-pool-id");
@@ -185,7 +185,7 @@ describe("updateProject: execution defaults", () => {
     expect(answer.headers.get("etag")).toBe('"2"');
   });
 
-  it.each(["remote", "local"])("agent → %s lets the pool go", async (mode) => {
+  it.each(["remote", "local"])("agent → %s removes the pool", async (mode) => {
     await start(agent());
     expect(defaults(data(await update({ "default-execution-mode": mode })))).toEqual(inForce(mode, own));
     expect(faults(await update({ "default-execution-mode": "agent" }))).toEqual([needsPool]);
@@ -198,7 +198,7 @@ describe("updateProject: execution defaults", () => {
     expect(faults(await update({ "default-agent-pool-id": null }))).toEqual([needsPool]);
   });
 
-  it("overwrites false follows the organization again, and drops what was there", async () => {
+  it("overwrites false uses the organization's defaults again, and drops its own", async () => {
     await start(agent());
     expect(defaults(data(await update({ "setting-overwrites": followed })))).toEqual(inForce("remote", followed));
     expect(faults(await update({ "default-execution-mode": "agent" }))).toEqual([needsPool]);
@@ -322,7 +322,7 @@ describe("which defaults apply", () => {
     const outside = await api.makeWorkspace(of.name);
     const settled = await api.makeProject(of.name, { "default-execution-mode": "remote" });
     const inSettled = await api.makeWorkspace(of.name, {}, inProject(settled.id));
-    const things = {
+    const comparedPaths = {
       project: path(project),
       follower: `/workspaces/${follower.id}`,
       own: `/workspaces/${own.id}`,
@@ -332,13 +332,13 @@ describe("which defaults apply", () => {
     };
     const versions = async () =>
       Object.fromEntries(
-        await Promise.all(Object.entries(things).map(async ([name, at]) => [name, await versionOf(of, at)])),
+        await Promise.all(Object.entries(comparedPaths).map(async ([name, at]) => [name, await versionOf(of, at)])),
       );
     const raisedBy = async (work: () => Promise<unknown>) => {
       const before = await versions();
       await work();
       const after = await versions();
-      return Object.keys(things).filter((name) => after[name] !== before[name]);
+      return Object.keys(comparedPaths).filter((name) => after[name] !== before[name]);
     };
     expect(await raisedBy(() => change({ "default-execution-mode": "local" }))).toEqual(["project", "follower"]);
     expect(await raisedBy(() => change({ description: "x" }))).toEqual(["project"]);
@@ -348,7 +348,7 @@ describe("which defaults apply", () => {
     const back = () => setOrganization(of, { "default-execution-mode": "remote" });
     expect(await raisedBy(back)).toEqual(["project", "follower", "outside"]);
     const renaming = () => setOrganization(of, { name: unique("renamed"), "default-execution-mode": "local" });
-    expect(await raisedBy(renaming)).toEqual(Object.keys(things));
+    expect(await raisedBy(renaming)).toEqual(Object.keys(comparedPaths));
   });
 
   it("needs no additional statements", async () => {

@@ -1,4 +1,4 @@
-/** Values at and past each bound of a project's attributes, tried on create and on update alike. */
+/** Values at and beyond each limit of a project's attributes, for create and update alike. */
 import { expect } from "vitest";
 import type { Answer } from "../../../support/api.ts";
 
@@ -107,10 +107,10 @@ export const refused = refusals.flatMap(([attribute, values, detail]) =>
   each(attribute, values).map((value) => [...value, detail] as const),
 );
 
-/** Refused for this alone. */
+/** Expects exactly this error. */
 export function expectRefused(answer: Answer, pointer: string, detail: string | RegExp): void {
   expect(answer.status).toBe(422);
-  const told = typeof detail === "string" ? detail : expect.stringMatching(detail);
-  const error = { status: "422", title: "invalid attribute", detail: told, source: { pointer } };
+  const expectedDetail = typeof detail === "string" ? detail : expect.stringMatching(detail);
+  const error = { status: "422", title: "invalid attribute", detail: expectedDetail, source: { pointer } };
   expect(answer.body).toEqual({ errors: [error] });
 }

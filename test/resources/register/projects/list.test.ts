@@ -5,7 +5,7 @@ import { details, makeOrganization, makeProject, type Org, pointers } from "../.
 
 const api = useApi();
 let org: Org;
-/** Made in this order, a day apart, after the default project. */
+/** Created in this order, a day apart, after the default project. */
 const names = ["beta", "Alpha", "gamma 1", "gamma_2", "Delta"];
 
 beforeAll(async () => {
@@ -107,7 +107,7 @@ describe("listProjects: pages", () => {
     expect(first.meta.pagination).toMatchObject({ "next-page": 2, "prev-page": null });
   });
 
-  it("leads by 'next' over every project once", async () => {
+  it("returns every project once by following 'next'", async () => {
     const seen: string[] = [];
     let next: string | null = `/api/v2${path()}?page[size]=1`;
     while (next !== null) {
@@ -146,7 +146,7 @@ describe("listProjects: pages", () => {
     expect(body.meta.pagination).toMatchObject({ "current-page": 3, "page-size": 2, "total-count": 4 });
   });
 
-  it("shows more than a page of 100 in two", async () => {
+  it("shows more than 100 projects in two pages", async () => {
     const own = await makeOrganization(api);
     await Promise.all(Array.from({ length: 100 }, () => makeProject(api, own.name)));
     const get = (number: number) =>
@@ -180,7 +180,7 @@ describe("listProjects: 400", () => {
     for (const detail of details(answer)) expect(detail).toContain("include parameter");
   });
 
-  it("names everything that is unusable in one answer", async () => {
+  it("reports all invalid parameters in one response", async () => {
     const answer = await list("?page[number]=0&page[size]=x&sort=colour&include=moon");
     expect(answer.status).toBe(400);
     expect(pointers(answer).sort()).toEqual(["include", "page[number]", "page[size]", "sort"]);
@@ -201,7 +201,7 @@ describe("listProjects: 400", () => {
     expect((await list(`?q=${"a".repeat(9000)}`)).status).toBe(400);
   });
 
-  it("not for unknown parameters", async () => {
+  it("unknown parameters are ignored", async () => {
     expect(namesOf((await list("?colour=blue&filter[colour]=x")).body)).toEqual(newestFirst);
   });
 });

@@ -49,7 +49,7 @@ describe("ETag", () => {
     },
   );
 
-  it("is another after a team got access or lost it, as the document is", async () => {
+  it("changes when a team gets or loses access, as the document does", async () => {
     const before = await etag();
     const team = await api.makeTeam(org.name);
     await api.grantProject(project.id, team.id, "read");
@@ -58,7 +58,7 @@ describe("ETag", () => {
     expect(new Set([before, granted, await etag()]).size).toBe(3);
   });
 
-  it("stays where nothing changes", async () => {
+  it("stays if nothing changes", async () => {
     const before = await etag();
     for (const attributes of [{}, { name: project.attributes.name }, { description: null }, { colour: "blue" }]) {
       const answer = await update(attributes);
@@ -102,13 +102,13 @@ describe("If-Match", () => {
     expect(data(await org.owner.get(at()))).toEqual(current);
   });
 
-  it("lets one of two that read the same through", async () => {
+  it("accepts one of two requests with the same ETag", async () => {
     const tag = await etag();
     const answers = await Promise.all(["one", "two"].map((description) => update({ description }, tag)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 412]);
   });
 
-  it("refuses also a change that would change nothing", async () => {
+  it("also refuses a stale request that would change nothing", async () => {
     expect((await update({}, '"nonsense"')).status).toBe(412);
   });
 });

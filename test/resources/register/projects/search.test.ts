@@ -1,4 +1,4 @@
-/** GET /organizations/:organization_name/projects: what is found, and who sees what of it. */
+/** GET /organizations/:organization_name/projects: search, and which callers see which projects. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, type Org } from "../../../support/builders.ts";
@@ -74,7 +74,7 @@ describe("listProjects: filter[names]", () => {
     expect(answer.counts).toEqual({ total: 7, matching: expected.length });
   });
 
-  it("wins over q", async () => {
+  it("takes precedence over q", async () => {
     expect((await found("&q=mini&filter[names]=axb")).names).toEqual(["axb"]);
     expect((await found("&filter[names]=unknown&q=mini")).names).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe("listProjects: filter[permissions]", () => {
     expect(answer.counts).toEqual({ total: 4, matching: expected.length });
   });
 
-  it("of a team's token: by its own grants alone", async () => {
+  it("of a team's token: only by the team's grants", async () => {
     expect((await found("", teamToken)).names).toEqual(["alpha", "axb", "mini"]);
     expect((await found(`${createWorkspace}=1`, teamToken)).names).toEqual(["alpha", "axb"]);
     expect((await found(`${update}=1`, teamToken)).names).toEqual(["alpha"]);
@@ -132,7 +132,7 @@ describe("listProjects: filter[permissions]", () => {
     expect((await found(`${update}=1${createWorkspace}=1`, await make())).counts).toEqual({ total: 7, matching: 7 });
   });
 
-  it("of a holder of manage-workspaces: may create everywhere, update where a grant says so", async () => {
+  it("with manage-workspaces: can create everywhere, and update where a grant allows it", async () => {
     const team = await api.makeTeam(org.name, { "organization-access": { "manage-workspaces": true } });
     await api.grantProject(ids["axb"] ?? "", team.id, "admin");
     const holder = await api.makeMember(org.name, [team.id]);
@@ -141,7 +141,7 @@ describe("listProjects: filter[permissions]", () => {
     expect((await found(`${update}=1`, holder)).counts).toEqual({ total: 7, matching: 1 });
   });
 
-  it("of a holder of read-projects: nothing to create in or update", async () => {
+  it("with read-projects: can't create or update anything", async () => {
     const holder = await api.makeHolder(org.name, "read-projects");
     expect((await found("", holder)).counts).toEqual({ total: 7, matching: 7 });
     expect((await found(`${createWorkspace}=1`, holder)).counts).toEqual({ total: 7, matching: 0 });

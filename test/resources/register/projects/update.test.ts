@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
-import { describeOnce } from "../../../support/once.ts";
+import { describeOnce } from "../../../support/engine-independent.ts";
 import { accepted, expectRefused, refused } from "./limits.ts";
 
 const api = useApi();
@@ -55,7 +55,7 @@ describe("updateProject: a value, null, absent", () => {
     expect(data(await update(changed)).attributes).toEqual({ ...project.attributes, ...changed });
   });
 
-  it("ignores what it does not know or does not take", async () => {
+  it("ignores unknown and read-only attributes", async () => {
     const answer = await update({
       colour: "blue",
       "workspace-count": 4,

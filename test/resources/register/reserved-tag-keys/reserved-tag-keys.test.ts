@@ -33,7 +33,7 @@ describe("reserving a key", () => {
     expect(relationships.organization.data).toEqual({ id: org.name, type: "organizations" });
   });
 
-  it("201: overrides are allowed unless it says otherwise; case makes another key; other organizations don't matter", async () => {
+  it("201: overrides are allowed by default; keys are case-sensitive; other organizations can reserve the same key", async () => {
     const key = unique("Key");
     expect((await reserve({ key })).attributes["disable-overrides"]).toBe(false);
     await reserve({ key: key.toLowerCase() });
@@ -122,17 +122,17 @@ describe("changing", () => {
     }
   });
 
-  it("200: absent and unchanged values change nothing, and leave no trace", async () => {
+  it("200: absent and unchanged values change nothing, and record no event", async () => {
     const reserved = await reserve();
     for (const attributes of [{}, { key: reserved.attributes.key, "disable-overrides": false }]) {
       const answer = await org.owner.patch(`/reserved-tag-keys/${reserved.id}`, body(attributes));
       expect(answer.body.data).toEqual(reserved);
       expect(answer.headers.get("etag")).toBe('"1"');
     }
-    expect(await trailOf(reserved.id)).toHaveLength(1);
+    expect(await auditEventsOf(reserved.id)).toHaveLength(1);
   });
 
-  it("422: a key of another one", async () => {
+  it("422: the key of another reserved key", async () => {
     const [one, other] = [await reserve(), await reserve()];
     const answer = await org.owner.patch(`/reserved-tag-keys/${one.id}`, body({ key: other.attributes.key }));
     expect([answer.status, details(answer)]).toEqual([422, ["Key has already been taken"]]);
@@ -163,7 +163,7 @@ describe("deleting", () => {
   });
 });
 
-describe("who may", () => {
+describe("permissions", () => {
   const writers: Record<string, () => Promise<Caller>> = {
     owner: async () => org.owner,
     "owners team token": () => api.makeTeamToken(org.ownersTeamId),
@@ -181,7 +181,7 @@ describe("who may", () => {
     "a member": () => api.makeMember(org.name),
     "manage-workspaces": () => api.makeHolder(org.name, "manage-workspaces", "manage-projects"),
   };
-  it.each(Object.entries(readers))("%s: reading; 403 otherwise, with what is missing", async (_, make) => {
+  it.each(Object.entries(readers))("%s: can read; otherwise 403 that names the missing permission", async (_, make) => {
     const caller = await make();
     const { id } = await reserve();
     expect((await caller.get(keys(org.name))).status).toBe(200);
@@ -197,7 +197,7 @@ describe("who may", () => {
   });
 });
 
-describe("the audit trail", () => {
+describe("the audit log", () => {
   it("has the creation, the change and the deletion", async () => {
     const { id, attributes } = await reserve();
     await org.owner.patch(`/reserved-tag-keys/${id}`, body({ "disable-overrides": true }));
@@ -208,7 +208,7 @@ describe("the audit trail", () => {
       "created-at": attributes["created-at"],
     };
     const after = { ...before, "disable-overrides": true };
-    expect(await trailOf(id)).toEqual([
+    expect(await auditEventsOf(id)).toEqual([
       ["reserved-tag-keys.delete", after, null],
       ["reserved-tag-keys.update", before, after],
       ["reserved-tag-keys.create", null, before],
@@ -262,7 +262,7 @@ describe("a key with disable-overrides that the project sets", () => {
     expect(await shown()).toEqual(before);
   });
 
-  it("others can: without disable-overrides, not set on the project, not reserved; and what was there stays", async () => {
+  it("other keys can be overridden: without disable-overrides, not set on the project, not reserved; existing values stay", async () => {
     const bindings = bound({ free: "w", elsewhere: "w", plain: "w" })["tag-bindings"];
     expect((await own.owner.patch(`/workspaces/${workspace.id}/tag-bindings`, bindings)).status).toBe(200);
     expect((await shown()).map(({ attributes }: Json) => attributes)).toEqual([
@@ -273,7 +273,7 @@ describe("a key with disable-overrides that the project sets", () => {
     ]);
   });
 
-  it("is free in another project, and the project may change it", async () => {
+  it("can be set in another project, and the project can change it", async () => {
     const other = await api.makeWorkspace(own.name);
     const fixed = bound({ fixed: "w" })["tag-bindings"];
     expect((await own.owner.patch(`/workspaces/${other.id}/tag-bindings`, fixed)).status).toBe(200);
@@ -281,7 +281,7 @@ describe("a key with disable-overrides that the project sets", () => {
   });
 });
 
-async function trailOf(id: string): Promise<Json[]> {
+async function auditEventsOf(id: string): Promise<Json[]> {
   const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${id}`));
   return events.map(({ attributes }: Json) => [attributes.action, attributes.before, attributes.after]);
 }

@@ -1,4 +1,4 @@
-/** Key-value tags: on workspaces and projects, in effect by inheritance, and reserved keys. */
+/** Key-value tags: on workspaces and projects, effective ones, and reserved keys. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Org, pointers, resource } from "../../../support/builders.ts";
@@ -23,7 +23,7 @@ const make = async (kind: (typeof kinds)[number]) =>
 const places = kinds.flatMap((kind) => ["tag-bindings", "relationships/tag-bindings"].map((name) => ({ kind, name })));
 
 describe.each(kinds)("POST /%s/:id/relationships/tag-bindings", (kind) => {
-  it("204: adds and changes, and keeps the others", async () => {
+  it("204: adds and changes bindings, and keeps the others", async () => {
     const { id } = await make(kind);
     const path = `/${kind}/${id}/relationships/tag-bindings`;
     const answer = await org.owner.post(path, bindings({ zone: "eu", cost: "42" }));
@@ -32,7 +32,7 @@ describe.each(kinds)("POST /%s/:id/relationships/tag-bindings", (kind) => {
     expect(await read(path)).toEqual({ zone: "eu", cost: "43" });
   });
 
-  it("422: a key twice, and nothing is added", async () => {
+  it("422: a duplicate key, and nothing is added", async () => {
     const { id } = await make(kind);
     const path = `/${kind}/${id}/relationships/tag-bindings`;
     const twice = { data: [...bindings({ zone: "eu" }).data, ...bindings({ zone: "us" }).data] };
@@ -59,7 +59,7 @@ describe.each(places)("PATCH /$kind/:id/$name", ({ kind, name }) => {
       expect(await read(`/${kind}/${id}/${place.name}`)).toEqual({ cost: "43", new: "", zone: "eu" });
   });
 
-  it("refuses more than 25, in one request or together with those that are there", async () => {
+  it("refuses more than 25, in one request or together with existing ones", async () => {
     const { id } = await make(kind);
     const many = (count: number, prefix: string) =>
       bindings(Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, "v"])));
@@ -100,7 +100,7 @@ describe.each(places)("PATCH /$kind/:id/$name", ({ kind, name }) => {
     expect((await member.patch(`/${kind}/${id}/${name}`, bindings({ a: "1" }))).status).toBe(404);
   });
 
-  it("leaves an audit event with the values before and after", async () => {
+  it("records an audit event with the values before and after", async () => {
     const { id } = await make(kind);
     await org.owner.patch(`/${kind}/${id}/${name}`, bindings({ a: "1" }));
     await org.owner.patch(`/${kind}/${id}/${name}`, bindings({ a: "2" }));
@@ -116,7 +116,7 @@ describe.each(places)("PATCH /$kind/:id/$name", ({ kind, name }) => {
     expect(changes).toContainEqual([{ a: "1" }, { a: "2" }]);
   });
 
-  it("is cleared by an empty relationship in an update, set by a full one, and kept without one", async () => {
+  it("is cleared by an empty relationship in an update, set by a non-empty one, and kept without one", async () => {
     const { id } = await make(kind);
     const update = (relationships?: object) =>
       org.owner.patch(`/${kind}/${id}`, resource(kind, { description: "x" }, relationships));
@@ -130,7 +130,7 @@ describe.each(places)("PATCH /$kind/:id/$name", ({ kind, name }) => {
   });
 });
 
-describe("bindings in effect", () => {
+describe("effective bindings", () => {
   it("are the workspace's own and those of its project that it does not override", async () => {
     const project = await api.makeProject(org.name);
     const workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
@@ -147,7 +147,7 @@ describe("bindings in effect", () => {
     expect(await read(`/projects/${project.id}/effective-tag-bindings`)).toEqual({ zone: "eu", cost: "1" });
   });
 
-  it("are shown beside workspaces and projects where include asks for them", async () => {
+  it("are included with workspaces and projects if include names them", async () => {
     const project = await api.makeProject(org.name);
     const workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
     await org.owner.patch(`/projects/${project.id}/tag-bindings`, bindings({ zone: "eu" }));
@@ -164,7 +164,7 @@ describe("bindings in effect", () => {
     expect(valuesOf(listed.body.included)).toEqual({ zone: "eu" });
   });
 
-  it("are what filter[tagged] finds workspaces by", async () => {
+  it("are matched by filter[tagged]", async () => {
     const project = await api.makeProject(org.name);
     const [inherits, overrides] = [
       await api.makeWorkspace(org.name, {}, inProject(project.id)),
@@ -185,7 +185,7 @@ describe("bindings in effect", () => {
 });
 
 describe("with a new workspace or project", () => {
-  it("are set with it; a bad one refuses the creation", async () => {
+  it("are set with it; an invalid one prevents the creation", async () => {
     const sent = { "tag-bindings": bindings({ a: "1" }) };
     const workspace = await api.makeWorkspace(org.name, {}, sent);
     expect(await read(`/workspaces/${workspace.id}/tag-bindings`)).toEqual({ a: "1" });

@@ -18,7 +18,7 @@ const shownOn = async (workspaceId: string) =>
   data(await org.owner.get(`/workspaces/${workspaceId}`)).attributes["tag-names"];
 
 describe("add tags to a workspace", () => {
-  it("by name: makes those that are not there, and answers 204", async () => {
+  it("by name: creates missing tags, and answers 204", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const [one, two] = [unique("b"), unique("a")];
     const answer = await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName(one, two));
@@ -55,7 +55,7 @@ describe("add tags to a workspace", () => {
     expect(await tagsOf(workspace.id)).toEqual([name]);
   });
 
-  it("raises the workspace's version and leaves an audit event", async () => {
+  it("raises the workspace's version and records an audit event", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const before = await org.owner.get(`/workspaces/${workspace.id}`);
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("audited"));
@@ -84,7 +84,7 @@ describe("add tags to a workspace", () => {
     expect(await tagsOf(workspace.id)).toEqual([]);
   });
 
-  it("takes letters, numbers, dashes, underscores, colons and 255 characters", async () => {
+  it("accepts letters, numbers, dashes, underscores, colons and 255 characters", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const names = ["Team:net_work-1", "x".repeat(255)];
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName(...names));
@@ -171,7 +171,7 @@ describe("limits and secrets", () => {
     }
   });
 
-  it("adding a tag to a workspace that carries it changes nothing", async () => {
+  it("adding a tag to a workspace that has it changes nothing", async () => {
     const workspace = await api.makeWorkspace(org.name);
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("carried"));
     const [tag] = data(await org.owner.get(`/organizations/${org.name}/tags?q=carried`));
@@ -183,7 +183,7 @@ describe("limits and secrets", () => {
 });
 
 describe("remove tags from a workspace", () => {
-  it("by name and by id; the tag disappears with the last workspace that carries it", async () => {
+  it("by name and by id; the tag is deleted with the last workspace that has it", async () => {
     const [first, second] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const [mine, shared] = [unique("mine"), unique("shared")];
     await org.owner.post(`/workspaces/${first.id}/relationships/tags`, byName(mine, shared));
@@ -199,7 +199,7 @@ describe("remove tags from a workspace", () => {
     expect(left.attributes["instance-count"]).toBe(1);
   });
 
-  it("ignores a name that no tag has, and a tag that the workspace does not carry", async () => {
+  it("ignores unknown names, and tags that the workspace does not have", async () => {
     const [first, second] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const name = unique("kept");
     await org.owner.post(`/workspaces/${first.id}/relationships/tags`, byName(name));
@@ -209,7 +209,7 @@ describe("remove tags from a workspace", () => {
     expect(await tagsOf(first.id)).toEqual([name]);
   });
 
-  it("refuses an id that does not exist: 422 with its place", async () => {
+  it("refuses an unknown id: 422 with its pointer", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const name = unique("stays");
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName(name));
@@ -237,7 +237,7 @@ describe("an organization's tags", () => {
     expect(page.body.meta.pagination["total-count"]).toBe(3);
   });
 
-  it("are deleted from every workspace that carries them", async () => {
+  it("are deleted from every workspace that has them", async () => {
     const { name: other, owner } = await api.makeOrganization();
     const workspaces = [await api.makeWorkspace(other), await api.makeWorkspace(other)];
     for (const { id } of workspaces) await owner.post(`/workspaces/${id}/relationships/tags`, byName("gone", "left"));
@@ -248,7 +248,7 @@ describe("an organization's tags", () => {
     expect(namesOf(await owner.get(`/organizations/${other}/tags`))).toEqual(["left"]);
   });
 
-  it("are deleted by owners and holders of manage-workspaces: 403 for other members", async () => {
+  it("can be deleted by owners and with manage-workspaces: 403 for other members", async () => {
     const workspace = await api.makeWorkspace(org.name);
     await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("guarded"));
     const [tag] = data(await org.owner.get(`/organizations/${org.name}/tags?q=guarded`));
@@ -263,7 +263,7 @@ describe("an organization's tags", () => {
 });
 
 describe("add a tag to many workspaces", () => {
-  it("adds it to all, or to none when one is not the caller's to tag", async () => {
+  it("adds it to all, or to none if the caller can't tag one of them", async () => {
     const { name: other, owner } = await api.makeOrganization();
     const [first, second, third] = await Promise.all([1, 2, 3].map(() => api.makeWorkspace(other)));
     await owner.post(`/workspaces/${first.id}/relationships/tags`, byName("wide"));
@@ -295,7 +295,7 @@ describe("tags of a deleted workspace", () => {
 });
 
 describe("tags sent with a new workspace", () => {
-  it("are given to it; a bad one refuses the whole creation", async () => {
+  it("are added to it; an invalid one prevents the creation", async () => {
     const names = [unique("new"), unique("new")];
     const workspace = await api.makeWorkspace(org.name, {}, { tags: byName(...names) });
     expect(workspace.attributes["tag-names"]).toEqual(names.toSorted());

@@ -21,7 +21,7 @@ const places = async (count: number, attributes: object = {}) => {
   for (let made = 0; made < count; made += 1) ids.push((await api.makeWorkspace(org.name, {}, inProject(from.id))).id);
   return { from, to, ids };
 };
-/** A member whose team holds this on these projects. */
+/** A member whose team has this access to these projects. */
 const holding = async (attributes: object, ...projects: Json[]) => {
   const team = await api.makeTeam(org.name);
   for (const { id } of projects) await api.makeTeamProject(id, team.id, attributes);
@@ -49,7 +49,7 @@ describe("moveWorkspaces: done", () => {
     expect(after.map((etag, index) => etag === before[index])).toEqual([false, false, true]);
   });
 
-  it("204 for what is there already, for the same twice, and for nothing; nothing is written then", async () => {
+  it("204 for workspaces that are already there, for duplicates and for an empty list; nothing is written then", async () => {
     const { from, ids } = await places(1);
     const etag = (await org.owner.get(`/projects/${from.id}`)).headers.get("etag");
     expect((await move(org.owner, from, [...ids, ...ids])).status).toBe(204);
@@ -66,14 +66,14 @@ describe("moveWorkspaces: done", () => {
     const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=10`));
     const moved = events.filter((item: Json) => item.attributes.action === "projects.move-workspaces");
     const event = moved[0].attributes;
-    const told = (project: Json) =>
+    const auditedIn = (project: Json) =>
       ids.toSorted().map((id) => expect.objectContaining({ id, project: project.id, name: expect.any(String) }));
-    expect(event.before.workspaces).toEqual(told(from));
-    expect(event.after.workspaces).toEqual(told(to));
+    expect(event.before.workspaces).toEqual(auditedIn(from));
+    expect(event.after.workspaces).toEqual(auditedIn(to));
     expect(moved.filter((item: Json) => JSON.stringify(item).includes(ids[0] ?? "-"))).toHaveLength(1);
   });
 
-  it("lets team access to the workspaces go along, and that to the projects stay", async () => {
+  it("moves team access to the workspaces along; team access to the projects stays", async () => {
     const { from, to, ids } = await places(1);
     const team = await api.makeTeam(org.name);
     await api.makeTeamWorkspace(ids[0] ?? "", team.id, { access: "plan" });
@@ -153,7 +153,7 @@ describe("moveWorkspaces: all or nothing, 403", () => {
     expect((await move(api.admin, to, [...ids, id])).status).toBe(403);
   });
 
-  it.each(["read", "write", "maintain"])("one in a project on which the caller holds only %s", async (access) => {
+  it.each(["read", "write", "maintain"])("one in a project on which the caller has only %s", async (access) => {
     const { from, to, ids } = await places(1);
     const other = await places(1);
     const team = await api.makeTeam(org.name);
@@ -182,7 +182,7 @@ describe("moveWorkspaces: 404", () => {
     expect((await move(org.owner, await api.makeProject(other.name), ids)).status).toBe(404);
   });
 
-  it.each(["read", "write", "maintain"])("a destination on which the caller holds only %s, not 403", async (access) => {
+  it.each(["read", "write", "maintain"])("a destination on which the caller has only %s, not 403", async (access) => {
     const { from, to, ids } = await places(1);
     const team = await api.makeTeam(org.name);
     await api.makeTeamProject(from.id, team.id, { access: "admin" });

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { inProject, onProject, onWorkspace, type Org, resource } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
-import { insertWorkspaces } from "../../../support/crowd.ts";
+import { insertWorkspaces } from "../../../support/bulk-rows.ts";
 
 const api = useApi();
 /** Deep runs take minutes. */
@@ -90,8 +90,8 @@ describe("concurrent opposite moves", () => {
   });
 });
 
-describe("moves, by the set and one by one, while the projects' durations change", () => {
-  it("all succeed, and each workspace goes by the project that it is in", async () => {
+describe("moves of many and of single workspaces, while the projects' durations change", () => {
+  it("all succeed, and each workspace uses the duration of its project", async () => {
     const org = await api.makeOrganization();
     const [left, right] = [await api.makeProject(org.name), await api.makeProject(org.name)];
     const ids: string[] = [];

@@ -181,7 +181,7 @@ describe("access", () => {
       expect(answers[0]?.body.errors).toEqual([{ status: "404", title: "not found", detail: expect.any(String) }]);
     });
 
-    it("an id and a name are taken by the letter", async () => {
+    it("an id and a name are case-sensitive", async () => {
       expect((await org.owner.get(`/workspaces/${workspace.id.toUpperCase()}`)).status).toBe(404);
       expect((await org.owner.get(pathByName(workspace).replace(/ws-/, "WS-"))).status).toBe(404);
       expect((await org.owner.get(`${pathByName(workspace)}%20`)).status).toBe(404);

@@ -1,4 +1,4 @@
-/** Every attribute that a workspace takes: its default, another value, what null does, and what is refused. */
+/** Every writable attribute of a workspace: its default, another value, the effect of null, and refused values. */
 import { durationSentence } from "../projects/limits.ts";
 
 export interface Plain {
@@ -8,7 +8,7 @@ export interface Plain {
   readonly other: unknown;
   /** Whether null clears it; where it does not, null is refused like a wrong type. */
   readonly nullable: boolean;
-  /** What follows from it elsewhere in the document. */
+  /** Other values in the document that depend on it. */
   readonly implies?: Readonly<Record<string, unknown>>;
 }
 
@@ -143,7 +143,7 @@ export const refusedValues: readonly (readonly [string, unknown, string, string]
 
 export const namesAccepted: readonly string[] = ["a", "A", "0", "-", "_", "x".repeat(90), "Net-work_9"];
 
-/** Each with the sentences that tell what is wrong with it. */
+/** Each with the expected error messages. */
 export const namesRefused: readonly (readonly [unknown, string])[] = [
   ["", "Name can't be blank"],
   ["x".repeat(91), "Name is too long (maximum is 90 characters)"],

@@ -33,7 +33,7 @@ async function eventOf(work: () => Promise<Answer>): Promise<{ answer: Answer; e
 }
 
 /** The attributes that are audited: not those that depend on the caller or the time, or are derived from others. */
-function told({ attributes }: Json): Json {
+function auditedAttributes({ attributes }: Json): Json {
   const left = [
     "permissions",
     "actions",
@@ -60,7 +60,7 @@ const linked = ({ relationships }: Json) => ({
 });
 
 describe("one event each", () => {
-  it("createWorkspace leaves workspaces.create with the whole of it", async () => {
+  it("createWorkspace records workspaces.create with the whole workspace", async () => {
     const body = resource("workspaces", { name: unique("ws"), description: "d" }, tagged("b", "a"));
     const { answer, event } = await eventOf(() => org.owner.post(`/organizations/${org.name}/workspaces`, body));
     expect(event).toMatchObject({
@@ -71,17 +71,17 @@ describe("one event each", () => {
       "subject-id": answer.body.data.id,
       before: null,
     });
-    expect(event.after).toMatchObject({ ...told(answer.body.data), ...linked(answer.body.data) });
+    expect(event.after).toMatchObject({ ...auditedAttributes(answer.body.data), ...linked(answer.body.data) });
     expect(event.after["tag-names"]).toEqual(["a", "b"]);
   });
 
-  it.each(bothPaths)("updateWorkspace %s leaves workspaces.update with before and after", async (_, pathOf) => {
+  it.each(bothPaths)("updateWorkspace %s records workspaces.update with before and after", async (_, pathOf) => {
     const workspace = await api.makeWorkspace(org.name, { description: "old" });
     const change = resource("workspaces", { description: null, "auto-apply": true, name: unique("new") });
     const { answer, event } = await eventOf(() => org.owner.patch(pathOf(workspace), change));
     expect(event).toMatchObject({ action: "workspaces.update", "subject-id": workspace.id });
-    expect(event.before).toMatchObject(told(workspace));
-    expect(event.after).toMatchObject(told(answer.body.data));
+    expect(event.before).toMatchObject(auditedAttributes(workspace));
+    expect(event.after).toMatchObject(auditedAttributes(answer.body.data));
     expect(event.after).toMatchObject({ description: null, "auto-apply": true });
   });
 
@@ -110,7 +110,7 @@ describe("one event each", () => {
     const workspace = await api.makeWorkspace(org.name, {}, tagged("a"));
     const { event } = await eventOf(() => remove(workspace));
     expect(event).toMatchObject({ action: "workspaces.delete", "subject-id": workspace.id, after: null });
-    expect(event.before).toMatchObject({ ...told(workspace), ...linked(workspace) });
+    expect(event.before).toMatchObject({ ...auditedAttributes(workspace), ...linked(workspace) });
   });
 
   it("lock, unlock and force-unlock record the holder and the reason", async () => {
@@ -153,8 +153,8 @@ describe("one event each", () => {
   });
 });
 
-describe("nothing is left by", () => {
-  it("a change that changes nothing, and reading", async () => {
+describe("no event is recorded by", () => {
+  it("reading, and an update that changes nothing", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const before = await countAll();
     data(await org.owner.patch(pathById(workspace), resource("workspaces", { name: workspace.attributes.name })));
@@ -165,7 +165,7 @@ describe("nothing is left by", () => {
     expect(await countAll()).toBe(before);
   });
 
-  it("a refused one, which leaves nothing else either", async () => {
+  it("a refused request, which changes nothing else either", async () => {
     const workspace = await api.makeWorkspace(org.name);
     await setColumns(api, workspace.id, { resourceCount: 1 });
     const [member, stranger] = [await api.makeMember(org.name), await api.makeUser()];

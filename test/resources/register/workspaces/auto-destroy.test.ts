@@ -57,7 +57,7 @@ describe("createWorkspace: auto-destroy", () => {
     expect(destruction(await make({ "auto-destroy-activity-duration": null }))).toEqual(never(false));
   });
 
-  it("a time that is chosen replaces the inherited duration", async () => {
+  it("a time replaces the inherited duration", async () => {
     expect(destruction(await make({ "auto-destroy-at": soon }))).toEqual({
       duration: null,
       inherits: false,
@@ -66,7 +66,7 @@ describe("createWorkspace: auto-destroy", () => {
     });
   });
 
-  it("a time that is null is no override", async () => {
+  it("a null time is no override", async () => {
     const workspace = await make({ "auto-destroy-at": null });
     expect(destruction(workspace)).toEqual(due(workspace, "14d", true, 14 * 24 * hour));
   });
@@ -138,7 +138,7 @@ describe("updateWorkspace: auto-destroy", () => {
     expect(destruction(await shown(workspace))).toEqual(due(workspace, "2d", false, 48 * hour));
   });
 
-  it("a time replaces a duration, a duration a time, and a duration that is null clears either", async () => {
+  it("a time replaces a duration and the reverse, and a null duration clears either", async () => {
     const workspace = await make({ "auto-destroy-activity-duration": "3h" });
     const timed = { duration: null, inherits: false, at: soon, status: "scheduled" };
     expect(destruction(await update(workspace, { "auto-destroy-at": soon }))).toEqual(timed);
@@ -182,7 +182,7 @@ describe("updateWorkspace: auto-destroy", () => {
       expect(destruction(await ended(workspace, { "auto-destroy-activity-duration": null }))).toEqual(never(false));
     });
 
-    it("together with a move, it is the new project's that is inherited", async () => {
+    it("together with a move, the new project's duration is inherited", async () => {
       const target = await api.makeProject(org.name, { "auto-destroy-activity-duration": "7d" });
       const own = await make({ "auto-destroy-at": soon });
       const moved = await update(own, { "auto-destroy-at": null }, inProject(target.id));
@@ -205,7 +205,7 @@ describe("updateWorkspace: auto-destroy", () => {
     );
   });
 
-  it("inheriting with a value of its own is refused, with null it is not", async () => {
+  it("inheriting together with its own value is refused, with null it is not", async () => {
     const workspace = await make();
     const both = { "inherits-project-auto-destroy": true, "auto-destroy-activity-duration": "1d" };
     const answer = await org.owner.patch(pathById(workspace), resource("workspaces", both));
@@ -224,7 +224,7 @@ describe("a project's new value", () => {
       ),
     );
 
-  it("reaches every workspace without an override, and no other", async () => {
+  it("applies to every workspace without an override, and to no other", async () => {
     const heirs = [await make(), await make()];
     const own = await make({ "auto-destroy-activity-duration": "3h" });
     const cleared = await make({ "auto-destroy-activity-duration": null });
@@ -247,7 +247,7 @@ describe("a project's new value", () => {
       expect(destruction(await shown(workspace))).toEqual(due(workspace, "4h", true, 4 * hour));
   });
 
-  it("changes the heirs' ETags, so that a stale change is refused", async () => {
+  it("changes the ETags of inheriting workspaces, so that a stale change is refused", async () => {
     const heir = await make();
     const tag = (await org.owner.get(pathById(heir))).headers.get("etag") ?? "";
     await change("2d");

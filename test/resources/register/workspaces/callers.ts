@@ -1,4 +1,4 @@
-/** Every kind of caller against a workspace, and what each of them may do to it, as the decisions' tables say. */
+/** Every kind of caller of a workspace, with the expected result of each operation from the tables in the decisions. */
 import { maskOf, type PermissionSet } from "../../../../src/access/permission-set.ts";
 import { newId } from "../../../../src/kernel/ids.ts";
 import { now } from "../../../../src/kernel/time.ts";
@@ -104,7 +104,7 @@ const rows = {
   everything:      row(200, 200, 200,   201,   200, 200,   200,  200, 204, 204),
   // An organization's token can't lock and unlock.
   organization:    row(200, 200, 200,   201,   404, 404,   200,  200, 204, 204),
-  // Workspace admin who may create in the project.
+  // A workspace admin who can create workspaces in the project.
   maintainer:      row(200, 200, 200,   201,   200, 200,   200,  200, 204, 403),
   workspaceAdmin:  row(200, 200, 200,   403,   200, 200,   200,  200, 204, 403),
   writer:          row(200, 200, 403,   403,   200, 200,   404,  403, 404, 403),

@@ -27,7 +27,7 @@ const inState = (...statuses: string[]) => total({ "filter[current-run][status]"
 
 const rows = async (text: string) => (await sql.raw(text).execute(api.database.reader.db)).rows;
 
-/** What was counted, and what there is, counted anew: they are the same after whatever happens. */
+/** The stored counters, and a new count of the rows: they must be equal after any change. */
 async function expectSums(differences: "added" | "left out"): Promise<void> {
   const counted = (name: string, columns: string) =>
     rows(`select organization_id, ${columns}, cast(sum(number) as bigint) as number from (
@@ -47,7 +47,7 @@ async function expectSums(differences: "added" | "left out"): Promise<void> {
 const isEmbedded = () => api.database.dialect.name === "sqlite";
 const addUp = (most: number) => api.database.write((tx) => tx.dialect.counts.mergeDifferences(tx.db, most));
 
-/** With the differences that wait, with some of them added up, and when none are left: then no counter stands at none. */
+/** With pending differences, with some of them added up, and with none left: then no counter is 0. */
 async function expectCounted(): Promise<void> {
   await expectSums("added");
   await addUp(3);
@@ -57,7 +57,7 @@ async function expectCounted(): Promise<void> {
 }
 
 describe("listWorkspaces: filter[tagged] of keys that workspaces have themselves", () => {
-  it("counts what is added, changed, taken away and removed", async () => {
+  it("counts what is added, changed and removed", async () => {
     const project = await makeProject(api, org.name);
     const one = await makeWorkspace(api, org.name, {}, bound({ stage: "test", team: "a" }));
     const two = await makeWorkspace(api, org.name, {}, { ...inProject(project.id), ...bound({ stage: "test" }) });
@@ -92,7 +92,7 @@ describe("listWorkspaces: filter[tagged] of keys that workspaces have themselves
 });
 
 describe("listWorkspaces: filter[current-run][status]", () => {
-  it("counts runs that begin, go on, are forgotten, and go with their workspace", async () => {
+  it("counts runs that start, proceed, are deleted, and are deleted with their workspace", async () => {
     const { id } = await makeWorkspace(api, org.name);
     const other = await makeWorkspace(api, org.name);
     for (const each of [id, other.id]) await setColumns(api, each, { currentRunStatus: "planning" });
@@ -111,7 +111,7 @@ describe("listWorkspaces: filter[current-run][status]", () => {
 });
 
 describe("an organization that is deleted", () => {
-  it("leaves nothing that is counted", async () => {
+  it("leaves no counters", async () => {
     const gone = await makeOrganization(api);
     const { id } = await makeWorkspace(api, gone.name, {}, bound({ stage: "test" }));
     await setColumns(api, id, { currentRunStatus: "applied" });
@@ -122,7 +122,7 @@ describe("an organization that is deleted", () => {
 });
 
 describe("concurrent changes", () => {
-  it("are counted each once, also while differences are added up", async () => {
+  it("are each counted once, also while differences are added up", async () => {
     const many = await makeOrganization(api);
     const over = new AbortController();
     const adding = (async () => {

@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org, resource, unique } from "../../../support/builders.ts";
-import { describeOnce } from "../../../support/once.ts";
+import { describeOnce } from "../../../support/engine-independent.ts";
 import { namesAccepted, namesRefused, plainAttributes, refusedValues } from "./attributes.ts";
 import { at, faults, pathById, pathByName, tagged } from "./support.ts";
 
@@ -211,7 +211,7 @@ describe("createWorkspace: plain attributes", () => {
     expect(data(await create({ "working-directory": "" })).attributes["working-directory"]).toBeNull();
   });
 
-  it("ignores what it does not know, and what is only shown", async () => {
+  it("ignores unknown and read-only attributes", async () => {
     const answer = await create({
       colour: "blue",
       locked: true,
@@ -236,7 +236,7 @@ describe("createWorkspace: plain attributes", () => {
     expect(attributes["created-at"] > "2020").toBe(true);
   });
 
-  it("does not return agent-pool-id, which is only taken", async () => {
+  it("does not return agent-pool-id, which is write-only", async () => {
     expect(data(await create({})).attributes).not.toHaveProperty("agent-pool-id");
   });
 });
@@ -261,7 +261,7 @@ describe("createWorkspace: name", () => {
     expect(faults(answer)).toEqual([at("name", "Name can't be blank")]);
   });
 
-  it("is unique in the organization; case makes another name, another organization another place", async () => {
+  it("is unique in the organization and case-sensitive; another organization can use it", async () => {
     const name = unique("Taken");
     data(await create({ name }));
     const again = await create({ name });

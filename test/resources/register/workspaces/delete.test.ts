@@ -21,16 +21,16 @@ beforeEach(async () => {
 
 const isThere = async () => (await api.admin.get(pathById(workspace))).status === 200;
 const count = async () => data(await api.admin.get(`/projects/${projectId}`)).attributes["workspace-count"];
-const admin = async (organization: Org, thing: Json) => {
+const admin = async (organization: Org, target: Json) => {
   const team = await api.makeTeam(organization.name);
-  await api.grantWorkspace(thing.id, team.id, "admin");
+  await api.grantWorkspace(target.id, team.id, "admin");
   return api.makeMember(organization.name, [team.id]);
 };
 
 describe.each(bothPaths)("safeDeleteWorkspace %s", (_, pathOf) => {
   const remove = (caller: Caller): Promise<Answer> => caller.post(`${pathOf(workspace)}/actions/safe-delete`);
 
-  it("204 without a body where nothing is managed; the project counts one less", async () => {
+  it("204 without a body if nothing is managed; the project's counter goes down", async () => {
     expect(await count()).toBe(1);
     const answer = await remove(org.owner);
     expect(answer.status).toBe(204);
@@ -75,14 +75,14 @@ describe.each(bothPaths)("safeDeleteWorkspace %s", (_, pathOf) => {
     expect((await remove(await api.makeMember(org.name, [team.id]))).status).toBe(404);
   });
 
-  it("takes a body and ignores it", async () => {
+  it("ignores a body", async () => {
     const answer = await org.owner.post(`${pathOf(workspace)}/actions/safe-delete`, { data: { type: "x" } });
     expect(answer.status).toBe(204);
   });
 });
 
 describe.each(bothPaths)("deleteWorkspace %s", (_, pathOf) => {
-  it("204 even if it manages resources or is locked; the project counts one less", async () => {
+  it("204 even if it manages resources or is locked; the project's counter goes down", async () => {
     await setColumns(api, workspace.id, { resourceCount: 99 });
     data(await api.admin.post(`${pathById(workspace)}/actions/lock`));
     const answer = await org.owner.delete(pathOf(workspace));
@@ -125,7 +125,7 @@ describe.each(bothPaths)("deleteWorkspace %s", (_, pathOf) => {
     expect(again.id).not.toBe(workspace.id);
   });
 
-  it("is found no more", async () => {
+  it("is no longer found", async () => {
     data(await org.owner.delete(pathOf(workspace)));
     const query = `/organizations/${org.name}/workspaces?search[name]=${workspace.attributes.name}`;
     expect(data(await org.owner.get(query))).toEqual([]);
@@ -209,7 +209,7 @@ describe("what is deleted with it", () => {
 });
 
 describe("concurrent deletions", () => {
-  it("of many deletions one succeeds, and the counter falls once", async () => {
+  it("of many deletions one succeeds, and the counter goes down once", async () => {
     await api.makeWorkspace(org.name, {}, inProject(projectId));
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, number) =>

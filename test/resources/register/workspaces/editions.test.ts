@@ -1,4 +1,4 @@
-/** What the hosted edition has and the self-hosted one has not: assessments. */
+/** Differences between the hosted and the self-hosted edition: assessments. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Org, resource, unique } from "../../../support/builders.ts";
@@ -56,12 +56,12 @@ describe("hosted: assessments-enabled", () => {
     expect(faults(await create(both))).toEqual([tooOld, notRemote]);
   });
 
-  it("switched off, neither matters", async () => {
+  it("when it is switched off, neither matters", async () => {
     const off = { "assessments-enabled": false, "execution-mode": "local", "engine-version": "0.12.0" };
     expect((await create(off)).status).toBe(201);
   });
 
-  it("on already, it keeps the workspace from nothing; only a request that switches it on is checked", async () => {
+  it("when it is on, it prevents no change; only a request that switches it on is checked", async () => {
     const workspace = data(await create({ "assessments-enabled": true }));
     expect(assessed(data(await update(workspace, { "engine-version": "0.14.0" })))).toBe(true);
     expect(assessed(data(await update(workspace, { "execution-mode": "local" })))).toBe(true);
@@ -124,7 +124,7 @@ describe("hosted: what belongs to the other edition", () => {
 });
 
 describe("self-hosted: assessments-enabled", () => {
-  it("is neither taken nor returned, whatever is sent within its type", async () => {
+  it("is ignored and not returned, for any valid value", async () => {
     const own = await selfHosted.makeOrganization({ "assessments-enforced": true });
     const workspace = await selfHosted.makeWorkspace(own.name, {
       "assessments-enabled": true,

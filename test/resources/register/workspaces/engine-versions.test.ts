@@ -100,7 +100,7 @@ describe("both names", () => {
 });
 
 describe("the default", () => {
-  it("is the newest release known, also one that a site admin added; an update without one keeps the old", async () => {
+  it("is the newest known release, also one that a site admin added; an update without a version keeps the old one", async () => {
     const old = data(await create({}));
     expect(versions(old)).toEqual(["1.14.9", "1.14.9"]);
     const add = (version: string, attributes: object = {}) =>

@@ -109,11 +109,7 @@ describe("createWorkspace: execution", () => {
       () => ({ "setting-overwrites": { "execution-mode": false, "agent-pool": true } }),
       [same],
     ],
-    [
-      "a pool that nobody knows",
-      () => ({ "execution-mode": "agent", "agent-pool-id": "apool-unknown" }),
-      [unknownPool],
-    ],
+    ["an unknown pool", () => ({ "execution-mode": "agent", "agent-pool-id": "apool-unknown" }), [unknownPool]],
     ["another organization's pool", () => ({ "execution-mode": "agent", "agent-pool-id": foreignPool }), [unknownPool]],
   ])("%s is refused", async (_, attributes, expected) => {
     const answer = await create(attributes());
@@ -130,7 +126,7 @@ describe("createWorkspace: execution", () => {
       "a pool, its own overwrite false",
       () => ({ "agent-pool-id": pool, "setting-overwrites": { "agent-pool": false } }),
     ],
-    ["a pool of nobody", () => ({ "agent-pool-id": "apool-unknown", "setting-overwrites": followed })],
+    ["an unknown pool", () => ({ "agent-pool-id": "apool-unknown", "setting-overwrites": followed })],
     ["agent and a pool", () => ({ "execution-mode": "agent", "agent-pool-id": pool, "setting-overwrites": followed })],
     ["agent without a pool", () => ({ "execution-mode": "agent", "setting-overwrites": followed })],
     [
@@ -144,7 +140,7 @@ describe("createWorkspace: execution", () => {
     expect(execution(data(changed))).toMatchObject({ mode: "remote", overwrites: followed, pool: null });
   });
 
-  it("a mode beside the pool's overwrite false is refused, never dropped", async () => {
+  it("a mode together with the pool's overwrite false is refused, not ignored", async () => {
     const answer = await create({ "execution-mode": "local", "setting-overwrites": { "agent-pool": false } });
     expect(answer.status).toBe(422);
     expect(faults(answer)).toEqual([
@@ -179,13 +175,13 @@ describe("updateWorkspace: execution", () => {
     expect(execution(data(await update({ description: "x" })))).toEqual(execution(workspace));
   });
 
-  it.each(["remote", "local"])("agent → %s lets the pool go", async (mode) => {
+  it.each(["remote", "local"])("agent → %s removes the pool", async (mode) => {
     await start(agent());
     expect(execution(data(await update({ "execution-mode": mode })))).toMatchObject({ mode, pool: null });
     expect(faults(await update({ "execution-mode": "agent" }))).toEqual([needsPool]);
   });
 
-  it("operations false lets the pool go too", async () => {
+  it("operations false removes the pool too", async () => {
     await start(agent());
     expect(execution(data(await update({ operations: false })))).toMatchObject({ mode: "local", pool: null });
   });
@@ -196,7 +192,7 @@ describe("updateWorkspace: execution", () => {
     expect(data(await update({ "agent-pool-id": otherPool })).relationships["agent-pool"].data.id).toBe(otherPool);
   });
 
-  it("the pool of an agent workspace can't be taken away", async () => {
+  it("the pool of an agent workspace can't be removed", async () => {
     await start(agent());
     for (const none of [null, ""]) expect(faults(await update({ "agent-pool-id": none }))).toEqual([needsPool]);
     expect(data(await org.owner.get(pathById(workspace)))).toEqual(workspace);
@@ -209,13 +205,13 @@ describe("updateWorkspace: execution", () => {
     expect(execution(data(await update(agent())))).toMatchObject({ mode: "agent", overwrites: own });
   });
 
-  it("a foreign pool is unknown", async () => {
+  it("another organization's pool is unknown", async () => {
     await start(agent());
     const answer = await update({ "agent-pool-id": foreignPool });
     expect(faults(answer)).toEqual([unknownPool]);
   });
 
-  it("a mode makes a follower's its own; overwrites false makes it follow again", async () => {
+  it("a mode becomes the workspace's own; overwrites false uses the default again", async () => {
     await start({});
     expect(execution(data(await update({ "execution-mode": "local" })))).toMatchObject({
       mode: "local",
@@ -257,7 +253,7 @@ describe("the organization's default", () => {
     );
   const shown = async (workspace: Json) => execution(data(await organization.owner.get(pathById(workspace))));
 
-  it("is followed by show and list, also when it changes later; an own mode is not touched", async () => {
+  it("applies in show and list, also when it changes later; a workspace's own mode stays", async () => {
     const follower = await makeWorkspace(api, organization.name);
     const settled = await makeWorkspace(api, organization.name, { "execution-mode": "remote" });
     await setDefault({ "default-execution-mode": "local" });
@@ -274,7 +270,7 @@ describe("the organization's default", () => {
     expect(await shown(born)).toMatchObject({ mode: "remote" });
   });
 
-  it("brings its agent pool, which leaves with it", async () => {
+  it("applies with its agent pool, and stops applying with it", async () => {
     const follower = await makeWorkspace(api, organization.name);
     const local = await makeWorkspace(api, organization.name, { "execution-mode": "local" });
     await setDefault({ "default-execution-mode": "agent" }, ownPool);
@@ -284,7 +280,7 @@ describe("the organization's default", () => {
     expect(await shown(follower)).toMatchObject({ mode: "remote", pool: null });
   });
 
-  it("changes the ETag of those that follow it", async () => {
+  it("changes the ETag of workspaces that use it", async () => {
     const follower = await makeWorkspace(api, organization.name);
     const etag = async () => (await organization.owner.get(pathById(follower))).headers.get("etag");
     const before = await etag();

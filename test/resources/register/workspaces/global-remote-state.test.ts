@@ -6,7 +6,7 @@ import { pathById } from "./support.ts";
 
 const api = useApi({ options: { globalRemoteStateDefault: true } });
 
-it("createWorkspace: without one the service's default, with one that", async () => {
+it("createWorkspace: uses the sent value, or else the service's default", async () => {
   const org = await makeOrganization(api);
   expect((await makeWorkspace(api, org.name)).attributes["global-remote-state"]).toBe(true);
   const chosen = await makeWorkspace(api, org.name, { "global-remote-state": false });

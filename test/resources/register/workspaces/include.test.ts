@@ -37,7 +37,7 @@ describe("include", () => {
   ];
 
   describe("include", () => {
-    it.each(values)("%s is known to show, by id and by name, and to list", async (value) => {
+    it.each(values)("%s is supported by show, by id and by name, and by list", async (value) => {
       for (const path of [pathById(workspaces[0]), pathByName(workspaces[0]), listPath()]) {
         const answer = await org.owner.get(`${path}?include=${value}`);
         expect(answer.status).toBe(200);
@@ -87,12 +87,12 @@ describe("include", () => {
       for (const document of documents) expect(included).toContainEqual(document);
     });
 
-    it("only those of the page are there", async () => {
+    it("only those of the page are included", async () => {
       const query = `?include=project&search[name]=${workspaces[2].attributes.name}`;
       expect(includedOf((await org.owner.get(`${listPath()}${query}`)).body)).toEqual([`projects ${projects[1].id}`]);
     });
 
-    it("a grant on a workspace alone does not show its project, though its id is there", async () => {
+    it("a grant on only the workspace shows the project's id, but not the project", async () => {
       const team = await api.makeTeam(org.name);
       await api.grantWorkspace(workspaces[0].id, team.id, "admin");
       await api.grantProject(projects[1].id, team.id, "read");
@@ -152,7 +152,7 @@ describe("include", () => {
       expect(await holderIn(outsider, workspace)).toHaveLength(1);
     });
 
-    it("a visible team to every reader; a secret one to those who may know of it", async () => {
+    it("a visible team for every reader; a secret one only for callers who can see it", async () => {
       for (const visibility of ["organization", "secret"]) {
         const workspace = await api.makeWorkspace(org.name);
         const team = await api.makeTeam(org.name, { visibility });
@@ -171,7 +171,7 @@ describe("include", () => {
       }
     });
 
-    it("a deleted holder is left out", async () => {
+    it("a deleted holder is omitted", async () => {
       const workspace = await api.makeWorkspace(org.name);
       await setColumns(api, workspace.id, { lockedByType: "users", lockedById: "user-gone", lockedByName: "gone" });
       expect(await holderIn(org.owner, workspace)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Runs, and keys of projects, in an organization that is large enough for pages to be walked to and totals to be counted by counters. */
+/** Filters by run and by keys of projects, in an organization that is large enough for walked pages and for totals from counters. */
 import { sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
@@ -95,7 +95,7 @@ describe("listWorkspaces: runs in a large organization", () => {
 });
 
 describe("listWorkspaces: a key of a large project that few workspaces override", () => {
-  it("finds each heir but those, and those by their own value", async () => {
+  it("finds each inheriting workspace, and those that override the key by their own value", async () => {
     const { rows } = await sql<{ id: string; name: string; projectId: string }>`
       select id, name, project_id from workspaces where organization_id = ${org.id} order by id`.execute(
       api.database.reader.db,

@@ -1,13 +1,13 @@
 /**
- * Lists of an organization that is large enough for counters, the index of names and the order of the walk to matter: names that are
- * indexed and names that wait, few matches and many, pages near either end. The oracle looks at everything.
+ * Lists of an organization that is large enough for counters, the name index and the order of the walk to matter: names that are
+ * indexed and names that are not indexed yet, few matches and many, pages near either end. The oracle checks every workspace.
  */
 import { CompiledQuery, sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { largeOrganizations } from "../../../../src/database/migrations/0013-large-organizations.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, type Org } from "../../../support/builders.ts";
-import { tellsAll } from "../../../support/once.ts";
+import { runsEverything } from "../../../support/engine-independent.ts";
 import { addMany, nameOf, size } from "./large.ts";
 
 const api = useApi();
@@ -122,22 +122,22 @@ describe("listWorkspaces: search[wildcard-name] in a large organization", () => 
     expect(await search({ "search[wildcard-name]": pattern })).toEqual(expected((name) => like.test(name)));
   });
 
-  it("together with a part", async () => {
+  it("together with search[name]", async () => {
     const found = await search({ "search[wildcard-name]": "*_prod", "search[name]": "payroll" });
     expect(found).toEqual(expected(inside("payroll")));
   });
 });
 
-describe("listWorkspaces: tags that most workspaces of a large organization carry", () => {
-  /** Each flat tag with the numbers of the workspaces that carry it. */
-  const carried = {
+describe("listWorkspaces: tags that most workspaces of a large organization have", () => {
+  /** Each flat tag with a condition on the numbers of the workspaces that have it. */
+  const hasTag = {
     most: (number: number) => number % 10 !== 0,
     key: (number: number) => number % 10 < 9,
     few: (number: number) => number % 500 === 7,
   };
   const isBound = (number: number) => number % 20 === 19;
   /** Without the tag that is a key, too. */
-  const isMostAlone = (number: number) => carried.most(number) && !carried.key(number) && !isBound(number);
+  const isMostAlone = (number: number) => hasTag.most(number) && !hasTag.key(number) && !isBound(number);
 
   beforeAll(async () => {
     const { rows } = await sql<{ id: string; name: string }>`
@@ -173,7 +173,7 @@ describe("listWorkspaces: tags that most workspaces of a large organization carr
             })),
           )
           .execute();
-      for (const [name, fits] of Object.entries(carried)) {
+      for (const [name, fits] of Object.entries(hasTag)) {
         const carriers = numbered.filter(({ number }) => fits(number));
         const id = `tag-${name}`;
         const tag = { id, organizationId: org.id, name, instanceCount: carriers.length, createdAt, version: 1 };
@@ -185,7 +185,7 @@ describe("listWorkspaces: tags that most workspaces of a large organization carr
           await tx.db.insertInto("workspaceTags").values(links).execute();
         }
       }
-      // The name of one tag is a key, too: on workspaces that carry the tag, and on others.
+      // The name of one tag is a key, too: on workspaces that have the tag, and on others.
       const bindings = numbered
         .filter(({ number }) => isBound(number))
         .map(({ id }) => ({
@@ -210,40 +210,40 @@ describe("listWorkspaces: tags that most workspaces of a large organization carr
     const sorted = [...found, ...(withTemplate ? ["the-template"] : [])].toSorted();
     return { names: sorted.slice((page - 1) * 100, page * 100), total: sorted.length };
   };
-  const hasKey = (number: number) => carried.key(number) || isBound(number);
+  const hasKey = (number: number) => hasTag.key(number) || isBound(number);
 
   it.each([1, 9, 22, 26])("finds those with one, and those without: page %i", async (page) => {
     const asked = { "page[number]": String(page) };
     for (const [name, fits] of [
-      ["most", carried.most],
+      ["most", hasTag.most],
       ["key", hasKey],
-      ["few", carried.few],
+      ["few", hasTag.few],
     ] as const) {
       expect(await search({ ...asked, "search[tags]": name }), name).toEqual(expectedOf(fits, page, false));
       const without = (number: number) => !fits(number);
       expect(await search({ ...asked, "search[exclude-tags]": name }), name).toEqual(expectedOf(without, page, true));
     }
     for (const [name, fits] of [
-      ["most", carried.most],
+      ["most", hasTag.most],
       ["key", hasKey],
-      ["few", carried.few],
+      ["few", hasTag.few],
     ] as const)
       expect(await search({ ...asked, "filter[tagged][0][key]": name }), name).toEqual(expectedOf(fits, page, false));
     const valued = { "filter[tagged][0][key]": "other", "filter[tagged][0][value]": "v" };
     expect(await search({ ...asked, ...valued })).toEqual(expectedOf((number) => number % 8 !== 0, page, false));
     expect(await search({ ...asked, "filter[tagged][0][key]": "other" })).toEqual(expectedOf(() => true, page, true));
     expect(await search({ ...asked, "search[exclude-tags]": "few,nothing,most" })).toEqual(
-      expectedOf((number) => !carried.few(number) && !carried.most(number), page, true),
+      expectedOf((number) => !hasTag.few(number) && !hasTag.most(number), page, true),
     );
     expect(await search({ ...asked, "search[exclude-tags]": "nothing" })).toEqual(expectedOf(() => true, page, true));
     expect(await search({ ...asked, "search[tags]": "nothing" })).toEqual({ names: [], total: 0 });
     expect(await search({ ...asked, "search[tags]": "most,key" })).toEqual(
-      expectedOf((number) => carried.most(number) && hasKey(number), page, false),
+      expectedOf((number) => hasTag.most(number) && hasKey(number), page, false),
     );
   });
 
-  describe("asked for by members, too", () => {
-    /** One may read more than few; the other a single workspace, and another's of the same tags never. */
+  describe("listed by members, too", () => {
+    /** One can read more workspaces than are looked up one by one; the other only one, although others have the same tags. */
     let [many, one]: (Caller | undefined)[] = [];
     const chosen = 507;
 
@@ -259,10 +259,14 @@ describe("listWorkspaces: tags that most workspaces of a large organization carr
     });
 
     it.each<[string, Record<string, string>, (number: number) => boolean]>([
-      ["the narrower of two tags first", { "search[tags]": "most,few" }, carried.few],
-      ["the narrower of two tags last", { "search[tags]": "few,most" }, carried.few],
-      ["tags that many carry", { "search[tags]": "most,key" }, (number) => carried.most(number) && hasKey(number)],
-      ["a tag and a key", { "search[tags]": "few", "filter[tagged][0][key]": "other" }, carried.few],
+      ["the narrower of two tags first", { "search[tags]": "most,few" }, hasTag.few],
+      ["the narrower of two tags last", { "search[tags]": "few,most" }, hasTag.few],
+      [
+        "tags that many workspaces have",
+        { "search[tags]": "most,key" },
+        (number) => hasTag.most(number) && hasKey(number),
+      ],
+      ["a tag and a key", { "search[tags]": "few", "filter[tagged][0][key]": "other" }, hasTag.few],
       [
         "a tag, and a value that not all have",
         { "search[tags]": "key", "filter[tagged][0][key]": "other", "filter[tagged][0][value]": "v" },
@@ -270,7 +274,7 @@ describe("listWorkspaces: tags that most workspaces of a large organization carr
       ],
       ["a tag and a name", { "search[tags]": "few", "search[name]": "net" }, () => false],
       ["a tag and not another", { "search[tags]": "most", "search[exclude-tags]": "key" }, isMostAlone],
-      ["a tag that nothing carries, and one that many do", { "search[tags]": "most,nothing" }, () => false],
+      ["a tag that no workspace has, and one that many have", { "search[tags]": "most,nothing" }, () => false],
     ])("%s", async (_, asked, fits) => {
       const found = expectedOf(fits, 1, false);
       expect(await search(asked)).toEqual(found);
@@ -283,11 +287,11 @@ describe("listWorkspaces: tags that most workspaces of a large organization carr
 
 describe("listWorkspaces: deep pages", () => {
   const keys = ["name", "latest-change-at", "current-run.created-at"];
-  // Both engines walk in either direction; each key in one of them is enough of the second.
-  const sorts = tellsAll
+  // Both engines walk in both directions; for the second engine, one direction of each key is enough.
+  const sorts = runsEverything
     ? keys.flatMap((key) => [key, `-${key}`])
     : ["-name", "latest-change-at", "-current-run.created-at"];
-  it.each(sorts)("walked to from either end, come once each: sort=%s", async (sort) => {
+  it.each(sorts)("read from either end, return each workspace once: sort=%s", async (sort) => {
     const seen: string[] = [];
     for (let page = 1; page <= 27; page += 1)
       seen.push(...(await search({ sort, "page[number]": String(page) })).names);
@@ -298,7 +302,7 @@ describe("listWorkspaces: deep pages", () => {
   });
 });
 
-describe("a register from before there was an index", () => {
+describe("a database from before the index existed", () => {
   it("has all its names indexed by the migration", async () => {
     const { name: engine } = api.database.dialect;
     const run = async (statements: readonly string[]) =>
@@ -316,7 +320,7 @@ describe("a register from before there was an index", () => {
   });
 });
 
-describe("what becomes of a name", () => {
+describe("changes of a name", () => {
   const change = async (from: string, to: string) => {
     const workspace = data(await api.admin.get(`/organizations/${org.name}/workspaces/${from}`));
     const attributes = { name: to };
@@ -337,7 +341,7 @@ describe("what becomes of a name", () => {
     expect(await search({ "search[name]": "accounts-one" })).toEqual(expected(inside("accounts-one")));
   });
 
-  it("removed: not found, whether it was indexed or waited", async () => {
+  it("removed: not found, whether it was already indexed or not", async () => {
     for (const name of [nameOf(503), "Accounts-two", nameOf(size - 2)]) {
       await api.admin.delete(`/organizations/${org.name}/workspaces/${name}`);
       names = names.filter((each) => each !== name);
@@ -346,14 +350,14 @@ describe("what becomes of a name", () => {
       expect(await search({ "search[name]": part })).toEqual(expected(inside(part)));
   });
 
-  it("shorter than what is indexed: found by all of it, beside those that have it inside", async () => {
+  it("shorter than what is indexed: found by the whole name, together with names that contain it", async () => {
     for (const name of ["Qj", "qJ", "x-qj", "q"]) await api.makeWorkspace(org.name, { name });
     names.push("Qj", "qJ", "x-qj", "q");
     const all = { "search[wildcard-name]": "*qj*" };
     expect(await search({ "search[name]": "qj" })).toEqual(expected(inside("qj")));
     expect(await search(all)).toEqual(expected(inside("qj")));
     expect(await search({ "search[wildcard-name]": "qj" })).toEqual(expected((name) => name === "qj"));
-    // No longer among those that wait to be indexed.
+    // No longer among the names that are not indexed yet.
     const { id } = data(await api.admin.get(`/organizations/${org.name}/workspaces/q`));
     names.push(...(await addMany(api, org, id, 2 * size, 2 * size + 300)));
     expect(await search({ "search[name]": "qj" })).toEqual(expected(inside("qj")));

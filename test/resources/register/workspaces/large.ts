@@ -1,4 +1,4 @@
-/** Organizations with more workspaces than an index's findings are looked up one by one. */
+/** Organizations with so many workspaces that the matches of an index are not looked up one by one. */
 import { sql } from "kysely";
 import type { Api } from "../../../support/api.ts";
 import type { Org } from "../../../support/builders.ts";
@@ -8,7 +8,7 @@ export const size = 2500;
 export const nameOf = (number: number) =>
   `${number % 500 === 3 ? "Payroll" : number % 2 === 0 ? "network" : "service"}-${(number * 7919) % 10_007}_Prod`;
 
-/** Copies of a workspace under other names, all at once: over HTTP these would take minutes. */
+/** Copies a workspace under other names with one statement: over HTTP it would take minutes. */
 export async function addMany(api: Api, { name }: Org, template: string, from: number, to: number): Promise<string[]> {
   const row = await api.database.reader.db
     .selectFrom("workspaces")

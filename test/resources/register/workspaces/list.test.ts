@@ -107,7 +107,7 @@ describe("listWorkspaces: pages", () => {
     expect(answer.body.meta.pagination).toMatchObject({ "total-count": 22, "total-pages": 2, "next-page": 2 });
   });
 
-  it.each([1, 2, 3, 4, 9, 10])("leads over every workspace once, %i at a time", async (size) => {
+  it.each([1, 2, 3, 4, 9, 10])("returns every workspace once, %i at a time", async (size) => {
     const seen: string[] = [];
     let next: string | null = `${path()}?page[size]=${size}`;
     while (next !== null) {
@@ -222,7 +222,7 @@ describe("listWorkspaces: shows and counts only workspaces that the caller can r
     expect(body.meta.pagination["total-count"]).toBe(0);
   });
 
-  it("stays right when workspaces come, move and go", async () => {
+  it("stays correct when workspaces are created, moved and deleted", async () => {
     const caller = await memberWith([0], ["d1"])();
     const total = async () =>
       (await caller.get(`/organizations/${own.name}/workspaces`)).body.meta.pagination["total-count"];

@@ -3,9 +3,17 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { expireLeases } from "../../../../src/resources/register/workspaces/maintenance.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org } from "../../../support/builders.ts";
-import { passingTime } from "../../../support/clock.ts";
+import { useMovableClock } from "../../../support/clock.ts";
 import { makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
-import { announced, inRequest, post, put, stateOf, upkeepOf, writeState } from "../../../support/states.ts";
+import {
+  pendingStateAttributes,
+  stateAttributes,
+  post,
+  put,
+  stateOf,
+  jobContextOf,
+  writeState,
+} from "../../../support/states.ts";
 
 const api = useApi();
 let org: Org;
@@ -17,7 +25,7 @@ beforeAll(async () => {
   teamId = (await api.makeTeam(org.name)).id;
   one = await api.makeMember(org.name, [teamId]);
 });
-const pass = passingTime();
+const pass = useMovableClock();
 
 async function shared(made?: Json): Promise<string> {
   const { id } = made ?? (await api.makeWorkspace(org.name));
@@ -34,7 +42,7 @@ describe("state past the lease", () => {
     await writeState(one, id, stateOf({ serial: 1, outputs: { size: { value: 1, type: "number" } } }));
     await leased(one, id);
     const written = data(
-      await post(one, id, inRequest(stateOf({ serial: 2, outputs: { size: { value: 2, type: "number" } } }))),
+      await post(one, id, stateAttributes(stateOf({ serial: 2, outputs: { size: { value: 2, type: "number" } } }))),
     );
     const outputs = async () => (await one.get(`/workspaces/${id}/current-state-version-outputs`)).body.data;
     expect((await outputs())[0].attributes.value).toBe(1);
@@ -43,14 +51,14 @@ describe("state past the lease", () => {
     expect((await outputs())[0].attributes.value).toBe(2);
     expect(data(await one.get(`/workspaces/${id}/current-state-version`)).id).toBe(written.id);
     expect((await show(id)).relationships["current-state-version"].data.id).toBe(written.id);
-    const late = await post(one, id, inRequest(stateOf({ serial: 3 })));
+    const late = await post(one, id, stateAttributes(stateOf({ serial: 3 })));
     expect([late.status, ...details(late)]).toEqual([409, expect.stringContaining("not locked")]);
   });
 
-  it("asked for first by its current version, also where it is the first", async () => {
+  it("a request for the current version ends the lease too, also if it is the first version", async () => {
     const id = await shared();
     await leased(one, id);
-    const written = data(await post(one, id, inRequest(stateOf())));
+    const written = data(await post(one, id, stateAttributes(stateOf())));
     expect((await one.get(`/workspaces/${id}/current-state-version`)).status).toBe(404);
     pass(61);
     expect(data(await one.get(`/workspaces/${id}/current-state-version`)).id).toBe(written.id);
@@ -59,13 +67,13 @@ describe("state past the lease", () => {
   it("pending versions are discarded: an upload is too late, and the latest finalized version counts", async () => {
     const id = await shared();
     await leased(one, id);
-    const first = data(await post(one, id, inRequest(stateOf({ serial: 1 }))));
+    const first = data(await post(one, id, stateAttributes(stateOf({ serial: 1 }))));
     const state = stateOf({ serial: 2 });
-    const pending = data(await post(one, id, announced(state)));
+    const pending = data(await post(one, id, pendingStateAttributes(state)));
     pass(61);
     const late = await put(pending.attributes["hosted-state-upload-url"], state);
     expect([late.status, ...details(late)]).toEqual([409, expect.stringContaining("its status is discarded")]);
-    await expireLeases(upkeepOf(api));
+    await expireLeases(jobContextOf(api));
     expect((await show(id)).relationships["current-state-version"].data.id).toBe(first.id);
     const given = data(await one.get(`/state-versions/${pending.id}`));
     expect(given.attributes.status).toBe("discarded");
@@ -73,7 +81,7 @@ describe("state past the lease", () => {
 });
 
 describe("runs past the lease", () => {
-  it("the job gives the next that waits its turn", async () => {
+  it("the job starts the next waiting run", async () => {
     const id = await shared(await makeRunnable(api, org.name));
     await leased(one, id);
     const run = await makeRun(org.owner, id);
@@ -82,11 +90,13 @@ describe("runs past the lease", () => {
       "waiting-for": expect.stringContaining("holds the lock"),
     });
     pass(61);
-    expect((await showRun(org.owner, run.id)).attributes["waiting-for"]).toBe("Waiting for its turn.");
-    expect(await expireLeases(upkeepOf(api))).toBeGreaterThanOrEqual(1);
+    expect((await showRun(org.owner, run.id)).attributes["waiting-for"]).toBe(
+      "Waiting to start: the workspace is no longer locked.",
+    );
+    expect(await expireLeases(jobContextOf(api))).toBeGreaterThanOrEqual(1);
     expect((await showRun(org.owner, run.id)).attributes.status).toBe("plan_queued");
     expect((await show(id)).relationships["locked-by"].data).toEqual({ type: "runs", id: run.id });
-    expect(await expireLeases(upkeepOf(api))).toBe(0);
+    expect(await expireLeases(jobContextOf(api))).toBe(0);
   });
 
   it("a new run is queued immediately, behind those that waited", async () => {
@@ -105,7 +115,7 @@ describe("runs past the lease", () => {
     expect((await showRun(org.owner, waiting.id)).attributes.status).toBe("plan_queued");
   });
 
-  it("discarding one that waits finds it with the lock already, and says so", async () => {
+  it("discarding a waiting run fails, because it has started by then", async () => {
     const id = await shared(await makeRunnable(api, org.name));
     await leased(one, id);
     const run = await makeRun(org.owner, id);

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { expireLeases } from "../../../../src/resources/register/workspaces/maintenance.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, pointers } from "../../../support/builders.ts";
-import { inMs, passingTime } from "../../../support/clock.ts";
+import { inMs, useMovableClock } from "../../../support/clock.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
-import { upkeepOf } from "../../../support/states.ts";
-import { describeOnce } from "../../../support/once.ts";
+import { jobContextOf } from "../../../support/states.ts";
+import { describeOnce } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 let org: Org;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   one = await api.makeMember(org.name, [teamId]);
   two = await api.makeMember(org.name, [teamId]);
 });
-const pass = passingTime();
+const pass = useMovableClock();
 
 async function shared(made?: Json): Promise<string> {
   const { id } = made ?? (await api.makeWorkspace(org.name));
@@ -32,7 +32,7 @@ const act = (caller: Caller, id: string, action: string, body?: object): Promise
 const leased = async (caller: Caller, id: string, seconds = 60): Promise<Json> =>
   data(await act(caller, id, "lock", { reason: "for a while", "lease-seconds": seconds }));
 const show = async (id: string): Promise<Json> => data(await one.get(`/workspaces/${id}`));
-const trailOf = (id: string, action: string) =>
+const auditEventsOf = (id: string, action: string) =>
   api.database.reader.db
     .selectFrom("auditEvents")
     .selectAll()
@@ -51,7 +51,7 @@ describe("lockWorkspace with lease-seconds", () => {
     expect(until - at).toBe(30_000);
     expect(relationships["locked-by"].data).toEqual({ type: "users", id: one.id });
     expect((await show(id)).attributes).toEqual(attributes);
-    const [event] = await trailOf(id, "lock");
+    const [event] = await auditEventsOf(id, "lock");
     expect(JSON.parse(event?.after ?? "")).toMatchObject({ "lock-expires-at": attributes["lock-expires-at"] });
   });
 
@@ -69,7 +69,7 @@ describe("lockWorkspace with lease-seconds", () => {
     }
   });
 
-  it("200: beside the reason in data.attributes too", async () => {
+  it("200: together with the reason in data.attributes too", async () => {
     const body = { data: { attributes: { reason: "", "lease-seconds": 86_400 } } };
     const { attributes } = data(await act(one, await shared(), "lock", body));
     expect(attributes["lock-expires-at"]).not.toBeNull();
@@ -103,7 +103,7 @@ describe("lockWorkspace with lease-seconds", () => {
 });
 
 describe("lockWorkspace with expires-at", () => {
-  it("200: ends at that very moment, and is renewed for as long again or until another one", async () => {
+  it("200: expires at that time; a renewal repeats the duration or sets another time", async () => {
     const id = await shared();
     const end = inMs(3_600_000);
     const { attributes } = data(await act(one, id, "lock", { reason: "", "expires-at": end }));
@@ -120,12 +120,12 @@ describe("lockWorkspace with expires-at", () => {
     expect((await show(id)).attributes.locked).toBe(false);
   });
 
-  it("200: null has no end", async () => {
+  it("200: with null, the lock does not expire", async () => {
     const { attributes } = data(await act(one, await shared(), "lock", { "expires-at": null }));
     expect(attributes["lock-expires-at"]).toBeNull();
   });
 
-  it("422: passed, too soon, more than 30 days away, no moment, or together with lease-seconds", async () => {
+  it("422: in the past, too soon, more than 30 days away, not a time, or together with lease-seconds", async () => {
     const id = await shared();
     const ends = [inMs(-1000), inMs(10_000), inMs(31 * 86_400_000), "tomorrow", 3600];
     const both = { "expires-at": inMs(60_000), "lease-seconds": 60 };
@@ -154,7 +154,7 @@ describe("lockWorkspace with expires-at", () => {
 });
 
 describe("renewWorkspaceLock", () => {
-  it("200: for as long as before, or as it asks, from now on", async () => {
+  it("200: for the same duration or for the requested one, from now on", async () => {
     const id = await shared();
     const first = await leased(one, id, 60);
     pass(40);
@@ -167,7 +167,7 @@ describe("renewWorkspaceLock", () => {
     expect(leftMs(data(await act(one, id, "renew-lock", {})))).toBeGreaterThanOrEqual(600_000);
     pass(300);
     expect((await show(id)).attributes.locked).toBe(true);
-    const events = await trailOf(id, "renew-lock");
+    const events = await auditEventsOf(id, "renew-lock");
     expect(events.map(({ actorId }) => actorId)).toEqual([one.id, one.id, one.id]);
   });
 
@@ -239,8 +239,8 @@ describe("past its lease", () => {
     pass(61);
     const { relationships } = await leased(two, id);
     expect(relationships["locked-by"].data.id).toBe(two.id);
-    await expireLeases(upkeepOf(api));
-    const events = await trailOf(id, "expire-lock");
+    await expireLeases(jobContextOf(api));
+    const events = await auditEventsOf(id, "expire-lock");
     expect(events).toHaveLength(1);
     const [event] = events;
     expect(event).toMatchObject({ actorKind: "operator", tokenId: null });
@@ -284,7 +284,7 @@ describe("past its lease", () => {
     expect(await locked()).toEqual(no);
   });
 
-  it("the ETag of what is shown then lets it be changed", async () => {
+  it("a change with the ETag of that document succeeds", async () => {
     const id = await shared();
     const old = (await org.owner.get(`/workspaces/${id}`)).headers.get("etag") ?? "";
     await leased(one, id);
@@ -306,13 +306,13 @@ describeOnce("two at once past the lease", () => {
       Array.from({ length: 10 }, (_, each) => leasedBy(each % 2 === 0 ? one : two, id)),
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(await trailOf(id, "expire-lock")).toHaveLength(1);
+    expect(await auditEventsOf(id, "expire-lock")).toHaveLength(1);
   });
   const leasedBy = (caller: Caller, id: string) => act(caller, id, "lock", { "lease-seconds": 60 });
 });
 
 describe("filter[locked-longer-than]", () => {
-  it("finds those that are locked for longer, and none whose lease has ended", async () => {
+  it("finds workspaces that are locked for longer, and none whose lease has expired", async () => {
     const own = await api.makeOrganization();
     const [free, leasedOne, held] = await Promise.all(
       ["free", "leased", "held"].map((name) => api.makeWorkspace(own.name, { name })),

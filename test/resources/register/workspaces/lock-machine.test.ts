@@ -5,7 +5,7 @@ import { openDatabase } from "../../../../src/database/engines/open.ts";
 import { type Api, type Caller, type Json, startApiOn, useApi } from "../../../support/api.ts";
 import { data, type Member, type Org } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
-import { sampled } from "../../../support/once.ts";
+import { sampled } from "../../../support/engine-independent.ts";
 import { pathById } from "./support.ts";
 
 const api = useApi();
@@ -42,7 +42,7 @@ describe("concurrent callers on two servers with one database", () => {
       }),
     );
 
-  it("exactly one lock succeeds, it is that one's, and exactly one unlock does", async () => {
+  it("exactly one lock succeeds, its caller holds the lock, and exactly one unlock succeeds", async () => {
     for (let round = 0; round < 3; round += 1) {
       const locks = await atOnce("lock");
       const won = locks.filter(({ status }) => status === 200);

@@ -105,7 +105,7 @@ describe("lockWorkspace: 200", () => {
     expect(response.status).toBe(200);
   });
 
-  it("by a team's token it is the team's", async () => {
+  it("with a team's token, the team holds it", async () => {
     expect(lockOf(data(await act(token, "lock", { reason: "x" })))).toEqual({
       locked: true,
       reason: "x",
@@ -143,7 +143,7 @@ describe("lockWorkspace: 409", () => {
 });
 
 describe("unlockWorkspace", () => {
-  it("by the locker: 200, and everything is as before the lock", async () => {
+  it("by the lock holder: 200, and everything is as before the lock", async () => {
     const before = await shown();
     data(await act(writer, "lock", { reason: "x" }));
     const answer = await act(writer, "unlock");
@@ -152,19 +152,19 @@ describe("unlockWorkspace", () => {
     expect(await shown()).toEqual(before);
   });
 
-  it("by the locker with another token: 200", async () => {
+  it("by the lock holder with another token: 200", async () => {
     data(await act(writer, "lock"));
     const second = data(await writer.post(`/users/${writer.id}/authentication-tokens`)).attributes.token;
     expect(second).not.toBe(writer.token);
     expect((await act(api.as(second), "unlock")).status).toBe(200);
   });
 
-  it("by the team's token what the team locked: 200", async () => {
+  it("a team's lock with the team's token: 200", async () => {
     data(await act(token, "lock"));
     expect((await act(token, "unlock")).status).toBe(200);
   });
 
-  it("of an unlocked one: 409", async () => {
+  it("of an unlocked workspace: 409", async () => {
     await expectConflict(await act(writer, "unlock"), alreadyUnlocked);
   });
 
@@ -182,7 +182,7 @@ describe("unlockWorkspace", () => {
     expect(await shown()).toEqual(before);
   });
 
-  it("of a run's: 409 that names the run", async () => {
+  it("of a run's lock: 409 that names the run", async () => {
     await setColumns(api, workspace.id, { lockedByType: "runs", lockedById: "run-abc", lockedReason: "" });
     expect(lockOf(await shown())).toEqual({ locked: true, reason: "", by: { id: "run-abc", type: "runs" } });
     await expectConflict(await act(writer, "unlock"), heldBy("Run run-abc"));
@@ -198,7 +198,7 @@ describe("unlockWorkspace", () => {
     );
   });
 
-  it("takes a body and ignores it", async () => {
+  it("ignores a body", async () => {
     data(await act(writer, "lock"));
     expect((await act(writer, "unlock", { anything: 1 })).status).toBe(200);
   });
@@ -234,7 +234,7 @@ describe("forceUnlockWorkspace", () => {
     }
   });
 
-  it("of an unlocked one: 409", async () => {
+  it("of an unlocked workspace: 409", async () => {
     await expectConflict(await act(org.owner, "force-unlock"), alreadyUnlocked);
   });
 
@@ -257,7 +257,7 @@ describe("forceUnlockWorkspace", () => {
 describe("a lock whose holder was deleted", () => {
   const byForce = " This user no longer exists. Ask someone with admin access to the workspace to force-unlock it.";
 
-  it("stays when the account is deleted, with the name on it, until it is unlocked by force", async () => {
+  it("stays when the account is deleted, with the holder's name, until it is force-unlocked", async () => {
     const leaver = await api.makeMember(org.name, [team.id]);
     data(await act(leaver, "lock", { reason: "halfway through" }));
     expect((await api.admin.delete(`/admin/users/${leaver.id}`)).status).toBe(204);
@@ -267,7 +267,7 @@ describe("a lock whose holder was deleted", () => {
     expect(lockOf(data(await act(org.owner, "force-unlock")))).toEqual(free);
   });
 
-  it("stays when the membership ends: the person is still there", async () => {
+  it("stays when the membership ends: the user still exists", async () => {
     const leaver = await api.makeMember(org.name, [team.id]);
     data(await act(leaver, "lock"));
     const members = data(await org.owner.get(`/organizations/${org.name}/organization-memberships?page[size]=100`));
@@ -301,8 +301,8 @@ describe("the organization's token", () => {
   });
 });
 
-describe("by its name", () => {
-  it("there is no locking of a workspace", async () => {
+describe("by name", () => {
+  it("a workspace can't be locked", async () => {
     const path = `/organizations/${org.name}/workspaces/${workspace.attributes.name}/actions/lock`;
     expect((await org.owner.post(path)).status).toBe(404);
   });

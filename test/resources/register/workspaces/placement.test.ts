@@ -28,7 +28,7 @@ const member = async (...grants: [projectId: string, level: "read" | "write" | "
 };
 
 describe("createWorkspace: project", () => {
-  it("is the default project without one, and the named one with one; each counts it", async () => {
+  it("is the named project, or else the default one; its counter goes up", async () => {
     const project = await api.makeProject(org.name);
     const before = await count(org.defaultProjectId);
     expect(data(await create(org.owner)).relationships.project.data.id).toBe(org.defaultProjectId);
@@ -130,7 +130,7 @@ describe.each(bothPaths)("updateWorkspace %s: project", (_, pathOf) => {
     caller.patch(pathOf(workspace), resource("workspaces", attributes, inProject(projectId)));
   const where = async () => data(await api.admin.get(pathById(workspace))).relationships.project.data.id;
 
-  it("moves it, and both projects count", async () => {
+  it("moves it, and updates the counters of both projects", async () => {
     const answer = await move(org.owner, target.id, { description: "moved" });
     expect(answer.status).toBe(200);
     expect(answer.body.data.relationships.project).toEqual({

@@ -67,7 +67,7 @@ describe("ETag", () => {
     expect(await etag()).not.toBe(before);
   });
 
-  it("is another after an unlock and a force-unlock", async () => {
+  it("changes with an unlock and a force-unlock", async () => {
     const seen = new Set<string>();
     for (const action of ["lock", "unlock", "lock", "force-unlock"]) {
       data(await org.owner.post(`${pathById(workspace)}/actions/${action}`));
@@ -76,7 +76,7 @@ describe("ETag", () => {
     expect(seen.size).toBe(4);
   });
 
-  it("stays after what changes nothing", async () => {
+  it("stays after a request that changes nothing", async () => {
     const before = await etag();
     await change({ name: workspace.attributes.name, "auto-apply": false });
     await org.owner.post(`${pathById(workspace)}/actions/unlock`);

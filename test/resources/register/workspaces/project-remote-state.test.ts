@@ -88,7 +88,7 @@ describe("project-remote-state: a value, null, absent", () => {
     expect((await member.patch(pathById(shared), body)).status).toBe(403);
   });
 
-  it("is in the audit trail", async () => {
+  it("is in the audit log", async () => {
     data(await update({ "project-remote-state": true }));
     const events = await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${shared.id}`);
     const [{ attributes }] = data(events);
@@ -100,7 +100,7 @@ describe("project-remote-state: a value, null, absent", () => {
 });
 
 describe("the consumers of a workspace with project-remote-state", () => {
-  it("are the others of its project that the caller reads; the list itself is kept", async () => {
+  it("are the other workspaces of its project that the caller can read; the stored list is kept", async () => {
     const inside = await api.makeWorkspace(org.name, { name: unique("a") }, inProject(project.id));
     const another = await api.makeWorkspace(org.name, { name: unique("b") }, inProject(project.id));
     const outside = await api.makeWorkspace(org.name);
@@ -115,7 +115,7 @@ describe("the consumers of a workspace with project-remote-state", () => {
     expect(await consumersOf(org.owner, shared)).toEqual([outside.id]);
   });
 
-  it("are those of the project that it is in by now", async () => {
+  it("are those of its current project", async () => {
     const next = await api.makeProject(org.name);
     const there = await api.makeWorkspace(org.name, {}, inProject(next.id));
     data(await update({ "project-remote-state": true }));
@@ -124,7 +124,7 @@ describe("the consumers of a workspace with project-remote-state", () => {
     expect(await consumersOf(org.owner, shared)).toEqual([there.id]);
   });
 
-  it("can't be changed one by one: 422, whichever way", async () => {
+  it("can't be changed individually, with any method: 422", async () => {
     const outside = await api.makeWorkspace(org.name);
     data(await update({ "project-remote-state": true }));
     const detail =

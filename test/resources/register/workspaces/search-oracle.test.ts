@@ -1,10 +1,10 @@
-/** Every parameter of the list at once, over a random register, against an oracle that is as simple as can be. */
+/** All parameters of the list together, over random data, compared with a simple oracle. */
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Member, type Org } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
-import { sampled } from "../../../support/once.ts";
+import { sampled } from "../../../support/engine-independent.ts";
 import { bound, setColumns, tagged } from "./support.ts";
 
 const api = useApi();
@@ -12,7 +12,7 @@ const size = 40;
 const tagNames = ["a", "b", "A", "c:d"];
 const keys = ["k1", "k2", "a"];
 const values = ["", "v1", "v2"];
-/** What `search[tags]` looks for: flat tags and keys, of which one is both. */
+/** The values of `search[tags]`: flat tags and keys, of which one is both. */
 const searched = [...new Set([...tagNames, ...keys])];
 const statuses = ["applied", "errored", "planning"];
 
@@ -37,7 +37,7 @@ interface Reader {
 }
 let readers: Reader[];
 
-/** A generator of its own, so that the register is the same for the same seed. */
+/** Its own random generator, so that the data is the same for the same seed. */
 function* numbers(start: number): Generator<number, never> {
   let state = start % 2_147_483_647 || 1;
   for (;;) {
@@ -125,7 +125,7 @@ interface Query {
   readonly size: number;
 }
 
-/** More often absent than not: of filters that are all there, hardly any would find something. */
+/** Mostly absent: with all filters together, hardly any query would find something. */
 const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof({ arbitrary: fc.constant(undefined), weight: 5 }, { arbitrary, weight: 2 });
 const fragment = fc.string({ unit: fc.constantFrom("a", "b", "A", "_", "-", "1", "%"), maxLength: 3 });
@@ -148,7 +148,7 @@ const queries: fc.Arbitrary<Query> = fc.record({
   size: fc.integer({ min: 1, max: 50 }),
 });
 
-/** One star stands for any text: tried letter by letter, without a pattern language. */
+/** Matches one star with any text, letter by letter, without a pattern language. */
 function fits(text: string, pattern: string): boolean {
   if (pattern === "") return text === "";
   if (pattern.startsWith("*")) return fits(text, pattern.slice(1)) || (text !== "" && fits(text.slice(1), pattern));
@@ -248,7 +248,7 @@ const patience = deep(120_000, 900_000);
 
 describe("listWorkspaces", () => {
   it(
-    "finds, orders, counts and pages like the oracle, for whoever asks",
+    "finds, orders, counts and pages like the oracle, for any caller",
     async () => {
       await fc.assert(
         fc.asyncProperty(queries, fc.nat(5), async (query, number) => {
@@ -267,7 +267,7 @@ describe("listWorkspaces", () => {
     }
   });
 
-  it("is asked queries of every kind, many of which find something", () => {
+  it("gets queries of every kind, many of which find something", () => {
     const asked = fc.sample(queries, { seed, numRuns: 150 });
     for (const name of ["part", "wildcard", "tags", "excluded", "project", "statuses", "sort"] as const) {
       const sent = asked.filter((query) => query[name] !== undefined);

@@ -56,7 +56,7 @@ describe("listWorkspaces: search[name]", () => {
 });
 
 describe("listWorkspaces: filter[id]", () => {
-  it("only those, alone and with other filters, for an owner and for a member; foreign and unknown ones are left out", async () => {
+  it("returns only those, alone and with other filters, for an owner and for a member; omits others' and unknown ones", async () => {
     const all = data(await list("page[size]=100"));
     const idOf = (name: string) => all.find(({ attributes }: Json) => attributes.name === name).id;
     const ids = `filter[id]=${idOf("solo")},${idOf("net-prod")},ws-none,${idOf("appXprod")}`;
@@ -273,7 +273,7 @@ describe("listWorkspaces: filter[current-run][status]", () => {
     expect(await found(`filter[current-run][status]=${status}`)).toEqual(expected);
   });
 
-  it("its run is in the document, also under the deprecated name", async () => {
+  it("the document shows its run, also under the deprecated name", async () => {
     const [workspace] = data(await list("filter[current-run][status]=errored"));
     const run = { id: "run-2", type: "runs" };
     expect(workspace.relationships["current-run"].data).toEqual(run);

@@ -26,7 +26,7 @@ const keyOf = ({ relationships }: Json) => relationships["ssh-key"].data;
 const shown = async () => data(await org.owner.get(pathById(workspace)));
 
 describe("assignSshKey: 200", () => {
-  it("assigns, replaces and takes away, with the whole document", async () => {
+  it("assigns, replaces and removes a key, and returns the whole document", async () => {
     for (const id of [key, otherKey]) {
       const answer = await assign(id);
       expect(answer.status).toBe(200);
@@ -39,7 +39,7 @@ describe("assignSshKey: 200", () => {
     expect(await shown()).toEqual(none.body.data);
   });
 
-  it("the same again, or none where there is none, changes nothing", async () => {
+  it("the same key again, or null without a key, changes nothing", async () => {
     const bare = await shown();
     expect(data(await assign(null))).toEqual(bare);
     const assigned = await assign(key);
@@ -57,7 +57,7 @@ describe("assignSshKey: 200", () => {
 
 describe("assignSshKey: refusals", () => {
   it.each<[string, () => string]>([
-    ["one that nobody knows", () => "sshkey-unknown"],
+    ["an unknown key", () => "sshkey-unknown"],
     ["another organization's", () => foreignKey],
   ])("a key that is %s: 422", async (_, id) => {
     const answer = await assign(id());

@@ -1,4 +1,4 @@
-/** What tests of workspaces share: connections, columns that no request sets, and the two ways to name a workspace. */
+/** Shared by the tests of workspaces: connections, columns that no request sets, and the two paths of a workspace. */
 import { incrementedVersion } from "../../../../src/resources/shared/versions.ts";
 import type { WorkspaceTable } from "../../../../src/database/schema/workspaces.ts";
 import type { Answer, Api, Json } from "../../../support/api.ts";
@@ -14,7 +14,7 @@ export const bothPaths: readonly (readonly [string, (workspace: Json) => string]
   ["by organization and name", pathByName],
 ];
 
-/** Sets what only runs, state and time set. */
+/** Sets columns that otherwise only runs, state and time set. */
 export async function setColumns(api: Api, workspaceId: string, columns: Partial<WorkspaceTable>): Promise<void> {
   await api.database.write((tx) =>
     tx.db
@@ -35,7 +35,7 @@ export async function makeSshKey(api: Api, organizationName: string): Promise<st
   return data(await api.admin.post(`/organizations/${organizationName}/ssh-keys`, body)).id;
 }
 
-/** A connection to version control: the id of its token. */
+/** Creates a VCS connection and returns the id of its token. */
 export async function makeOauthToken(api: Api, organizationName: string, attributes: object = {}): Promise<string> {
   const body = resource("oauth-clients", {
     "service-provider": "github",
@@ -60,7 +60,7 @@ export const bound = (bindings: Record<string, string>) => ({
   },
 });
 
-/** An answer's errors as pairs of place and sentence. */
+/** The errors of a response as pairs of pointer and detail. */
 export const faults = (answer: Answer): [string, string][] =>
   (answer.body?.errors ?? []).map((error: Json) => [error.source?.pointer ?? error.source?.parameter, error.detail]);
 

@@ -20,7 +20,7 @@ const counts = async () =>
   (await tags()).map(({ attributes }) => [attributes.name, attributes["instance-count"]]).sort();
 
 describe("createWorkspace: tags", () => {
-  it("by name are made where they are not there, sorted in the document, and counted", async () => {
+  it("by name are created if missing, sorted in the document, and counted", async () => {
     const made = data(await create(tagged("net", "Prod", "a:b", "net")));
     expect(made.attributes["tag-names"]).toEqual(["Prod", "a:b", "net"]);
     expect(data(await org.owner.get(pathById(made)))).toEqual(made);
@@ -32,7 +32,7 @@ describe("createWorkspace: tags", () => {
     ]);
   });
 
-  it("by the id of one that is there, with a name beside it too", async () => {
+  it("by the id of an existing tag, also together with a name", async () => {
     await makeWorkspace(api, org.name, {}, tagged("first", "second"));
     const known = await tags();
     const idOf = (name: string): string => known.find(({ attributes }) => attributes.name === name)?.id;
@@ -54,7 +54,7 @@ describe("createWorkspace: tags", () => {
     expect(data(await create({ tags: { data: [] } })).attributes["tag-names"]).toEqual([]);
   });
 
-  it("an id that the organization does not have is refused, and nothing is left", async () => {
+  it("an unknown id is refused, and nothing is created", async () => {
     const other = await makeOrganization(api);
     await makeWorkspace(api, other.name, {}, tagged("theirs"));
     const foreign = data(await other.owner.get(`/organizations/${other.name}/tags`))[0].id;
@@ -102,7 +102,7 @@ describe("createWorkspace: tags", () => {
 });
 
 describe("createWorkspace: key-value tags", () => {
-  it("are bound, and a value may be left out", async () => {
+  it("are set, also without a value", async () => {
     const sent = { data: [{ type: "tag-bindings", attributes: { key: "env" } }] };
     const made = data(await create({ "tag-bindings": sent }));
     const query = `/organizations/${org.name}/workspaces?filter[tagged][0][key]=env`;

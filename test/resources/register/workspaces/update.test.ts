@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org, resource, unique } from "../../../support/builders.ts";
-import { describeOnce } from "../../../support/once.ts";
+import { describeOnce } from "../../../support/engine-independent.ts";
 import { namesAccepted, namesRefused, plainAttributes, refusedValues } from "./attributes.ts";
 import { at, bothPaths, bound, faults, pathById, pathByName, tagged } from "./support.ts";
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 const shown = async () => data(await org.owner.get(pathById(workspace)));
-/** Everything of a document but the instant of its last change. */
+/** The document without the time of its last change. */
 const still = (document: Json): Json => ({
   ...document,
   attributes: { ...document.attributes, "updated-at": undefined },
@@ -72,7 +72,7 @@ describe.each(bothPaths)("updateWorkspace %s: a value, null, absent", (_, pathOf
     expect(await shown()).toEqual(workspace);
   });
 
-  it("values that are there already change nothing", async () => {
+  it("unchanged values change nothing", async () => {
     const same = Object.fromEntries(plainAttributes.map(({ name, other }) => [name, other]));
     expect((await update({ ...same, name: workspace.attributes.name })).body.data).toEqual(workspace);
   });
@@ -82,7 +82,7 @@ describe.each(bothPaths)("updateWorkspace %s: a value, null, absent", (_, pathOf
     expect(data(await update(all)).attributes).toMatchObject(all);
   });
 
-  it("does not change source-name and source-url, nor what is only shown", async () => {
+  it("changes neither source-name and source-url nor read-only attributes", async () => {
     const answer = await update({
       "source-name": "another",
       "source-url": null,
@@ -149,7 +149,7 @@ describe("updateWorkspace: name", () => {
     expect(found).toEqual([renamed]);
   });
 
-  it("its case alone can be changed, and the old name is free again", async () => {
+  it("only its case can be changed, and the old name is free again", async () => {
     const name = workspace.attributes.name.toUpperCase();
     expect(data(await update({ name })).attributes.name).toBe(name);
     const again = await makeWorkspace(api, org.name, { name: workspace.attributes.name });
@@ -188,7 +188,7 @@ describe("updateWorkspace: refused", () => {
     workspace = await makeWorkspace(api, org.name);
   });
 
-  it("one fault keeps everything as it was", async () => {
+  it("with one fault, nothing changes", async () => {
     const change = resource("workspaces", { description: "x", "auto-apply": "no", "vcs-repo": {} }, bound({ a: "b" }));
     expect((await org.owner.patch(pathById(workspace), change)).status).toBe(422);
     const rule = resource("workspaces", { description: "x", "agent-pool-id": "apool-x" }, bound({ a: "b" }));
@@ -262,7 +262,7 @@ describe("updateWorkspace: key-value tags", () => {
 });
 
 describe("updateWorkspace: unknown", () => {
-  it("a workspace that is not there is 404, by id and by name", async () => {
+  it("an unknown workspace is 404, by id and by name", async () => {
     const body = resource("workspaces", { description: "x" });
     expect((await org.owner.patch("/workspaces/ws-unknown", body)).status).toBe(404);
     expect((await org.owner.patch(`/organizations/${org.name}/workspaces/unknown`, body)).status).toBe(404);

@@ -1,5 +1,5 @@
 /**
- * vcs-repo: what a repository needs, what an update merges, and how it goes. trigger-prefixes and trigger-patterns: a
+ * vcs-repo: required keys, merging in an update, and removal. trigger-prefixes and trigger-patterns: a
  * list that is sent empties the other, unless both are sent.
  */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -187,7 +187,7 @@ describe("vcs", () => {
       expect(data(await org.owner.get(pathById(workspace))).attributes["vcs-repo"]).toEqual(after);
     });
 
-    it("another token brings its provider", async () => {
+    it("another token changes the provider", async () => {
       const { attributes } = data(await update({ "oauth-token-id": otherToken }));
       expect(attributes["vcs-repo"]).toMatchObject({
         "oauth-token-id": otherToken,
@@ -198,7 +198,7 @@ describe("vcs", () => {
       expect(attributes["oauth-client-name"]).toBe("Our GitLab");
     });
 
-    it("absent keeps it, null removes it whole", async () => {
+    it("absent keeps it, null removes all of it", async () => {
       const kept = data(await org.owner.patch(pathById(workspace), resource("workspaces", { description: "x" })));
       expect(kept.attributes["vcs-repo"]).toEqual(workspace.attributes["vcs-repo"]);
       expect(data(await update(null)).attributes).toMatchObject({
@@ -231,7 +231,7 @@ describe("vcs", () => {
       });
     });
 
-    it("beside the one kind of connection the other may be blank, as clients send it", async () => {
+    it("with one kind of connection, the other can be blank, as clients send it", async () => {
       expect(await merged({ "github-app-installation-id": "ghain-1", "oauth-token-id": "" })).toMatchObject({
         "github-app-installation-id": "ghain-1",
         "oauth-token-id": null,
@@ -298,9 +298,14 @@ describe("triggers", () => {
       ],
       ["empty prefixes empty patterns", both, { prefixes: [] }, { prefixes: [], patterns: [] }],
       ["empty patterns empty prefixes", both, { patterns: [] }, { prefixes: [], patterns: [] }],
-      ["both stand where both are sent", {}, both, both as Required<Triggers>],
+      ["both are kept if both are sent", {}, both, both as Required<Triggers>],
       ["neither sent, neither changes", both, {}, both as Required<Triggers>],
-      ["one sent empty beside the other", both, { prefixes: ["a/"], patterns: [] }, { prefixes: ["a/"], patterns: [] }],
+      [
+        "one sent empty together with the other",
+        both,
+        { prefixes: ["a/"], patterns: [] },
+        { prefixes: ["a/"], patterns: [] },
+      ],
     ])("%s", async (_, before, sent, after) => {
       const workspace = await makeWorkspace(api, org.name, attributesOf(before));
       const body = resource("workspaces", { description: "changed", ...attributesOf(sent) });

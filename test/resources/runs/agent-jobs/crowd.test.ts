@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { makeOrganization } from "../../../support/builders.ts";
-import { makeAgent, makeSitePool } from "../../../support/machines.ts";
+import { makeAgent, makeSitePool } from "../../../support/agent-callers.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
 
 const api = useApi();

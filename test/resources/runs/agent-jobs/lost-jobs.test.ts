@@ -4,9 +4,9 @@ import { removeVanishedAgents } from "../../../../src/resources/runs/agents/writ
 import { resolveLostJobs } from "../../../../src/resources/runs/agent-jobs/lost-jobs.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org } from "../../../support/builders.ts";
-import { type Agent, type Job, makeAgent, makeSitePool, type Pool } from "../../../support/machines.ts";
-import { upkeepOf } from "../../../support/states.ts";
-import { happen, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
+import { type Agent, type Job, makeAgent, makeSitePool, type Pool } from "../../../support/agent-callers.ts";
+import { jobContextOf } from "../../../support/states.ts";
+import { applyTransition, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
 
 const api = useApi();
 let org: Org;
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 
 /** Runs the lost-job check. */
-const decide = () => resolveLostJobs(upkeepOf(api));
+const decide = () => resolveLostJobs(jobContextOf(api));
 const earlier = (columns: readonly ("heardMs" | "claimedMs")[], ms: number) =>
   api.database.write((tx) =>
     tx.db
@@ -114,7 +114,7 @@ describe("a lost agent", () => {
 
   it("an apply always fails, whether or not the engine was started", async () => {
     await job.act("finish", { result: "finished", "has-changes": true });
-    await happen(api, run.id, { event: "apply" });
+    await applyTransition(api, run.id, { event: "apply" });
     job = await agent.job();
     await silent();
     expect(await decide()).toBe(1);
@@ -125,7 +125,7 @@ describe("a lost agent", () => {
 
   it("one with the signal cancel is canceled", async () => {
     await job.act("start");
-    await happen(api, run.id, { event: "cancel" });
+    await applyTransition(api, run.id, { event: "cancel" });
     await silent();
     await decide();
     expect((await shown()).status).toBe("canceled");
@@ -159,7 +159,7 @@ describe("agents without a ping for a long time", () => {
         .where("id", "=", gone.id)
         .execute(),
     );
-    expect(await api.database.write((tx) => removeVanishedAgents(tx, upkeepOf(api), 100))).toBe(1);
+    expect(await api.database.write((tx) => removeVanishedAgents(tx, jobContextOf(api), 100))).toBe(1);
     expect((await api.admin.get(`/agents/${gone.id}`)).status).toBe(404);
     expect((await api.admin.get(`/agents/${agent.id}`)).status).toBe(200);
   });

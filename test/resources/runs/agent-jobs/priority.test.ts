@@ -4,7 +4,7 @@ import { parseJob } from "../../../../src/agent/job.ts";
 import { variableFile } from "../../../../src/agent/variables.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { makeOrganization, makeVarset, type Org, resource } from "../../../support/builders.ts";
-import { type Agent, makeAgent, makeSitePool, type Pool } from "../../../support/machines.ts";
+import { type Agent, makeAgent, makeSitePool, type Pool } from "../../../support/agent-callers.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
 
 const api = useApi();

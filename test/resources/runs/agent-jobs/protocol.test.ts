@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, details, makeOrganization, type Org, resource } from "../../../support/builders.ts";
-import { type Agent, type Job, makeAgent, makePool, makeSitePool, type Pool } from "../../../support/machines.ts";
-import { sendConfiguration } from "../../../support/configurations.ts";
-import { happen, makeRun, makeRunnable, runBody, showRun } from "../../../support/runs.ts";
-import { inRequest, stateOf, writeState } from "../../../support/states.ts";
+import { type Agent, type Job, makeAgent, makePool, makeSitePool, type Pool } from "../../../support/agent-callers.ts";
+import { uploadConfiguration } from "../../../support/configurations.ts";
+import { applyTransition, makeRun, makeRunnable, runBody, showRun } from "../../../support/runs.ts";
+import { stateAttributes, stateOf, writeState } from "../../../support/states.ts";
 import { until } from "../../../support/waiting.ts";
 
 const api = useApi();
@@ -62,7 +62,7 @@ describe("claimJob", () => {
     const job = await agent.job();
     expect(job.attributes["timeout-seconds"]).toBe(plan);
     await job.act("finish", { result: "finished", "has-changes": true });
-    await happen(api, run.id, { event: "apply" });
+    await applyTransition(api, run.id, { event: "apply" });
     expect((await agent.job()).attributes["timeout-seconds"]).toBe(apply);
   });
 
@@ -135,7 +135,7 @@ describe("claimJob", () => {
 
   it("lets only the run download its configuration, also one of another workspace", async () => {
     const source = await makeRunnable(api, org.name);
-    const { id } = await sendConfiguration(org.owner, source.id);
+    const { id } = await uploadConfiguration(org.owner, source.id);
     await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { "terraform-version": version }));
     data(await org.owner.post("/runs", runBody(workspace.id, {}, id)));
     const job = await agent.job();
@@ -276,14 +276,14 @@ describe("a job's reports", () => {
     await job.put("contents/plan", "", "the plan, once more");
     await job.put("contents/lock-file", "", "the lock file");
     await job.act("finish", { result: "finished", "has-changes": true });
-    await happen(api, run.id, { event: "apply" });
+    await applyTransition(api, run.id, { event: "apply" });
     const apply = await agent.job();
     expect(apply.attributes).toMatchObject({ phase: "apply", "run-id": run.id, "timeout-seconds": 86_400 });
     expect((await apply.get("contents/plan")).body).toBe("the plan, once more");
     expect((await apply.get("contents/lock-file")).body).toBe("the lock file");
     expect((await apply.get("contents/plan-json")).status).toBe(404);
     const relationship = { run: { data: { type: "runs", id: run.id } } };
-    const body = resource("state-versions", inRequest(stateOf({ serial: 7 })), relationship);
+    const body = resource("state-versions", stateAttributes(stateOf({ serial: 7 })), relationship);
     const made = data(await apply.run.post(`/workspaces/${workspace.id}/state-versions`, body));
     expect(made.attributes.intermediate).toBe(true);
     expect((await apply.act("finish", { result: "finished", "resource-additions": 1 })).status).toBe(204);
@@ -310,7 +310,7 @@ describe("a job's reports", () => {
   it("heartbeat: no signal; cancel as soon as the run is canceled", async () => {
     expect((await job.act("heartbeat")).body).toEqual({ signal: null });
     const waiting = await afterCommit(() => job.act("heartbeat", { wait: 8 }));
-    await happen(api, run.id, { event: "cancel" });
+    await applyTransition(api, run.id, { event: "cancel" });
     // After its wait without a signal, it gets null.
     expect((await waiting.answer).body).toEqual({ signal: "cancel" });
     expect((await job.act("finish", { result: "canceled" })).status).toBe(204);

@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, resource } from "../../../support/builders.ts";
-import { type Agent, engines, makeAgent, makePool, makeSitePool, type Pool } from "../../../support/machines.ts";
+import { type Agent, engines, makeAgent, makePool, makeSitePool, type Pool } from "../../../support/agent-callers.ts";
 
 const api = useApi();
 let org: Org;

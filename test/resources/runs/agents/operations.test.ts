@@ -1,15 +1,15 @@
-/** `operations` in the entitlement set: true once an agent could have executed runs for the organization, and forever after. */
+/** The entitlement `operations`: true once an agent could have executed runs for the organization, and ever after. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org } from "../../../support/builders.ts";
-import { makeAgent, makePool, makeSitePool } from "../../../support/machines.ts";
+import { makeAgent, makePool, makeSitePool } from "../../../support/agent-callers.ts";
 
 const api = useApi();
 const operations = async ({ name, owner }: Org): Promise<boolean> =>
   data(await owner.get(`/organizations/${name}/entitlement-set`)).attributes.operations;
 
-describe("operations", () => {
-  it("become true for an organization with its first agent, for no other, and stay so without it", async () => {
+describe("the entitlement `operations`", () => {
+  it("becomes true for an organization with its first agent, for no other, and stays true without agents", async () => {
     const [org, other] = [await makeOrganization(api), await makeOrganization(api)];
     const pool = await makePool(api, org);
     expect(await operations(org)).toBe(false);
@@ -22,7 +22,7 @@ describe("operations", () => {
     expect(await operations(org)).toBe(true);
   });
 
-  it("become true for all organizations with the first agent of the site, for those to come, and stay so", async () => {
+  it("becomes true for all organizations, also future ones, with the site's first agent, and stays true", async () => {
     const org = await makeOrganization(api);
     expect(await operations(org)).toBe(false);
     const pool = await makeSitePool(api);

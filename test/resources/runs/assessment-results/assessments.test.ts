@@ -7,8 +7,8 @@ import type { Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import { data, type Org } from "../../../support/builders.ts";
 import { storeOutput } from "../../../support/phases.ts";
-import { happen, makeRun, makeRunnable } from "../../../support/runs.ts";
-import { upkeepOf } from "../../../support/states.ts";
+import { applyTransition, makeRun, makeRunnable } from "../../../support/runs.ts";
+import { jobContextOf } from "../../../support/states.ts";
 
 const api = useApi({ options: { edition: "hosted" } });
 let org: Org;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   org = await api.makeOrganization();
 });
 
-const run = (): Promise<number> => runAssessments(upkeepOf(api, { edition: "hosted" }));
+const run = (): Promise<number> => runAssessments(jobContextOf(api, { edition: "hosted" }));
 const show = async (id: string): Promise<Json> => data(await org.owner.get(`/workspaces/${id}`));
 const resultOf = async (id: string): Promise<Json> =>
   data(
@@ -26,10 +26,10 @@ const resultOf = async (id: string): Promise<Json> =>
 
 async function apply(workspaceId: string): Promise<void> {
   const { id } = await makeRun(org.owner, workspaceId, { "auto-apply": true });
-  await happen(api, id, { event: "claim" });
-  await happen(api, id, { event: "phase-finished", hasChanges: true });
-  await happen(api, id, { event: "claim" });
-  await happen(api, id, { event: "phase-finished" });
+  await applyTransition(api, id, { event: "claim" });
+  await applyTransition(api, id, { event: "phase-finished", hasChanges: true });
+  await applyTransition(api, id, { event: "claim" });
+  await applyTransition(api, id, { event: "phase-finished" });
 }
 
 async function assessed(): Promise<Json> {
@@ -53,10 +53,10 @@ const plan = JSON.stringify({
 });
 
 async function end(runId: string, how: "phase-finished" | "phase-errored" = "phase-finished"): Promise<void> {
-  await happen(api, runId, { event: "claim" });
+  await applyTransition(api, runId, { event: "claim" });
   if (how === "phase-finished")
     await storeOutput(api, { id: runId, organizationId: org.id } as never, "plan-json", plan);
-  await happen(api, runId, { event: how, hasChanges: true });
+  await applyTransition(api, runId, { event: how, hasChanges: true });
 }
 
 describe("the job", () => {
@@ -126,14 +126,14 @@ describe("the job", () => {
     const { id } = await assessed();
     await run();
     const assessing = await underway(id);
-    await happen(api, assessing.id, { event: "claim" });
+    await applyTransition(api, assessing.id, { event: "claim" });
     await org.owner.post(`/workspaces/${id}/actions/lock`);
     await makeRun(org.owner, id);
     const shown = async () => data(await org.owner.get(`/runs/${assessing.id}`)).attributes;
     expect((await shown())["canceled-at"]).toBeNull();
     await org.owner.post(`/workspaces/${id}/actions/unlock`);
     expect(await shown()).toMatchObject({ status: "planning", "canceled-at": expect.any(String) });
-    await happen(api, assessing.id, { event: "phase-errored" });
+    await applyTransition(api, assessing.id, { event: "phase-errored" });
     expect((await shown()).status).toBe("canceled");
     await run();
   });
@@ -144,11 +144,11 @@ describe("the job", () => {
     await makeRunnable(api, org.name, { "assessments-enabled": true });
     const failed = await assessed();
     const { id } = await makeRun(org.owner, failed.id);
-    await happen(api, id, { event: "claim" });
-    await happen(api, id, { event: "phase-errored" });
+    await applyTransition(api, id, { event: "claim" });
+    await applyTransition(api, id, { event: "phase-errored" });
     expect(await run()).toBe(0);
     await assessed();
-    expect(await runAssessments(upkeepOf(api, { edition: "self-hosted" }))).toBe(0);
+    expect(await runAssessments(jobContextOf(api, { edition: "self-hosted" }))).toBe(0);
     expect(await run()).toBe(1);
   });
 });

@@ -4,8 +4,8 @@ import { startDueDestroys } from "../../../../src/resources/runs/auto-destroy/sc
 import type { Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import { data, inProject, type Org, resource } from "../../../support/builders.ts";
-import { happen, makeConfiguration, makeRunnable } from "../../../support/runs.ts";
-import { managed, stateOf, upkeepOf, writeState } from "../../../support/states.ts";
+import { applyTransition, makeConfiguration, makeRunnable } from "../../../support/runs.ts";
+import { managed, stateOf, jobContextOf, writeState } from "../../../support/states.ts";
 
 const api = useApi();
 let org: Org;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const hourMs = 3_600_000;
 const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
-const run = (): Promise<number> => startDueDestroys(upkeepOf(api));
+const run = (): Promise<number> => startDueDestroys(jobContextOf(api));
 const show = async (id: string): Promise<Json> => data(await org.owner.get(`/workspaces/${id}`));
 const statusOf = async (id: string): Promise<string | null> => (await show(id)).attributes["auto-destroy-status"];
 const runsOf = async (id: string): Promise<Json[]> => (await org.owner.get(`/workspaces/${id}/runs`)).body.data;
@@ -33,11 +33,11 @@ const age = (id: string, ms: number) =>
   );
 
 async function end(runId: string, changes = true): Promise<void> {
-  await happen(api, runId, { event: "claim" });
-  await happen(api, runId, { event: "phase-finished", hasChanges: changes });
+  await applyTransition(api, runId, { event: "claim" });
+  await applyTransition(api, runId, { event: "phase-finished", hasChanges: changes });
   if (!changes) return;
-  await happen(api, runId, { event: "claim" });
-  await happen(api, runId, { event: "phase-finished" });
+  await applyTransition(api, runId, { event: "claim" });
+  await applyTransition(api, runId, { event: "phase-finished" });
 }
 
 describe("at a fixed time", () => {
@@ -84,8 +84,8 @@ describe("at a fixed time", () => {
     const outcomes = {
       nothing: async (id: string) => end(id, false),
       failed: async (id: string) => {
-        await happen(api, id, { event: "claim" });
-        await happen(api, id, { event: "phase-errored" });
+        await applyTransition(api, id, { event: "claim" });
+        await applyTransition(api, id, { event: "phase-errored" });
       },
       canceled: async (id: string) => expect((await org.owner.post(`/runs/${id}/actions/cancel`)).status).toBe(202),
     };

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { Caller, Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
-import { bring, makeRun, makeRunnable } from "../../../support/runs.ts";
+import { advanceRun, makeRun, makeRunnable } from "../../../support/runs.ts";
 
 const api = useApi();
 let org: Org;
@@ -95,7 +95,7 @@ describe("listComments, showComment", () => {
 describe("listRunEvents, showRunEvent", () => {
   it("lists all events in order", async () => {
     const run = await newRun();
-    await bring(api, run.id, "finished");
+    await advanceRun(api, run.id, "finished");
     await say(planner, run.id, "Done.");
     const { data: events, meta } = await eventsOf(reader, run.id);
     expect(events.map(({ attributes }: Json) => attributes.action).slice(0, 2)).toEqual(["created", "queued"]);
@@ -109,7 +109,7 @@ describe("listRunEvents, showRunEvent", () => {
 
   it("has no actor for events of agents and the server", async () => {
     const run = await newRun();
-    await bring(api, run.id, "planning");
+    await advanceRun(api, run.id, "planning");
     const { data: events } = await eventsOf(reader, run.id);
     expect(events.at(-1)).toMatchObject({
       attributes: { action: "planning" },

@@ -9,15 +9,15 @@ import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { archive } from "../../../support/archives.ts";
 import { data, type Member, type Org, resource } from "../../../support/builders.ts";
 import {
-  announce,
+  createConfiguration,
   configurationUrlOf,
   mainTf,
-  sendConfiguration,
+  uploadConfiguration,
   storeCommit,
 } from "../../../support/configurations.ts";
-import { type Agent, makeAgent, makeSitePool } from "../../../support/machines.ts";
+import { type Agent, makeAgent, makeSitePool } from "../../../support/agent-callers.ts";
 import { makeRun, runBody, showRun } from "../../../support/runs.ts";
-import { put, upkeepOf } from "../../../support/states.ts";
+import { put, jobContextOf } from "../../../support/states.ts";
 
 const api = useApi();
 let org: Org;
@@ -40,7 +40,7 @@ beforeEach(async () => {
   target = await api.makeWorkspace(org.name, { ...remote, "auto-apply-run-trigger": true });
   const sourceable = { data: { type: "workspaces", id: source.id } };
   data(await org.owner.post(`/workspaces/${target.id}/run-triggers`, resource("run-triggers", {}, { sourceable })));
-  await sendConfiguration(org.owner, source.id);
+  await uploadConfiguration(org.owner, source.id);
   team = await api.makeTeam(org.name);
   grantId = (await api.makeTeamWorkspace(target.id, team.id, { access: "plan" })).id;
   planner = await api.makeMember(org.name, [team.id]);
@@ -68,7 +68,7 @@ const latestRun = async (workspaceId: string): Promise<Json> =>
 async function triggered(): Promise<Json> {
   await makeRun(org.owner, source.id, { "auto-apply": true });
   await execute();
-  expect(await fireTriggers(upkeepOf(api))).toBe(1);
+  expect(await fireTriggers(jobContextOf(api))).toBe(1);
   await execute();
   return latestRun(target.id);
 }
@@ -81,7 +81,7 @@ async function destroyed(): Promise<Json> {
   await api.database.write((tx) =>
     tx.db.updateTable("workspaces").set({ autoDestroyAt: due }).where("id", "=", target.id).execute(),
   );
-  await startDueDestroys(upkeepOf(api));
+  await startDueDestroys(jobContextOf(api));
   await execute();
   return latestRun(target.id);
 }
@@ -109,7 +109,7 @@ async function confirm(run: Json, caller: Caller = org.owner): Promise<void> {
 
 describe("a configuration that a planner uploaded", () => {
   it("waits for a confirmation in a run that a trigger starts, and is approved by it", async () => {
-    const { id } = await sendConfiguration(planner, target.id);
+    const { id } = await uploadConfiguration(planner, target.id);
     const run = await triggered();
     expect(run.attributes["trigger-reason"]).toBe("run_trigger");
     expectWaiting(run, id);
@@ -120,7 +120,7 @@ describe("a configuration that a planner uploaded", () => {
   });
 
   it("waits for a confirmation in a scheduled destroy", async () => {
-    const { id } = await sendConfiguration(planner, target.id);
+    const { id } = await uploadConfiguration(planner, target.id);
     const run = await destroyed();
     expect(run.attributes["trigger-reason"]).toBe("auto_destroy");
     expectWaiting(run, id);
@@ -128,7 +128,7 @@ describe("a configuration that a planner uploaded", () => {
   });
 
   it("waits for a confirmation in a run of a user who can apply, named or not, also with an empty apply", async () => {
-    const { id } = await sendConfiguration(planner, target.id);
+    const { id } = await uploadConfiguration(planner, target.id);
     for (const start of [() => automatic(), () => automatic(id), () => automatic(undefined, emptyApply)]) {
       const run = await start();
       expectWaiting(run, id);
@@ -137,9 +137,9 @@ describe("a configuration that a planner uploaded", () => {
   });
 
   it("is not approved if a user discards the run, comments on it, or confirms another configuration", async () => {
-    const earlier = await automatic((await sendConfiguration(org.owner, target.id)).id, {});
+    const earlier = await automatic((await uploadConfiguration(org.owner, target.id)).id, {});
     await confirm(earlier);
-    const { id } = await sendConfiguration(planner, target.id);
+    const { id } = await uploadConfiguration(planner, target.id);
     const run = await triggered();
     await org.owner.post(`/runs/${run.id}/comments`, resource("comments", { body: "fine" }));
     await org.owner.post(`/runs/${run.id}/actions/discard`);
@@ -151,7 +151,7 @@ describe("a configuration that a planner uploaded", () => {
     { "refresh-only": true },
     { variables: [{ key: "harmful", value: "false" }] },
   ])("is not approved by the confirmation of a run that shows only a part of it: %j", async (attributes) => {
-    const { id } = await sendConfiguration(planner, target.id);
+    const { id } = await uploadConfiguration(planner, target.id);
     const run = await makeRun(planner, target.id, attributes);
     await execute();
     await confirm(run);
@@ -160,13 +160,13 @@ describe("a configuration that a planner uploaded", () => {
   });
 
   it("is not approved by the confirmation of a destroy", async () => {
-    const { id } = await sendConfiguration(planner, target.id);
+    const { id } = await uploadConfiguration(planner, target.id);
     await confirm(await destroyed());
     expectWaiting(await triggered(), id);
   });
 
   it("is not approved by a confirmation in another workspace, where the planner can apply", async () => {
-    const { id } = await sendConfiguration(planner, target.id);
+    const { id } = await uploadConfiguration(planner, target.id);
     const own = await api.makeWorkspace(org.name, remote);
     await api.makeTeamWorkspace(own.id, team.id, { access: "write" });
     const promoted = data(await planner.post("/runs", runBody(own.id, {}, id)));
@@ -178,7 +178,7 @@ describe("a configuration that a planner uploaded", () => {
 
 describe("a planner's run", () => {
   it("is not applied without a confirmation, in any way", async () => {
-    await sendConfiguration(org.owner, target.id);
+    await uploadConfiguration(org.owner, target.id);
     for (const attributes of [{ "auto-apply": true }, emptyApply, { ...emptyApply, "auto-apply": true }]) {
       const { id } = await makeRun(planner, target.id, attributes);
       await execute(attributes !== emptyApply);
@@ -188,7 +188,7 @@ describe("a planner's run", () => {
   });
 
   it("is applied without changes once it is confirmed, and has a waiting-for until then", async () => {
-    await sendConfiguration(org.owner, target.id);
+    await uploadConfiguration(org.owner, target.id);
     const { id } = await makeRun(planner, target.id, emptyApply);
     await execute(false);
     const run = await showRun(planner, id);
@@ -203,7 +203,7 @@ describe("a configuration is approved", () => {
     const writers = await api.makeTeam(org.name);
     await api.makeTeamWorkspace(target.id, writers.id, { access: "write" });
     for (const caller of [org.owner, await api.makeTeamToken(writers.id), api.admin]) {
-      await sendConfiguration(caller, target.id);
+      await uploadConfiguration(caller, target.id);
       expect((await triggered()).attributes.status).toBe("applied");
     }
     expect((await automatic(undefined, emptyApply)).attributes.status).toBe("applied");
@@ -211,20 +211,20 @@ describe("a configuration is approved", () => {
 
   it("if version control fetched it", async () => {
     const { id } = await storeCommit(api, { id: target.id, organizationId: org.id });
-    await receiveFetchedArchive(upkeepOf(api), id, streamOf(archive([mainTf])));
+    await receiveFetchedArchive(jobContextOf(api), id, streamOf(archive([mainTf])));
     expect((await triggered()).attributes.status).toBe("applied");
   });
 
   it("permanently: also when the uploader can no longer apply", async () => {
     await setAccess("write");
-    await sendConfiguration(planner, target.id);
+    await uploadConfiguration(planner, target.id);
     await setAccess("plan");
     expect((await triggered()).attributes.status).toBe("applied");
   });
 
   it("by the uploader's permissions when the archive arrives", async () => {
     await setAccess("write");
-    const version = data(await announce(planner, target.id));
+    const version = data(await createConfiguration(planner, target.id));
     await setAccess("plan");
     expect((await put(configurationUrlOf(version), archive([mainTf]))).status).toBe(200);
     expectWaiting(await triggered(), version.id);
@@ -232,7 +232,7 @@ describe("a configuration is approved", () => {
 
   it("no longer once its archive is replaced by a user who can no longer apply", async () => {
     await setAccess("write");
-    const version = data(await announce(planner, target.id));
+    const version = data(await createConfiguration(planner, target.id));
     expect((await put(configurationUrlOf(version), archive([mainTf]))).status).toBe(200);
     await setAccess("plan");
     const other = archive([{ ...mainTf, content: "# another\n" }]);
@@ -253,18 +253,18 @@ describe("configurations from before approvals", () => {
   };
 
   it("are approved by a commit, a confirmation, or their uploader's own automatic run, and by nothing else", async () => {
-    await sendConfiguration(planner, target.id);
+    await uploadConfiguration(planner, target.id);
     await automatic(undefined, {});
     await org.owner.post(`/runs/${(await latestRun(target.id)).id}/actions/discard`);
-    await sendConfiguration(planner, target.id);
+    await uploadConfiguration(planner, target.id);
     await confirm(await automatic(undefined, {}));
-    await sendConfiguration(planner, target.id);
+    await uploadConfiguration(planner, target.id);
     await org.owner.post(`/runs/${(await automatic()).id}/actions/discard`);
-    await sendConfiguration(org.owner, target.id);
+    await uploadConfiguration(org.owner, target.id);
     await automatic();
-    await sendConfiguration(org.owner, target.id);
+    await uploadConfiguration(org.owner, target.id);
     const commit = await storeCommit(api, { id: target.id, organizationId: org.id });
-    await receiveFetchedArchive(upkeepOf(api), commit.id, streamOf(archive([mainTf])));
+    await receiveFetchedArchive(jobContextOf(api), commit.id, streamOf(archive([mainTf])));
     await api.database.write(async (tx) => {
       await tx.db.updateTable("configurationVersions").set({ approvedAt: null }).execute();
       for (const statement of approvedConfigurations.statements)

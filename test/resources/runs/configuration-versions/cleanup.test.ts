@@ -6,9 +6,9 @@ import {
 } from "../../../../src/resources/runs/configuration-versions/cleanup.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org, resource } from "../../../support/builders.ts";
-import { announce, sendConfiguration } from "../../../support/configurations.ts";
-import { bring, runBody } from "../../../support/runs.ts";
-import { put, upkeepOf } from "../../../support/states.ts";
+import { createConfiguration, uploadConfiguration } from "../../../support/configurations.ts";
+import { advanceRun, runBody } from "../../../support/runs.ts";
+import { put, jobContextOf } from "../../../support/states.ts";
 
 const api = useApi();
 let org: Org;
@@ -33,14 +33,14 @@ const eventsOf = async (id: string): Promise<Json[]> =>
 describe("a configuration that was never uploaded", () => {
   it("is errored when its upload URL has expired, with the reason, and accepts no archive", async () => {
     const [late, early] = [
-      data(await announce(org.owner, workspace.id)),
-      data(await announce(org.owner, workspace.id)),
+      data(await createConfiguration(org.owner, workspace.id)),
+      data(await createConfiguration(org.owner, workspace.id)),
     ];
     const current = async () =>
       data(await org.owner.get(`/workspaces/${workspace.id}`)).relationships["current-configuration-version"].data;
     expect((await current()).id).toBe(late.id);
     await change(late.id, { uploadExpiresAt: daysAgo(1) });
-    expect(await failExpiredUploads(upkeepOf(api))).toBe(1);
+    expect(await failExpiredUploads(jobContextOf(api))).toBe(1);
     const { attributes } = await shown(late.id);
     expect(attributes).toMatchObject({ status: "errored", error: "upload_expired" });
     expect(attributes["error-message"]).toContain("Create a new configuration version");
@@ -49,26 +49,26 @@ describe("a configuration that was never uploaded", () => {
     expect((await put(late.attributes["upload-url"], Buffer.from("x"))).status).toBe(409);
     expect(JSON.stringify(await eventsOf(late.id))).toContain("upload_expired");
     expect(await statusOf(early.id)).toBe("pending");
-    expect(await failExpiredUploads(upkeepOf(api))).toBe(0);
+    expect(await failExpiredUploads(jobContextOf(api))).toBe(0);
   });
 
   it("an uploaded one stays, however old its URL", async () => {
-    const version = await sendConfiguration(org.owner, workspace.id);
+    const version = await uploadConfiguration(org.owner, workspace.id);
     await change(version.id, { uploadExpiresAt: daysAgo(1) });
-    expect(await failExpiredUploads(upkeepOf(api))).toBe(0);
+    expect(await failExpiredUploads(jobContextOf(api))).toBe(0);
     expect(await statusOf(version.id)).toBe("uploaded");
   });
 });
 
-const keep = (path: string, days: number | null) =>
+const setRetention = (path: string, days: number | null) =>
   org.owner.post(
     `${path}/relationships/data-retention-policy`,
     days === null
       ? resource("data-retention-policy-dont-deletes", {})
       : resource("data-retention-policy-delete-olders", { "delete-older-than-n-days": days }),
   );
-const old = async (days = 40, place = workspace): Promise<string> => {
-  const { id } = await sendConfiguration(org.owner, place.id);
+const makeOldConfiguration = async (days = 40, target = workspace): Promise<string> => {
+  const { id } = await uploadConfiguration(org.owner, target.id);
   await change(id, { createdAt: daysAgo(days) });
   return id;
 };
@@ -76,11 +76,12 @@ const old = async (days = 40, place = workspace): Promise<string> => {
 describe("a data retention policy", () => {
   it("of a workspace: deletes older archives, never the current one, a newer one, or another workspace's", async () => {
     const other = await makeWorkspace(api, org.name, { "execution-mode": "remote" });
-    const strangers = [await old(40, other), await old(40, other)];
-    const [first, hidden, young, current] = [await old(), await old(), await old(20), await old()];
+    const strangers = [await makeOldConfiguration(40, other), await makeOldConfiguration(40, other)];
+    const [first, hidden] = [await makeOldConfiguration(), await makeOldConfiguration()];
+    const [young, current] = [await makeOldConfiguration(20), await makeOldConfiguration()];
     await org.owner.post(`/configuration-versions/${hidden}/actions/soft_delete_backing_data`);
-    data(await keep(`/workspaces/${workspace.id}`, 30));
-    expect(await deleteExpiredArchives(upkeepOf(api))).toBe(2);
+    data(await setRetention(`/workspaces/${workspace.id}`, 30));
+    expect(await deleteExpiredArchives(jobContextOf(api))).toBe(2);
     expect([await statusOf(first), await statusOf(hidden)]).toEqual([
       "backing_data_permanently_deleted",
       "backing_data_permanently_deleted",
@@ -96,28 +97,28 @@ describe("a data retention policy", () => {
       .execute();
     expect(left).toEqual([]);
     expect(JSON.stringify(await eventsOf(first))).toContain("permanently-delete-backing-data");
-    expect(await deleteExpiredArchives(upkeepOf(api))).toBe(0);
+    expect(await deleteExpiredArchives(jobContextOf(api))).toBe(0);
   });
 
   it("waits for a run in progress", async () => {
-    const version = await old();
-    await old();
+    const version = await makeOldConfiguration();
+    await makeOldConfiguration();
     const run = data(await org.owner.post("/runs", runBody(workspace.id, {}, version)));
-    data(await keep(`/workspaces/${workspace.id}`, 30));
-    expect(await deleteExpiredArchives(upkeepOf(api))).toBe(0);
-    await bring(api, run.id, "errored");
-    expect(await deleteExpiredArchives(upkeepOf(api))).toBe(1);
+    data(await setRetention(`/workspaces/${workspace.id}`, 30));
+    expect(await deleteExpiredArchives(jobContextOf(api))).toBe(0);
+    await advanceRun(api, run.id, "errored");
+    expect(await deleteExpiredArchives(jobContextOf(api))).toBe(1);
     expect(await statusOf(version)).toBe("backing_data_permanently_deleted");
   });
 
   it("of the organization: if the workspace has none; no policies in the hosted edition", async () => {
     const exempt = await makeWorkspace(api, org.name, { "execution-mode": "remote" });
-    data(await keep(`/workspaces/${exempt.id}`, null));
-    const [kept] = [await old(40, exempt), await old(40, exempt)];
-    const [gone] = [await old(), await old()];
-    data(await keep(`/organizations/${org.name}`, 30));
-    expect(await deleteExpiredArchives(upkeepOf(api, { edition: "hosted" }))).toBe(0);
-    await deleteExpiredArchives(upkeepOf(api));
+    data(await setRetention(`/workspaces/${exempt.id}`, null));
+    const [kept] = [await makeOldConfiguration(40, exempt), await makeOldConfiguration(40, exempt)];
+    const [gone] = [await makeOldConfiguration(), await makeOldConfiguration()];
+    data(await setRetention(`/organizations/${org.name}`, 30));
+    expect(await deleteExpiredArchives(jobContextOf(api, { edition: "hosted" }))).toBe(0);
+    await deleteExpiredArchives(jobContextOf(api));
     expect([await statusOf(kept), await statusOf(gone)]).toEqual(["uploaded", "backing_data_permanently_deleted"]);
     await org.owner.delete(`/organizations/${org.name}/relationships/data-retention-policy`);
   });

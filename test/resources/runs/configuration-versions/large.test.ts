@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { archive, header } from "../../../support/archives.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
-import { announce, configurationUrlOf, mainTf } from "../../../support/configurations.ts";
+import { createConfiguration, configurationUrlOf, mainTf } from "../../../support/configurations.ts";
 import { put, slowPut } from "../../../support/states.ts";
 import { contentsOf, expectRefused, useStage } from "./support.ts";
 
@@ -15,7 +15,7 @@ const send = (version: Json, bytes: Uint8Array) => put(configurationUrlOf(versio
 
 describe("uploadConfiguration: an archive that is too large", () => {
   it("413: more than 100 MiB", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     const sending = slowPut(configurationUrlOf(version));
     // Not compressed, so that exactly this many bytes are sent.
     const content = randomBytes(1024 * 1024);
@@ -31,7 +31,7 @@ describe("uploadConfiguration: an archive that is too large", () => {
   });
 
   it("422: a decompression bomb", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     const zeros = gzipSync(Buffer.alloc(8 * 1024 * 1024), { level: 9 });
     const bomb = Buffer.concat([
       gzipSync(header({ ...mainTf, size: 2 ** 33 })),
@@ -47,7 +47,7 @@ describe("readmes", () => {
     const large = randomBytes(512 * 1024).toString("hex");
     for (let count = 0; count < 10; count += 1) {
       const workspace = await makeWorkspace(api, stage.org.name, { name: `large-readme-${count}` });
-      const version = data(await announce(stage.owner, workspace.id));
+      const version = data(await createConfiguration(stage.owner, workspace.id));
       await send(version, archive([{ name: "README.md", content: large }]));
     }
     const path = `/organizations/${stage.org.name}/workspaces?include=readme&search[name]=large-readme`;

@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, expect } from "vitest";
 import type { Answer, Api, Caller, Json } from "../../../support/api.ts";
 import { data, details, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
-import { announce, sendConfiguration } from "../../../support/configurations.ts";
+import { createConfiguration, uploadConfiguration } from "../../../support/configurations.ts";
 import type { Entry } from "../../../support/archives.ts";
 
 export interface Stage {
@@ -10,14 +10,14 @@ export interface Stage {
   readonly owner: Caller;
   /** A new one for each test. */
   readonly workspace: Json;
-  announced(attributes?: object, caller?: Caller): Promise<Json>;
-  sent(attributes?: object, entries?: readonly (Entry | Buffer)[]): Promise<Json>;
+  createVersion(attributes?: object, caller?: Caller): Promise<Json>;
+  uploadVersion(attributes?: object, entries?: readonly (Entry | Buffer)[]): Promise<Json>;
   show(id: string): Promise<Json>;
   currentId(): Promise<string | null>;
   readmeId(): Promise<string | null>;
-  shown(query?: string): Promise<Json>;
-  act(id: string, action: string, caller?: Caller): Promise<Answer>;
-  events(id: string): Promise<Json[]>;
+  showWorkspace(query?: string): Promise<Json>;
+  postAction(id: string, action: string, caller?: Caller): Promise<Answer>;
+  auditEvents(id: string): Promise<Json[]>;
 }
 
 export function useStage(api: Api): Stage {
@@ -41,14 +41,15 @@ export function useStage(api: Api): Stage {
     get workspace() {
       return workspace;
     },
-    announced: async (attributes = {}, caller = org.owner) => data(await announce(caller, workspace.id, attributes)),
-    sent: (attributes, entries) => sendConfiguration(org.owner, workspace.id, attributes, entries),
+    createVersion: async (attributes = {}, caller = org.owner) =>
+      data(await createConfiguration(caller, workspace.id, attributes)),
+    uploadVersion: (attributes, entries) => uploadConfiguration(org.owner, workspace.id, attributes, entries),
     show: async (id) => data(await org.owner.get(`/configuration-versions/${id}`)),
     currentId: () => related("current-configuration-version"),
     readmeId: () => related("readme"),
-    shown: async (query = "") => (await org.owner.get(`/workspaces/${workspace.id}${query}`)).body,
-    act: (id, action, caller = org.owner) => caller.post(`/configuration-versions/${id}/actions/${action}`),
-    events: async (id) => {
+    showWorkspace: async (query = "") => (await org.owner.get(`/workspaces/${workspace.id}${query}`)).body,
+    postAction: (id, action, caller = org.owner) => caller.post(`/configuration-versions/${id}/actions/${action}`),
+    auditEvents: async (id) => {
       const path = `/organizations/${org.name}/audit-events?filter[subject][id]=${id}&page[size]=100`;
       return data(await org.owner.get(path))
         .map(({ attributes }: Json) => attributes)

@@ -7,10 +7,11 @@ import { removeAbandonedUploads } from "../../../../src/resources/state/state-ve
 import { useApi, type Json } from "../../../support/api.ts";
 import { archive, part, tar } from "../../../support/archives.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
-import { announce, configurationUrlOf, fetchBytes, mainTf } from "../../../support/configurations.ts";
+import { createConfiguration, configurationUrlOf, fetchBytes, mainTf } from "../../../support/configurations.ts";
 import { storeRun, testVault } from "../../../support/phases.ts";
-import { put, slowPut, upkeepOf } from "../../../support/states.ts";
+import { put, slowPut, jobContextOf } from "../../../support/states.ts";
 import { completeKinds, contentsOf, expectRefused, useStage } from "./support.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 const stage = useStage(api);
@@ -22,7 +23,7 @@ const statusOf = async (id: string) => (await stage.show(id)).attributes.status;
 
 describe("uploadConfiguration: 200", () => {
   it("needs no token; the status has changed when the response arrives", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     const answer = await send(version, whole);
     expect([answer.status, answer.body]).toEqual([200, undefined]);
     const { attributes } = await stage.show(version.id);
@@ -34,7 +35,7 @@ describe("uploadConfiguration: 200", () => {
   it("returns the exact bytes, also of many chunks", async () => {
     const large = archive([mainTf, { name: "random", content: randomBytes(3 * 1024 * 1024) }]);
     for (const bytes of [whole, large]) {
-      const version = await stage.announced();
+      const version = await stage.createVersion();
       expect((await send(version, bytes)).status).toBe(200);
       const fetched = await download(version.id);
       expect([fetched.status, fetched.type, fetched.bytes.equals(bytes)]).toEqual([200, "application/gzip", true]);
@@ -42,7 +43,7 @@ describe("uploadConfiguration: 200", () => {
   });
 
   it("in arbitrary parts, slowly", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     const sending = slowPut(configurationUrlOf(version));
     for (const byte of whole) await sending.write(Buffer.of(byte));
     expect(await statusOf(version.id)).toBe("pending");
@@ -51,10 +52,10 @@ describe("uploadConfiguration: 200", () => {
   });
 
   it("again with the same bytes, if the first response was lost", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     for (let time = 0; time < 3; time += 1) expect((await send(version, whole)).status).toBe(200);
     expect(await completeKinds(api, version.id)).toEqual(["archive", "readme"]);
-    const events = await stage.events(version.id);
+    const events = await stage.auditEvents(version.id);
     expect(events.map(({ action }) => action)).toEqual([
       "configuration-versions.create",
       "configuration-versions.upload",
@@ -62,7 +63,7 @@ describe("uploadConfiguration: 200", () => {
   });
 
   it("with other bytes replaces the first, as long as no run uses it", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     await send(version, whole);
     expect(await stage.readmeId()).toBe(version.id);
     const other = archive([{ ...mainTf, content: "" }]);
@@ -77,7 +78,7 @@ describe("uploadConfiguration: 200", () => {
   it("two at the same time leave one complete archive", async () => {
     const other = archive([{ ...mainTf, content: "other" }]);
     for (let time = 0; time < 5; time += 1) {
-      const version = await stage.announced();
+      const version = await stage.createVersion();
       const answers = await Promise.all([send(version, whole), send(version, other), send(version, whole)]);
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
       const { bytes } = await download(version.id);
@@ -87,9 +88,9 @@ describe("uploadConfiguration: 200", () => {
   });
 
   it("writes an audit event in the name of the version's creator", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     await send(version, whole);
-    const event = (await stage.events(version.id)).at(-1);
+    const event = (await stage.auditEvents(version.id)).at(-1);
     expect(event).toMatchObject({ action: "configuration-versions.upload", "actor-id": stage.org.owner.id });
     expect([event.before, event.after]).toEqual([{ status: "pending" }, { status: "uploaded", size: whole.length }]);
   });
@@ -108,7 +109,7 @@ describe("uploadConfiguration: a rejected archive", () => {
     ["a device", archive([{ name: "a", type: "3" }]), "special_file", /device or a pipe/],
     ["a file that runs as its owner", archive([{ ...mainTf, mode: 0o4755 }]), "set_user_id", /mode 4755/],
   ])("422, and the version has the error: %s", async (_, bytes, word, sentence) => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     expect(await stage.currentId()).toBe(version.id);
     expectRefused(await send(version, bytes), 422, sentence);
     const { attributes } = await stage.show(version.id);
@@ -119,12 +120,12 @@ describe("uploadConfiguration: a rejected archive", () => {
     expect(await stage.currentId()).toBeNull();
     expect((await download(version.id)).status).toBe(404);
     expectRefused(await send(version, whole), 409, /is errored and does not accept an archive any more/);
-    const event = (await stage.events(version.id)).at(-1);
+    const event = (await stage.auditEvents(version.id)).at(-1);
     expect(event.after).toMatchObject({ status: "errored", error: word });
   });
 
   it("does not affect an earlier archive", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     await send(version, whole);
     expectRefused(await send(version, "no archive"), 422, /not a gzip/);
     expect(await statusOf(version.id)).toBe("uploaded");
@@ -135,7 +136,7 @@ describe("uploadConfiguration: a rejected archive", () => {
 describe("uploadConfiguration: refused, and nothing changes", () => {
   it("400: an interrupted upload, which can be repeated", async () => {
     const bytes = archive([mainTf, { name: "random", content: randomBytes(1024 * 1024) }]);
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     const sending = slowPut(configurationUrlOf(version));
     await sending.write(bytes.subarray(0, bytes.length / 2));
     await expect.poll(() => contentsOf(api, version.id)).toHaveLength(1);
@@ -144,7 +145,7 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
     expect(await statusOf(version.id)).toBe("pending");
     expect((await send(version, bytes)).status).toBe(200);
     expect((await download(version.id)).bytes.equals(bytes)).toBe(true);
-    await removeAbandonedUploads(upkeepOf(api));
+    await removeAbandonedUploads(jobContextOf(api));
     const orphans = api.database.reader.db
       .selectFrom("contents")
       .select("id")
@@ -154,7 +155,7 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
   });
 
   it("404: a URL with an invalid signature, or one for another version", async () => {
-    const [version, other] = [await stage.announced(), await stage.announced()];
+    const [version, other] = [await stage.createVersion(), await stage.createVersion()];
     const url = configurationUrlOf(version);
     const wrong = [
       `${url.slice(0, -10)}nonexisting`,
@@ -169,13 +170,13 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
 
   it("404: the version was deleted", async () => {
     const workspace = await makeWorkspace(api, stage.org.name);
-    const version = data(await announce(stage.owner, workspace.id));
+    const version = data(await createConfiguration(stage.owner, workspace.id));
     data(await stage.owner.delete(`/workspaces/${workspace.id}`));
     expectRefused(await send(version, whole), 404, /There is no such upload/);
   });
 
   it("403: a URL that has expired", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     const past = new Date(Date.now() - 1000).toISOString();
     const context = { vault: testVault, options: { publicUrl: api.url } as never };
     const url = uploadUrl(context, { id: version.id, uploadExpiresAt: past });
@@ -184,7 +185,7 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
   });
 
   it("409: other bytes if a run uses the archive; the same bytes are accepted", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     await send(version, whole);
     await storeRun(api, stage.workspace, stage.org.id, { configurationVersionId: version.id });
     expect((await send(version, whole)).status).toBe(200);
@@ -193,10 +194,10 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
   });
 
   it("409: a version that is archived", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     await send(version, whole);
-    await stage.sent();
-    expect((await stage.act(version.id, "archive")).status).toBe(202);
+    await stage.uploadVersion();
+    expect((await stage.postAction(version.id, "archive")).status).toBe(202);
     expectRefused(
       await send(version, whole),
       409,
@@ -205,7 +206,7 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
   });
 
   it("429: the fifth concurrent upload for one version", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     const sending = Array.from({ length: 4 }, () => slowPut(configurationUrlOf(version)));
     await Promise.all(sending.map((each) => each.write(whole.subarray(0, 5))));
     await expect.poll(async () => (await contentsOf(api, version.id)).length).toBe(4);
@@ -217,7 +218,7 @@ describe("uploadConfiguration: refused, and nothing changes", () => {
 
 describe("an upload with a server error", () => {
   it("500 if the database fails at the end: the version stays pending", async () => {
-    const version = await stage.announced();
+    const version = await stage.createVersion();
     const write = api.database.write.bind(api.database);
     const failing = vi.spyOn(api.database, "write");
     let count = 0;
@@ -239,18 +240,18 @@ describe("an upload with a server error", () => {
 
 describe("the readme", () => {
   const text = "# Networks\nä \u{1F600}\n";
-  const readmes = async () => (await stage.shown("?include=readme")).included;
+  const readmes = async () => (await stage.showWorkspace("?include=readme")).included;
 
   it("of the current configuration is the workspace's", async () => {
     expect(await readmes()).toEqual([]);
-    const first = await stage.sent({}, [mainTf, { name: "README.md", content: text }]);
+    const first = await stage.uploadVersion({}, [mainTf, { name: "README.md", content: text }]);
     expect(await readmes()).toEqual([{ id: first.id, type: "workspace-readme", attributes: { "raw-markdown": text } }]);
     // Not that of a speculative one.
-    await stage.sent({ speculative: true }, [{ name: "README.md", content: "another" }]);
+    await stage.uploadVersion({ speculative: true }, [{ name: "README.md", content: "another" }]);
     expect(await stage.readmeId()).toBe(first.id);
-    const second = await stage.sent({}, [{ name: "readme", content: "small" }]);
+    const second = await stage.uploadVersion({}, [{ name: "readme", content: "small" }]);
     expect((await readmes())[0]).toMatchObject({ id: second.id, attributes: { "raw-markdown": "small" } });
-    await stage.sent({}, [mainTf]);
+    await stage.uploadVersion({}, [mainTf]);
     expect(await stage.readmeId()).toBeNull();
     expect(await readmes()).toEqual([]);
   });
@@ -262,20 +263,20 @@ describe("the readme", () => {
       { name: "README.md", content: "the repository's" },
       { name: "modules/network/README.md", content: "the module's" },
     ];
-    await stage.sent({}, entries);
+    await stage.uploadVersion({}, entries);
     expect((await readmes())[0].attributes["raw-markdown"]).toBe("the module's");
   });
 
-  it("of 1 MiB that does not compress is returned complete; a larger one is ignored", async () => {
+  itInGate("of 1 MiB that does not compress is returned complete; a larger one is ignored", async () => {
     const large = randomBytes(512 * 1024).toString("hex");
-    await stage.sent({}, [{ name: "README.md", content: large }]);
+    await stage.uploadVersion({}, [{ name: "README.md", content: large }]);
     expect((await readmes())[0].attributes["raw-markdown"]).toBe(large);
-    await stage.sent({}, [{ name: "README.md", content: `${large}!` }]);
+    await stage.uploadVersion({}, [{ name: "README.md", content: `${large}!` }]);
     expect(await readmes()).toEqual([]);
   });
 });
 
 it("an empty tar archive is a configuration without files", async () => {
-  const version = await stage.announced();
+  const version = await stage.createVersion();
   expect((await send(version, gzipSync(tar([part({ name: "./", type: "5" })])))).status).toBe(200);
 });

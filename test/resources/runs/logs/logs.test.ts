@@ -7,6 +7,7 @@ import { useApi } from "../../../support/api.ts";
 import { details, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
 import { deep } from "../../../support/depth.ts";
 import { logUrlOf, type StoredRun, storeRun, testVault } from "../../../support/phases.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 let org: Org;
@@ -83,7 +84,7 @@ describe("readLog", () => {
     expect((await read(apply.id)).bytes).toEqual(Buffer.from([2, 3]));
   });
 
-  it("returns any range, also across chunks and within a character", async () => {
+  itInGate("returns any range, also across chunks and within a character", async () => {
     const { plan } = await newRun();
     const text = Buffer.from("Zeile für Zeile — ✓ fertig\n".repeat(40));
     for (let at = 0; at < text.length; at += 7) await append(plan.id, at, text.subarray(at, at + 7));
@@ -103,7 +104,7 @@ describe("readLog", () => {
     expect(await readAll(plan.id, 11)).toEqual(whole);
   });
 
-  it("reads megabytes to the end, with a maximum per response", async () => {
+  itInGate("reads megabytes to the end, with a maximum per response", async () => {
     const { plan } = await newRun();
     const line = Buffer.concat([randomBytes(3000), Buffer.from("x".repeat(5000))]).map((byte) => byte | 0x20);
     const piece = Buffer.concat(Array.from({ length: 128 }, () => line));

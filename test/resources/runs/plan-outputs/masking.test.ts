@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { PlanFault } from "../../../../src/resources/runs/plan-outputs/plan-bytes.ts";
 import type { SecretVariable } from "../../../../src/resources/runs/plan-outputs/masking.ts";
 import type { Json } from "../../../support/api.ts";
-import { drawn, provider, redacted, schemas, thing } from "../../../support/plans.ts";
+import { redactedText, provider, redacted, schemas, resourceChange } from "../../../support/plans.ts";
 
 describe("a plan with values of sensitive variables", () => {
   const secret = (value: string, hcl = false): SecretVariable => ({ value, hcl });
   const masked = (change: object, secrets: SecretVariable[], attributes: object = {}, more: object = {}): Json =>
-    redacted({ resource_changes: [thing(change, more)] }, schemas(attributes), secrets).resource_changes[0];
+    redacted({ resource_changes: [resourceChange(change, more)] }, schemas(attributes), secrets).resource_changes[0];
 
   it("masks them in values: alone, in a longer string, in JSON, base64 and HCL", () => {
     const after = {
@@ -91,7 +91,12 @@ describe("a plan with values of sensitive variables", () => {
     const shown = redacted(
       {
         resource_changes: [
-          thing({ before: null, after: { a: "abc" }, importing: { id: "hunter2" }, generated_config: 'a = "hunter2"' }),
+          resourceChange({
+            before: null,
+            after: { a: "abc" },
+            importing: { id: "hunter2" },
+            generated_config: 'a = "hunter2"',
+          }),
         ],
         output_changes: { hunter2: { actions: ["create"], before: null, after: "hunter2 abc true" } },
       },
@@ -114,10 +119,10 @@ describe("a malicious plan", () => {
     ["too many values", `{"resource_changes":[${"[],".repeat(2_000_001)}[]]}`, "it has more than 2000000 values"],
     ["too large a result", `{"resource_changes":[${"{},".repeat(999_999)}{}]}`, "the result would be too large"],
   ])("is refused: %s", (_what, plan, fault) => {
-    expect(() => drawn(plan)).toThrow(new PlanFault(fault));
+    expect(() => redactedText(plan)).toThrow(new PlanFault(fault));
   });
 
   it("is not slowed down by members that are not rendered", () => {
-    expect(JSON.parse(drawn(`{"prior_state":[${"[],".repeat(2_000_001)}[]]}`)).resource_changes).toEqual([]);
+    expect(JSON.parse(redactedText(`{"prior_state":[${"[],".repeat(2_000_001)}[]]}`)).resource_changes).toEqual([]);
   });
 });

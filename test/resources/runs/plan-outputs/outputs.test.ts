@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { Caller, Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import { details, type Org } from "../../../support/builders.ts";
-import { endPlan, finishedPlan, storeOutput, type StoredRun, storeRun } from "../../../support/phases.ts";
-import { bring, makeRun, makeRunnable } from "../../../support/runs.ts";
-import { itInGate } from "../../../support/once.ts";
+import { endPlan, storeFinishedPlan, storeOutput, type StoredRun, storeRun } from "../../../support/phases.ts";
+import { advanceRun, makeRun, makeRunnable } from "../../../support/runs.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 let org: Org;
@@ -51,7 +51,7 @@ const schemas = JSON.stringify({
 
 describe("showPlanJson, showRunPlanJson", () => {
   it("200: the exact bytes, for workspace admins", async () => {
-    const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
+    const run = await storeFinishedPlan(api, workspace, org.id, { plan, schemas });
     for (const path of [`/plans/${run.plan.id}/json-output`, `/runs/${run.id}/plan/json-output`]) {
       const answer = await byLevel.admin.get(path);
       expect(answer.status).toBe(200);
@@ -80,7 +80,7 @@ describe("showPlanJson, showRunPlanJson", () => {
   });
 
   it("403: callers with read, plan or write access, and the organization's token", async () => {
-    const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
+    const run = await storeFinishedPlan(api, workspace, org.id, { plan, schemas });
     const token = await api.makeOrganizationToken(org.name);
     for (const caller of [byLevel.read, byLevel.plan, byLevel.write, token])
       for (const path of [
@@ -95,14 +95,14 @@ describe("showPlanJson, showRunPlanJson", () => {
   });
 
   it("404: an apply instead of a plan", async () => {
-    const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
+    const run = await storeFinishedPlan(api, workspace, org.id, { plan, schemas });
     expect((await org.owner.get(`/plans/${run.apply.id}/json-output`)).status).toBe(404);
   });
 });
 
 describe("showRedactedPlanJson", () => {
   it("200: the redacted plan, for callers who can read the run", async () => {
-    const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
+    const run = await storeFinishedPlan(api, workspace, org.id, { plan, schemas });
     for (const caller of [byLevel.read, byLevel.admin, org.owner]) {
       const { status, body } = await caller.get(`/plans/${run.plan.id}/json-output-redacted`);
       expect(status).toBe(200);
@@ -136,7 +136,7 @@ describe("showRedactedPlanJson", () => {
     const action_schemas = {
       notify: { block: { attributes: { text: { type: "string" }, token: { type: "string" } } } },
     };
-    const run = await finishedPlan(api, workspace, org.id, {
+    const run = await storeFinishedPlan(api, workspace, org.id, {
       plan: JSON.stringify({ format_version: "1.2", action_invocations: [invocation] }),
       schemas: JSON.stringify({ format_version: "1.0", provider_schemas: { [provider]: { action_schemas } } }),
     });
@@ -149,7 +149,7 @@ describe("showRedactedPlanJson", () => {
   });
 
   itInGate("409: a plan that is too large to be rendered", async () => {
-    const run = await finishedPlan(api, workspace, org.id, { plan: `{"a":"${"x".repeat(33 * 1024 * 1024)}"}` });
+    const run = await storeFinishedPlan(api, workspace, org.id, { plan: `{"a":"${"x".repeat(33 * 1024 * 1024)}"}` });
     const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
     expect(answer.status).toBe(409);
     expect(details(answer)[0]).toMatch(
@@ -159,7 +159,7 @@ describe("showRedactedPlanJson", () => {
   });
 
   it("409: the engine's output is not JSON", async () => {
-    const run = await finishedPlan(api, workspace, org.id, { plan: "{" });
+    const run = await storeFinishedPlan(api, workspace, org.id, { plan: "{" });
     const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
     expect(answer.status).toBe(409);
     expect(details(answer)[0]).toContain("is not valid JSON");
@@ -188,7 +188,7 @@ describe("showRedactedPlanJson", () => {
       "plan-json",
       JSON.stringify({ resource_changes: [{ type: "thing", name: "one", provider_name: provider, change: leaking }] }),
     );
-    await bring(api, id, "finished");
+    await advanceRun(api, id, "finished");
     const { status, body } = await org.owner.get(`/plans/${planId}/json-output-redacted`);
     expect(status).toBe(200);
     expect(body.resource_changes[0].change.after).toEqual({ url: "https://(sensitive variable 1)@eu-west-1/" });
@@ -201,14 +201,14 @@ describe("showRedactedPlanJson", () => {
 
   itInGate("409: JSON with too many values", async () => {
     const hostile = `{"resource_changes":[${"[1.0],".repeat(4 * 1024 * 1024)}0]}`;
-    const run = await finishedPlan(api, workspace, org.id, { plan: hostile });
+    const run = await storeFinishedPlan(api, workspace, org.id, { plan: hostile });
     const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
     expect(answer.status).toBe(409);
     expect(details(answer)[0]).toMatch(/^This plan can't be rendered: it has more than \d+ values\./);
   });
 
   itInGate("answers many concurrent requests", async () => {
-    const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
+    const run = await storeFinishedPlan(api, workspace, org.id, { plan, schemas });
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => byLevel.read.get(`/plans/${run.plan.id}/json-output-redacted`)),
     );
@@ -254,7 +254,7 @@ describe("showErroredState", () => {
 
 describe("unsupported endpoints", () => {
   it("404: sanitized plans and plan exports", async () => {
-    const run = await finishedPlan(api, workspace, org.id);
+    const run = await storeFinishedPlan(api, workspace, org.id);
     expect((await org.owner.get(`/plans/${run.plan.id}/sanitized-plan`)).status).toBe(404);
     expect((await org.owner.get(`/runs/${run.id}/plan/sanitized-plan`)).status).toBe(404);
     expect((await org.owner.post("/plan-exports", {})).status).toBe(404);

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../support/api.ts";
 import { deep, seed } from "../../../support/depth.ts";
-import { drawn, provider, redacted, schemas, thing } from "../../../support/plans.ts";
+import { redactedText, provider, redacted, schemas, resourceChange } from "../../../support/plans.ts";
 
 const changed = (change: object, attributes: object = {}, blocks: object = {}): Json =>
-  redacted({ resource_changes: [thing(change)] }, schemas(attributes, blocks)).resource_changes[0].change;
+  redacted({ resource_changes: [resourceChange(change)] }, schemas(attributes, blocks)).resource_changes[0].change;
 
 describe("a plan without its secrets", () => {
   it("contains only the members that engines render from", () => {
@@ -17,8 +17,8 @@ describe("a plan without its secrets", () => {
       configuration: { root_module: { secret: "hunter2" } },
       prior_state: { values: "hunter2" },
       planned_values: { outputs: { password: { value: "hunter2" } } },
-      resource_changes: [thing({ before: null, after: { name: "a" } })],
-      resource_drift: [thing({ before: { name: "a" }, after: { name: "b" } })],
+      resource_changes: [resourceChange({ before: null, after: { name: "a" } })],
+      resource_drift: [resourceChange({ before: { name: "a" }, after: { name: "b" } })],
       output_changes: { name: { actions: ["create"], before: null, after: "a", after_sensitive: false } },
       relevant_attributes: [{ resource: "thing.one", attribute: ["name"] }],
       checks: [],
@@ -43,7 +43,7 @@ describe("a plan without its secrets", () => {
   });
 
   it("contains only the schemas of changed resources and data sources", () => {
-    const plan = { resource_changes: [thing({ after: {} }), thing({ after: {} }, { mode: "data" })] };
+    const plan = { resource_changes: [resourceChange({ after: {} }), resourceChange({ after: {} }, { mode: "data" })] };
     expect(redacted(plan, schemas({})).provider_schemas).toEqual({
       [provider]: {
         resource_schemas: { thing: { version: 1, block: { attributes: {}, block_types: {} } } },
@@ -55,7 +55,7 @@ describe("a plan without its secrets", () => {
   it("synthesizes a missing schema, so that engines find one for every change", () => {
     const builtIn = { provider_name: "terraform.io/builtin/terraform", type: "terraform_data" };
     const change = { before: { id: "1" }, after: { input: "a" }, after_unknown: { output: true } };
-    const shown = redacted({ resource_changes: [thing(change, builtIn)] }, {});
+    const shown = redacted({ resource_changes: [resourceChange(change, builtIn)] }, {});
     const attribute = { type: "dynamic", optional: true };
     expect(shown.provider_schemas[builtIn.provider_name].resource_schemas.terraform_data.block.attributes).toEqual({
       id: attribute,
@@ -142,7 +142,7 @@ describe("a plan without its secrets", () => {
       deferred_changes: [
         {
           reason: "provider_config_unknown",
-          resource_change: thing({ after: { a: "hunter2" }, after_sensitive: { a: true } }),
+          resource_change: resourceChange({ after: { a: "hunter2" }, after_sensitive: { a: true } }),
         },
       ],
     });
@@ -213,7 +213,7 @@ describe("a plan without its secrets", () => {
     const text = `{"resource_changes":[{"type":"thing","provider_name":"p","change":{
       "before":{"plain":12345678901234567890,"secret":12345678901234567890},
       "after":{"plain":12345678901234567891,"secret":12345678901234567891},"after_sensitive":{"secret":true}}}]}`;
-    const written = drawn(text);
+    const written = redactedText(text);
     expect(written).toContain('"before":{"plain":12345678901234567890,"secret":1}');
     expect(written).toContain('"after":{"plain":12345678901234567891,"secret":2}');
   });
@@ -221,7 +221,7 @@ describe("a plan without its secrets", () => {
   it("treats names of inherited properties as ordinary names", () => {
     const text = `{"resource_changes":[{"type":"constructor","provider_name":"__proto__","change":{
       "before":{"__proto__":"s3cret"},"after":{"__proto__":"s3cret"},"after_sensitive":{"__proto__":true}}}]}`;
-    const written = drawn(text);
+    const written = redactedText(text);
     expect(written).not.toContain("s3cret");
     expect(written).toContain('"after":{"__proto__":"(sensitive value 1)"}');
   });
@@ -235,7 +235,7 @@ describe("a plan without its secrets", () => {
       { resource_changes: "x", output_changes: [] },
       { resource_changes: [null] },
     ])
-      expect(() => drawn(JSON.stringify(plan), "null")).not.toThrow();
+      expect(() => redactedText(JSON.stringify(plan), "null")).not.toThrow();
   });
 });
 
@@ -269,33 +269,39 @@ const { marks } = fc.letrec<{ marks: Json }>((tie) => ({
 
 const typeOf = (json: Json): string => (json === null ? "null" : Array.isArray(json) ? "list" : typeof json);
 const isMarked = (mark: Json): boolean => mark === true;
-const at = (json: Json, place: string | number): Json =>
-  typeof json === "object" && json !== null && Object.hasOwn(json, place) ? json[place] : undefined;
+const at = (json: Json, key: string | number): Json =>
+  typeof json === "object" && json !== null && Object.hasOwn(json, key) ? json[key] : undefined;
 
-interface Place {
+interface ValuePair {
   readonly before: Json;
   readonly after: Json;
   readonly secret: boolean;
 }
 
 /** Pairs of the values that both sides have at the same path. */
-function* places(before: Json, after: Json, one: Json, other: Json, secret = false): Generator<Place> {
+function* valuePairs(before: Json, after: Json, one: Json, other: Json, secret = false): Generator<ValuePair> {
   const hidden = secret || isMarked(one) || isMarked(other);
   yield { before, after, secret: hidden };
   if (typeof before !== "object" || typeof after !== "object" || before === null || after === null) return;
   if (Array.isArray(before) !== Array.isArray(after)) return;
   for (const name of Object.keys(before))
-    if (Object.hasOwn(after, name)) yield* places(before[name], after[name], at(one, name), at(other, name), hidden);
+    if (Object.hasOwn(after, name))
+      yield* valuePairs(before[name], after[name], at(one, name), at(other, name), hidden);
 }
 
 /** Every leaf and key of a side, and whether it is secret. */
-function* words(json: Json, one: Json, other: Json, secret = false): Generator<{ word: Json; secret: boolean }> {
+function* leavesAndKeys(
+  json: Json,
+  one: Json,
+  other: Json,
+  secret = false,
+): Generator<{ word: Json; secret: boolean }> {
   const hidden = secret || isMarked(one) || isMarked(other);
   if (typeof json !== "object" || json === null) yield { word: json, secret: hidden };
   else
     for (const [name, member] of Object.entries(json)) {
       if (!Array.isArray(json)) yield { word: name, secret: hidden };
-      yield* words(member, at(one, name), at(other, name), hidden);
+      yield* leavesAndKeys(member, at(one, name), at(other, name), hidden);
     }
 }
 
@@ -319,9 +325,9 @@ describe("for any plan", () => {
       fc.property(change, (given) => {
         const shown = redacted({ output_changes: { it: given } }).output_changes.it;
         for (const side of ["before", "after"] as const) {
-          const strings = [...words(given[side], given.before_sensitive, given.after_sensitive)];
+          const strings = [...leavesAndKeys(given[side], given.before_sensitive, given.after_sensitive)];
           const open = new Set(strings.flatMap(({ word: each, secret }) => (secret ? [] : [each])));
-          const left = new Set([...words(shown[side], false, false)].map(({ word: each }) => each));
+          const left = new Set([...leavesAndKeys(shown[side], false, false)].map(({ word: each }) => each));
           for (const { word: each, secret } of strings)
             if (secret && (typeof each === "string" || typeof each === "number") && !open.has(each))
               expect(left.has(each), String(each)).toBe(false);
@@ -338,7 +344,7 @@ describe("for any plan", () => {
         const shown = redacted({ output_changes: { it: given } }).output_changes.it;
         const { before_sensitive: one, after_sensitive: other } = given;
         expect(same(shown.before, shown.after)).toBe(same(given.before, given.after));
-        const [was, is] = [[...places(given.before, given.after, one, other)], pairs(given, shown)];
+        const [was, is] = [[...valuePairs(given.before, given.after, one, other)], pairs(given, shown)];
         for (const [index, { before, after }] of was.entries()) {
           const hidden = is[index];
           expect(typeOf(hidden?.before)).toBe(typeOf(before));

@@ -9,7 +9,7 @@ import { type StoredRun, storeRun } from "../../../support/phases.ts";
 import { until } from "../../../support/waiting.ts";
 import { appendToLog } from "./writing.ts";
 
-const limits = { perCaller: 3, perServer: 5, checkMs: 300, heartbeatMs: 200, lifeMs: 3_600_000 };
+const limits = { perCaller: 3, perServer: 5, checkMs: 300, heartbeatMs: 200, lifetimeMs: 3_600_000 };
 let api: Api;
 let org: Org;
 let workspace: Json;
@@ -42,7 +42,7 @@ async function expectEnd(stream: EventStream): Promise<void> {
 }
 
 describe("only callers who can read the run can follow it", () => {
-  it("401 without a token; 404 for others, for members without access, and for a run that is not there", async () => {
+  it("401 without a token; 404 for others, for members without access, and for an unknown run", async () => {
     expect((await openAs(undefined)).status).toBe(401);
     const stranger = await api.makeOrganization();
     expect((await openAs(stranger.owner.token)).status).toBe(404);
@@ -101,7 +101,7 @@ describe("a stream is closed when access ends", () => {
 });
 
 describe("limits", () => {
-  it("429 beyond those of one caller, 503 beyond those of the server; a closed one makes room", async () => {
+  it("429 beyond the limit of a caller, 503 beyond that of the server; closing a stream makes room", async () => {
     const own = await Promise.all([1, 2, 3].map(() => openAs(member.token)));
     expect(own.map(({ status }) => status)).toEqual([200, 200, 200]);
     const beyond = await openAs(member.token);
@@ -125,7 +125,7 @@ describe("limits", () => {
     });
   });
 
-  it("429 beyond those of one organization, for any caller; another organization has its own", async () => {
+  it("429 beyond the limit of an organization, for any caller; another organization has its own limit", async () => {
     const narrow = await startApiOn(
       { address: api.address, database: api.database, drop: async () => {} },
       { options: { streams: { ...limits, perOrganization: 2 } } },
@@ -166,7 +166,7 @@ describe("limits", () => {
   it("a stream is closed at its maximum age, and the client resumes", async () => {
     const short = await startApiOn(
       { address: api.address, database: api.database, drop: async () => {} },
-      { options: { streams: { lifeMs: 500 } } },
+      { options: { streams: { lifetimeMs: 500 } } },
     );
     let [text, lastEventId] = ["", "0.0."];
     for (const [at, line] of ["one\n", "two\n", "six\n"].entries()) {
@@ -226,7 +226,7 @@ describe("a server that stops", () => {
   });
 });
 
-it.runIf(inject("engine") === "postgres")("what another server writes is seen", async () => {
+it.runIf(inject("engine") === "postgres")("streams what another server writes", async () => {
   const database = openDatabase(api.address);
   const other = await startApiOn({ address: api.address, database, drop: () => database.close() });
   const stream = await openStream(other, run.id, { token: member.token });

@@ -7,9 +7,9 @@ import { feedOf } from "../../../../src/resources/runs/run-streams/feed.ts";
 import { useApi } from "../../../support/api.ts";
 import { details, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
 import { openStream } from "../../../support/event-stream.ts";
-import { endedRun, type StoredRun, storeRun, testVault } from "../../../support/phases.ts";
+import { storeEndedRun, type StoredRun, storeRun, testVault } from "../../../support/phases.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
-import { mostStatementsInATurn } from "../../../support/turns.ts";
+import { maxStatementsPerTurn } from "../../../support/event-loop.ts";
 import { appendToLog, endLogOf } from "./writing.ts";
 
 const api = useApi();
@@ -60,7 +60,7 @@ describe("streamRunEvents", () => {
   it("does not block others while it catches up on a log, and decrypts each chunk once", async () => {
     const text = `${"x".repeat(99)}\n`.repeat(20_000);
     await appendToLog(api, run.plan.id, 0, text);
-    const most = await mostStatementsInATurn(api.database, async () => {
+    const most = await maxStatementsPerTurn(api.database, async () => {
       const stream = await open({ query: "?last-event-id=0.0." });
       await stream.until(() => stream.text().length === text.length);
       stream.close();
@@ -81,7 +81,7 @@ describe("streamRunEvents", () => {
 
   it("HEAD opens no stream", async () => {
     const follow = vi.spyOn(feedOf(api.database), "follow");
-    for (let asked = 0; asked < 40; asked += 1)
+    for (let count = 0; count < 40; count += 1)
       expect((await org.owner.send("HEAD", `/runs/${run.id}/events`)).status).toBe(200);
     expect(follow).not.toHaveBeenCalled();
     follow.mockRestore();
@@ -122,7 +122,7 @@ describe("streamRunEvents", () => {
   });
 
   it("sends the final status of an ended run, and closes", async () => {
-    const ended = await endedRun(api, await makeWorkspace(api, org.name), org.id);
+    const ended = await storeEndedRun(api, await makeWorkspace(api, org.name), org.id);
     const stream = await open({}, ended.id);
     await stream.closed();
     expect(stream.events.map(({ event }) => event)).toEqual(["run", "end"]);

@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { fireTriggers } from "../../../../src/resources/runs/run-triggers/firing.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, resource } from "../../../support/builders.ts";
-import { makeAgent, makeSitePool } from "../../../support/machines.ts";
+import { makeAgent, makeSitePool } from "../../../support/agent-callers.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
-import { upkeepOf } from "../../../support/states.ts";
+import { jobContextOf } from "../../../support/states.ts";
 
 const woken: string[] = [];
 const api = useApi({ wake: (job) => woken.push(job) });
@@ -21,8 +21,8 @@ it("goes from the claim to the runs that it triggers", async () => {
   const [source, target] = [await makeRunnable(api, org.name), await makeRunnable(api, org.name)];
   for (const { id } of [source, target])
     await org.owner.patch(`/workspaces/${id}`, resource("workspaces", { "terraform-version": "1.9.5" }));
-  const asking = { key: "TFC_WORKLOAD_IDENTITY_AUDIENCE_VAULT", value: "vault.example", category: "env" };
-  data(await org.owner.post(`/workspaces/${source.id}/vars`, resource("vars", asking)));
+  const audienceVariable = { key: "TFC_WORKLOAD_IDENTITY_AUDIENCE_VAULT", value: "vault.example", category: "env" };
+  data(await org.owner.post(`/workspaces/${source.id}/vars`, resource("vars", audienceVariable)));
   const sourceable = { data: { type: "workspaces", id: source.id } };
   data(await org.owner.post(`/workspaces/${target.id}/run-triggers`, resource("run-triggers", {}, { sourceable })));
   const agent = await makeAgent(api, await makeSitePool(api));
@@ -62,7 +62,7 @@ it("goes from the claim to the runs that it triggers", async () => {
   const done = { attempt: apply.attributes.attempt, result: "finished" };
   expect((await agent.post(`/agent-jobs/${apply.id}/actions/finish`, done)).status).toBe(204);
   expect(woken).toContain("run-triggers");
-  expect(await fireTriggers(upkeepOf(api))).toBe(1);
+  expect(await fireTriggers(jobContextOf(api))).toBe(1);
   const [caused] = (await org.owner.get(`/workspaces/${target.id}/runs`)).body.data;
   expect(caused.attributes["trigger-reason"]).toBe("run_trigger");
   const shown = data(await org.owner.get(`/workspaces/${source.id}`)).attributes;

@@ -4,8 +4,9 @@ import { fireTriggers } from "../../../../src/resources/runs/run-triggers/firing
 import type { Answer, Caller, Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource } from "../../../support/builders.ts";
-import { happen, makeRun, makeRunnable } from "../../../support/runs.ts";
-import { upkeepOf } from "../../../support/states.ts";
+import { applyTransition, makeRun, makeRunnable } from "../../../support/runs.ts";
+import { jobContextOf } from "../../../support/states.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 let org: Org;
@@ -33,12 +34,12 @@ async function apply(workspaceId: string): Promise<string> {
   return run.id;
 }
 async function finish(runId: string): Promise<void> {
-  await happen(api, runId, { event: "claim" });
-  await happen(api, runId, { event: "phase-finished", hasChanges: true });
-  await happen(api, runId, { event: "claim" });
-  await happen(api, runId, { event: "phase-finished" });
+  await applyTransition(api, runId, { event: "claim" });
+  await applyTransition(api, runId, { event: "phase-finished", hasChanges: true });
+  await applyTransition(api, runId, { event: "claim" });
+  await applyTransition(api, runId, { event: "phase-finished" });
 }
-const fire = (): Promise<number> => fireTriggers(upkeepOf(api));
+const fire = (): Promise<number> => fireTriggers(jobContextOf(api));
 const runsOf = async (workspaceId: string): Promise<Json[]> =>
   (await org.owner.get(`/workspaces/${workspaceId}/runs`)).body.data;
 const triggerEventsOf = async (runId: string): Promise<[string, string][]> =>
@@ -75,7 +76,7 @@ describe("createRunTrigger", () => {
     expect(JSON.parse(auditEvents[0]?.after ?? "")).toMatchObject({ sourceable: source.id, workspace: workspace.id });
   });
 
-  it("422: itself, twice, nothing, an unknown one, and one of another organization", async () => {
+  it("422: itself, the same source twice, no source, an unknown source, or one of another organization", async () => {
     const [workspace, source] = [await api.makeWorkspace(org.name), await api.makeWorkspace(org.name)];
     const other = await api.makeOrganization();
     const foreign = await api.makeWorkspace(other.name);
@@ -306,8 +307,8 @@ describe("an apply", () => {
     const [source, target] = [await makeRunnable(api, org.name), await makeRunnable(api, org.name)];
     const trigger = await following(target, source);
     const run = await makeRun(org.owner, source.id);
-    await happen(api, run.id, { event: "claim" });
-    await happen(api, run.id, { event: "phase-finished", hasChanges: false });
+    await applyTransition(api, run.id, { event: "claim" });
+    await applyTransition(api, run.id, { event: "phase-finished", hasChanges: false });
     expect(await fire()).toBe(0);
     await apply(source.id);
     await org.owner.delete(`/run-triggers/${trigger.id}`);
@@ -315,7 +316,7 @@ describe("an apply", () => {
     expect(await runsOf(target.id)).toEqual([]);
   });
 
-  it("continues from workspace to workspace, and stops a cycle after 20 runs with an event", async () => {
+  itInGate("continues from workspace to workspace, and stops a cycle after 20 runs with an event", async () => {
     const [a, b] = [
       await makeRunnable(api, org.name, { "auto-apply-run-trigger": true }),
       await makeRunnable(api, org.name, { "auto-apply-run-trigger": true }),

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { newToken, tokenHash } from "../../../../src/kernel/ids.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource } from "../../../support/builders.ts";
-import { makeAgent, makeSitePool } from "../../../support/machines.ts";
+import { makeAgent, makeSitePool } from "../../../support/agent-callers.ts";
 import {
-  bring,
-  happen,
+  advanceRun,
+  applyTransition,
   makeConfiguration,
   makeRun,
   makeRunnable,
@@ -165,12 +165,12 @@ describe("createRun", () => {
     const second = await makeRun(org.owner, workspace.id);
     expect(second.attributes.status).toBe("pending");
     expect(second.attributes["waiting-for"]).toBe(`Waiting for ${first.id}, which holds the workspace lock.`);
-    await bring(api, first.id, "finished");
+    await advanceRun(api, first.id, "finished");
     expect((await showRun(org.owner, first.id)).attributes.status).toBe("planned_and_finished");
     expect((await showRun(org.owner, second.id)).attributes.status).toBe("plan_queued");
     const shown = data(await org.owner.get(`/workspaces/${workspace.id}`));
     expect(shown.relationships["locked-by"].data.id).toBe(second.id);
-    await happen(api, second.id, { event: "cancel" });
+    await applyTransition(api, second.id, { event: "cancel" });
     const free = data(await org.owner.get(`/workspaces/${workspace.id}`));
     expect(free.attributes.locked).toBe(false);
     expect(free.relationships["current-run"].data.id).toBe(second.id);
@@ -358,13 +358,13 @@ describe("permissions for actions on a run", () => {
     const other = await makeRun(org.owner, workspace.id, { "plan-only": true });
     const own = await makeRun(org.owner, workspace.id, { "plan-only": true });
     const secret = newToken();
-    await happen(api, own.id, { event: "claim", phase: { attempt: 1, tokenHash: tokenHash(secret) } });
+    await applyTransition(api, own.id, { event: "claim", phase: { attempt: 1, tokenHash: tokenHash(secret) } });
     const run = api.as(secret);
     expect((await run.get(`/runs/${own.id}`)).status).toBe(200);
     expect((await run.get(`/runs/${other.id}`)).status).toBe(404);
     expect((await run.post(`/runs/${own.id}/actions/cancel`)).status).toBe(404);
     expect((await run.get(`/workspaces/${workspace.id}/runs`)).status).toBe(404);
-    await happen(api, own.id, { event: "phase-finished", hasChanges: false });
+    await applyTransition(api, own.id, { event: "phase-finished", hasChanges: false });
     expect((await run.get(`/runs/${own.id}`)).status).toBe(401);
   });
 });

@@ -4,7 +4,7 @@ import { figuresOf } from "../../../../src/resources/runs/runs/rules.ts";
 import type { Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org } from "../../../support/builders.ts";
-import { happen, makeRun, makeRunnable } from "../../../support/runs.ts";
+import { applyTransition, makeRun, makeRunnable } from "../../../support/runs.ts";
 
 const api = useApi();
 let org: Org;
@@ -25,12 +25,12 @@ async function end(
   given = {},
 ): Promise<void> {
   const run: Json = await makeRun(org.owner, workspaceId, { "auto-apply": true, ...given });
-  await happen(api, run.id, { event: "claim" });
-  if (how === "errored") return happen(api, run.id, { event: "phase-errored" });
-  await happen(api, run.id, { event: "phase-finished", hasChanges: how !== "finished" });
+  await applyTransition(api, run.id, { event: "claim" });
+  if (how === "errored") return applyTransition(api, run.id, { event: "phase-errored" });
+  await applyTransition(api, run.id, { event: "phase-finished", hasChanges: how !== "finished" });
   if (how === "finished") return;
-  await happen(api, run.id, { event: "claim" });
-  await happen(api, run.id, { event: how === "applied" ? "phase-finished" : "phase-errored" });
+  await applyTransition(api, run.id, { event: "claim" });
+  await applyTransition(api, run.id, { event: how === "applied" ? "phase-finished" : "phase-errored" });
 }
 
 describe("figuresOf", () => {
@@ -82,9 +82,9 @@ describe("a workspace", () => {
   it("shows how long phases took", async () => {
     const { id } = await makeRunnable(api, org.name);
     const run = await makeRun(org.owner, id, { "auto-apply": true });
-    await happen(api, run.id, { event: "claim" });
+    await applyTransition(api, run.id, { event: "claim" });
     await new Promise((resolve) => setTimeout(resolve, 30));
-    await happen(api, run.id, { event: "phase-errored" });
+    await applyTransition(api, run.id, { event: "phase-errored" });
     const { attributes } = data(await org.owner.get(`/workspaces/${id}`));
     expect(attributes["plan-duration-average"]).toBeGreaterThanOrEqual(30);
     expect(attributes["apply-duration-average"]).toBe(0);

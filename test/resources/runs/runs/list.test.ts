@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, resource } from "../../../support/builders.ts";
 import {
-  bring,
+  advanceRun,
   cancelLongAgo,
-  happen,
+  applyTransition,
   makeConfiguration,
   makeRun,
   makeRunnable,
@@ -31,24 +31,24 @@ beforeAll(async () => {
   member = await api.makeMember(org.name, [team.id]);
   const make = async (name: string, attributes: object = {}): Promise<string> =>
     (ids[name] = (await makeRun(org.owner, workspace.id, attributes)).id);
-  await bring(api, await make("errored", { message: "The First Ärger" }), "errored");
+  await advanceRun(api, await make("errored", { message: "The First Ärger" }), "errored");
   await cancelForced(await make("forced"));
-  await bring(api, await make("finished", { "refresh-only": true }), "finished");
+  await advanceRun(api, await make("finished", { "refresh-only": true }), "finished");
   await make("plan", { "plan-only": true });
-  await bring(api, await make("saved", { "save-plan": true }), "planned");
+  await advanceRun(api, await make("saved", { "save-plan": true }), "planned");
   const ingress = JSON.stringify({ commitSha: "0a1b2c3d" });
   const configuration = await makeConfiguration(api, workspace.id, { ingress });
   const committed = await member.post("/runs", runBody(workspace.id, { "is-destroy": true }, configuration));
   ids["planned"] = data(committed).id;
-  await bring(api, ids["planned"] as string, "planned");
+  await advanceRun(api, ids["planned"] as string, "planned");
   await makeConfiguration(api, workspace.id);
   await make("pending", { "allow-empty-apply": true });
 });
 
 async function cancelForced(id: string): Promise<void> {
-  await bring(api, id, "planning");
+  await advanceRun(api, id, "planning");
   await cancelLongAgo(api, id);
-  await happen(api, id, { event: "force-cancel" });
+  await applyTransition(api, id, { event: "force-cancel" });
 }
 
 const all = ["pending", "planned", "saved", "plan", "finished", "forced", "errored"];
@@ -165,8 +165,8 @@ describe("the queue", () => {
     const second = await make({});
     const applied = await make({ "auto-apply": true });
     const running = await make({});
-    await bring(api, applied, "planned");
-    await bring(api, running, "planning");
+    await advanceRun(api, applied, "planned");
+    await advanceRun(api, running, "planning");
     const queue = await busy.owner.get(`/organizations/${busy.name}/runs/queue`);
     expect(idsOf(queue)).toEqual([applied, first, second, plan]);
     expect(queue.body.data.map((run: Json) => run.attributes["position-in-queue"])).toEqual([1, 2, 3, 4]);
@@ -226,7 +226,7 @@ describe("the queue", () => {
     expect(idsOf(await org.owner.get(`/organizations/${org.name}/runs?filter[agent_pool_names]=workers`))).toEqual([
       id,
     ]);
-    await bring(api, id, "planning");
+    await advanceRun(api, id, "planning");
     expect(await waits()).toBeNull();
   });
 });
@@ -255,7 +255,7 @@ describe("listAdminRuns", () => {
   it("forceCancelAdminRun: ends a run in any status, without the waiting time", async () => {
     const ours = await makeRunnable(api, org.name);
     const { id } = await makeRun(org.owner, ours.id);
-    await bring(api, id, "planning");
+    await advanceRun(api, id, "planning");
     expect((await org.owner.post(`/admin/runs/${id}/actions/force-cancel`)).status).toBe(404);
     expect((await api.admin.post(`/admin/runs/${id}/actions/force-cancel`, { comment: "Stuck" })).status).toBe(202);
     const shown = data(await org.owner.get(`/runs/${id}`));
@@ -267,7 +267,7 @@ describe("listAdminRuns", () => {
     expect((await api.admin.post(`/admin/runs/${queued.id}/actions/force-cancel`)).status).toBe(202);
     expect(data(await org.owner.get(`/runs/${queued.id}`)).attributes.status).toBe("canceled");
     const planned = await makeRun(org.owner, ours.id);
-    await bring(api, planned.id, "planned");
+    await advanceRun(api, planned.id, "planned");
     expect((await org.owner.post(`/runs/${planned.id}/actions/force-cancel`)).status).toBe(409);
     expect((await api.admin.post(`/admin/runs/${planned.id}/actions/force-cancel`)).status).toBe(202);
     expect(data(await org.owner.get(`/runs/${planned.id}`)).attributes.status).toBe("canceled");

@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org } from "../../../support/builders.ts";
-import { bring, happen, makeRun, makeRunnable, showRun, startRun } from "../../../support/runs.ts";
+import { advanceRun, applyTransition, makeRun, makeRunnable, showRun, startRun } from "../../../support/runs.ts";
 import { lock } from "../../../support/states.ts";
 
 const api = useApi();
@@ -58,7 +58,7 @@ describe("concurrently", () => {
     for (let round = 0; round < rounds; round += 1) {
       const workspace = await makeRunnable(api, org.name);
       const { id } = await makeRun(org.owner, workspace.id);
-      await bring(api, id, "planned");
+      await advanceRun(api, id, "planned");
       const answers = await Promise.all([act(id, "apply"), act(id, "apply"), act(id, "discard")]);
       const won = answers.filter(({ status }) => status === 202);
       expect(won.length).toBe(1);
@@ -72,10 +72,10 @@ describe("concurrently", () => {
       const workspace = await makeRunnable(api, org.name);
       const { id } = await makeRun(org.owner, workspace.id);
       const next = await makeRun(org.owner, workspace.id);
-      await bring(api, id, "planning");
+      await advanceRun(api, id, "planning");
       const [canceled] = await Promise.all([
         act(id, "cancel"),
-        happen(api, id, { event: "phase-finished", hasChanges: false }),
+        applyTransition(api, id, { event: "phase-finished", hasChanges: false }),
       ]);
       expect(await statusOf(id)).toBe(canceled?.status === 202 ? "canceled" : "planned_and_finished");
       expect(await statusOf(next.id)).toBe("plan_queued");
@@ -86,7 +86,10 @@ describe("concurrently", () => {
     for (let round = 0; round < rounds; round += 1) {
       const workspace = await makeRunnable(api, org.name);
       const { id } = await makeRun(org.owner, workspace.id);
-      const [claimed, canceled] = await Promise.allSettled([happen(api, id, { event: "claim" }), act(id, "cancel")]);
+      const [claimed, canceled] = await Promise.allSettled([
+        applyTransition(api, id, { event: "claim" }),
+        act(id, "cancel"),
+      ]);
       expect(canceled.status).toBe("fulfilled");
       expect(await statusOf(id)).toBe(claimed.status === "fulfilled" ? "planning" : "canceled");
     }
@@ -109,9 +112,9 @@ describe("concurrently", () => {
     for (let round = 0; round < rounds; round += 1) {
       const workspace = await makeRunnable(api, org.name);
       const { id } = await makeRun(org.owner, workspace.id);
-      await bring(api, id, "planning");
+      await advanceRun(api, id, "planning");
       const [, locked] = await Promise.all([
-        happen(api, id, { event: "phase-errored" }),
+        applyTransition(api, id, { event: "phase-errored" }),
         org.owner.post(`/workspaces/${workspace.id}/actions/lock`),
       ]);
       const shown = data(await org.owner.get(`/workspaces/${workspace.id}`));

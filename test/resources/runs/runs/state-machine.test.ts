@@ -11,6 +11,7 @@ import {
   type StatusTransition,
   transitionOf,
 } from "../../../../src/resources/runs/runs/state-machine.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const plain: RunFacts = {
   status: "pending",
@@ -25,7 +26,6 @@ const plain: RunFacts = {
   hasChanges: false,
   isWorkspaceUnlocked: true,
   isLockHolderDiscardable: false,
-  needsFetch: false,
 };
 
 const planOnly = { planOnly: true };
@@ -47,11 +47,7 @@ const cases: readonly Case[] = [
   ["pending", "admit", { ...planOnly, ...held }, { ...to("plan_queued"), plan: "queued" }],
   ["pending", "admit", savePlan, { ...to("plan_queued"), plan: "queued" }],
   ["pending", "admit", { ...savePlan, ...held }, { ...to("plan_queued"), plan: "queued" }],
-  ["pending", "admit", { needsFetch: true }, { ...to("fetching"), lock: "taken" }],
-  ["pending", "admit", { ...planOnly, ...held, needsFetch: true }, to("fetching")],
   ["pending", "refuse", {}, { ...to("errored"), plan: "errored", apply: "unreachable", ...freed }],
-  ["fetching", "fetch-succeeded", {}, { ...to("fetching_completed", "plan_queued"), plan: "queued" }],
-  ["fetching", "fetch-failed", {}, { ...to("errored"), plan: "unreachable", apply: "unreachable", ...freed }],
   ["plan_queued", "claim", {}, { ...to("planning"), plan: "running" }],
   [
     "planning",
@@ -124,7 +120,7 @@ const cases: readonly Case[] = [
   ["pending", "discard", {}, { ...to("discarded"), plan: "unreachable", apply: "unreachable", ...freed }],
   ["planned", "discard", {}, { ...to("discarded"), apply: "unreachable", ...freed }],
   ["planned_and_saved", "discard", {}, { ...to("discarded"), apply: "unreachable", ...freed }],
-  ...(["pending", "fetching", "plan_queued"] as const).map((status): Case => [
+  ...(["pending", "plan_queued"] as const).map((status): Case => [
     status,
     "cancel",
     {},
@@ -156,23 +152,6 @@ const cases: readonly Case[] = [
     { ...to("canceled"), apply: "unreachable", ...freed },
   ]),
   ["pending", "force-execute", { ...held, isLockHolderDiscardable: true }, to()],
-  ...(["pending", "fetching", "fetching_completed", "plan_queued"] as const).map((status): Case => [
-    status,
-    "workspace-deleted",
-    {},
-    { ...to("canceled"), plan: "canceled", apply: "unreachable", ...freed },
-  ]),
-  [
-    "planning",
-    "workspace-deleted",
-    {},
-    { ...to("canceled"), plan: "canceled", apply: "unreachable", ...freed, signal: "kill" },
-  ],
-  ["planned", "workspace-deleted", {}, { ...to("canceled"), apply: "unreachable", ...freed }],
-  ["planned_and_saved", "workspace-deleted", {}, { ...to("canceled"), apply: "unreachable", ...freed }],
-  ["confirmed", "workspace-deleted", {}, { ...to("canceled"), apply: "canceled", ...freed }],
-  ["apply_queued", "workspace-deleted", {}, { ...to("canceled"), apply: "canceled", ...freed }],
-  ["applying", "workspace-deleted", {}, { ...to("canceled"), apply: "canceled", ...freed, signal: "kill" }],
 ];
 
 const flags = [
@@ -187,7 +166,6 @@ const flags = [
   "hasChanges",
   "isWorkspaceUnlocked",
   "isLockHolderDiscardable",
-  "needsFetch",
 ] as const;
 /** All combinations of facts for a status. */
 const everyRun = (status: RunStatus): RunFacts[] =>
@@ -199,17 +177,19 @@ const everyRun = (status: RunStatus): RunFacts[] =>
 /** All combinations of facts, with all events. */
 const everything = runStatuses
   .flatMap(everyRun)
-  .flatMap((run) => lifecycleEventNames.map((event) => ({ run, event, step: transitionOf(run, event) })));
+  .flatMap((run) => lifecycleEventNames.map((event) => ({ run, event, transition: transitionOf(run, event) })));
 
 describe("a transition", () => {
-  it.each(cases)("%s, %s %j", (status, event, facts, step) => {
-    expect(transitionOf({ ...plain, ...facts, status }, event)).toEqual(step);
+  it.each(cases)("%s, %s %j", (status, event, facts, transition) => {
+    expect(transitionOf({ ...plain, ...facts, status }, event)).toEqual(transition);
   });
 
   it("is refused for every pair without a row", () => {
     const named = new Set(cases.map(([status, event]) => `${status} ${event}`));
-    const taken = everything.flatMap(({ run, event, step }) => (step === undefined ? [] : [`${run.status} ${event}`]));
-    expect(new Set(taken)).toEqual(named);
+    const accepted = everything.flatMap(({ run, event, transition }) =>
+      transition === undefined ? [] : [`${run.status} ${event}`],
+    );
+    expect(new Set(accepted)).toEqual(named);
   });
 
   it.each([
@@ -227,18 +207,18 @@ describe("a transition", () => {
     expect(transitionOf({ ...plain, ...facts, status }, event)).toBeUndefined();
   });
 
-  it("never leaves a final status", () => {
+  itInGate("never leaves a final status", () => {
     for (const status of finalStatuses)
       for (const event of lifecycleEventNames)
         expect(everyRun(status).every((run) => transitionOf(run, event) === undefined)).toBe(true);
   });
 
   it("frees the lock exactly in final statuses", () => {
-    const wrong = everything.filter(({ run, step }) => {
-      if (step === undefined) return false;
-      const ends = (finalStatuses as readonly string[]).includes(step.to.at(-1) ?? run.status);
-      const leavesApply = ends && step.apply === undefined && run.status === "planning";
-      return (step.lock === "freed") !== ends || leavesApply;
+    const wrong = everything.filter(({ run, transition }) => {
+      if (transition === undefined) return false;
+      const ends = (finalStatuses as readonly string[]).includes(transition.to.at(-1) ?? run.status);
+      const leavesApply = ends && transition.apply === undefined && run.status === "planning";
+      return (transition.lock === "freed") !== ends || leavesApply;
     });
     expect(wrong.slice(0, 3)).toEqual([]);
   });
@@ -251,7 +231,7 @@ describe("a transition", () => {
 
 describe("a refusal", () => {
   it("is a sentence for every refused pair", () => {
-    const refused = everything.filter(({ step }) => step === undefined);
+    const refused = everything.filter(({ transition }) => transition === undefined);
     expect(refused.length).toBeGreaterThan(everything.length / 2);
     const wrong = refused.filter(({ run, event }) => !/^The run can't be .+\.$/.test(refusalReason(run, event)));
     expect(wrong.slice(0, 3)).toEqual([]);

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { TransitionInput } from "../../../../src/resources/runs/runs/rules.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, makeOrganization, type Org } from "../../../support/builders.ts";
-import { bring, happen, makeRun, makeRunnable, passCoolOff, showRun } from "../../../support/runs.ts";
+import { advanceRun, applyTransition, makeRun, makeRunnable, passCoolOff, showRun } from "../../../support/runs.ts";
 import { lock } from "../../../support/states.ts";
 
 const api = useApi();
@@ -13,17 +13,17 @@ beforeAll(async () => {
   org = await makeOrganization(api);
 });
 
-const act = (id: string, action: string, body?: object) => org.owner.post(`/runs/${id}/actions/${action}`, body);
+const postAction = (id: string, action: string, body?: object) => org.owner.post(`/runs/${id}/actions/${action}`, body);
 
-interface Shown {
+interface RunState {
   readonly run: Json;
   readonly statuses: readonly [run: string, plan: string, apply: string];
-  /** Of the workspace. */
+  /** The holder of the workspace's lock. */
   readonly heldBy: string | null;
   readonly current: string | null;
 }
 
-async function look(id: string): Promise<Shown> {
+async function loadRunState(id: string): Promise<RunState> {
   const run = await showRun(org.owner, id);
   const plan = data(await org.owner.get(`/runs/${id}/plan`));
   const apply = data(await org.owner.get(`/runs/${id}/apply`));
@@ -36,7 +36,7 @@ async function look(id: string): Promise<Shown> {
   };
 }
 
-const stampsOf = ({ run }: Shown): string[] => Object.keys(run.attributes["status-timestamps"]).toSorted();
+const stampsOf = ({ run }: RunState): string[] => Object.keys(run.attributes["status-timestamps"]).toSorted();
 
 async function eventsOf(id: string): Promise<string[]> {
   const rows = await api.database.reader.db
@@ -90,10 +90,10 @@ describe("a finished plan", () => {
     ["failed", {}, { event: "phase-errored" }, ["errored", "errored", "unreachable"], false],
   ] as const)("%s", async (_, attributes, ending, statuses, holds) => {
     const { id } = await runIn(attributes);
-    await happen(api, id, { event: "claim" });
-    expect((await look(id)).statuses).toEqual(["planning", "running", "pending"]);
-    await happen(api, id, ending as TransitionInput);
-    const shown = await look(id);
+    await applyTransition(api, id, { event: "claim" });
+    expect((await loadRunState(id)).statuses).toEqual(["planning", "running", "pending"]);
+    await applyTransition(api, id, ending as TransitionInput);
+    const shown = await loadRunState(id);
     expect(shown.statuses).toEqual(statuses);
     expect(shown.heldBy).toBe(holds ? id : null);
     expect(shown.run.attributes["has-changes"]).toBe(ending === planned);
@@ -101,8 +101,8 @@ describe("a finished plan", () => {
 
   it("has exactly the timestamps of its transitions", async () => {
     const { id } = await runIn({ "auto-apply": true });
-    await bring(api, id, "planned");
-    expect(stampsOf(await look(id))).toEqual([
+    await advanceRun(api, id, "planned");
+    expect(stampsOf(await loadRunState(id))).toEqual([
       "apply-queued-at",
       "confirmed-at",
       "plan-queueable-at",
@@ -115,9 +115,12 @@ describe("a finished plan", () => {
 
   it("lost before its engine was started: it is queued again", async () => {
     const { id } = await runIn();
-    await happen(api, id, { event: "claim", phase: { agentId: "agent-1", attempt: 1, tokenHash: `hash of ${id}` } });
-    await happen(api, id, { event: "phase-returned" });
-    const shown = await look(id);
+    await applyTransition(api, id, {
+      event: "claim",
+      phase: { agentId: "agent-1", attempt: 1, tokenHash: `hash of ${id}` },
+    });
+    await applyTransition(api, id, { event: "phase-returned" });
+    const shown = await loadRunState(id);
     expect(shown.statuses).toEqual(["plan_queued", "queued", "pending"]);
     expect([shown.heldBy, shown.run.attributes["position-in-queue"] > 0]).toEqual([id, true]);
   });
@@ -126,11 +129,12 @@ describe("a finished plan", () => {
 describe("applyRun", () => {
   it("202: a planned run is confirmed and queued", async () => {
     const { id } = await runIn();
-    await bring(api, id, "planned");
-    expect((await look(id)).run.attributes.actions).toMatchObject({ "is-confirmable": true, "is-discardable": true });
-    const answer = await act(id, "apply");
+    await advanceRun(api, id, "planned");
+    const { actions } = (await loadRunState(id)).run.attributes;
+    expect(actions).toMatchObject({ "is-confirmable": true, "is-discardable": true });
+    const answer = await postAction(id, "apply");
     expect([answer.status, answer.body]).toEqual([202, undefined]);
-    const shown = await look(id);
+    const shown = await loadRunState(id);
     expect(shown.statuses).toEqual(["apply_queued", "finished", "queued"]);
     expect(shown.run.relationships["confirmed-by"].data).toEqual(shown.run.relationships["created-by"].data);
     expect([shown.heldBy, shown.current]).toEqual([id, id]);
@@ -138,20 +142,21 @@ describe("applyRun", () => {
 
   it("202: a saved plan takes the lock, and is the current run from then on", async () => {
     const { id } = await runIn({ "save-plan": true });
-    await bring(api, id, "planned");
-    expect(await look(id)).toMatchObject({ heldBy: null, current: null });
-    expect((await act(id, "apply")).status).toBe(202);
-    expect(await look(id)).toMatchObject({ heldBy: id, current: id, statuses: ["apply_queued", "finished", "queued"] });
+    await advanceRun(api, id, "planned");
+    expect(await loadRunState(id)).toMatchObject({ heldBy: null, current: null });
+    expect((await postAction(id, "apply")).status).toBe(202);
+    const statuses = ["apply_queued", "finished", "queued"];
+    expect(await loadRunState(id)).toMatchObject({ heldBy: id, current: id, statuses });
   });
 
   it("409: a saved plan, while the workspace is locked", async () => {
     const { id, workspaceId } = await runIn({ "save-plan": true });
-    await bring(api, id, "planned");
+    await advanceRun(api, id, "planned");
     await lock(org.owner, workspaceId);
-    const refused = await act(id, "apply");
+    const refused = await postAction(id, "apply");
     expect(refused.status).toBe(409);
     expect(details(refused)[0]).toContain("the workspace is locked");
-    expect((await look(id)).statuses[0]).toBe("planned_and_saved");
+    expect((await loadRunState(id)).statuses[0]).toBe("planned_and_saved");
   });
 
   it.each([
@@ -159,11 +164,11 @@ describe("applyRun", () => {
     ["failed", { event: "phase-errored" }, ["errored", "finished", "errored"]],
   ] as const)("its apply %s", async (_, ending, statuses) => {
     const { id } = await runIn({ "auto-apply": true });
-    await bring(api, id, "planned");
-    await happen(api, id, { event: "claim" });
-    expect((await look(id)).statuses).toEqual(["applying", "finished", "running"]);
-    await happen(api, id, ending);
-    expect(await look(id)).toMatchObject({ statuses, heldBy: null, current: id });
+    await advanceRun(api, id, "planned");
+    await applyTransition(api, id, { event: "claim" });
+    expect((await loadRunState(id)).statuses).toEqual(["applying", "finished", "running"]);
+    await applyTransition(api, id, ending);
+    expect(await loadRunState(id)).toMatchObject({ statuses, heldBy: null, current: id });
   });
 });
 
@@ -171,16 +176,16 @@ describe("discardRun", () => {
   it("202: a pending run", async () => {
     const { id, workspaceId } = await runIn();
     const second = await makeRun(org.owner, workspaceId);
-    expect((await act(second.id, "discard")).status).toBe(202);
-    expect((await look(second.id)).statuses).toEqual(["discarded", "unreachable", "unreachable"]);
-    expect(await look(id)).toMatchObject({ heldBy: id, current: id });
+    expect((await postAction(second.id, "discard")).status).toBe(202);
+    expect((await loadRunState(second.id)).statuses).toEqual(["discarded", "unreachable", "unreachable"]);
+    expect(await loadRunState(id)).toMatchObject({ heldBy: id, current: id });
   });
 
   it.each([{}, { "save-plan": true }])("202: a planned run %j", async (attributes) => {
     const { id } = await runIn(attributes);
-    await bring(api, id, "planned");
-    expect((await act(id, "discard", { comment: "Not today" })).status).toBe(202);
-    expect(await look(id)).toMatchObject({ statuses: ["discarded", "finished", "unreachable"], heldBy: null });
+    await advanceRun(api, id, "planned");
+    expect((await postAction(id, "discard", { comment: "Not today" })).status).toBe(202);
+    expect(await loadRunState(id)).toMatchObject({ statuses: ["discarded", "finished", "unreachable"], heldBy: null });
     const comments = (await org.owner.get(`/runs/${id}/comments`)).body.data;
     expect(comments.map((comment: Json) => comment.attributes.body)).toEqual(["Not today"]);
     expect((await eventsOf(id)).slice(-2)).toEqual(["commented", "discarded"]);
@@ -193,16 +198,16 @@ describe("cancelRun", () => {
     [
       "confirmed",
       async (id: string) => {
-        await bring(api, id, "planned");
-        await act(id, "apply");
+        await advanceRun(api, id, "planned");
+        await postAction(id, "apply");
       },
       ["canceled", "finished", "canceled"],
     ],
   ] as const)("202: at once, while nothing is executed: %s", async (_, prepare, statuses) => {
     const { id } = await runIn();
     await prepare(id);
-    expect((await act(id, "cancel")).status).toBe(202);
-    const shown = await look(id);
+    expect((await postAction(id, "cancel")).status).toBe(202);
+    const shown = await loadRunState(id);
     expect(shown).toMatchObject({ statuses, heldBy: null });
     const { "canceled-at": asked, "force-cancel-available-at": from, actions } = shown.run.attributes;
     expect(Date.parse(from) - Date.parse(asked)).toBe(15_000);
@@ -217,8 +222,8 @@ describe("cancelRun", () => {
   it("202: a pending run, whose log ends", async () => {
     const { workspaceId } = await runIn();
     const second = await makeRun(org.owner, workspaceId);
-    expect((await act(second.id, "cancel")).status).toBe(202);
-    expect((await look(second.id)).statuses).toEqual(["canceled", "canceled", "unreachable"]);
+    expect((await postAction(second.id, "cancel")).status).toBe(202);
+    expect((await loadRunState(second.id)).statuses).toEqual(["canceled", "canceled", "unreachable"]);
     const apply = data(await org.owner.get(`/runs/${second.id}/apply`));
     const log = await api.nobody.get(apply.attributes["log-read-url"].replace(/^https?:\/\/[^/]+/, ""));
     expect([log.status, log.body]).toEqual([200, "\u0002\u0003"]);
@@ -227,13 +232,13 @@ describe("cancelRun", () => {
   it("202: the engine of a plan is interrupted; the run is canceled, however the plan ends", async () => {
     for (const ending of [planned, { event: "phase-errored" }, { event: "phase-returned" }] as const) {
       const { id } = await runIn();
-      await happen(api, id, { event: "claim" });
-      expect((await act(id, "cancel")).status).toBe(202);
-      const shown = await look(id);
+      await applyTransition(api, id, { event: "claim" });
+      expect((await postAction(id, "cancel")).status).toBe(202);
+      const shown = await loadRunState(id);
       expect(shown).toMatchObject({ statuses: ["planning", "running", "pending"], heldBy: id });
       expect(shown.run.attributes.actions["is-cancelable"]).toBe(false);
-      await happen(api, id, ending);
-      expect(await look(id)).toMatchObject({ statuses: ["canceled", "canceled", "unreachable"], heldBy: null });
+      await applyTransition(api, id, ending);
+      expect(await loadRunState(id)).toMatchObject({ statuses: ["canceled", "canceled", "unreachable"], heldBy: null });
       expect((await eventsOf(id)).slice(-2)).toEqual(["cancel_requested", "canceled"]);
     }
   });
@@ -241,13 +246,13 @@ describe("cancelRun", () => {
   it.each([
     [{ event: "phase-finished" }, ["applied", "finished", "finished"]],
     [{ event: "phase-errored" }, ["canceled", "finished", "canceled"]],
-  ] as const)("202: of an apply the truth wins: %j", async (ending, statuses) => {
+  ] as const)("202: a canceled apply still gets the status of its result: %j", async (ending, statuses) => {
     const { id } = await runIn({ "auto-apply": true });
-    await bring(api, id, "planned");
-    await happen(api, id, { event: "claim" });
-    expect((await act(id, "cancel")).status).toBe(202);
-    await happen(api, id, ending);
-    expect(await look(id)).toMatchObject({ statuses, heldBy: null });
+    await advanceRun(api, id, "planned");
+    await applyTransition(api, id, { event: "claim" });
+    expect((await postAction(id, "cancel")).status).toBe(202);
+    await applyTransition(api, id, ending);
+    expect(await loadRunState(id)).toMatchObject({ statuses, heldBy: null });
   });
 });
 
@@ -255,22 +260,22 @@ describe("forceCancelRun", () => {
   it.each([
     ["planning", {}, ["canceled", "canceled", "unreachable"]],
     ["applying", { "auto-apply": true }, ["canceled", "finished", "canceled"]],
-  ] as const)("202: %s, when its time has come", async (status, attributes, statuses) => {
+  ] as const)("202: %s, once the engine had its time to stop", async (status, attributes, statuses) => {
     const { id } = await runIn(attributes);
-    await bring(api, id, status === "planning" ? "planning" : "planned");
-    if (status === "applying") await happen(api, id, { event: "claim" });
-    expect((await act(id, "force-cancel")).status).toBe(409);
-    expect((await act(id, "cancel")).status).toBe(202);
-    const early = await act(id, "force-cancel");
+    await advanceRun(api, id, status === "planning" ? "planning" : "planned");
+    if (status === "applying") await applyTransition(api, id, { event: "claim" });
+    expect((await postAction(id, "force-cancel")).status).toBe(409);
+    expect((await postAction(id, "cancel")).status).toBe(202);
+    const early = await postAction(id, "force-cancel");
     expect([early.status, details(early)[0]]).toEqual([409, expect.stringContaining("force-cancel-available-at")]);
     await passCoolOff(api, id);
-    expect((await look(id)).run.attributes.actions["is-force-cancelable"]).toBe(true);
-    expect((await act(id, "force-cancel")).status).toBe(202);
-    const shown = await look(id);
+    expect((await loadRunState(id)).run.attributes.actions["is-force-cancelable"]).toBe(true);
+    expect((await postAction(id, "force-cancel")).status).toBe(202);
+    const shown = await loadRunState(id);
     expect(shown).toMatchObject({ statuses, heldBy: null });
     expect(shown.run.attributes["status-timestamps"]["force-canceled-at"]).toBeDefined();
     // A late report changes nothing.
-    await expect(happen(api, id, { event: "phase-finished" })).rejects.toThrow(/has ended/);
+    await expect(applyTransition(api, id, { event: "phase-finished" })).rejects.toThrow(/has ended/);
     const found = await org.owner.get(
       `/workspaces/${shown.run.relationships.workspace.data.id}/runs?filter[status]=force_canceled`,
     );
@@ -284,11 +289,11 @@ describe("forceExecuteRun", () => {
     const others = [await makeRun(org.owner, workspaceId), await makeRun(org.owner, workspaceId)];
     const last = await makeRun(org.owner, workspaceId);
     const after = await makeRun(org.owner, workspaceId);
-    await bring(api, id, "planned");
-    expect((await act(last.id, "force-execute")).status).toBe(202);
-    expect((await look(id)).statuses[0]).toBe("discarded");
+    await advanceRun(api, id, "planned");
+    expect((await postAction(last.id, "force-execute")).status).toBe(202);
+    expect((await loadRunState(id)).statuses[0]).toBe("discarded");
     for (const other of others) {
-      const shown = await look(other.id);
+      const shown = await loadRunState(other.id);
       expect(shown.statuses).toEqual(["discarded", "unreachable", "unreachable"]);
       expect(stampsOf(shown)).toEqual(["discarded-at", "plan-queueable-at"]);
       const log = await api.nobody.get(
@@ -296,27 +301,27 @@ describe("forceExecuteRun", () => {
       );
       expect(log.body).toBe("\u0002\u0003");
     }
-    expect(await look(last.id)).toMatchObject({ heldBy: last.id, current: last.id });
-    expect((await look(last.id)).statuses[0]).toBe("plan_queued");
-    expect((await look(after.id)).statuses[0]).toBe("pending");
+    expect(await loadRunState(last.id)).toMatchObject({ heldBy: last.id, current: last.id });
+    expect((await loadRunState(last.id)).statuses[0]).toBe("plan_queued");
+    expect((await loadRunState(after.id)).statuses[0]).toBe("pending");
     expect(await eventsOf(last.id)).toEqual(["created", "force_executed", "queued"]);
   });
 
   it("403: it is not pending, or no run holds the workspace lock", async () => {
     const { id, workspaceId } = await runIn();
-    expect((await act(id, "force-execute")).status).toBe(403);
+    expect((await postAction(id, "force-execute")).status).toBe(403);
     const other = await makeRunnable(api, org.name);
     await lock(org.owner, other.id);
     const waiting = await makeRun(org.owner, other.id);
     expect(waiting.attributes.status).toBe("pending");
-    expect((await act(waiting.id, "force-execute")).status).toBe(403);
+    expect((await postAction(waiting.id, "force-execute")).status).toBe(403);
     expect(workspaceId).not.toBe(other.id);
   });
 
   it("409: the run that holds the lock can't be discarded", async () => {
     const { workspaceId } = await runIn();
     const second = await makeRun(org.owner, workspaceId);
-    const refused = await act(second.id, "force-execute");
+    const refused = await postAction(second.id, "force-execute");
     expect([refused.status, details(refused)[0]]).toEqual([409, expect.stringContaining("can't be discarded")]);
   });
 });
@@ -325,31 +330,31 @@ describe("forceExecuteRun", () => {
 const resting: Readonly<Record<string, (id: string, workspaceId: string) => Promise<string | void>>> = {
   pending: async (_, workspaceId) => (await makeRun(org.owner, workspaceId)).id,
   plan_queued: async () => {},
-  planning: (id) => bring(api, id, "planning"),
-  planned: (id) => bring(api, id, "planned"),
-  planned_and_finished: (id) => bring(api, id, "finished"),
-  errored: (id) => bring(api, id, "errored"),
+  planning: (id) => advanceRun(api, id, "planning"),
+  planned: (id) => advanceRun(api, id, "planned"),
+  planned_and_finished: (id) => advanceRun(api, id, "finished"),
+  errored: (id) => advanceRun(api, id, "errored"),
   apply_queued: async (id) => {
-    await bring(api, id, "planned");
-    await act(id, "apply");
+    await advanceRun(api, id, "planned");
+    await postAction(id, "apply");
   },
   applying: async (id) => {
-    await bring(api, id, "planned");
-    await act(id, "apply");
-    await happen(api, id, { event: "claim" });
+    await advanceRun(api, id, "planned");
+    await postAction(id, "apply");
+    await applyTransition(api, id, { event: "claim" });
   },
   applied: async (id) => {
-    await bring(api, id, "planned");
-    await act(id, "apply");
-    await happen(api, id, { event: "claim" });
-    await happen(api, id, { event: "phase-finished" });
+    await advanceRun(api, id, "planned");
+    await postAction(id, "apply");
+    await applyTransition(api, id, { event: "claim" });
+    await applyTransition(api, id, { event: "phase-finished" });
   },
   discarded: async (id) => {
-    await bring(api, id, "planned");
-    await act(id, "discard");
+    await advanceRun(api, id, "planned");
+    await postAction(id, "discard");
   },
   canceled: async (id) => {
-    await act(id, "cancel");
+    await postAction(id, "cancel");
   },
 };
 
@@ -369,11 +374,11 @@ describe("409: an action that the status does not allow, with a message, and wit
   it.each(refusals)("%s of a run that is %s", async (action, status) => {
     const { id: first, workspaceId } = await runIn();
     const id = (await resting[status]?.(first, workspaceId)) ?? first;
-    const before = await look(id);
+    const before = await loadRunState(id);
     expect(before.statuses[0]).toBe(status);
-    const refused = await act(id, action);
+    const refused = await postAction(id, action);
     expect(refused.status).toBe(409);
     expect(details(refused)[0]).toMatch(/^The run can't be .*\.$/);
-    expect(await look(id)).toEqual(before);
+    expect(await loadRunState(id)).toEqual(before);
   });
 });

@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { discardOldSavedPlans } from "../../../../src/resources/runs/runs/saved-plan-expiry.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, makeOrganization, type Org } from "../../../support/builders.ts";
-import { bring, happen, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
-import { lock, stateOf, unlock, upkeepOf, writeState } from "../../../support/states.ts";
+import { advanceRun, applyTransition, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
+import { lock, stateOf, unlock, jobContextOf, writeState } from "../../../support/states.ts";
 
 const api = useApi();
 let org: Org;
@@ -61,22 +61,22 @@ describe("the current run", () => {
   it("is the lock holder, else the oldest pending run, else the last run that ended; never a plan-only run", async () => {
     const workspace = await makeRunnable(api, org.name);
     expect(await currentOf(workspace.id)).toBeNull();
-    await bring(api, (await makeRun(org.owner, workspace.id, { "plan-only": true })).id, "finished");
+    await advanceRun(api, (await makeRun(org.owner, workspace.id, { "plan-only": true })).id, "finished");
     expect(await currentOf(workspace.id)).toBeNull();
     const first = await makeRun(org.owner, workspace.id);
     const second = await makeRun(org.owner, workspace.id);
     expect(await currentOf(workspace.id)).toBe(first.id);
-    await bring(api, first.id, "planned");
-    await happen(api, first.id, { event: "discard" });
+    await advanceRun(api, first.id, "planned");
+    await applyTransition(api, first.id, { event: "discard" });
     expect(await currentOf(workspace.id)).toBe(second.id);
-    await bring(api, second.id, "finished");
+    await advanceRun(api, second.id, "finished");
     expect(await currentOf(workspace.id)).toBe(second.id);
     await lock(org.owner, workspace.id);
     const [third, fourth] = [await makeRun(org.owner, workspace.id), await makeRun(org.owner, workspace.id)];
     expect(await currentOf(workspace.id)).toBe(third.id);
-    await happen(api, third.id, { event: "cancel" });
+    await applyTransition(api, third.id, { event: "cancel" });
     expect(await currentOf(workspace.id)).toBe(fourth.id);
-    await happen(api, fourth.id, { event: "discard" });
+    await applyTransition(api, fourth.id, { event: "discard" });
     expect(await currentOf(workspace.id)).toBe(fourth.id);
     await unlock(org.owner, workspace.id);
     expect((await show(workspace.id)).data.attributes.locked).toBe(false);
@@ -87,7 +87,7 @@ describe("the current run", () => {
     const [one, two] = [await makeRunnable(api, other.name), await makeRunnable(api, other.name)];
     const run = await makeRun(other.owner, two.id);
     await makeRun(other.owner, one.id);
-    await bring(api, run.id, "planned");
+    await advanceRun(api, run.id, "planned");
     const list = async (query: string): Promise<string[]> =>
       (await other.owner.get(`/organizations/${other.name}/workspaces?${query}`)).body.data.map(
         (each: Json) => each.id,
@@ -119,11 +119,11 @@ describe("a state that an apply wrote", () => {
     for (const event of ["phase-finished", "phase-errored"] as const) {
       const workspace = await makeRunnable(api, org.name);
       const { id } = await makeRun(org.owner, workspace.id, { "auto-apply": true });
-      await bring(api, id, "planned");
-      await happen(api, id, { event: "claim" });
+      await advanceRun(api, id, "planned");
+      await applyTransition(api, id, { event: "claim" });
       // As the run's own token would write it, under the run's lock.
       const stateId = await storeState(workspace.id, id);
-      await happen(api, id, { event });
+      await applyTransition(api, id, { event });
       const shown = await show(workspace.id);
       expect(shown.data.relationships["current-state-version"].data.id).toBe(stateId);
       const state = (await org.owner.get(`/state-versions/${stateId}?include=run,run.created_by`)).body;
@@ -155,7 +155,7 @@ describe("a saved plan", () => {
   it("is discarded when another state becomes current", async () => {
     const workspace = await makeRunnable(api, org.name);
     const { id } = await makeRun(org.owner, workspace.id, { "save-plan": true });
-    await bring(api, id, "planned");
+    await advanceRun(api, id, "planned");
     await writeState(org.owner, workspace.id, stateOf());
     expect(await statusOf(id)).toBe("discarded");
     const apply = data(await org.owner.get(`/runs/${id}/apply`));
@@ -175,7 +175,7 @@ describe("a saved plan that nobody confirms", () => {
       await makeRun(org.owner, workspace.id, { "save-plan": true }),
       await makeRun(org.owner, workspace.id, { "save-plan": true }),
     ];
-    for (const { id } of [old, recent]) await bring(api, id, "planned");
+    for (const { id } of [old, recent]) await advanceRun(api, id, "planned");
     const madeDaysAgo = (id: string, days: number) =>
       api.database.write((tx) =>
         tx.db
@@ -186,9 +186,9 @@ describe("a saved plan that nobody confirms", () => {
       );
     await madeDaysAgo(old.id, 15);
     await madeDaysAgo(recent.id, 13);
-    expect(await discardOldSavedPlans(upkeepOf(api))).toBe(1);
+    expect(await discardOldSavedPlans(jobContextOf(api))).toBe(1);
     expect([await statusOf(old.id), await statusOf(recent.id)]).toEqual(["discarded", "planned_and_saved"]);
-    expect(await discardOldSavedPlans(upkeepOf(api))).toBe(0);
+    expect(await discardOldSavedPlans(jobContextOf(api))).toBe(0);
   });
 });
 
@@ -205,7 +205,7 @@ describe("the variables of a run", () => {
           .executeTakeFirstOrThrow()
       ).pinnedVariables;
     expect(await pinned()).not.toBeNull();
-    await bring(api, id, "finished");
+    await advanceRun(api, id, "finished");
     expect(await pinned()).toBeNull();
   });
 });
@@ -217,19 +217,19 @@ describe("deleting a workspace", () => {
       const { id } = await makeRun(org.owner, workspace.id, attributes);
       const refused = await on(workspace.id, "safe-delete");
       expect([refused.status, details(refused)[0]]).toEqual([409, expect.stringContaining(id)]);
-      await happen(api, id, { event: "cancel" });
+      await applyTransition(api, id, { event: "cancel" });
       expect((await on(workspace.id, "safe-delete")).status).toBe(204);
     }
   });
 
-  it("204 for a force delete: the run is deleted, its agent is notified, and the audit log has an event", async () => {
+  it("204 for a force delete: the run is deleted, its reports are refused, and the audit log has an event", async () => {
     const workspace = await makeRunnable(api, org.name);
     const { id } = await makeRun(org.owner, workspace.id);
-    await bring(api, id, "planning");
+    await advanceRun(api, id, "planning");
     const deleted = await org.owner.delete(`/workspaces/${workspace.id}`);
     expect(deleted.status).toBe(204);
     expect((await org.owner.get(`/runs/${id}`)).status).toBe(404);
-    await expect(happen(api, id, { event: "phase-finished" })).rejects.toThrow(/no such run/);
+    await expect(applyTransition(api, id, { event: "phase-finished" })).rejects.toThrow(/no such run/);
     const auditEvents = await api.database.reader.db
       .selectFrom("auditEvents")
       .select(["action", "before", "after"])

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Api, type Json, startApi, startApiOn, useApi } from "../../../support/api.ts";
 import { data, type Org, resource } from "../../../support/builders.ts";
 import { deep } from "../../../support/depth.ts";
-import { rowsOfTable } from "../../../support/tables.ts";
-import { mostStatementsInATurn } from "../../../support/turns.ts";
+import { parseCsv } from "../../../support/csv.ts";
+import { maxStatementsPerTurn } from "../../../support/event-loop.ts";
 import { until } from "../../../support/waiting.ts";
 import { askForTable, fill } from "./exporting.ts";
 
@@ -17,7 +17,7 @@ const csv = { accept: "text/csv" };
 describe("export", () => {
   const api = useApi();
   const path = ({ name }: Org) => `/organizations/${name}/audit-events`;
-  const rowsIn = ({ body }: Answer) => rowsOfTable(String(body));
+  const rowsIn = ({ body }: Answer) => parseCsv(String(body));
 
   describe("listAuditEvents as text/csv", () => {
     let org: Org;
@@ -175,18 +175,18 @@ describe("an export of the audit log", () => {
   });
   afterAll(() => api.stop());
 
-  /** How much of an export arrives, and whether that is all of it. */
+  /** The number of bytes that arrive, and whether the export is complete. */
   async function rest(response: IncomingMessage): Promise<{ bytes: number; isWhole: boolean }> {
     let bytes = 0;
     try {
       for await (const piece of response) bytes += (piece as Buffer).length;
     } catch {
-      // It broke off.
+      // The server closed the connection.
     }
     return { bytes, isWhole: response.complete };
   }
 
-  /** Places are free again soon after connections were closed. */
+  /** Slots become free soon after connections are closed. */
   async function free(org: Org): Promise<void> {
     await until(async () => {
       const opened = await Promise.all([ask(org), ask(org)]);
@@ -198,7 +198,7 @@ describe("an export of the audit log", () => {
   it("yields to other requests between chunks", async () => {
     const org = await api.makeOrganization();
     await fill(api, org.id, 8000, (number) => JSON.stringify({ number }));
-    const most = await mostStatementsInATurn(api.database, async () => {
+    const most = await maxStatementsPerTurn(api.database, async () => {
       expect((await org.owner.get(path(org), csv)).status).toBe(200);
     });
     // 40 chunks, each with the names in it and the check of access; the first also with what a request needs.
@@ -225,7 +225,7 @@ describe("an export of the audit log", () => {
     const beyond = await large.owner.get(path(large), csv);
     expect([beyond.status, beyond.headers.get("retry-after")]).toEqual([429, "2"]);
     expect(beyond.body.errors[0].detail).toBe(sentence);
-    // Reach is exported in the same places; documents need none.
+    // Exports of reach use the same slots; documents need none.
     const team = await api.makeTeam(large.name);
     expect((await large.owner.get(`/teams/${team.id}/reach`, csv)).status).toBe(429);
     expect((await large.owner.get(`/teams/${team.id}/reach`)).status).toBe(200);

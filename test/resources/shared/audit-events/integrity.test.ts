@@ -3,7 +3,7 @@ import { CompiledQuery } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeProject, type Org, resource, unique } from "../../../support/builders.ts";
-import { withoutTrail } from "../../../support/register.ts";
+import { withAuditLogBlocked } from "../../../support/database-snapshots.ts";
 
 const api = useApi();
 let org: Org;
@@ -58,7 +58,7 @@ describe("a change whose event can't be written", () => {
     const project = await makeProject(api, org.name);
     const [made, name] = [unique("project"), unique("org")];
     const organization = data(await org.owner.get(`/organizations/${org.name}`));
-    const answers = await withoutTrail(api.database, async () => [
+    const answers = await withAuditLogBlocked(api.database, async () => [
       await org.owner.post(`/organizations/${org.name}/projects`, resource("projects", { name: made })),
       await org.owner.patch(`/projects/${project.id}`, resource("projects", { description: "x" })),
       await org.owner.delete(`/projects/${project.id}`),

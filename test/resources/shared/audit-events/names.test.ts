@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, type Org, resource, unique } from "../../../support/builders.ts";
-import { makeSitePool } from "../../../support/machines.ts";
+import { makeSitePool } from "../../../support/agent-callers.ts";
 import { makeConfiguration, makeRun, makeRunnable } from "../../../support/runs.ts";
 import { stateOf, writeState } from "../../../support/states.ts";
 

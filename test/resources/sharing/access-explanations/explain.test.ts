@@ -1,7 +1,6 @@
 /**
- * Access explanations: the value of each permission, and the records that give it, with expiry
- * and reason, and without expired ones. A caller who manages
- * access to a target can see the secret teams with access to it, and no others.
+ * Access explanations: the value of each permission, and the grants that give it, with expiry and reason, and without expired ones. A
+ * caller who manages access to a target can see the secret teams with access to it, and no others.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
@@ -10,7 +9,7 @@ import { atTime, inMs } from "../../../support/clock.ts";
 
 const api = useApi();
 
-describe("explain", () => {
+describe("access explanations", () => {
   const forEver = { until: null, reason: null };
   let org: Org;
   let project: Json;
@@ -30,7 +29,7 @@ describe("explain", () => {
   const ofTeam = ({ id, attributes }: Json) => ({ id, name: attributes.name });
 
   describe("explainWorkspaceAccess: the caller", () => {
-    it("shows each permission, its value and the records that give it, linked", async () => {
+    it("shows each permission, its value and the grants that give it, linked", async () => {
       const [first, second] = [
         await api.makeTeam(org.name, { "organization-access": { "read-workspaces": true } }),
         await api.makeTeam(org.name),
@@ -234,7 +233,7 @@ describe("explain", () => {
   });
 
   describe("team-access: every team with any access", () => {
-    it("from wherever it comes, with its set and its sources", async () => {
+    it("from any source, with its permissions and the grants", async () => {
       const scene = await api.makeOrganization();
       const place = await api.makeProject(scene.name);
       const held = await api.makeWorkspace(scene.name, {}, inProject(place.id));
@@ -294,7 +293,7 @@ describe("explain", () => {
   });
 });
 
-describe("until", () => {
+describe("expiry", () => {
   const hourMs = 3_600_000;
   const [soon, later] = [inMs(hourMs), inMs(2 * hourMs)];
   let org: Org;

@@ -8,15 +8,15 @@ import { incrementedVersion } from "../../../../src/resources/shared/versions.ts
 import {
   type Abilities,
   byOrganizationPermission,
-  byProjectRecord,
-  byWorkspaceRecord,
+  byProjectGrant,
+  byWorkspaceGrant,
   endpoints,
   organizationTokenAbilities,
   outsider,
   ownerAbilities,
   plainMember,
   projectFlags,
-  type Stage,
+  type MatrixFixtures,
   workspaceFlags,
 } from "../../../support/abilities.ts";
 import { type Caller, useApi } from "../../../support/api.ts";
@@ -30,7 +30,7 @@ import {
   type Org,
   resource,
 } from "../../../support/builders.ts";
-import { insertTeams, insertWorkspaces } from "../../../support/crowd.ts";
+import { insertTeams, insertWorkspaces } from "../../../support/bulk-rows.ts";
 import { change } from "../../../support/database.ts";
 import { isDeep } from "../../../support/depth.ts";
 import { expectLinear } from "../../../support/growth.ts";
@@ -45,7 +45,7 @@ describe("matrix", () => {
     other = await api.makeOrganization();
   });
 
-  type MakeCaller = (stage: Stage) => Promise<Caller>;
+  type MakeCaller = (stage: MatrixFixtures) => Promise<Caller>;
 
   const onProject = (attributes: object): MakeCaller => {
     return async ({ projectId }) => {
@@ -68,7 +68,7 @@ describe("matrix", () => {
       return api.makeTeamToken(team.id);
     };
   };
-  const abilitiesOf = (rows: typeof byProjectRecord, name: string): Abilities =>
+  const abilitiesOf = (rows: typeof byProjectGrant, name: string): Abilities =>
     rows.find(([row]) => row === name)?.[2] ?? outsider;
 
   /** A person in two teams: what one gives on the project and the other on the workspace adds up. */
@@ -80,10 +80,10 @@ describe("matrix", () => {
   };
 
   const callers: readonly (readonly [string, MakeCaller, Abilities])[] = [
-    ...byProjectRecord.map(
+    ...byProjectGrant.map(
       ([name, attributes, abilities]) => [`team-project ${name}`, onProject(attributes), abilities] as const,
     ),
-    ...byWorkspaceRecord.map(
+    ...byWorkspaceGrant.map(
       ([name, attributes, abilities]) => [`team-workspace ${name}`, onWorkspace(attributes), abilities] as const,
     ),
     ...byOrganizationPermission.map(
@@ -91,12 +91,12 @@ describe("matrix", () => {
     ),
     ...(["read", "write", "maintain", "admin"] as const).map(
       (level) =>
-        [`token of a team with ${level}`, teamToken({ access: level }), abilitiesOf(byProjectRecord, level)] as const,
+        [`token of a team with ${level}`, teamToken({ access: level }), abilitiesOf(byProjectGrant, level)] as const,
     ),
     [
       "read on the project and admin on the workspace, by two teams",
       sum,
-      new Set([...abilitiesOf(byProjectRecord, "read"), ...abilitiesOf(byWorkspaceRecord, "admin")]),
+      new Set([...abilitiesOf(byProjectGrant, "read"), ...abilitiesOf(byWorkspaceGrant, "admin")]),
     ],
     ["an owner", async () => org.owner, ownerAbilities],
     ["a site admin", async () => api.admin, ownerAbilities],
@@ -109,7 +109,7 @@ describe("matrix", () => {
     ["another organization's owners team's token", () => api.makeTeamToken(other.ownersTeamId), outsider],
   ];
 
-  async function makeStage(): Promise<Stage> {
+  async function makeStage(): Promise<MatrixFixtures> {
     const project = await api.makeProject(org.name);
     const workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
     await api.database.write((tx) =>
@@ -141,7 +141,7 @@ describe("matrix", () => {
 
   describe.each(tried)("%s", (_, makeCaller, abilities) => {
     const may = (ability: Parameters<typeof abilities.has>[0]) => abilities.has(ability);
-    let stage: Stage;
+    let stage: MatrixFixtures;
     let caller: Caller;
     beforeAll(async () => {
       stage = await makeStage();

@@ -1,4 +1,4 @@
-/** Access holders of an organization: each team and user, on how much, and from which sources. */
+/** Access holders of an organization: each team and user, with the number of projects and workspaces and the grants. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Member, type Org, pointers } from "../../../support/builders.ts";
@@ -41,7 +41,7 @@ const byHolder = (body: Json): Record<string, Json> =>
   Object.fromEntries(body.data.map((item: Json) => [holderOf(item), item]));
 
 describe("listAccessHolders", () => {
-  it("lists each team and user, on how much, and the sources", async () => {
+  it("lists each team and user, the number of projects and workspaces, and the grants", async () => {
     const body = await listed(org.owner, "&filter[permission]=can-queue-apply");
     const found = byHolder(body);
     expect(new Set(Object.keys(found))).toEqual(
@@ -85,7 +85,7 @@ describe("listAccessHolders", () => {
     expect(creating[admins!.id].attributes).toMatchObject({ "projects-count": 1, "workspaces-count": 0 });
   });
 
-  it("for one workspace or project, shows every can-* there, and the records themselves", async () => {
+  it("for one workspace or project, shows every can-* there, and each grant", async () => {
     const onWorkspace = byHolder(await listed(org.owner, `&filter[workspace][id]=${workspace.id}`));
     expect(new Set(Object.keys(onWorkspace))).toEqual(
       new Set([founder, org.ownersTeamId, org.owner.id, admins!.id, person.id, readers!.id, both.id]),
@@ -113,7 +113,7 @@ describe("listAccessHolders", () => {
       "workspaces-count": 1,
       permissions: { "can-read": true, "can-update": true, "can-destroy": true, "can-create-workspace": true },
     });
-    // Spelled and valued as the explanation of the same person there.
+    // The same names and values as in the explanation of the same user.
     const explained = data(await org.owner.get(`/projects/${project.id}/access?filter[user][id]=${person.id}`));
     const valued = Object.entries<Json>(explained.attributes.permissions).map(([name, { value }]) => [name, value]);
     expect(Object.fromEntries(valued)).toMatchObject(onProject[person.id].attributes.values);

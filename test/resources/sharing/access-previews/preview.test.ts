@@ -3,16 +3,16 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
 import {
-  askFor,
-  givingProject,
-  givingWorkspace,
+  requestPreview,
+  projectGrant,
+  workspaceGrant,
   joining,
   leaving,
   moving,
   permitting,
-  previewed,
+  previewOf,
 } from "../../../support/previews.ts";
-import { fingerprint } from "../../../support/register.ts";
+import { fingerprint } from "../../../support/database-snapshots.ts";
 
 const api = useApi();
 let org: Org;
@@ -38,11 +38,11 @@ beforeAll(async () => {
   await api.makeTeamProject(project, readers.id, { access: "read" });
 });
 
-const ask = (caller: Caller, changes: readonly Json[]) => askFor(caller, org.name, changes);
-const preview = (caller: Caller, ...changes: readonly Json[]) => previewed(caller, org.name, ...changes);
+const ask = (caller: Caller, changes: readonly Json[]) => requestPreview(caller, org.name, changes);
+const preview = (caller: Caller, ...changes: readonly Json[]) => previewOf(caller, org.name, ...changes);
 const give = (access = "read", teamId: string = team.id, projectId = project) =>
-  givingProject(access, teamId, projectId);
-const giveOne = (access: string, workspaceId: string) => givingWorkspace(access, team.id, workspaceId);
+  projectGrant(access, teamId, projectId);
+const giveOne = (access: string, workspaceId: string) => workspaceGrant(access, team.id, workspaceId);
 const join = (username: string, teamId: string = team.id) => joining(teamId, username);
 const organizationAccess = (permission: string, value = true, teamId: string = team.id) =>
   permitting(teamId, permission, value);
@@ -188,13 +188,13 @@ describe("previewAccess", () => {
 
 describe("a change that the caller can't make", () => {
   it("is shown with its own refusal, and with its effects", async () => {
-    const told = await preview(reader, give("read"), join(reader.username));
-    expect(told.allowed).toBe(false);
+    const result = await preview(reader, give("read"), join(reader.username));
+    expect(result.allowed).toBe(false);
     const own = [
       await reader.post("/team-projects", give("read").body),
       await reader.post(join(reader.username).path, join(reader.username).body),
     ];
-    expect(told.changes).toEqual(
+    expect(result.changes).toEqual(
       [give("read"), join(reader.username)].map(({ method, path }, index) => ({
         method,
         path,
@@ -202,15 +202,15 @@ describe("a change that the caller can't make", () => {
         refusal: details(own[index] as Answer)[0],
       })),
     );
-    expect(subjects(told.gains)).toEqual(["builders", grace.username]);
+    expect(subjects(result.gains)).toEqual(["builders", grace.username]);
   });
 
   it("next to one that they can make has its own result", async () => {
     const leave = leaving(readers.id, reader.username);
     const own = { method: "DELETE", path: `/organization-memberships/${reader.membershipId}` };
-    const told = await preview(reader, leave, own);
-    expect(told.changes.map(({ allowed }: Json) => allowed)).toEqual([false, true]);
-    expect(told.allowed).toBe(false);
+    const result = await preview(reader, leave, own);
+    expect(result.changes.map(({ allowed }: Json) => allowed)).toEqual([false, true]);
+    expect(result.allowed).toBe(false);
   });
 
   it("reveals nothing else about the body, such as a name that a secret team has taken", async () => {
@@ -227,30 +227,30 @@ describe("a change that the caller can't make", () => {
 
   it("that nobody can make at present changes nothing", async () => {
     const leave = leaving(org.ownersTeamId, "admin", org.owner.username);
-    const told = await preview(org.owner, leave, give("read"));
-    expect(told.changes[0]).toMatchObject({
+    const result = await preview(org.owner, leave, give("read"));
+    expect(result.changes[0]).toMatchObject({
       allowed: false,
       refusal: expect.stringContaining("without a permanent owner"),
     });
-    expect([told.changes[1].allowed, told.allowed, told.losses]).toEqual([true, false, []]);
-    expect(subjects(told.gains)).toEqual(["builders", grace.username]);
+    expect([result.changes[1].allowed, result.allowed, result.losses]).toEqual([true, false, []]);
+    expect(subjects(result.gains)).toEqual(["builders", grace.username]);
   });
 });
 
 describe("a change that follows on others", () => {
   it("and removes what the caller can see is refused, but shown", async () => {
     const leave = leaving(org.ownersTeamId, org.owner.username);
-    const told = await preview(org.owner, leave, give("read"));
-    expect(told.changes.map(({ allowed }: Json) => allowed)).toEqual([true, false]);
-    expect(told.changes[1].refusal).toContain("There is no such project");
-    expect(subjects(told.gains)).toEqual(["builders", grace.username]);
-    expect(subjects(told.losses)).toEqual([org.owner.username]);
+    const result = await preview(org.owner, leave, give("read"));
+    expect(result.changes.map(({ allowed }: Json) => allowed)).toEqual([true, false]);
+    expect(result.changes[1].refusal).toContain("There is no such project");
+    expect(subjects(result.gains)).toEqual(["builders", grace.username]);
+    expect(subjects(result.losses)).toEqual([org.owner.username]);
   });
 
   it("and refers to what they removed is refused, and changes nothing", async () => {
-    const told = await preview(org.owner, { method: "DELETE", path: `/teams/${team.id}` }, give("read"));
-    expect(told.changes.map(({ allowed }: Json) => allowed)).toEqual([true, false]);
-    expect(told.gains).toEqual([]);
+    const result = await preview(org.owner, { method: "DELETE", path: `/teams/${team.id}` }, give("read"));
+    expect(result.changes.map(({ allowed }: Json) => allowed)).toEqual([true, false]);
+    expect(result.gains).toEqual([]);
   });
 
   it("404: refers to something that the caller never could see", async () => {
@@ -277,11 +277,11 @@ describe("what the caller can't see", () => {
     await api.makeTeamProject(project, hidden.id, { access: "write" });
     const elsewhere = (await api.makeProject(org.name)).id;
     await api.makeTeamProject(elsewhere, readers.id, { access: "read" });
-    const told = await ask(reader, [move(workspaces[0].id, elsewhere)]);
-    const { losses, "unseen-losses": unseen } = data(told).attributes;
+    const result = await ask(reader, [move(workspaces[0].id, elsewhere)]);
+    const { losses, "unseen-losses": unseen } = data(result).attributes;
     expect([losses, unseen]).toEqual([[], { teams: 1, users: 1 }]);
-    expect(JSON.stringify(told.body)).not.toContain(hidden.id);
-    expect(JSON.stringify(told.body)).not.toContain(spy.id);
+    expect(JSON.stringify(result.body)).not.toContain(hidden.id);
+    expect(JSON.stringify(result.body)).not.toContain(spy.id);
     const owners = await preview(org.owner, move(workspaces[0].id, elsewhere));
     expect(subjects(owners.losses)).toEqual([hidden.attributes.name, spy.username]);
   });

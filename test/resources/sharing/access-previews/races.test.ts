@@ -6,14 +6,22 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
 import { atTime, inMs } from "../../../support/clock.ts";
-import { askFor, givingProject, joining, leaving, moving, permitting, previewed } from "../../../support/previews.ts";
-import { fingerprint } from "../../../support/register.ts";
+import {
+  requestPreview,
+  projectGrant,
+  joining,
+  leaving,
+  moving,
+  permitting,
+  previewOf,
+} from "../../../support/previews.ts";
+import { fingerprint } from "../../../support/database-snapshots.ts";
 
 const api = useApi();
 let org: Org;
 let project: string;
 
-describe("races", () => {
+describe("applied previews", () => {
   let teams: Json[];
   let member: Member;
 
@@ -26,14 +34,14 @@ describe("races", () => {
   });
 
   const ask = (changes: readonly Json[], more: object = {}, caller: Caller = org.owner): Promise<Answer> =>
-    askFor(caller, org.name, changes, more);
+    requestPreview(caller, org.name, changes, more);
   const versionNow = async (): Promise<string> =>
     data(await ask([access("read-projects")])).attributes["access-version"];
   const apply = async (changes: readonly Json[], version?: string, caller?: Caller): Promise<Answer> =>
     ask(changes, { apply: true, "access-version": version ?? (await versionNow()) }, caller);
 
   const access = (permission: string, value = true, team: Json = teams[0]) => permitting(team.id, permission, value);
-  const give = (level: string, projectId = project, team: Json = teams[0]) => givingProject(level, team.id, projectId);
+  const give = (level: string, projectId = project, team: Json = teams[0]) => projectGrant(level, team.id, projectId);
   const move = (workspaceId: string, projectId: string) => moving(projectId, workspaceId);
 
   describe("apply", () => {
@@ -187,8 +195,8 @@ describe("422: a bad change, with its position", () => {
     await api.makeTeamProject(project, readers.id, { access: "read" });
   });
 
-  const ask = (changes: readonly Json[]) => askFor(org.owner, org.name, changes);
-  const give = (access = "read", teamId: string = team.id) => givingProject(access, teamId, project);
+  const ask = (changes: readonly Json[]) => requestPreview(org.owner, org.name, changes);
+  const give = (access = "read", teamId: string = team.id) => projectGrant(access, teamId, project);
 
   it("that is no change of access, with a list of those that are", async () => {
     for (const path of ["/workspaces", `/runs/run-1`, "team-projects", "/team-projects/a/b", "/teams/%zz"]) {
@@ -261,6 +269,6 @@ describe("422: a bad change, with its position", () => {
 
   it("accepts a hundred", async () => {
     const changes = Array.from({ length: 100 }, (_, index) => permitting(team.id, "read-projects", index % 2 === 0));
-    expect((await previewed(org.owner, org.name, ...changes)).gains).toEqual([]);
+    expect((await previewOf(org.owner, org.name, ...changes)).gains).toEqual([]);
   });
 });

@@ -4,8 +4,8 @@ import { expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Member, onProject, onWorkspace, type Org, resource } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
-import { sampled } from "../../../support/once.ts";
-import { fingerprint } from "../../../support/register.ts";
+import { sampled } from "../../../support/engine-independent.ts";
+import { fingerprint } from "../../../support/database-snapshots.ts";
 
 const api = useApi();
 const patience = deep(120_000, 900_000);
@@ -157,20 +157,20 @@ function requestOf({ projects, workspaces, teams, people, records }: Stage, one:
   }
 }
 
-type Held = Map<string, Record<string, boolean>>;
+type AccessBySubject = Map<string, Record<string, boolean>>;
 
 /** Everybody's access to everything, according to the explanations; by subject and target. */
-async function heldNow({ org, projects, workspaces, teams, people, tokens }: Stage): Promise<Held> {
-  const held: Held = new Map();
-  const things = [...projects.map((id) => `/projects/${id}`), ...workspaces.map((id) => `/workspaces/${id}`)];
+async function readAccess({ org, projects, workspaces, teams, people, tokens }: Stage): Promise<AccessBySubject> {
+  const access: AccessBySubject = new Map();
+  const paths = [...projects.map((id) => `/projects/${id}`), ...workspaces.map((id) => `/workspaces/${id}`)];
   const subjects = [
     ...teams.map((id) => ({ id, filter: `filter[team][id]=${id}` })),
     ...people.map(({ id }) => ({ id, filter: `filter[user][id]=${id}` })),
   ];
   for (const { id, filter } of subjects)
-    for (const thing of things) {
-      const answer = await org.owner.get(`${thing}/access?${filter}`);
-      held.set(`${id} ${thing}`, answer.status === 200 ? data(answer).attributes.can : {});
+    for (const path of paths) {
+      const answer = await org.owner.get(`${path}/access?${filter}`);
+      access.set(`${id} ${path}`, answer.status === 200 ? data(answer).attributes.can : {});
     }
   const callers = [
     ...people.map((person) => ({ id: person.id, caller: person as Caller })),
@@ -178,13 +178,13 @@ async function heldNow({ org, projects, workspaces, teams, people, tokens }: Sta
   ];
   for (const { id, caller } of callers) {
     const answer = await caller?.get(`/organizations/${org.name}`);
-    held.set(`${id} organization`, answer?.status === 200 ? data(answer).attributes.permissions : {});
+    access.set(`${id} organization`, answer?.status === 200 ? data(answer).attributes.permissions : {});
   }
-  return held;
+  return access;
 }
 
 /** What `now` allows in addition to `before`, in the form of a preview: `subject target permission`. */
-function more(before: Held, now: Held): string[] {
+function addedPermissions(before: AccessBySubject, now: AccessBySubject): string[] {
   return [...now]
     .flatMap(([key, can]) =>
       Object.entries(can)
@@ -194,7 +194,7 @@ function more(before: Held, now: Held): string[] {
     .toSorted();
 }
 
-const told = (differences: Json): string[] =>
+const permissionLines = (differences: Json): string[] =>
   differences
     .flatMap(({ subject, organization, projects, workspaces }: Json) => [
       ...organization.map((name: string) => `${subject.id} organization ${name}`),
@@ -222,7 +222,7 @@ it(
         const changes = steps.flatMap((one) => requestOf(stage, one) ?? []);
         if (changes.length === 0) return;
         const path = `/organizations/${stage.org.name}/access-previews`;
-        const before = await heldNow(stage);
+        const before = await readAccess(stage);
         const untouched = await fingerprint(api.database);
         const preview = await stage.org.owner.post(path, resource("access-previews", { changes }));
         expect(preview.status, JSON.stringify(preview.body)).toBeLessThan(500);
@@ -240,11 +240,11 @@ it(
         }
         const done = data(answer).attributes;
         expect([done.applied, done.gains, done.losses]).toEqual([true, gains, losses]);
-        const after = await heldNow(stage);
+        const after = await readAccess(stage);
         const ours = new Set([...stage.teams, ...stage.people.map(({ id }) => id)]);
         const concerned = (all: Json) => all.filter(({ subject }: Json) => ours.has(subject.id));
-        expect(told(concerned(gains)), JSON.stringify(changes)).toEqual(more(before, after));
-        expect(told(concerned(losses)), JSON.stringify(changes)).toEqual(more(after, before));
+        expect(permissionLines(concerned(gains)), JSON.stringify(changes)).toEqual(addedPermissions(before, after));
+        expect(permissionLines(concerned(losses)), JSON.stringify(changes)).toEqual(addedPermissions(after, before));
         applied += 1;
       }),
       { numRuns: sampled(deep(12, 400)), seed },

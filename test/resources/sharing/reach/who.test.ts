@@ -5,13 +5,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
-import { rowsOfTable } from "../../../support/tables.ts";
+import { parseCsv } from "../../../support/csv.ts";
 import { manyWorkspaces } from "./support.ts";
-import { itInGate } from "../../../support/once.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 
-describe("who", () => {
+describe("access to reach", () => {
   let org: Org;
   let team: Json;
   let workspace: Json;
@@ -30,7 +30,7 @@ describe("who", () => {
   const ofUser = (id: string, name = org.name) => `/users/${id}/reach?filter[organization][name]=${name}`;
   const ofToken = (id: string, name?: string) =>
     `/authentication-tokens/${id}/reach${name === undefined ? "" : `?filter[organization][name]=${name}`}`;
-  const things = (answer: Answer): string[] => data(answer).map(({ id }: Json) => id.split(":")[0]);
+  const targetIds = (answer: Answer): string[] => data(answer).map(({ id }: Json) => id.split(":")[0]);
 
   describe("listTeamReach: access", () => {
     it("200: the team's members, its own token, and callers who manage teams or memberships", async () => {
@@ -43,7 +43,7 @@ describe("who", () => {
         org.owner,
         api.admin,
       ];
-      for (const caller of callers) expect(things(await caller.get(ofTeam(team.id)))).toEqual([workspace.id]);
+      for (const caller of callers) expect(targetIds(await caller.get(ofTeam(team.id)))).toEqual([workspace.id]);
     });
 
     it("404: other members, other teams' tokens, non-members, callers who manage something else", async () => {
@@ -76,8 +76,8 @@ describe("who", () => {
     it("200: the user, and callers who manage memberships", async () => {
       const managers = await api.makeHolder(org.name, "manage-membership", "read-workspaces");
       for (const caller of [member, managers, org.owner, api.admin, await api.makeOrganizationToken(org.name)])
-        expect(things(await caller.get(ofUser(member.id)))).toEqual([workspace.id]);
-      expect(things(await outsider.get(ofUser(outsider.id)))).toEqual([]);
+        expect(targetIds(await caller.get(ofUser(member.id)))).toEqual([workspace.id]);
+      expect(targetIds(await outsider.get(ofUser(outsider.id)))).toEqual([]);
     });
 
     it("404: other users, users who are not members, organizations that the caller can't see", async () => {
@@ -104,7 +104,7 @@ describe("who", () => {
     it("a site admin reaches everything without a membership", async () => {
       const admin = await api.makeUser({ "is-site-admin": true });
       const answer = await admin.get(ofUser(admin.id));
-      expect(things(answer)).toEqual([org.defaultProjectId, workspace.id]);
+      expect(targetIds(answer)).toEqual([org.defaultProjectId, workspace.id]);
       expect(data(answer)[1].attributes["given-by"]).toMatchObject([
         { kind: "site-admin", type: "users", id: admin.id },
       ]);
@@ -141,7 +141,7 @@ describe("who", () => {
       const { id } = await newToken(member);
       for (const caller of [member, api.admin]) {
         const answer = await caller.get(ofToken(id, org.name));
-        expect(things(answer)).toEqual([workspace.id]);
+        expect(targetIds(answer)).toEqual([workspace.id]);
         expect(data(answer)[0].relationships.subject.data).toEqual({ type: "users", id: member.id });
       }
       for (const caller of [outsider, org.owner]) expect((await caller.get(ofToken(id, org.name))).status).toBe(404);
@@ -163,7 +163,7 @@ describe("who", () => {
       const { id } = data(await org.owner.get(`/teams/${team.id}/authentication-token`));
       for (const path of [ofToken(id), ofToken(id, org.name), ofToken(id, org.name.toUpperCase())])
         for (const asking of [caller, member, org.owner])
-          expect(things(await asking.get(path))).toEqual([workspace.id]);
+          expect(targetIds(await asking.get(path))).toEqual([workspace.id]);
       expect((await outsider.get(ofToken(id))).status).toBe(404);
       expect((await caller.get(ofToken(id, (await api.makeOrganization()).name))).status).toBe(404);
     });
@@ -172,7 +172,7 @@ describe("who", () => {
       const caller = await api.makeOrganizationToken(org.name);
       const { id } = data(await org.owner.get(`/organizations/${org.name}/authentication-token`));
       const answer = await caller.get(ofToken(id));
-      expect(things(answer)).toEqual([org.defaultProjectId, workspace.id]);
+      expect(targetIds(answer)).toEqual([org.defaultProjectId, workspace.id]);
       const { attributes, relationships } = data(answer)[1];
       expect(attributes.permissions).toEqual(
         data(await caller.get(`/workspaces/${workspace.id}`)).attributes.permissions,
@@ -181,7 +181,7 @@ describe("who", () => {
       expect(attributes.level).toBe("custom");
       expect(relationships.subject.data).toEqual({ type: "organizations", id: org.name });
       const locking = await caller.get(`${ofToken(id)}?filter[permission]=can-lock`);
-      expect(things(locking)).toEqual([]);
+      expect(targetIds(locking)).toEqual([]);
       expect((await member.get(ofToken(id))).status).toBe(404);
     });
 
@@ -197,7 +197,7 @@ describe("who", () => {
       const { id } = data(await strict.owner.post(`/users/${strict.owner.id}/authentication-tokens`));
       await change(id, { createdAt: "2020-01-01T00:00:00.000Z" });
       const before = await strict.owner.get(ofToken(id, strict.name));
-      expect(things(before)).toEqual([strict.defaultProjectId]);
+      expect(targetIds(before)).toEqual([strict.defaultProjectId]);
       expect(before.body.meta.refused).toBeUndefined();
       const policies = [{ "token-type": "user", "max-ttl-ms": 86_400_000 }];
       const body = resource("organization-token-ttl-policies", { "token-ttl-policies": policies });
@@ -227,7 +227,7 @@ describe("who", () => {
 describe("listTeamReach as text/csv", () => {
   const csv = { accept: "text/csv" };
 
-  const rowsIn = ({ body }: Answer) => rowsOfTable(String(body));
+  const rowsIn = ({ body }: Answer) => parseCsv(String(body));
 
   let org: Org;
   let team: Json;

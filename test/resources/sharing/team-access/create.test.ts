@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type Caller, useApi } from "../../../support/api.ts";
 import { data, details, inProject, pointers, resource } from "../../../support/builders.ts";
-import { describeOnce } from "../../../support/once.ts";
+import { describeOnce } from "../../../support/engine-independent.ts";
 import { attributesOf, column, type Kind, kinds, pointerTo, shown, useTwin } from "./kinds.ts";
 
 const api = useApi();
@@ -21,16 +21,16 @@ describe.each(kinds)("create$noun: created", (kind) => {
     const { id } = answer.body.data;
     expect(id).toMatch(new RegExp(`^${kind.prefix}-`));
     expect(answer.headers.get("etag")).toBe('"1"');
-    const related = (things: string, thingId: string) => ({
-      data: { type: things, id: thingId },
-      links: { related: `/api/v2/${things}/${thingId}` },
+    const related = (relatedType: string, relatedId: string) => ({
+      data: { type: relatedType, id: relatedId },
+      links: { related: `/api/v2/${relatedType}/${relatedId}` },
     });
     expect(answer.body).toEqual({
       data: {
         id,
         type,
         attributes: { access, ...forEver, ...attributesOf(column(implied, levels.indexOf(access))) },
-        relationships: { team: related("teams", teamId), [subject]: related(`${subject}s`, twin.thing.id) },
+        relationships: { team: related("teams", teamId), [subject]: related(`${subject}s`, twin.target.id) },
         links: { self: `/api/v2/${type}/${id}` },
       },
     });
@@ -58,11 +58,11 @@ describe.each(kinds)("create$noun: created", (kind) => {
     const made = data(await twin.create({ access: "write" }, teamId));
     const event = (await twin.events("create")).find((item) => JSON.stringify(item).includes(made.id));
     expect(event.attributes.before).toBeNull();
-    expect(event.attributes.after).toMatchObject({ access: "write", team: teamId, [subject]: twin.thing.id });
+    expect(event.attributes.after).toMatchObject({ access: "write", team: teamId, [subject]: twin.target.id });
   });
 
   it("takes effect with the member's next request", async () => {
-    const fresh = await twin.makeThing();
+    const fresh = await twin.makeTarget();
     const teamId = await newTeam(twin.org);
     const member = await api.makeMember(twin.org.name, [teamId]);
     const status = async () => (await member.get(`/${subject}s/${fresh.id}`)).status;
@@ -117,12 +117,12 @@ describeOnce.each(kinds)("create$noun: 422 for what the body shows", (kind) => {
     expect((await create({ access: "custom", ...attributes })).status).toBe(422);
   });
 
-  it("without a team and a thing, and of another type", async () => {
+  it("without a team and a target, and of another type", async () => {
     const answer = await twin.org.owner.post(`/${type}`, resource(type, { access: "read" }));
     expect(answer.status).toBe(422);
     expect(pointers(answer)).toEqual(["/data/relationships/team", `/data/relationships/${kind.subject}`]);
     const [other = ""] = kinds.map((each) => each.type).filter((each) => each !== type);
-    const body = resource(other, { access: "read" }, kind.on(twin.thing.id, await newTeam(twin.org)));
+    const body = resource(other, { access: "read" }, kind.on(twin.target.id, await newTeam(twin.org)));
     expect((await twin.org.owner.post(`/${type}`, body)).status).toBe(422);
   });
 });
@@ -136,7 +136,7 @@ describe.each(kinds)("create$noun: refused because of stored data", (kind) => {
     const answer = await twin.create({ access: "admin" }, teamId);
     expect(answer.status).toBe(422);
     expect(details(answer)).toEqual(["Team has already been taken"]);
-    expect((await twin.create({ access: "read" }, teamId, (await twin.makeThing()).id)).status).toBe(200);
+    expect((await twin.create({ access: "read" }, teamId, (await twin.makeTarget()).id)).status).toBe(200);
   });
 
   it("422: of many at the same time one is created", async () => {
@@ -156,18 +156,18 @@ describe.each(kinds)("create$noun: refused because of stored data", (kind) => {
     const other = await api.makeOrganization();
     const theirs = await newTeam(other);
     const foreign = await (kind.subject === "project" ? api.makeProject : api.makeWorkspace)(other.name);
-    const status = async (...wanted: [teamId: string, thingId?: string, caller?: Caller]) =>
+    const status = async (...wanted: [teamId: string, targetId?: string, caller?: Caller]) =>
       (await twin.create({ access: "read" }, ...wanted)).status;
     expect(await status(teamId, "none-unknown")).toBe(404);
     expect(await status("team-unknown")).toBe(404);
     expect(await status(theirs)).toBe(404);
     expect(await status(teamId, foreign.id)).toBe(404);
-    expect(await status(theirs, twin.thing.id, api.admin)).toBe(404);
+    expect(await status(theirs, twin.target.id, api.admin)).toBe(404);
   });
 
   it("404: a secret team that the caller can't see", async () => {
     const secret = await api.makeTeam(twin.org.name, { visibility: "secret" });
-    const fresh = await twin.makeThing();
+    const fresh = await twin.makeTarget();
     const admin = await twin.holding({ access: "admin" }, fresh.id);
     expect((await twin.create({ access: "read" }, secret.id, fresh.id, admin)).status).toBe(404);
     expect((await twin.create({ access: "read" }, secret.id, fresh.id)).status).toBe(200);
@@ -175,13 +175,13 @@ describe.each(kinds)("create$noun: refused because of stored data", (kind) => {
 
   it("404, not 403: for callers who can read the target but not manage its access", async () => {
     const reader = await api.makeHolder(twin.org.name, `read-${kind.subject}s`);
-    const answer = await twin.create({ access: "custom" }, await newTeam(twin.org), twin.thing.id, reader);
+    const answer = await twin.create({ access: "custom" }, await newTeam(twin.org), twin.target.id, reader);
     expect(answer.status).toBe(404);
   });
 
   it("200: the organization token grants what it can't use itself", async () => {
     const token = await api.makeOrganizationToken(twin.org.name);
-    const answer = await twin.create({ access: "admin" }, await newTeam(twin.org), twin.thing.id, token);
+    const answer = await twin.create({ access: "admin" }, await newTeam(twin.org), twin.target.id, token);
     expect(answer.status).toBe(200);
   });
 });
@@ -191,8 +191,8 @@ const [ofProjects, ofWorkspaces] = kinds as [Kind, Kind];
 describe("createTeamProject", () => {
   const twin = useTwin(api, ofProjects);
 
-  it("counts the team, as long as it is there, and raises the project's version", async () => {
-    const fresh = await twin.makeThing();
+  it("counts the team until it is deleted, and increments the project's version", async () => {
+    const fresh = await twin.makeTarget();
     const shownNow = () => twin.org.owner.get(`/projects/${fresh.id}`);
     const count = async () => data(await shownNow()).attributes["team-count"];
     const before = await shownNow();
@@ -217,7 +217,7 @@ describe("createTeamProject", () => {
     ["overriding policies", { access: "custom", "workspace-access": { "policy-overrides": true } }],
   ])("403: %s, by a caller with only teams: manage", async (_, attributes) => {
     const held = { access: "custom", "project-access": { teams: "manage" } };
-    const fresh = await twin.makeThing();
+    const fresh = await twin.makeTarget();
     const manager = await twin.holding(held, fresh.id);
     const teamId = await newTeam(twin.org);
     const answer = await twin.create(attributes, teamId, fresh.id, manager);

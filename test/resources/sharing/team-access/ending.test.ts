@@ -23,7 +23,7 @@ const hourMs = 3_600_000;
 let org: Org;
 let project: Json;
 
-describe("ending", () => {
+describe("expiry", () => {
   let team: Json;
   let workspace: Json;
   /** A member of the team. */
@@ -181,7 +181,7 @@ describe("ending", () => {
   });
 });
 
-describe("outlasting", () => {
+describe("a caller whose access expires", () => {
   const end = inMs(hourMs);
   const later = inMs(2 * hourMs);
   let friends: Json;
@@ -193,7 +193,7 @@ describe("outlasting", () => {
     friend = await api.makeMember(org.name);
   });
 
-  const seat = (teamId: string, who: Member, meta: object, by: Caller = org.owner) =>
+  const addMember = (teamId: string, who: Member, meta: object, by: Caller = org.owner) =>
     by.post(`/teams/${teamId}/relationships/users`, { data: [{ type: "users", id: who.username, meta }] });
   const giveOn = (by: Caller, attributes: object) =>
     by.post(
@@ -207,12 +207,12 @@ describe("outlasting", () => {
 
   describe.each([
     {
-      how: "a project's admin whose place in the team ends",
+      how: "a project's admin whose membership of the team expires",
       make: async () => {
         const admins = await api.makeTeam(org.name);
         await api.makeTeamProject(project.id, admins.id, { access: "admin" });
         const admin = await api.makeMember(org.name);
-        await seat(admins.id, admin, { "expires-at": end });
+        await addMember(admins.id, admin, { "expires-at": end });
         return admin;
       },
     },
@@ -236,7 +236,7 @@ describe("outlasting", () => {
       how: "an owner until a moment",
       make: async () => {
         const owner = await api.makeMember(org.name);
-        await seat(org.ownersTeamId, owner, { "expires-at": end });
+        await addMember(org.ownersTeamId, owner, { "expires-at": end });
         return owner;
       },
     },
@@ -282,20 +282,20 @@ describe("outlasting", () => {
     let strong: Json;
     beforeAll(async () => {
       guest = await api.makeMember(org.name);
-      await seat(org.ownersTeamId, guest, { "expires-at": end });
+      await addMember(org.ownersTeamId, guest, { "expires-at": end });
       strong = await api.makeTeam(org.name, { "organization-access": { "manage-projects": true } });
     });
     const outlasts = /^The team has access that you don't have, or that you have for a shorter time/;
 
     it("403: a membership in a team, also the owners team, that outlasts one's own; until then it can be granted", async () => {
       for (const teamId of [strong.id, org.ownersTeamId]) {
-        refused(await seat(teamId, friend, {}, guest), outlasts);
-        refused(await seat(teamId, friend, { "expires-at": later }, guest), outlasts);
-        expect((await seat(teamId, friend, { "expires-at": end }, guest)).status).toBe(204);
-        refused(await seat(teamId, friend, { "expires-at": null }, guest), outlasts);
-        expect((await seat(teamId, friend, { reason: "help" }, guest)).status).toBe(204);
+        refused(await addMember(teamId, friend, {}, guest), outlasts);
+        refused(await addMember(teamId, friend, { "expires-at": later }, guest), outlasts);
+        expect((await addMember(teamId, friend, { "expires-at": end }, guest)).status).toBe(204);
+        refused(await addMember(teamId, friend, { "expires-at": null }, guest), outlasts);
+        expect((await addMember(teamId, friend, { reason: "help" }, guest)).status).toBe(204);
       }
-      refused(await seat(org.ownersTeamId, guest, { "expires-at": null }, guest), outlasts);
+      refused(await addMember(org.ownersTeamId, guest, { "expires-at": null }, guest), outlasts);
       const invited = (meta: object) =>
         guest.post(
           `/organizations/${org.name}/organization-memberships`,
@@ -315,11 +315,11 @@ describe("outlasting", () => {
       const readers = await api.makeTeam(org.name, { "organization-access": { "manage-membership": true } });
       await api.makeTeamProject(project.id, readers.id, { access: "read", "expires-at": end });
       const manager = await api.makeMember(org.name, [readers.id]);
-      expect((await seat(brief.id, friend, {}, manager)).status).toBe(204);
+      expect((await addMember(brief.id, friend, {}, manager)).status).toBe(204);
       const longer = await api.makeTeam(org.name);
       await api.makeTeamProject(project.id, longer.id, { access: "read", "expires-at": later });
-      refused(await seat(longer.id, friend, {}, manager), outlasts);
-      expect((await seat(longer.id, friend, { "expires-at": end }, manager)).status).toBe(204);
+      refused(await addMember(longer.id, friend, {}, manager), outlasts);
+      expect((await addMember(longer.id, friend, { "expires-at": end }, manager)).status).toBe(204);
     });
 
     it("403: the token of a team or of the organization that would outlast one's own access", async () => {

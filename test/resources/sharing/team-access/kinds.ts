@@ -11,7 +11,7 @@ export interface Kind {
   readonly prefix: string;
   readonly subject: "project" | "workspace";
   /** A record's relationships. */
-  readonly on: (thingId: string, teamId: string) => object;
+  readonly on: (targetId: string, teamId: string) => object;
   /** From below, and `custom` last. */
   readonly levels: readonly string[];
   /** The other kind's level. */
@@ -21,8 +21,9 @@ export interface Kind {
   /** Every value of every permission that can be chosen, from below. */
   readonly choices: Values;
   readonly runs: string;
-  /** What chooses nothing, and what can't be chosen. */
+  /** Attributes that choose no permission. */
   readonly nothing: readonly object[];
+  /** Attributes with values that can't be chosen. */
   readonly refused: readonly object[];
 }
 
@@ -135,35 +136,35 @@ export const pointerTo = (path: string) => `/data/attributes/${path.replace(".",
 /** An organization with one target of the kind. */
 export function useTwin(api: Api, { type, subject, on }: Kind) {
   let org: Org;
-  let thing: Json;
+  let target: Json;
   beforeAll(async () => {
     org = await api.makeOrganization();
-    thing = await twin.makeThing();
+    target = await twin.makeTarget();
   });
   const twin = {
     get org(): Org {
       return org;
     },
-    get thing(): Json {
-      return thing;
+    get target(): Json {
+      return target;
     },
-    makeThing: (): Promise<Json> => (subject === "project" ? api.makeProject(org.name) : api.makeWorkspace(org.name)),
-    /** A record that is there. */
-    record: async (attributes: object, thingId: string = thing.id, teamId?: string): Promise<Json> =>
+    makeTarget: (): Promise<Json> => (subject === "project" ? api.makeProject(org.name) : api.makeWorkspace(org.name)),
+    /** Creates a record. */
+    record: async (attributes: object, targetId: string = target.id, teamId?: string): Promise<Json> =>
       (subject === "project" ? api.makeTeamProject : api.makeTeamWorkspace)(
-        thingId,
+        targetId,
         teamId ?? (await api.makeTeam(org.name)).id,
         attributes,
       ),
-    create: (attributes: object, teamId: string, thingId: string = thing.id, caller: Caller = org.owner) =>
-      caller.post(`/${type}`, resource(type, attributes, on(thingId, teamId))),
+    create: (attributes: object, teamId: string, targetId: string = target.id, caller: Caller = org.owner) =>
+      caller.post(`/${type}`, resource(type, attributes, on(targetId, teamId))),
     patch: (id: string, attributes: object, caller: Caller = org.owner, headers?: Record<string, string>) =>
       caller.patch(`/${type}/${id}`, resource(type, attributes), headers),
     show: (id: string, caller: Caller = org.owner) => caller.get(`/${type}/${id}`),
     /** A member of a new team with this access to the target. */
-    holding: async (attributes: object, thingId: string = thing.id) => {
+    holding: async (attributes: object, targetId: string = target.id) => {
       const team = await api.makeTeam(org.name);
-      await twin.record(attributes, thingId, team.id);
+      await twin.record(attributes, targetId, team.id);
       return api.makeMember(org.name, [team.id]);
     },
     events: async (action: string): Promise<Json[]> => {

@@ -33,13 +33,13 @@ describe.each(kinds)("update$noun", (kind) => {
   it.each([
     [{ access: "read" }, "read"],
     [{}, "write"],
-  ])("422: a level with a chosen permission: %j", async (level, told) => {
+  ])("422: a level with a chosen permission: %j", async (level, shownLevel) => {
     const made = await record({ access: "write" });
     const answer = await patch(made.id, { ...level, ...chosen(kind.runs, "apply") });
     expect(answer.status).toBe(422);
     const human = subject === "project" ? "Workspace access runs" : "Runs";
     expect(details(answer)).toEqual([
-      `${human} is read-only when access level is '${told}'; use the 'custom' access level to set this attribute.`,
+      `${human} is read-only when access level is '${shownLevel}'; use the 'custom' access level to set this attribute.`,
     ]);
     expect(data(await show(made.id))).toEqual(made);
   });
@@ -75,7 +75,7 @@ describe.each(kinds)("update$noun", (kind) => {
 
   it("keeps the team and the target, whatever is sent", async () => {
     const made = await record(rich);
-    const other = { [subject]: { data: { type: `${subject}s`, id: (await twin.makeThing()).id } } };
+    const other = { [subject]: { data: { type: `${subject}s`, id: (await twin.makeTarget()).id } } };
     const answer = await twin.org.owner.patch(`/${type}/${made.id}`, resource(type, {}, other));
     expect(data(answer).relationships).toEqual(made.relationships);
   });
@@ -99,14 +99,14 @@ describe.each(kinds)("update$noun", (kind) => {
     data(await patch(made.id, { access: "read" }));
     expect((await twin.org.owner.delete(`/${type}/${made.id}`)).status).toBe(204);
     const of = async (action: string) => (await twin.events(action))[0].attributes;
-    expect((await of("update")).before).toMatchObject({ access: "write", [subject]: twin.thing.id });
-    expect((await of("update")).after).toMatchObject({ access: "read", [subject]: twin.thing.id });
+    expect((await of("update")).before).toMatchObject({ access: "write", [subject]: twin.target.id });
+    expect((await of("update")).after).toMatchObject({ access: "read", [subject]: twin.target.id });
     expect((await of("delete")).before).toMatchObject({ access: "read" });
     expect((await of("delete")).after).toBeNull();
   });
 
   it("does not exist after its deletion, or that of its team or target", async () => {
-    const fresh = await twin.makeThing();
+    const fresh = await twin.makeTarget();
     const [one, two, three] = await Promise.all([1, 2, 3].map(() => record({ access: "read" }, fresh.id)));
     const { owner } = twin.org;
     data(await owner.delete(`/${type}/${one.id}`));
@@ -123,7 +123,7 @@ describe("updateTeamProject", () => {
   const twin = useTwin(api, kinds[0] as Kind);
 
   it("403: raising anybody, including oneself, above one's own access; lowering is allowed", async () => {
-    const fresh = await twin.makeThing();
+    const fresh = await twin.makeTarget();
     const managers = await api.makeTeam(twin.org.name);
     const held = { access: "custom", "project-access": { teams: "manage" } };
     const own = await twin.record(held, fresh.id, managers.id);

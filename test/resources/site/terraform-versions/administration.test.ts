@@ -202,7 +202,7 @@ describe("everybody but site admins", () => {
   });
 });
 
-describe("the audit trail", () => {
+describe("the audit log", () => {
   it("records each change, outside of organizations' audit logs", async () => {
     await update({ enabled: false });
     await api.admin.delete(at());

@@ -8,7 +8,7 @@ import { newId } from "../../../../src/kernel/ids.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 import { change } from "../../../support/database.ts";
-import { consumersOf, consumersPath, link, makeSharing, statuses, told, trailOf } from "./support.ts";
+import { consumersOf, consumersPath, link, makeSharing, statuses, auditedConsumers, auditEventsOf } from "./support.ts";
 
 const api = useApi();
 
@@ -21,19 +21,19 @@ describe("adding", () => {
     const body = { data: [first, second, second, { ...third, attributes: { name: "ignored" } }] };
     expect((await org.owner.post(consumersPath(shared), body)).status).toBe(204);
     expect(await consumersOf(org.owner, shared)).toEqual(others.map(({ id }) => id));
-    expect(await trailOf(org, shared)).toEqual([
-      ["workspaces.add-remote-state-consumers", told(), told(second, third)],
-      ["workspaces.add-remote-state-consumers", told(), told(first)],
+    expect(await auditEventsOf(org, shared)).toEqual([
+      ["workspaces.add-remote-state-consumers", auditedConsumers(), auditedConsumers(second, third)],
+      ["workspaces.add-remote-state-consumers", auditedConsumers(), auditedConsumers(first)],
     ]);
   });
 
-  it("204: what changes nothing leaves no trace, and the workspace's version stays in any case", async () => {
+  it("204: a request without changes records no event; the workspace's version never changes", async () => {
     const { org, shared, others } = await makeSharing(api);
     const etag = (await org.owner.get(`/workspaces/${shared.id}`)).headers.get("etag");
     await org.owner.post(consumersPath(shared), link(...others));
     await org.owner.post(consumersPath(shared), link(...others));
     await org.owner.post(consumersPath(shared), link());
-    expect(await trailOf(org, shared)).toHaveLength(1);
+    expect(await auditEventsOf(org, shared)).toHaveLength(1);
     expect((await org.owner.get(`/workspaces/${shared.id}`)).headers.get("etag")).toBe(etag);
   });
 
@@ -53,7 +53,7 @@ describe("adding", () => {
       ],
     );
     expect(await consumersOf(org.owner, shared)).toEqual([]);
-    expect(await trailOf(org, shared)).toEqual([]);
+    expect(await auditEventsOf(org, shared)).toEqual([]);
   });
 
   it("204: concurrent callers who add the same workspaces", async () => {
@@ -63,7 +63,7 @@ describe("adding", () => {
     );
     expect(new Set(statuses(answers))).toEqual(new Set([204]));
     expect(await consumersOf(org.owner, shared)).toHaveLength(3);
-    expect(await trailOf(org, shared)).toHaveLength(1);
+    expect(await auditEventsOf(org, shared)).toHaveLength(1);
   });
 
   it("204: workspaces that add each other concurrently", async () => {
@@ -89,12 +89,12 @@ describe("removing", () => {
     expect([answer.status, answer.body]).toEqual([204, undefined]);
     expect((await org.owner.delete(consumersPath(shared), link(second))).status).toBe(204);
     expect(await consumersOf(org.owner, shared)).toEqual([first.id]);
-    expect((await trailOf(org, shared)).slice(0, -1)).toEqual([
-      ["workspaces.remove-remote-state-consumers", told(second), told()],
+    expect((await auditEventsOf(org, shared)).slice(0, -1)).toEqual([
+      ["workspaces.remove-remote-state-consumers", auditedConsumers(second), auditedConsumers()],
     ]);
   });
 
-  it("422: one that is not there, or not for the caller; nothing is removed", async () => {
+  it("422: one that does not exist, or that the caller can't read; nothing is removed", async () => {
     const { org, shared, others } = await makeSharing(api, 2);
     const [first, hidden] = others;
     await org.owner.post(consumersPath(shared), link(first, hidden));
@@ -126,9 +126,9 @@ describe("replacing", () => {
     expect((await org.owner.patch(consumersPath(shared), link(second, third))).status).toBe(204);
     expect((await org.owner.patch(consumersPath(shared), link())).status).toBe(204);
     expect(await consumersOf(org.owner, shared)).toEqual([]);
-    expect((await trailOf(org, shared)).slice(0, -1)).toEqual([
-      ["workspaces.replace-remote-state-consumers", told(second, third), told()],
-      ["workspaces.replace-remote-state-consumers", told(first), told(third)],
+    expect((await auditEventsOf(org, shared)).slice(0, -1)).toEqual([
+      ["workspaces.replace-remote-state-consumers", auditedConsumers(second, third), auditedConsumers()],
+      ["workspaces.replace-remote-state-consumers", auditedConsumers(first), auditedConsumers(third)],
     ]);
   });
 
@@ -146,7 +146,7 @@ describe("replacing", () => {
 });
 
 describe("an If-Match of a workspace that shows others' changes", () => {
-  it("fits as its document has it, and only so", async () => {
+  it("matches only the ETag of its current document", async () => {
     const { org, shared, others } = await makeSharing(api, 1);
     const etagOf = async () => (await org.owner.get(`/workspaces/${shared.id}`)).headers.get("etag") ?? "";
     const before = await etagOf();
@@ -162,7 +162,7 @@ describe("an If-Match of a workspace that shows others' changes", () => {
   });
 });
 
-describe("whichever change", () => {
+describe("any change", () => {
   const methods = ["POST", "PATCH", "DELETE"];
 
   it.each(methods)("%s 422: while the state is shared with the whole organization", async (method) => {
@@ -210,14 +210,14 @@ describe("listing consumers", () => {
     expect((await org.owner.get(`${consumersPath(shared)}?page[size]=x`)).status).toBe(400);
   });
 
-  it("200: none, until some are added; never the other way round", async () => {
+  it("200: none, until some are added; sharing works in one direction only", async () => {
     const { org, shared, others } = await makeSharing(api, 1);
     expect(await consumersOf(org.owner, shared)).toEqual([]);
     await org.owner.post(consumersPath(shared), link(others[0]));
     expect(await consumersOf(org.owner, others[0])).toEqual([]);
   });
 
-  it("200: without those that the caller can't read, whichever way it reads", async () => {
+  it("200: without those that the caller can't read, whatever its access", async () => {
     const { org, shared, others } = await makeSharing(api, 2);
     const project = await api.makeProject(org.name);
     const inIt = await api.makeWorkspace(org.name, { name: "in-project" }, inProject(project.id));
@@ -236,7 +236,7 @@ describe("listing consumers", () => {
     expect(await consumersOf(reader, shared)).toHaveLength(3);
   });
 
-  it("200: with global-remote-state, every other workspace that the caller reads; the list itself is kept", async () => {
+  it("200: with global-remote-state, every other workspace that the caller can read; the stored list is kept", async () => {
     const { org, shared, others } = await makeSharing(api);
     const share = (value: boolean) =>
       org.owner.patch(`/workspaces/${shared.id}`, resource("workspaces", { "global-remote-state": value }));
@@ -261,7 +261,7 @@ describe("listing consumers", () => {
 });
 
 describe("thousands of consumers", () => {
-  it("need no more statements, and 1,000 in one request neither", async () => {
+  it("need no more statements, also 1,000 in one request", async () => {
     const { org, shared, others } = await makeSharing(api, 1);
     const many = await copies(others[0].id, 1500);
     const counted = async (status: number, request: () => Promise<{ status: number }>): Promise<number> => {

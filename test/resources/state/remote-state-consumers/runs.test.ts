@@ -4,9 +4,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Org, resource } from "../../../support/builders.ts";
-import { mainTf, sendConfiguration } from "../../../support/configurations.ts";
-import { makeRunCaller, type RunCaller } from "../../../support/machines.ts";
-import { inRequest, post, put, announced, stateOf, writeState } from "../../../support/states.ts";
+import { mainTf, uploadConfiguration } from "../../../support/configurations.ts";
+import { makeRunCaller, type RunCaller } from "../../../support/agent-callers.ts";
+import { stateAttributes, post, put, pendingStateAttributes, stateOf, writeState } from "../../../support/states.ts";
 
 const api = useApi();
 let org: Org;
@@ -56,7 +56,7 @@ describe("a run's token", () => {
     expect(await statuses(run, await makeSource())).toEqual(all(404));
   });
 
-  it("reads the state of a workspace that names its own as a consumer, until it does no more", async () => {
+  it("reads the state of a workspace that names its own as a consumer, as long as it does", async () => {
     const source = await makeSource();
     expect((await consume(source, reader)).status).toBe(204);
     expect(await statuses(run, source)).toEqual(all(200));
@@ -65,7 +65,7 @@ describe("a run's token", () => {
     expect(await statuses(run, source)).toEqual(all(404));
   });
 
-  it("finds nothing of a workspace whose consumer is another", async () => {
+  it("reads nothing of a workspace whose consumer is another", async () => {
     const source = await makeSource();
     await consume(source, await api.makeWorkspace(org.name));
     expect(await statuses(run, source)).toEqual(all(404));
@@ -105,7 +105,7 @@ describe("a run's token", () => {
   it("does nothing else to a workspace that shares with it", async () => {
     const source = await makeSource({ "global-remote-state": true });
     const holding = await makeRunCaller(api, { id: source.id, organizationId: org.id }, { holding: true });
-    expect((await post(run, source.id, inRequest(stateOf({ serial: 2 })))).status).toBe(403);
+    expect((await post(run, source.id, stateAttributes(stateOf({ serial: 2 })))).status).toBe(403);
     for (const path of ["vars", "all-vars", "resources", "tag-bindings", "relationships/remote-state-consumers"])
       expect((await run.get(`/workspaces/${source.id}/${path}`)).status, path).toBe(404);
     expect((await run.patch(`/workspaces/${source.id}`, resource("workspaces", {}))).status).toBe(404);
@@ -113,10 +113,10 @@ describe("a run's token", () => {
     expect((await holding.get(`/workspaces/${source.id}`)).status).toBe(200);
   });
 
-  it("is shown nothing beside a workspace that shares with it but its state", async () => {
+  it("can include only the state with a workspace that shares with it", async () => {
     const source = await makeSource({ "global-remote-state": true, "execution-mode": "remote" });
     const entries = [mainTf, { name: "README.md", content: "# Internal\n" }];
-    await sendConfiguration(org.owner, source.id, { "auto-queue-runs": true }, entries);
+    await uploadConfiguration(org.owner, source.id, { "auto-queue-runs": true }, entries);
     await org.owner.patch(`/workspaces/${source.id}/tag-bindings`, {
       data: [{ type: "tag-bindings", attributes: { key: "team", value: "internal" } }],
     });
@@ -147,14 +147,14 @@ describe("a run's token", () => {
       expect(await beside(run, path, ofState)).toEqual(["state-version-outputs"]);
   });
 
-  it("shows a workspace that shares with it what it may do there: read its state", async () => {
+  it("sees its only permission in a workspace that shares with it: reading the state", async () => {
     const source = await makeSource({ "global-remote-state": true });
     const { permissions } = data(await run.get(`/workspaces/${source.id}`)).attributes;
     const held = Object.keys(permissions).filter((name) => permissions[name]);
     expect(held.toSorted()).toEqual(["can-read-settings", "can-read-state-outputs", "can-read-state-versions"]);
   });
 
-  it("can read its organization's entitlements, and its own account is no user's", async () => {
+  it("can read its organization's entitlements, and its account is not a user", async () => {
     expect((await run.get(`/organizations/${org.name}/entitlement-set`)).status).toBe(200);
     for (const path of ["/account/details", `/organizations/${org.name}`, `/organizations/${org.name}/workspaces`])
       expect((await run.get(path)).status, path).toBe(404);
@@ -167,14 +167,14 @@ describe("a run's token in its own workspace", () => {
     const workspace = await api.makeWorkspace(org.name);
     const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id }, { holding: true });
     const relationship = { run: { data: { type: "runs", id: own.runId } } };
-    const body = resource("state-versions", inRequest(state), relationship);
+    const body = resource("state-versions", stateAttributes(state), relationship);
     const version = data(await own.post(`/workspaces/${workspace.id}/state-versions`, body));
     expect(version.attributes.intermediate).toBe(true);
     expect(version.relationships.run.data).toEqual({ type: "runs", id: own.runId });
     const pending = data(
       await own.post(
         `/workspaces/${workspace.id}/state-versions`,
-        resource("state-versions", announced(stateOf({ serial: 2 })), relationship),
+        resource("state-versions", pendingStateAttributes(stateOf({ serial: 2 })), relationship),
       ),
     );
     expect((await put(pending.attributes["hosted-state-upload-url"], stateOf({ serial: 2 }))).status).toBe(204);
@@ -185,10 +185,10 @@ describe("a run's token in its own workspace", () => {
   it("can't write a state without the lock, or while another caller holds it", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id }, { phase: "apply" });
-    const unlocked = await post(own, workspace.id, inRequest(state));
+    const unlocked = await post(own, workspace.id, stateAttributes(state));
     expect(unlocked.status).toBe(409);
     await org.owner.post(`/workspaces/${workspace.id}/actions/lock`);
-    const locked = await post(own, workspace.id, inRequest(state));
+    const locked = await post(own, workspace.id, stateAttributes(state));
     expect(locked.status).toBe(409);
     expect(details(locked)[0]).toContain(`locked by User ${org.owner.username}`);
   });
@@ -196,7 +196,7 @@ describe("a run's token in its own workspace", () => {
   it("is refused to name another run as the one that wrote it", async () => {
     const workspace = await api.makeWorkspace(org.name);
     const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id }, { holding: true });
-    const body = resource("state-versions", inRequest(state), { run: { data: { type: "runs", id: run.runId } } });
+    const body = resource("state-versions", stateAttributes(state), { run: { data: { type: "runs", id: run.runId } } });
     expect((await own.post(`/workspaces/${workspace.id}/state-versions`, body)).status).toBe(422);
   });
 

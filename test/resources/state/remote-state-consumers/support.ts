@@ -1,4 +1,4 @@
-/** What the tests of remote-state consumers share. */
+/** Shared by the tests of remote-state consumers. */
 import type { Answer, Api, Caller, Json } from "../../../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
 
@@ -25,13 +25,13 @@ export async function consumersOf(caller: Caller, workspace: Json): Promise<stri
 export const statuses = (answers: readonly Answer[]) => answers.map((answer) => answer.status);
 
 /** Newest first: action, before, after. */
-export async function trailOf(org: Org, workspace: Json): Promise<Json[]> {
+export async function auditEventsOf(org: Org, workspace: Json): Promise<Json[]> {
   const path = `/organizations/${org.name}/audit-events?filter[subject][id]=${workspace.id}`;
   return data(await org.owner.get(path))
     .map(({ attributes }: Json) => [attributes.action, attributes.before, attributes.after])
     .filter(([action]: [string]) => action.includes("consumers"));
 }
 
-export const told = (...workspaces: Json[]) => ({
+export const auditedConsumers = (...workspaces: Json[]) => ({
   "remote-state-consumers": workspaces.map((workspace) => workspace.id).toSorted(),
 });

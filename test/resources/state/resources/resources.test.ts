@@ -36,7 +36,7 @@ const block = ({ keys = [undefined], mode = "managed", provider = aws, ...rest }
 });
 
 describe("listWorkspaceResources", () => {
-  it("shows each with its place, type and provider", async () => {
+  it("shows each with its address, type and provider", async () => {
     const version = await stage.write(
       stateOf({ resources: [block({ type: "aws_instance", name: "web", module: "module.app" })] }),
     );
@@ -124,7 +124,7 @@ describe("listWorkspaceResources", () => {
     );
   });
 
-  it("leaves out what is only read, and what waits to be destroyed", async () => {
+  it("omits data sources and deposed instances", async () => {
     const deposed = { ...block({ type: "t", name: "old" }), instances: [{ deposed: "abcd", attributes: {} }] };
     const resources = [block({ type: "t", name: "read", mode: "data" }), deposed, block({ type: "t", name: "kept" })];
     await stage.write(stateOf({ resources }));
@@ -156,7 +156,7 @@ describe("listWorkspaceResources", () => {
     expect([data(answer), answer.body.meta.pagination["total-count"]]).toEqual([[], 0]);
   });
 
-  it("an address that is there twice counts once", async () => {
+  it("a duplicate address counts once", async () => {
     await stage.write(stateOf({ resources: [managed("a"), managed("a")] }));
     expect(await listed()).toHaveLength(1);
     expect(data(await stage.shown()).attributes["resource-count"]).toBe(1);
@@ -206,19 +206,22 @@ describe("from one version to the next", () => {
     });
   });
 
-  it.each(["in a request", "by upload"])("though one between them was announced and never came: %s", async (how) => {
-    await stage.write(state(1, managed("a")));
-    const before = await byAddress();
-    await stage.lock();
-    await stage.announce(state(2, managed("b")));
-    const next = state(3, managed("a"));
-    if (how === "by upload") expectSent(await put(uploadUrlOf(await stage.announce(next)), next));
-    else await stage.sent(next);
-    await stage.unlock();
-    expect(await byAddress()).toEqual(before);
-  });
+  it.each(["in a request", "by upload"])(
+    "even if a version between them was announced and never uploaded: %s",
+    async (how) => {
+      await stage.write(state(1, managed("a")));
+      const before = await byAddress();
+      await stage.lock();
+      await stage.announce(state(2, managed("b")));
+      const next = state(3, managed("a"));
+      if (how === "by upload") expectSent(await put(uploadUrlOf(await stage.announce(next)), next));
+      else await stage.sent(next);
+      await stage.unlock();
+      expect(await byAddress()).toEqual(before);
+    },
+  );
 
-  it("what was destroyed and made again is something new", async () => {
+  it("a resource that was destroyed and created again has a new id", async () => {
     await stage.write(state(1, managed("a")));
     const { id } = (await byAddress())["null_resource.a"];
     await stage.write(state(2));

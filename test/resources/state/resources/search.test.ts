@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Org } from "../../../support/builders.ts";
-import { encryptedStateOf, inRequest, lock, post, stateOf, unlock, writeState } from "../../../support/states.ts";
+import { encryptedStateOf, stateAttributes, lock, post, stateOf, unlock, writeState } from "../../../support/states.ts";
 
 const api = useApi();
 let org: Org;
@@ -34,21 +34,21 @@ beforeAll(async () => {
   ids["project"] = project.id;
 });
 
-async function list(query = "", caller: Caller = org.owner): Promise<{ told: string[]; body: Json }> {
+async function list(query = "", caller: Caller = org.owner): Promise<{ labels: string[]; body: Json }> {
   const answer = await caller.get(`/organizations/${org.name}/resources${query}`);
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   const names = Object.fromEntries(Object.entries(ids).map(([name, id]) => [id, name]));
-  const told = answer.body.data.map(
+  const labels = answer.body.data.map(
     ({ attributes, relationships }: Json) => `${names[relationships.workspace.data.id]} ${attributes.address}`,
   );
-  expect(answer.body.meta.pagination["total-count"]).toBeGreaterThanOrEqual(told.length);
-  return { told, body: answer.body };
+  expect(answer.body.meta.pagination["total-count"]).toBeGreaterThanOrEqual(labels.length);
+  return { labels, body: answer.body };
 }
 
 describe("listOrganizationResources", () => {
   it("200: of every workspace, by address", async () => {
-    const { told, body } = await list();
-    expect(told.toSorted()).toEqual([
+    const { labels, body } = await list();
+    expect(labels.toSorted()).toEqual([
       "network aws_vpc.main",
       "network net.aws_subnet.a",
       "secret aws_vpc.hidden",
@@ -60,29 +60,29 @@ describe("listOrganizationResources", () => {
     expect(addresses).toEqual(addresses.toSorted());
     expect(body.meta.pagination["total-count"]).toBe(6);
     expect(body.data[0].type).toBe("resources");
-    const backwards = (await list("?sort=-address")).told;
-    expect(backwards).toEqual(told.toReversed());
+    const backwards = (await list("?sort=-address")).labels;
+    expect(backwards).toEqual(labels.toReversed());
   });
 
   it("by type, provider and module, and all of them together", async () => {
-    expect((await list("?filter[type]=aws_vpc")).told.toSorted()).toEqual([
+    expect((await list("?filter[type]=aws_vpc")).labels.toSorted()).toEqual([
       "network aws_vpc.main",
       "secret aws_vpc.hidden",
       "service aws_vpc.main",
     ]);
-    expect((await list("?filter[provider]=hashicorp/null")).told).toEqual(["service null_resource.x"]);
-    expect((await list("?filter[module]=root")).told).toHaveLength(5);
-    const { told, body } = await list("?filter[module]=net&filter[type]=aws_subnet&filter[provider]=hashicorp/aws");
-    expect([told, body.meta.pagination["total-count"]]).toEqual([["network net.aws_subnet.a"], 1]);
+    expect((await list("?filter[provider]=hashicorp/null")).labels).toEqual(["service null_resource.x"]);
+    expect((await list("?filter[module]=root")).labels).toHaveLength(5);
+    const { labels, body } = await list("?filter[module]=net&filter[type]=aws_subnet&filter[provider]=hashicorp/aws");
+    expect([labels, body.meta.pagination["total-count"]]).toEqual([["network net.aws_subnet.a"], 1]);
     expect((await list("?filter[type]=aws_moon")).body.meta.pagination["total-count"]).toBe(0);
   });
 
   it("by pages that neither overlap nor leave anything out", async () => {
-    const all = (await list()).told;
+    const all = (await list()).labels;
     const pages: string[] = [];
     for (let number = 1; number <= 4; number += 1) {
-      const { told, body } = await list(`?page[size]=2&page[number]=${number}`);
-      pages.push(...told);
+      const { labels, body } = await list(`?page[size]=2&page[number]=${number}`);
+      pages.push(...labels);
       expect(body.meta.pagination["total-count"]).toBe(6);
     }
     expect(pages).toEqual(all);
@@ -92,9 +92,9 @@ describe("listOrganizationResources", () => {
     const team = (await api.makeTeam(org.name)).id;
     const member = await api.makeMember(org.name, [team]);
     const seen = async (query = "") => {
-      const { told, body } = await list(query, member);
-      expect(body.meta.pagination["total-count"]).toBe(told.length);
-      return told.toSorted();
+      const { labels, body } = await list(query, member);
+      expect(body.meta.pagination["total-count"]).toBe(labels.length);
+      return labels.toSorted();
     };
     expect(await seen()).toEqual([]);
     await api.grantProject(ids["project"] ?? "", team, "read");
@@ -103,11 +103,11 @@ describe("listOrganizationResources", () => {
     expect(await seen("?filter[type]=aws_vpc")).toEqual(["network aws_vpc.main", "service aws_vpc.main"]);
     expect(await seen("?filter[module]=net")).toEqual(["network net.aws_subnet.a"]);
     const page = await list("?page[size]=1&page[number]=2&sort=-address", member);
-    expect([page.told, page.body.meta.pagination["total-count"]]).toEqual([["network net.aws_subnet.a"], 5]);
-    expect((await list("", await api.makeOrganizationToken(org.name))).told).toHaveLength(6);
+    expect([page.labels, page.body.meta.pagination["total-count"]]).toEqual([["network net.aws_subnet.a"], 5]);
+    expect((await list("", await api.makeOrganizationToken(org.name))).labels).toHaveLength(6);
   });
 
-  it("include=workspace brings those that are named, once", async () => {
+  it("include=workspace includes each workspace once", async () => {
     const { body } = await list("?filter[type]=aws_vpc&include=workspace");
     expect(body.included.map(({ attributes }: Json) => attributes.name).toSorted()).toEqual([
       "network",
@@ -116,7 +116,7 @@ describe("listOrganizationResources", () => {
     ]);
   });
 
-  it("what no index can hold is written all the same, and listed with its workspace alone", async () => {
+  it("a resource that is too large for an index is stored, but listed only with its workspace", async () => {
     const own = await api.makeOrganization();
     const { id } = await api.makeWorkspace(own.name);
     // Three bytes each, and nothing in them repeats.
@@ -144,7 +144,7 @@ describe("listOrganizationResources", () => {
       stateOf({ serial: 1, resources: [made("aws_vpc", "old"), made("aws_vpc", "stays")] }),
     );
     await lock(own.owner, id);
-    data(await post(own.owner, id, inRequest(stateOf({ serial: 2, resources: [made("aws_vpc", "stays")] }))));
+    data(await post(own.owner, id, stateAttributes(stateOf({ serial: 2, resources: [made("aws_vpc", "stays")] }))));
     expect(await addresses()).toEqual(["aws_vpc.old", "aws_vpc.stays"]);
     await unlock(own.owner, id);
     expect(await addresses()).toEqual(["aws_vpc.stays"]);

@@ -1,12 +1,21 @@
-/** GET /state-versions/:state_version_id/changes: a changed resource, attribute by attribute, without what is secret. */
+/** GET /state-versions/:state_version_id/changes: a changed resource, attribute by attribute, without secrets. */
 import { createHook } from "node:async_hooks";
 import { beforeAll, describe, expect, it } from "vitest";
 import { SensitiveMarks } from "../../../../src/resources/state/state-version-changes/marks.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
 import { expectLinear } from "../../../support/growth.ts";
-import { announced, lock, post, put, stateOf, stateOfSize, unlock, writeState } from "../../../support/states.ts";
-import { itInGate } from "../../../support/once.ts";
+import {
+  pendingStateAttributes,
+  lock,
+  post,
+  put,
+  stateOf,
+  stateOfSize,
+  unlock,
+  writeState,
+} from "../../../support/states.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 let org: Org;
@@ -27,7 +36,7 @@ const instance = (type: string, attributes: object, sensitive: object[][] = [], 
 });
 const attribute = (value: string) => ({ type: "get_attr", value });
 
-/** What becomes of a resource, from its first state to its second one. */
+/** The changes of a resource from its first state to its second one. */
 async function compared(before: object, after: object): Promise<{ changes: Json; text: string }> {
   const workspaceId = (await makeWorkspace(api, org.name)).id;
   await writeState(org.owner, workspaceId, stateOf({ serial: 1, resources: [before] }));
@@ -90,7 +99,7 @@ describe("listStateVersionChanges: attribute-changes", () => {
     expect(changes).toEqual([]);
   });
 
-  it("a value that either state marks as sensitive is shown of neither, nor is what holds it or stands in it", async () => {
+  it("a value that either state marks as sensitive is hidden in both, with everything around and inside it", async () => {
     const marked = await compared(
       instance("aws_db", { login: "hush-1", deep: { key: "hush-2", open: 1 }, whole: { part: "hush-3" } }, [
         [attribute("login")],
@@ -109,7 +118,7 @@ describe("listStateVersionChanges: attribute-changes", () => {
     expect(marked.text).not.toContain("hush");
   });
 
-  it("a value whose name, or whose resource's type, says that it is secret is not shown either", async () => {
+  it("a value whose name or resource type looks secret is hidden too", async () => {
     const named = await compared(
       instance("aws_db", { master_password: "hush-1", conf: { api_token: "hush-2" }, size: 1 }),
       instance("aws_db", { master_password: "hush-3", conf: "hush-4", size: 2 }),
@@ -138,7 +147,7 @@ describe("listStateVersionChanges: attribute-changes", () => {
     for (const name of secret.split(" ")) expect(text).not.toMatch(`old-${name}`);
   });
 
-  it("attributes as old engines flattened them are hidden where anything is marked, and shown where nothing is", async () => {
+  it("flat attributes of old engines are hidden if anything is marked, and shown otherwise", async () => {
     const mark = [[attribute("a"), attribute("b")]];
     const flat = (value: string, marks: object[][]) =>
       instance("aws_x", {}, marks, { attributes: undefined, attributes_flat: { "a.b": value } });
@@ -188,7 +197,7 @@ describe("listStateVersionChanges: attribute-changes", () => {
     const first = await writeState(org.owner, workspaceId, stateOf({ resources: [instance("aws_x", { size: "s" })] }));
     const large = stateOfSize(33 * 1024 * 1024, { serial: 2, resources: [instance("aws_x", { size: "l" })] });
     await lock(org.owner, workspaceId);
-    const version = data(await post(org.owner, workspaceId, announced(large)));
+    const version = data(await post(org.owner, workspaceId, pendingStateAttributes(large)));
     expect((await put(version.attributes["hosted-state-upload-url"], large)).status).toBe(204);
     await unlock(org.owner, workspaceId);
     const [change] = data(
@@ -199,7 +208,7 @@ describe("listStateVersionChanges: attribute-changes", () => {
 });
 
 describe("listStateVersionChanges: a state made to take long", () => {
-  it("twice as many marks and attributes take about twice as long", async () => {
+  itInGate("twice as many marks and attributes take about twice as long", async () => {
     const pathsOf = (size: number, name: string) =>
       Array.from({ length: size / 16 }, (_, index) => ["a", `${name}${index}`]);
     const work = (size: number) => {

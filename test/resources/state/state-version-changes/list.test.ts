@@ -2,7 +2,15 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, resource } from "../../../support/builders.ts";
-import { announced, encryptedStateOf, lock, managed, post, stateOf, writeState } from "../../../support/states.ts";
+import {
+  pendingStateAttributes,
+  encryptedStateOf,
+  lock,
+  managed,
+  post,
+  stateOf,
+  writeState,
+} from "../../../support/states.ts";
 
 const api = useApi();
 let org: Org;
@@ -36,13 +44,13 @@ const path = (version: Json) => `/state-versions/${version.id}/changes`;
 async function changesOf(version: Json, query = "", caller: Caller = org.owner): Promise<Json[]> {
   return data(await caller.get(`${path(version)}${query}`));
 }
-const told = (changes: readonly Json[]): string[] =>
+const summariesOf = (changes: readonly Json[]): string[] =>
   changes.map(({ attributes: { kind, address, change } }) => `${change} ${kind} ${address}`);
 
 describe("listStateVersionChanges: 200", () => {
   it("since the version before, resources by address and then outputs by name", async () => {
     const changes = await changesOf(second);
-    expect(told(changes)).toEqual([
+    expect(summariesOf(changes)).toEqual([
       "changed resource null_resource.changed",
       "removed resource null_resource.gone[0]",
       "removed resource null_resource.gone[1]",
@@ -69,7 +77,7 @@ describe("listStateVersionChanges: 200", () => {
     expect(outputs["opened"]).toMatchObject({ before: null, after: "x" });
   });
 
-  it("a sensitive value is never shown, also where only one of the two is", async () => {
+  it("a sensitive value is never shown, also if it is sensitive in only one state", async () => {
     for (const version of [second, third]) {
       const answer = await org.owner.get(path(version));
       expect(JSON.stringify(answer.body)).not.toMatch(/hush|psst/);
@@ -80,10 +88,10 @@ describe("listStateVersionChanges: 200", () => {
   });
 
   it("since any other version, also a later one; nothing since itself, and everything is new in the first", async () => {
-    expect(told(await changesOf(third, `?since=${first.id}`)).slice(0, 4)).toEqual(
-      told(await changesOf(second)).slice(0, 4),
+    expect(summariesOf(await changesOf(third, `?since=${first.id}`)).slice(0, 4)).toEqual(
+      summariesOf(await changesOf(second)).slice(0, 4),
     );
-    expect(told(await changesOf(first, `?since=${second.id}`))[3]).toBe("removed resource null_resource.new");
+    expect(summariesOf(await changesOf(first, `?since=${second.id}`))[3]).toBe("removed resource null_resource.new");
     expect(await changesOf(first, `?since=${first.id}`)).toEqual([]);
     const all = await changesOf(first);
     expect(all).toHaveLength(8);
@@ -92,10 +100,13 @@ describe("listStateVersionChanges: 200", () => {
 
   it("by pages, and by kind and change", async () => {
     const { body } = await org.owner.get(`${path(second)}?page[size]=3&page[number]=2`);
-    expect(told(body.data)).toEqual(told(await changesOf(second)).slice(3, 6));
+    expect(summariesOf(body.data)).toEqual(summariesOf(await changesOf(second)).slice(3, 6));
     expect(body.meta.pagination["total-count"]).toBe(8);
     const some = await changesOf(second, "?filter[kind]=resource&filter[change]=removed");
-    expect(told(some)).toEqual(["removed resource null_resource.gone[0]", "removed resource null_resource.gone[1]"]);
+    expect(summariesOf(some)).toEqual([
+      "removed resource null_resource.gone[0]",
+      "removed resource null_resource.gone[1]",
+    ]);
     expect((await org.owner.get(`${path(second)}?filter[kind]=moon`)).status).toBe(400);
   });
 });
@@ -111,7 +122,7 @@ describe("listStateVersionChanges: refused", () => {
     }
   });
 
-  it("409: what the engine encrypted, and what has no content", async () => {
+  it("409: states that the engine encrypted, and versions without content", async () => {
     const id = (await api.makeWorkspace(org.name)).id;
     const open = await writeState(org.owner, id, stateOf());
     const sealed = await writeState(org.owner, id, encryptedStateOf({ serial: 2 }));
@@ -121,7 +132,7 @@ describe("listStateVersionChanges: refused", () => {
         expect.stringContaining("The engine encrypted the state version"),
       ]);
     await lock(org.owner, id);
-    const pending = data(await post(org.owner, id, announced(stateOf({ serial: 3 }))));
+    const pending = data(await post(org.owner, id, pendingStateAttributes(stateOf({ serial: 3 }))));
     const answer = await org.owner.get(path(pending));
     expect([answer.status, ...details(answer)]).toEqual([409, expect.stringContaining("it is pending")]);
   });

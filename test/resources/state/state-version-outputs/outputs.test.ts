@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseLargeStates } from "../../../../src/resources/state/state-versions/maintenance/maintenance.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
-import { fetchState, lineage, stateOf, upkeepOf, writeState } from "../../../support/states.ts";
+import { fetchState, lineage, stateOf, jobContextOf, writeState } from "../../../support/states.ts";
 import { useStage } from "../state-versions/support.ts";
 
 const api = useApi();
@@ -14,7 +14,7 @@ const listed = async (id: string, query = ""): Promise<Json[]> =>
 const current = async (): Promise<Json[]> => data(await stage.owner.get(`${stage.path}/current-state-version-outputs`));
 
 describe("an output", () => {
-  it("is the same document in every place", async () => {
+  it("is the same document everywhere", async () => {
     const version = await stage.write(stateOf({ outputs: { name: { value: ["x"], type: ["list", "string"] } } }));
     const [output] = await listed(version.id);
     expect(output).toEqual({
@@ -90,21 +90,21 @@ describe("an output", () => {
     }
   });
 
-  it("of more than 1 MiB has no value, but is there", async () => {
+  it("of more than 1 MiB is shown without its value", async () => {
     const outputs = {
       large: { value: "x".repeat(1024 * 1024), type: "string" },
       small: { value: "y", type: "string" },
     };
     const state = stateOf({ outputs });
     const version = await stage.write(state);
-    await parseLargeStates(upkeepOf(api));
+    await parseLargeStates(jobContextOf(api));
     expect((await listed(version.id)).map(({ attributes }) => [attributes.name, attributes.value])).toEqual([
       ["large", null],
       ["small", "y"],
     ]);
   });
 
-  it("of a name that is there twice is the last one; what has no value is none", async () => {
+  it("of a duplicate name is the last one; without a value it is omitted", async () => {
     const state = `{"version":4,"serial":1,"outputs":{"a":{"value":1,"type":"number"},"a":{"value":2,"type":"number"},"b":{"type":"string"},"c":5},"resources":[]}`;
     const version = await stage.write(state);
     expect((await listed(version.id)).map(({ attributes }) => [attributes.name, attributes.value])).toEqual([["a", 2]]);
@@ -193,7 +193,7 @@ describe("lists", () => {
 });
 
 describe("workspace-outputs", () => {
-  it("stand beside a workspace, which names them", async () => {
+  it("are included with a workspace, which refers to them", async () => {
     await stage.write(stateOf({ outputs: { name: { value: true, type: "bool" } } }));
     const { body } = await stage.shown("?include=outputs");
     const [{ id }] = body.data.relationships.outputs.data;
@@ -216,7 +216,7 @@ describe("workspace-outputs", () => {
     expect((await stage.owner.get(byName)).body).toEqual(body);
   });
 
-  it("stand beside a list of workspaces, those of each", async () => {
+  it("are included with a list of workspaces, for each of them", async () => {
     const other = await makeWorkspace(api, stage.org.name);
     await makeWorkspace(api, stage.org.name);
     await stage.write(stateOf({ outputs: { one: { value: 1, type: "number" } } }));

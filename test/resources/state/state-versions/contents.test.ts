@@ -8,9 +8,9 @@ import { stateLimit } from "../../../../src/resources/state/state-versions/kinds
 import { parseLargeStates } from "../../../../src/resources/state/state-versions/maintenance/maintenance.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
-import { base64, managed, stateOf, stateOfSize, upkeepOf, writeState } from "../../../support/states.ts";
+import { base64, managed, stateOf, stateOfSize, jobContextOf, writeState } from "../../../support/states.ts";
 import { chunksOf, contentsOf, useStage, versionRow } from "./support.ts";
-import { itInGate } from "../../../support/once.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 const stage = useStage(api);
@@ -30,7 +30,7 @@ async function contentId(versionId: string): Promise<string> {
 }
 
 describe("at rest", () => {
-  it.each(ways)("in sealed chunks of at most 256 KiB, without anything to read: %s", async (how) => {
+  it.each(ways)("in encrypted chunks of at most 256 KiB, without readable text: %s", async (how) => {
     const state = stateOfSize(1_400_000, { outputs: { a: { value: "a-value-to-find", type: "string" } } });
     const version = await written(how, state);
     const chunks = await chunksOf(api, await contentId(version.id));
@@ -48,7 +48,7 @@ describe("at rest", () => {
     expect(chunks.slice(0, -1).every(({ bytes }) => bytes.length === chunkBytes + overhead)).toBe(true);
   });
 
-  it("what repeats itself takes little room", async () => {
+  it("repetitive content takes little space", async () => {
     const resources = Array.from({ length: 500 }, (_, index) =>
       managed(`name-${index}`, 1, { text: "the same ".repeat(50) }),
     );
@@ -59,7 +59,7 @@ describe("at rest", () => {
     expect(chunk?.bytes.length).toBeLessThan(state.length / 20);
   });
 
-  it("the same content twice is not the same bytes", async () => {
+  it("the same content stored twice has different bytes", async () => {
     const [first, second] = [await stage.write(stateOf()), await stage.write(stateOf())];
     const [one, two] = [
       await chunksOf(api, await contentId(first.id)),
@@ -68,7 +68,7 @@ describe("at rest", () => {
     expect(Buffer.from(one[0]?.bytes ?? []).equals(Buffer.from(two[0]?.bytes ?? []))).toBe(false);
   });
 
-  it("outputs are sealed, sensitive or not", async () => {
+  it("outputs are encrypted, sensitive or not", async () => {
     const outputs = {
       open: { value: "open-value", type: "string" },
       hidden: { value: "hidden-value", type: "string", sensitive: true },
@@ -84,7 +84,7 @@ describe("at rest", () => {
   });
 });
 
-describe("on read, what is damaged never arrives as a whole", () => {
+describe("on read, damaged content never arrives complete", () => {
   const changeChunks = (id: string, change: (chunks: { position: number; bytes: Uint8Array }[]) => typeof chunks) =>
     api.database.write(async (tx) => {
       const rows = await tx.db
@@ -143,7 +143,7 @@ describe("on read, what is damaged never arrives as a whole", () => {
       ([first, ...rest]) => [{ position: 0, bytes: (first?.bytes ?? Buffer.of()).slice(0, 20) }, ...rest],
     ],
   ];
-  /** What a client has in the end: the status and the text, or that the connection broke. */
+  /** What a client has received in the end: the status and the text, or a broken connection. */
   async function received(id: string): Promise<{ status: number; text: string } | "broken"> {
     const url = `${api.url}/api/v2/state-versions/${id}/download`;
     try {
@@ -154,7 +154,7 @@ describe("on read, what is damaged never arrives as a whole", () => {
     }
   }
 
-  it("of many chunks: it breaks off, or is an error", async () => {
+  it("of many chunks: the response breaks off, or is an error", async () => {
     const state = stateOfSize(1_200_000);
     const version = await stage.write(state);
     const id = await contentId(version.id);
@@ -164,7 +164,7 @@ describe("on read, what is damaged never arrives as a whole", () => {
       await changeChunks(id, () => damage(whole.map(({ position, bytes }) => ({ position, bytes }))));
       const answer = await received(version.id);
       if (answer !== "broken") expect([name, answer.status]).toEqual([name, 500]);
-      // It is this content that is damaged, and nothing else.
+      // Only this content is damaged.
       expect((await stage.owner.get(`/state-versions/${version.id}`)).status, name).toBe(200);
     }
     await changeChunks(id, () => whole.map(({ position, bytes }) => ({ position, bytes })));
@@ -181,7 +181,7 @@ describe("on read, what is damaged never arrives as a whole", () => {
     }
   });
 
-  it("a whole content of another version in its place", async () => {
+  it("the content of another version in its place", async () => {
     const [first, second] = [await stage.write(stateOf()), await stage.write(stateOf({ serial: 2 }))];
     const [one, two] = [await contentId(first.id), await contentId(second.id)];
     const foreign = await chunksOf(api, two);
@@ -191,7 +191,7 @@ describe("on read, what is damaged never arrives as a whole", () => {
     expect(await received(second.id)).toEqual({ status: 200, text: stateOf({ serial: 2 }) });
   });
 
-  it("another digest than was stored", async () => {
+  it("a digest other than the stored one", async () => {
     const version = await stage.write(stateOf());
     const id = await contentId(version.id);
     await api.database.write((tx) =>
@@ -206,7 +206,7 @@ describe("on read, what is damaged never arrives as a whole", () => {
   });
 });
 
-describe("bounds", () => {
+describe("limits", () => {
   itInGate("not more than 256 MiB are taken", async () => {
     const piece = Buffer.alloc(64 * 1024 * 1024);
     async function* pieces(count: number): AsyncGenerator<Uint8Array> {
@@ -235,13 +235,13 @@ const huge = (serial: number) => stateOf({ serial, resources: [managed("many", 1
 
 const isRead = async (id: string) => (await versionRow(api, id)).resourcesProcessed === 1;
 
-/** Reads what waits. Gives the versions in the order in which they were read; `meanwhile` happens between two steps. */
+/** Processes waiting states. Returns the versions in the order of processing; `meanwhile` runs between two steps. */
 async function readInOrder(
   ids: () => readonly string[],
   meanwhile?: (step: number) => Promise<void>,
 ): Promise<string[]> {
   const order: string[] = [];
-  const work = upkeepOf(api);
+  const work = jobContextOf(api);
   let steps = 0;
   await parseLargeStates({
     ...work,

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, pointers } from "../../../support/builders.ts";
 import { deep } from "../../../support/depth.ts";
-import { base64, fetchState, inRequest, managed, md5, post, stateOf } from "../../../support/states.ts";
+import { base64, fetchState, stateAttributes, managed, md5, post, stateOf } from "../../../support/states.ts";
 import { contentsOf, expectFault, expectRefused, useStage } from "./support.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 const stage = useStage(api);
@@ -78,7 +79,7 @@ describe("createStateVersion with the content: 201", () => {
     expect(await stage.show(id)).toEqual(answer.body.data);
   });
 
-  it("names the versions before and after it, in shows and lists alike", async () => {
+  it("refers to the previous and next version, in shows and lists alike", async () => {
     const versions = [];
     for (const serial of [1, 2, 3]) versions.push(await stage.write(stateOf({ serial })));
     const [first, second, third] = versions.map(({ id }) => ({ id, type: "state-versions" }));
@@ -96,7 +97,7 @@ describe("createStateVersion with the content: 201", () => {
     ]);
   });
 
-  it("keeps the bytes as they were sent, not what they mean", async () => {
+  it("keeps the bytes as they were sent", async () => {
     const state = `\n{ "serial": 1, "version" : 4, "lineage":"l", "outputs": {}, "ä": "\\u00e4 \u{1F600}" , "resources": [ ] }\r\n `;
     const version = await stage.write(state);
     expect(await fetchState(api, stage.owner, `/state-versions/${version.id}/download`)).toEqual({
@@ -129,7 +130,7 @@ describe("createStateVersion with the content: 201", () => {
     ["a JSON form that is null", () => ({ "json-state": null, "json-state-outputs": null })],
     ["the largest serial", () => ({ serial: Number.MAX_SAFE_INTEGER })],
     ["the serial 0", () => ({ serial: 0 })],
-    ["attributes that nobody knows", () => ({ colour: "blue" })],
+    ["unknown attributes", () => ({ colour: "blue" })],
   ])("%s", async (_, attributes) => {
     const state = stateOf({ outputs: { padding: { value: "a", type: "string" } } });
     await stage.lock();
@@ -144,7 +145,7 @@ describe("createStateVersion with the content: 201", () => {
     expect(attributes).toMatchObject({ "state-version": 3, "resources-processed": true, resources: [] });
   });
 
-  it("leaves an event without the state", async () => {
+  it("records an event without the state", async () => {
     const version = await stage.write(stateOf({ outputs: { a: { value: "the-value", type: "string" } } }));
     const [event] = await stage.events(version.id);
     expect(event).toMatchObject({ action: "state-versions.create", "actor-id": stage.org.owner.id, before: null });
@@ -161,7 +162,7 @@ describe("createStateVersion: statements", () => {
     resources: [managed("a", count)],
   });
 
-  it("at most 10 with everything in it, whatever its size and whatever it follows", async () => {
+  it("at most 10 with everything in it, whatever its size and its predecessor", async () => {
     await stage.lock();
     const counts: number[] = [];
     for (const [serial, count] of [1, 2, 400, 400].entries()) {
@@ -252,7 +253,7 @@ describe("createStateVersion: 422", () => {
     expect(pointers(answer).sort()).toEqual(["force", "md5", "serial"].map((name) => `/data/attributes/${name}`));
   });
 
-  it("leaves nothing behind", async () => {
+  it("creates nothing", async () => {
     await stage.lock();
     await stage.send(stateOf(), { md5: md5("another") });
     await stage.send(stateOf(), { md5: md5("no JSON"), state: base64("no JSON") });
@@ -265,13 +266,13 @@ describe("createStateVersion: 413", () => {
   const sentence =
     "A state in the request can have at most 16777216 bytes. Create the state version without 'state', then upload the content with PUT to its 'hosted-state-upload-url', which accepts up to 268435456 bytes.";
 
-  it("for a content of more than 16 MiB, by a sentence that names the other way", async () => {
+  itInGate("for content of more than 16 MiB, with a message that names the upload URL", async () => {
     await stage.lock();
     const state = stateOf() + " ".repeat(16 * mebibyte);
     expectRefused(await stage.send(state), 413, sentence);
   });
 
-  it("for a body that is larger than that could make it, by the same sentence", async () => {
+  itInGate("for a body that is larger than such content needs, with the same message", async () => {
     await stage.lock();
     const path = `${stage.path}/state-versions`;
     const body = `{"data":{"attributes":{"state":"${"A".repeat(46 * mebibyte)}"}}}`;
@@ -284,7 +285,7 @@ describe("createStateVersion: 413", () => {
     expectRefused(await stage.send(stateOf(), { "json-state": form }), 413, sentence);
   });
 
-  it("not for one of 2 MiB, which is more than any other body may have", async () => {
+  it("not for a body of 2 MiB, which is more than other requests can have", async () => {
     const state = stateOf() + " ".repeat(2 * mebibyte);
     expect((await stage.write(state)).attributes.size).toBe(state.length);
   });
@@ -295,7 +296,7 @@ describe("createStateVersion: 413", () => {
     const state = start + " ".repeat(16 * mebibyte - start.length);
     const answer = await stage.send(
       state,
-      inRequest(start, { md5: md5(state), state: base64(state), "json-state": base64(state) }),
+      stateAttributes(start, { md5: md5(state), state: base64(state), "json-state": base64(state) }),
     );
     expect(answer.status, JSON.stringify(answer.body)).toBe(201);
     expect(answer.body.data.attributes.size).toBe(16 * mebibyte);

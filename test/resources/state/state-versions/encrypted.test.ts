@@ -4,6 +4,7 @@ import { useApi } from "../../../support/api.ts";
 import { base64, encryptedStateOf, fetchState, managed, md5, put, stateOf } from "../../../support/states.ts";
 import { data } from "../../../support/builders.ts";
 import { expectFault, expectRefused, expectSent, uploadUrlOf, useStage } from "./support.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 const stage = useStage(api);
@@ -28,7 +29,7 @@ const unknown =
   "Unable to delete workspace. The engine encrypted its state, so the service can't tell whether it still manages resources. Make sure that they are destroyed, then force-delete the workspace.";
 
 describe.each(ways)("an encrypted state %s", (_, write) => {
-  it("is given back byte for byte, and its document says why there is nothing else", async () => {
+  it("is returned byte for byte, and its document says why nothing else is known", async () => {
     const state = `\n ${encryptedStateOf({ serial: 7 })} \r\n`;
     const id = await write(state);
     expect(await fetchState(api, stage.owner, `/state-versions/${id}/download`)).toEqual({ status: 200, text: state });
@@ -80,7 +81,7 @@ describe.each(ways)("an encrypted state %s", (_, write) => {
     expect((await stage.show(id)).attributes.serial).toBe(9);
   });
 
-  it("of any size is processed immediately, because nothing can be read from it", async () => {
+  itInGate("of any size is processed immediately, because nothing can be read from it", async () => {
     const state = encryptedStateOf({ bytes: 2 * 1024 * 1024 });
     const id = await write(state);
     expect((await stage.show(id)).attributes).toMatchObject({ encrypted: true, "resources-processed": true });
@@ -88,7 +89,7 @@ describe.each(ways)("an encrypted state %s", (_, write) => {
     expect((await stage.owner.get(`${stage.path}/current-state-version-outputs`)).status).toBe(200);
   });
 
-  it("keeps the workspace from a safe deletion, which can be forced", async () => {
+  it("prevents a safe delete; a force delete works", async () => {
     await write(encryptedStateOf());
     expectRefused(await safeDelete(), 409, unknown);
     expect((await stage.owner.delete(stage.path)).status).toBe(204);
@@ -109,7 +110,7 @@ describe("an encrypted state", () => {
     expect((await stage.unlock()).attributes["resource-count"]).toBeNull();
   });
 
-  it("may come with its JSON form, which is kept as it is", async () => {
+  it("can come with its JSON form, which is kept unchanged", async () => {
     const version = await stage.write(encryptedStateOf(), { "json-state": base64('{"format_version":"1.0"}') });
     expect(await fetchState(api, stage.owner, version.attributes["hosted-json-state-download-url"])).toEqual({
       status: 200,
@@ -117,7 +118,7 @@ describe("an encrypted state", () => {
     });
   });
 
-  it("leaves an event that says so", async () => {
+  it("records an event that says so", async () => {
     const version = await stage.write(encryptedStateOf());
     expect((await stage.events(version.id))[0]).toMatchObject({ after: { encrypted: true, serial: 1 } });
   });

@@ -6,7 +6,7 @@ import {
 } from "../../../../src/resources/state/state-versions/maintenance/maintenance.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data } from "../../../support/builders.ts";
-import { managed, put, stateOf, upkeepOf } from "../../../support/states.ts";
+import { managed, put, stateOf, jobContextOf } from "../../../support/states.ts";
 import { expectRefused, expectSent, setVersion, uploadUrlOf, useStage, versionRow } from "./support.ts";
 import type { JobContext } from "../../../../src/resources/shared/job-context.ts";
 
@@ -20,7 +20,7 @@ const filler = "x".repeat(1_100_000);
 const large = (serial: number, count: number) =>
   stateOf({ serial, outputs, resources: [managed("many", count), managed("filler", 1, { filler })] });
 
-const read = (work: JobContext = upkeepOf(api)) => parseLargeStates(work);
+const read = (work: JobContext = jobContextOf(api)) => parseLargeStates(work);
 const listed = async (query = ""): Promise<Json> => (await stage.owner.get(`${stage.path}/resources${query}`)).body;
 const workspaceShows = async () => {
   const { attributes, relationships } = data(await stage.shown());
@@ -30,7 +30,7 @@ const workspaceShows = async () => {
 /** A job that is aborted after this many steps. */
 function interruptedAfter(steps: number): JobContext {
   const stop = new AbortController();
-  const work = upkeepOf(api, { signal: stop.signal });
+  const work = jobContextOf(api, { signal: stop.signal });
   let left = steps;
   return {
     ...work,
@@ -129,7 +129,7 @@ describe("what makes a state large", () => {
   });
 });
 
-describe("when it is read", () => {
+describe("when it is processed", () => {
   it("under the lock, before it is current: the unlock uses the result", async () => {
     await stage.lock();
     const state = large(1, 5);
@@ -144,7 +144,7 @@ describe("when it is read", () => {
   it("after it has become the current one, between two of its steps", async () => {
     await stage.lock();
     const version = await stage.sent(large(1, 700));
-    const work = upkeepOf(api);
+    const work = jobContextOf(api);
     let steps = 0;
     await read({
       ...work,
@@ -165,7 +165,7 @@ describe("when it is read", () => {
     expect((await listed("?page[size]=1")).meta.pagination["total-count"]).toBe(701);
   });
 
-  it("after a newer one has taken its place: it counts for nothing but itself", async () => {
+  it("after a newer one has replaced it: only its own document changes", async () => {
     const old = await stage.write(large(1, 3));
     await stage.write(stateOf({ serial: 2, resources: [managed("one")] }));
     await read();
@@ -190,7 +190,7 @@ describe("when it is read", () => {
     expect(rows).toHaveLength(601);
   });
 
-  it("by two concurrent jobs: once", async () => {
+  it("by two concurrent jobs: only once", async () => {
     const { id } = await stage.write(large(1, 600));
     await Promise.allSettled([read(), read()]);
     await read();
@@ -198,13 +198,13 @@ describe("when it is read", () => {
     expect((await stage.show(id)).relationships.outputs.data).toHaveLength(2);
   });
 
-  it("the next one keeps the ids of what it has in common, also when both are read together", async () => {
+  it("the next one keeps the ids of common resources, also when both are processed together", async () => {
     await stage.write(large(1, 30));
     await stage.write(large(2, 20));
     await read();
     const ids = (await listed("?page[size]=100")).data.map(({ id }: Json) => id);
     expect(ids).toHaveLength(21);
-    await removeSupersededResources(upkeepOf(api));
+    await removeSupersededResources(jobContextOf(api));
     await stage.write(stateOf({ serial: 3, resources: [managed("many", 20)] }));
     const kept = (await listed("?page[size]=100")).data.map(({ id }: Json) => id);
     expect(kept).toHaveLength(20);
@@ -225,7 +225,7 @@ describe("when it is read", () => {
 });
 
 describe("safe delete of a workspace with a large state", () => {
-  it("once it was read: by what it manages", async () => {
+  it("once it is processed: depends on what it manages", async () => {
     await stage.write(large(1, 3));
     const path = `${stage.path}/actions/safe-delete`;
     expectRefused(await stage.owner.post(path), 409, /being processed/);

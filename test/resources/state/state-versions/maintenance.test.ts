@@ -16,10 +16,11 @@ import {
   slowPut,
   stateOf,
   stateOfSize,
-  upkeepOf,
+  jobContextOf,
   writeState,
 } from "../../../support/states.ts";
 import { chunksOf, contentsOf, expectSent, setVersion, uploadUrlOf, useStage, versionRow } from "./support.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 const stage = useStage(api);
@@ -38,7 +39,7 @@ describe("enforceRetention", () => {
 
   beforeEach(async () => {
     await stage.owner.delete(ofOrganization());
-    // What other tests left would be counted.
+    // Otherwise the rows of other tests would be counted.
     await api.database.write((tx) => tx.db.deleteFrom("stateVersions").execute());
   });
 
@@ -56,9 +57,9 @@ describe("enforceRetention", () => {
     data(await stage.owner.get(`${stage.path}/state-versions`))
       .map(({ id }: Json) => id)
       .toReversed();
-  const enforce = () => enforceRetention(upkeepOf(api));
+  const enforce = () => enforceRetention(jobContextOf(api));
 
-  it("removes what is older than the organization's policy allows, with an event", async () => {
+  it("removes versions that are older than the organization's policy allows, and records an event", async () => {
     data(await stage.owner.post(ofOrganization(), deleteOlder(10)));
     const [old, young, current] = await versions(11, 9, 0);
     expect(await enforce()).toBe(1);
@@ -81,7 +82,7 @@ describe("enforceRetention", () => {
     expect((await fetchState(api, stage.owner, `/state-versions/${current}/download`)).status).toBe(200);
   });
 
-  it("nor states written under a lock that is still held, nor pending ones", async () => {
+  it("removes neither states written under a lock that is still held, nor pending ones", async () => {
     data(await stage.owner.post(ofOrganization(), deleteOlder(1)));
     const [current] = await versions(30);
     await stage.lock();
@@ -104,7 +105,7 @@ describe("enforceRetention", () => {
     expect(await left()).toEqual([...kept, 3].map((index) => made[index]));
   });
 
-  it("a workspace's policy says nothing about another workspace", async () => {
+  it("a workspace's policy does not affect another workspace", async () => {
     data(await stage.owner.post(ofWorkspace(), deleteOlder(1)));
     const other = await makeWorkspace(api, stage.org.name);
     const [first] = [
@@ -146,11 +147,11 @@ describe("enforceRetention", () => {
     const made = await versions(900, 0);
     expect(await enforce()).toBe(0);
     data(await stage.owner.post(ofOrganization(), deleteOlder(1)));
-    expect(await enforceRetention(upkeepOf(api, { edition: "hosted" }))).toBe(0);
+    expect(await enforceRetention(jobContextOf(api, { edition: "hosted" }))).toBe(0);
     expect(await left()).toEqual(made);
   });
 
-  it("takes discarded and hidden versions with it, and their contents go afterwards", async () => {
+  it("removes discarded and soft-deleted versions too, and their contents later", async () => {
     data(await stage.owner.post(ofOrganization(), deleteOlder(1)));
     const [hidden] = await versions(5, 0);
     data(await stage.owner.post(`/state-versions/${hidden}/actions/soft_delete_backing_data`));
@@ -160,15 +161,15 @@ describe("enforceRetention", () => {
     await stage.forceUnlock();
     expect(await enforce()).toBe(2);
     expect(await left()).toHaveLength(1);
-    await removeAbandonedUploads(upkeepOf(api));
+    await removeAbandonedUploads(jobContextOf(api));
     expect((await contents()).every(({ stateVersionId }) => stateVersionId !== null)).toBe(true);
   });
 });
 
 describe("removeAbandonedUploads", () => {
-  const clean = () => removeAbandonedUploads(upkeepOf(api));
+  const clean = () => removeAbandonedUploads(jobContextOf(api));
 
-  it("gives up what was announced and never sent: then the unlock works again", async () => {
+  it("discards versions that were announced and never uploaded; then the unlock works again", async () => {
     await stage.lock();
     const there = await stage.sent(stateOf({ serial: 1 }));
     const never = await stage.announce(stateOf({ serial: 2 }));
@@ -186,7 +187,7 @@ describe("removeAbandonedUploads", () => {
     expect(await stage.currentId()).toBe(there.id);
   });
 
-  it("removes what a killed server left of an upload, once nothing has come for an hour", async () => {
+  it("removes what a killed server left of an upload, once nothing has arrived for an hour", async () => {
     await stage.lock();
     const state = stateOfSize(700_000);
     const version = await stage.announce(state);
@@ -231,7 +232,7 @@ describe("removeAbandonedUploads", () => {
     expectSent(await put(uploadUrlOf(version), state));
   });
 
-  it("leaves what is complete, however old", async () => {
+  it("keeps complete contents, however old", async () => {
     const version = await stage.write(stateOf());
     await api.database.write((tx) =>
       tx.db
@@ -243,7 +244,7 @@ describe("removeAbandonedUploads", () => {
     expect((await fetchState(api, stage.owner, `/state-versions/${version.id}/download`)).text).toBe(stateOf());
   });
 
-  it("in steps of a few chunks, which may be interrupted", async () => {
+  itInGate("works in steps of a few chunks, which can be interrupted", async () => {
     const version = await stage.upload(stateOfSize(3 * 1024 * 1024));
     const [content] = await contentsOf(api, version.id);
     const rows = Array.from({ length: 70 }, (_, index) => ({
@@ -255,7 +256,7 @@ describe("removeAbandonedUploads", () => {
     await api.database.write((tx) => tx.db.insertInto("contentChunks").values(rows).execute());
     expect((await stage.owner.delete(stage.path)).status).toBe(204);
     const stop = new AbortController();
-    const work = upkeepOf(api, { signal: stop.signal });
+    const work = jobContextOf(api, { signal: stop.signal });
     let steps = 0;
     const interrupted = removeAbandonedUploads({
       ...work,
@@ -289,37 +290,37 @@ describe("removeSupersededResources", () => {
     await stage.lock();
     const between = await stage.sent(stateOf({ serial: 2, resources: [managed("a", 3)] }));
     const last = await stage.sent(stateOf({ serial: 3, resources: [managed("a", 2)] }));
-    await removeSupersededResources(upkeepOf(api));
+    await removeSupersededResources(jobContextOf(api));
     expect(await rowsOf(first.id)).toBe(700);
     expect(await rowsOf(between.id)).toBe(3);
     await stage.unlock();
-    expect(await removeSupersededResources(upkeepOf(api))).toBe(2);
+    expect(await removeSupersededResources(jobContextOf(api))).toBe(2);
     expect([await rowsOf(first.id), await rowsOf(between.id), await rowsOf(last.id)]).toEqual([0, 0, 2]);
     expect((await stage.show(first.id)).attributes["billable-rum-count"]).toBe(700);
     expect(data(await stage.owner.get(`${stage.path}/resources`))).toHaveLength(2);
-    expect(await removeSupersededResources(upkeepOf(api))).toBe(0);
+    expect(await removeSupersededResources(jobContextOf(api))).toBe(0);
   });
 
   it("keeps them until the current state is processed, because its ids come from them", async () => {
     const first = await stage.write(stateOf({ serial: 1, resources: [managed("a", 2)] }));
     const second = await stage.write(stateOfSize(1_100_000, { serial: 2 }));
-    expect(await removeSupersededResources(upkeepOf(api))).toBe(0);
+    expect(await removeSupersededResources(jobContextOf(api))).toBe(0);
     expect(await rowsOf(first.id)).toBe(2);
     await setVersion(api, second.id, { resourcesProcessed: 1 });
-    expect(await removeSupersededResources(upkeepOf(api))).toBe(1);
+    expect(await removeSupersededResources(jobContextOf(api))).toBe(1);
     expect((await versionRow(api, first.id)).superseded).toBe(0);
   });
 });
 
 describe("a workspace or an organization that is deleted", () => {
-  it("leaves contents that nothing leads to, and they are removed", async () => {
+  itInGate("leaves contents that nothing refers to, and a job removes them", async () => {
     await stage.write(stateOf(), { "json-state": Buffer.from("{}").toString("base64") });
     await stage.upload(stateOfSize(600_000, { serial: 2 }));
     expect((await stage.owner.delete(stage.path)).status).toBe(204);
     expect((await contents()).filter(({ stateVersionId }) => stateVersionId === null)).toHaveLength(3);
-    expect(await removeAbandonedUploads(upkeepOf(api))).toBe(3);
+    expect(await removeAbandonedUploads(jobContextOf(api))).toBe(3);
     expect((await api.admin.delete(`/organizations/${stage.org.name}`)).status).toBe(204);
-    await removeAbandonedUploads(upkeepOf(api));
+    await removeAbandonedUploads(jobContextOf(api));
     expect([await contents(), await chunks()]).toEqual([[], []]);
   });
 });

@@ -5,11 +5,11 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Api, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org } from "../../../support/builders.ts";
-import { type Agent, type Job, makeAgent, makeSitePool } from "../../../support/machines.ts";
+import { type Agent, type Job, makeAgent, makeSitePool } from "../../../support/agent-callers.ts";
 import { makeRun, makeRunnable, passCoolOff } from "../../../support/runs.ts";
 import {
-  announced,
-  inRequest,
+  pendingStateAttributes,
+  stateAttributes,
   lock,
   managed,
   post,
@@ -58,7 +58,7 @@ describe("permissions", () => {
     "show output": async (caller) => (await caller.get(`/state-version-outputs/${outputId}`)).status,
     "show sensitive output": async (caller) => (await caller.get(`/state-version-outputs/${hiddenId}`)).status,
     resources: async (caller) => (await caller.get(`/workspaces/${workspace.id}/resources`)).status,
-    create: async (caller) => (await post(caller, workspace.id, inRequest(stateOf({ serial: 2 })))).status,
+    create: async (caller) => (await post(caller, workspace.id, stateAttributes(stateOf({ serial: 2 })))).status,
   };
 
   const state = ["list", "list by names", "show", "current", "download"];
@@ -119,11 +119,11 @@ describe("permissions", () => {
       expect([promised["can-create-state-versions"], promised["can-update"]]).toEqual([writes, updates]);
     });
 
-    it("the refusals name what is missing", async () => {
+    it("the refusals name the missing permission", async () => {
       const caller = await memberWith({ access: "custom", "state-versions": "none" });
       const { body } = await caller.get(`/state-versions/${version.id}`);
       expect(body.errors[0].detail).toContain("'read' on the workspace's state versions");
-      const written = await post(caller, workspace.id, inRequest(stateOf({ serial: 2 })));
+      const written = await post(caller, workspace.id, stateAttributes(stateOf({ serial: 2 })));
       expect(written.body.errors[0].detail).toContain("'write' on the workspace's state versions");
     });
 
@@ -187,7 +187,7 @@ describe("permissions", () => {
       await own.makeTeamWorkspace(place.id, team.id, { access: "custom", "state-versions": "write" });
       const writer = await own.makeMember(org.name, [team.id]);
       expect((await writer.post(`/workspaces/${place.id}/actions/lock`)).status).toBe(404);
-      expect((await post(writer, place.id, inRequest(stateOf()))).status).toBe(409);
+      expect((await post(writer, place.id, stateAttributes(stateOf()))).status).toBe(409);
       const locking = await own.makeTeam(org.name);
       await own.makeTeamWorkspace(place.id, locking.id, {
         access: "custom",
@@ -196,7 +196,7 @@ describe("permissions", () => {
       });
       const engine = await own.makeMember(org.name, [locking.id]);
       await lock(engine, place.id);
-      expect((await post(engine, place.id, inRequest(stateOf()))).status).toBe(201);
+      expect((await post(engine, place.id, stateAttributes(stateOf()))).status).toBe(201);
     });
   });
 });
@@ -228,7 +228,7 @@ describe("run phases", () => {
   const discard = async (runId: string) =>
     expect((await org.owner.post(`/runs/${runId}/actions/discard`)).status).toBe(202);
 
-  /** A run whose plan is executed, by the planner unless somebody else is named. */
+  /** A run whose plan is executed, by the planner unless another caller is named. */
   async function planning(attributes: object = {}, caller = planner): Promise<{ id: string; job: Job }> {
     const { id } = await makeRun(caller, workspace.id, attributes);
     return { id, job: await agent.job() };
@@ -245,7 +245,11 @@ describe("run phases", () => {
   describe("the token of a run that plans", () => {
     it("403: writes no state, with its content or without, however the run goes on", async () => {
       const { id, job } = await planning();
-      for (const attributes of [inRequest(forged(2)), announced(forged(2)), inRequest(forged(2), { force: true })]) {
+      for (const attributes of [
+        stateAttributes(forged(2)),
+        pendingStateAttributes(forged(2)),
+        stateAttributes(forged(2), { force: true }),
+      ]) {
         const answer = await post(job.run, workspace.id, attributes);
         expect(answer.status).toBe(403);
         expect(details(answer)[0]).toContain("can-create-state-versions");
@@ -270,19 +274,26 @@ describe("run phases", () => {
     it("403: writes no state as a plan-only run or as one that saves its plan", async () => {
       for (const attributes of [{ "plan-only": true }, { "save-plan": true }]) {
         const { job } = await planning(attributes);
-        expect((await post(job.run, workspace.id, inRequest(forged(2)))).status).toBe(403);
+        expect((await post(job.run, workspace.id, stateAttributes(forged(2)))).status).toBe(403);
         await job.act("finish", { result: "finished", "has-changes": false });
       }
     });
 
     it("shows the workspace without the permission to write state, which the apply's token has", async () => {
       const { id, job } = await planning();
-      const held = async (by: Job) => data(await by.run.get(`/workspaces/${workspace.id}`)).attributes.permissions;
-      expect(await held(job)).toMatchObject({ "can-read-state-versions": true, "can-create-state-versions": false });
+      const permissionsShownTo = async (by: Job) =>
+        data(await by.run.get(`/workspaces/${workspace.id}`)).attributes.permissions;
+      expect(await permissionsShownTo(job)).toMatchObject({
+        "can-read-state-versions": true,
+        "can-create-state-versions": false,
+      });
       await job.act("finish", { result: "finished", "has-changes": true });
       await org.owner.post(`/runs/${id}/actions/apply`);
       const apply = await agent.job();
-      expect(await held(apply)).toMatchObject({ "can-read-state-versions": true, "can-create-state-versions": true });
+      expect(await permissionsShownTo(apply)).toMatchObject({
+        "can-read-state-versions": true,
+        "can-create-state-versions": true,
+      });
       await apply.act("finish", { result: "finished" });
     });
   });
@@ -294,7 +305,7 @@ describe("run phases", () => {
       await run.job.act("finish", { result: "finished", "has-changes": true });
       await org.owner.post(`/runs/${run.id}/actions/apply`);
       const apply = await agent.job();
-      const version = data(await post(apply.run, workspace.id, inRequest(forged(9))));
+      const version = data(await post(apply.run, workspace.id, stateAttributes(forged(9))));
       await setVersion(api, version.id, { createdByTokenId: planId, status });
       await apply.act("finish", { result: "finished" });
       return version.id;
@@ -316,7 +327,7 @@ describe("run phases", () => {
 
     it("does not become current with another caller's next lock", async () => {
       await lock(org.owner, workspace.id);
-      const version = data(await post(org.owner, workspace.id, inRequest(forged(2))));
+      const version = data(await post(org.owner, workspace.id, stateAttributes(forged(2))));
       await setVersion(api, version.id, { createdByKind: "run", createdById: "run-1", createdByTokenId: "plan-1" });
       await unlock(org.owner, workspace.id);
       expect(await currentId()).toBe(genuine);
@@ -324,9 +335,9 @@ describe("run phases", () => {
 
     it("does not become current where it was written under an earlier lock", async () => {
       await lock(org.owner, workspace.id);
-      const version = data(await post(org.owner, workspace.id, inRequest(forged(2))));
+      const version = data(await post(org.owner, workspace.id, stateAttributes(forged(2))));
       await setVersion(api, version.id, { createdById: planner.id });
-      const own = data(await post(org.owner, workspace.id, inRequest(stateOf({ serial: 3 }))));
+      const own = data(await post(org.owner, workspace.id, stateAttributes(stateOf({ serial: 3 }))));
       await unlock(org.owner, workspace.id);
       expect(await currentId()).toBe(own.id);
     });
@@ -339,7 +350,7 @@ describe("run phases", () => {
         [3, "errored"],
       ] as const) {
         const { job } = await applying();
-        const version = data(await post(job.run, workspace.id, inRequest(stateOf({ serial }))));
+        const version = data(await post(job.run, workspace.id, stateAttributes(stateOf({ serial }))));
         expect(await currentId()).not.toBe(version.id);
         await job.act("finish", { result });
         expect(await currentId(), result).toBe(version.id);
@@ -349,7 +360,7 @@ describe("run phases", () => {
     it("becomes current when the run is canceled, and when that is forced", async () => {
       for (const serial of [2, 3]) {
         const { id, job } = await applying();
-        const pending = data(await post(job.run, workspace.id, announced(stateOf({ serial }))));
+        const pending = data(await post(job.run, workspace.id, pendingStateAttributes(stateOf({ serial }))));
         expect((await put(uploadUrlOf(pending), stateOf({ serial }))).status).toBe(204);
         await org.owner.post(`/runs/${id}/actions/cancel`);
         if (serial === 2) await job.act("finish", { result: "errored" });

@@ -7,15 +7,15 @@ import { type Answer, type Api, type Caller, type Json, startApiOn, useApi } fro
 import { data, inProject } from "../../../support/builders.ts";
 import { deep } from "../../../support/depth.ts";
 import {
-  announced,
+  pendingStateAttributes,
   fetchState,
-  inRequest,
+  stateAttributes,
   managed,
   post,
   put,
   stateOf,
   stateOfSize,
-  upkeepOf,
+  jobContextOf,
 } from "../../../support/states.ts";
 import { contentsOf, expectSent, jsonUploadUrlOf, setVersion, uploadUrlOf, useStage, versionRow } from "./support.ts";
 
@@ -85,9 +85,9 @@ describe("lock, write, unlock, by four concurrent callers on three workspaces", 
       resources: [managed("a", serial)],
     });
     if (uploads) {
-      const made = await until(201, () => post(caller, workspaceId, announced(state)));
+      const made = await until(201, () => post(caller, workspaceId, pendingStateAttributes(state)));
       expectSent(await put(uploadUrlOf(data(made)), state));
-    } else await until(201, () => post(caller, workspaceId, inRequest(state)));
+    } else await until(201, () => post(caller, workspaceId, stateAttributes(state)));
     await until(200, () => caller.post(`${path}/actions/unlock`));
   }
 
@@ -167,7 +167,7 @@ describe("two concurrent uploads to one URL", () => {
     expect((await stage.unlock()).attributes["resource-count"]).toBe(1);
   });
 
-  it("of other bytes: only the announced ones count", async () => {
+  it("of different bytes: only the announced ones are stored", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
     const [right, wrong] = await together(
@@ -179,7 +179,7 @@ describe("two concurrent uploads to one URL", () => {
     expect((await fetchState(api, stage.owner, `/state-versions/${version.id}/download`)).text).toBe(stateOf());
   });
 
-  it("of the JSON form: the same is the same, and of two different ones one wins", async () => {
+  it("of the JSON form: equal ones both succeed, and of two different ones one wins", async () => {
     await stage.lock();
     const [one, two] = [await stage.announce(stateOf()), await stage.announce(stateOf({ serial: 2 }))];
     const same = await together(
@@ -197,7 +197,7 @@ describe("two concurrent uploads to one URL", () => {
 });
 
 describe("an upload, and at the same time", () => {
-  it("an unlock: which comes too early or takes it over", async () => {
+  it("an unlock: either it is too early, or it makes the state current", async () => {
     for (let serial = 1; serial <= 3; serial += 1) {
       await stage.lock();
       const state = stateOf({ serial });
@@ -243,7 +243,7 @@ describe("an upload, and at the same time", () => {
       await setVersion(api, version.id, { uploadExpiresAt: "2020-01-01T00:00:00.000Z" });
       const [sent] = await together<unknown>(
         () => put(uploadUrlOf(version), state),
-        () => removeAbandonedUploads(upkeepOf(second)),
+        () => removeAbandonedUploads(jobContextOf(second)),
       );
       const arrived = (sent as Answer).status === 204;
       expect(await stage.status(version.id)).toBe(arrived ? "finalized" : "discarded");
@@ -291,7 +291,7 @@ describe("many concurrent creations under one lock", () => {
     const callers = [stage.owner, second.as(stage.owner.token)];
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        post(callers[index % 2] as Caller, stage.workspace.id, inRequest(stateOf({ serial: index + 1 }))),
+        post(callers[index % 2] as Caller, stage.workspace.id, stateAttributes(stateOf({ serial: index + 1 }))),
       ),
     );
     for (const { status } of answers) expect([201, 409]).toContain(status);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data } from "../../../support/builders.ts";
-import { announced, base64, fetchState, managed, post, put, stateOf } from "../../../support/states.ts";
+import { pendingStateAttributes, base64, fetchState, managed, post, put, stateOf } from "../../../support/states.ts";
 import { expectRefused, expectSent, setVersion, uploadUrlOf, useStage } from "./support.ts";
 
 const api = useApi();
@@ -60,7 +60,7 @@ describe("the lists, by the workspace's id and by names alike", () => {
     expect(await found("backing_data_permanently_deleted")).toEqual([]);
   });
 
-  it.each(both)("a status that is none: 400: %s", async (_, path) => {
+  it.each(both)("an unknown status: 400: %s", async (_, path) => {
     const answer = await stage.owner.get(`${path()}filter[status]=lost`);
     expect(answer.status).toBe(400);
     expect(answer.body.errors[0].source).toEqual({ parameter: "filter[status]" });
@@ -85,7 +85,7 @@ describe("the lists, by the workspace's id and by names alike", () => {
     expect((await stage.owner.get("/workspaces/ws-unknown/state-versions")).status).toBe(404);
   });
 
-  it("has only the workspace's own", async () => {
+  it("lists only the workspace's own versions", async () => {
     await stage.write(stateOf());
     const elsewhere = data(
       await stage.owner.post(`/organizations/${stage.org.name}/workspaces`, {
@@ -97,7 +97,7 @@ describe("the lists, by the workspace's id and by names alike", () => {
 });
 
 describe("showStateVersion", () => {
-  it("has the version's ETag, which goes up with what is shown", async () => {
+  it("has the version's ETag, which changes with the document", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
     const etag = async () => (await stage.owner.get(`/state-versions/${version.id}`)).headers.get("etag");
@@ -108,7 +108,7 @@ describe("showStateVersion", () => {
     expect(new Set([first, second, await etag()]).size).toBe(3);
   });
 
-  it("with its outputs and its maker beside it", async () => {
+  it("includes its outputs and its creator", async () => {
     const outputs = {
       open: { value: [1], type: ["tuple", ["number"]] },
       hidden: { value: "s", type: "string", sensitive: true },
@@ -127,7 +127,7 @@ describe("showStateVersion", () => {
     }
   });
 
-  it("with the team that made it beside it", async () => {
+  it("includes the team that created it", async () => {
     const team = await api.makeTeam(stage.org.name);
     await api.grantWorkspace(stage.workspace.id, team.id, "write");
     const token = await api.makeTeamToken(team.id);
@@ -137,14 +137,14 @@ describe("showStateVersion", () => {
     expect(body.included.map(({ type, id }: Json) => [type, id])).toEqual([["teams", team.id]]);
   });
 
-  it("with a run, which there is not yet: nothing beside it", async () => {
+  it("includes nothing for a run, if there is none", async () => {
     const version = await stage.write(stateOf());
     const path = `/state-versions/${version.id}?include=run,run.created_by,run.configuration_version`;
     expect((await stage.owner.get(path)).body.included).toEqual([]);
     expect((await stage.owner.get(`/state-versions/${version.id}?include=colour`)).status).toBe(400);
   });
 
-  it("not the outputs of a content that was deleted", async () => {
+  it("does not include the outputs of deleted content", async () => {
     const version = await stage.write(stateOf({ outputs: { a: { value: "x", type: "string" } } }));
     await stage.write(stateOf({ serial: 2 }));
     data(await stage.owner.post(`/state-versions/${version.id}/actions/soft_delete_backing_data`));
@@ -153,7 +153,7 @@ describe("showStateVersion", () => {
 });
 
 describe("showCurrentStateVersion", () => {
-  it("404 as long as there is none", async () => {
+  it("404 before the first state", async () => {
     expect((await stage.current()).status).toBe(404);
     await stage.lock();
     await stage.sent(stateOf());
@@ -162,7 +162,7 @@ describe("showCurrentStateVersion", () => {
     expect((await stage.current()).status).toBe(200);
   });
 
-  it("is the last one that was written, and the workspace names it", async () => {
+  it("is the last one that was written, and the workspace refers to it", async () => {
     await stage.write(stateOf({ serial: 1 }));
     const last = await stage.write(stateOf({ serial: 2 }));
     expect(data(await stage.current())).toEqual(await stage.show(last.id));
@@ -191,7 +191,7 @@ describe("downloads", () => {
     }
   });
 
-  it("what is not there: 404", async () => {
+  it("missing content: 404", async () => {
     const version = await stage.write(stateOf());
     expectRefused(
       await stage.owner.get(`/state-versions/${version.id}/json-download`),
@@ -200,13 +200,13 @@ describe("downloads", () => {
     );
     expect((await stage.owner.get("/state-versions/sv-unknown/download")).status).toBe(404);
     await stage.lock();
-    const awaited = data(await post(stage.owner, stage.workspace.id, announced(stateOf({ serial: 2 }))));
+    const awaited = data(await post(stage.owner, stage.workspace.id, pendingStateAttributes(stateOf({ serial: 2 }))));
     expectRefused(await stage.owner.get(`/state-versions/${awaited.id}/download`), 404, /^There is no such content/);
     await stage.forceUnlock();
     expect((await stage.owner.get(`/state-versions/${awaited.id}/download`)).status).toBe(404);
   });
 
-  it("of an intermediate version: there before the unlock", async () => {
+  it("of an intermediate version: possible before the unlock", async () => {
     await stage.lock();
     const version = await stage.sent(stateOf());
     expect(await fetchState(api, stage.owner, version.attributes["hosted-state-download-url"])).toEqual({

@@ -18,7 +18,7 @@ import {
   put,
   stateOf,
   stateOfSize,
-  upkeepOf,
+  jobContextOf,
   writeState,
 } from "../../../support/states.ts";
 import { contentsOf, expectRefused, expectSent, setVersion, uploadUrlOf, useStage } from "./support.ts";
@@ -35,8 +35,8 @@ const rowsOf = async (id: string): Promise<number> =>
       .execute()
   ).length;
 
-/** Work that notes what is left after each of its steps. */
-function noting(id: string, left: number[], work: JobContext = upkeepOf(api)): JobContext {
+/** A job that records what is left after each step. */
+function noting(id: string, left: number[], work: JobContext = jobContextOf(api)): JobContext {
   return {
     ...work,
     step: async (inner) => {
@@ -49,7 +49,7 @@ function noting(id: string, left: number[], work: JobContext = upkeepOf(api)): J
 
 const read = async (count: number) => {
   const version = await stage.write(stateOf({ resources: [managed("many", count)] }));
-  await parseLargeStates(upkeepOf(api));
+  await parseLargeStates(jobContextOf(api));
   expect(await rowsOf(version.id)).toBe(count);
   return version.id as string;
 };
@@ -72,7 +72,7 @@ describe("the resources of a deleted workspace", () => {
     const id = await read(1100);
     await stage.owner.delete(stage.path);
     const stop = new AbortController();
-    const work = upkeepOf(api, { signal: stop.signal });
+    const work = jobContextOf(api, { signal: stop.signal });
     let steps = 0;
     const interrupted = removeAbandonedUploads({
       ...work,
@@ -84,7 +84,7 @@ describe("the resources of a deleted workspace", () => {
     });
     await expect(interrupted).rejects.toThrow();
     expect(await rowsOf(id)).toBe(600);
-    await removeAbandonedUploads(upkeepOf(api));
+    await removeAbandonedUploads(jobContextOf(api));
     expect(await rowsOf(id)).toBe(0);
   });
 
@@ -93,13 +93,13 @@ describe("the resources of a deleted workspace", () => {
     const workspace = await api.makeWorkspace(org.name);
     const { id } = await writeState(org.owner, workspace.id, stateOf({ resources: [managed("a", 3)] }));
     expect((await api.admin.delete(`/organizations/${org.name}`)).status).toBe(204);
-    await removeAbandonedUploads(upkeepOf(api));
+    await removeAbandonedUploads(jobContextOf(api));
     expect(await rowsOf(id)).toBe(0);
   });
 
   it("are not written any more by a job that reads its state", async () => {
     const { id } = await stage.write(stateOf({ resources: [managed("many", 1600)] }));
-    const work = upkeepOf(api);
+    const work = jobContextOf(api);
     let steps = 0;
     await parseLargeStates({
       ...work,
@@ -109,7 +109,7 @@ describe("the resources of a deleted workspace", () => {
         if (steps !== 1) return done;
         expect(await rowsOf(id)).toBe(500);
         await stage.owner.delete(stage.path);
-        await removeAbandonedUploads(upkeepOf(api));
+        await removeAbandonedUploads(jobContextOf(api));
         expect(await rowsOf(id)).toBe(0);
         return done;
       },
@@ -128,8 +128,8 @@ describe("the resources of a version", () => {
     await stage.write(stateOf({ serial: 2, resources: [managed("a", 3)] }));
     await setVersion(api, old.id, { createdAt: "2020-01-01T00:00:00.000Z" });
     await stage.owner.post(`${stage.path}/relationships/data-retention-policy`, policy);
-    expect(await enforceRetention(upkeepOf(api))).toBe(1);
-    await removeAbandonedUploads(upkeepOf(api));
+    expect(await enforceRetention(jobContextOf(api))).toBe(1);
+    await removeAbandonedUploads(jobContextOf(api));
     expect(await rowsOf(old.id)).toBe(0);
   });
 
@@ -140,7 +140,7 @@ describe("the resources of a version", () => {
     const url = version.attributes["hosted-state-upload-url"];
     expect((await fetch(url, { method: "PUT", body: stateOfSize(600_000) })).status).toBe(422);
     expect((await fetch(url, { method: "PUT", body: state })).status).toBe(204);
-    expect(await removeAbandonedUploads(upkeepOf(api))).toBe(1);
+    expect(await removeAbandonedUploads(jobContextOf(api))).toBe(1);
     expect(await rowsOf(version.id)).toBe(3);
   });
 });
@@ -166,7 +166,7 @@ describe("safe delete", () => {
     expect((await stage.shown()).status).toBe(404);
   });
 
-  it("data sources are nothing that it manages", async () => {
+  it("data sources are not managed resources", async () => {
     await stage.write(stateOf({ resources: [{ ...managed("read"), mode: "data" }] }));
     expect((await safeDelete()).status).toBe(204);
   });
@@ -236,7 +236,7 @@ describe("soft delete", () => {
     expect((await stage.owner.get(`/state-version-outputs/${outputId}`)).status).toBe(404);
   });
 
-  it("restore: 204, and all is as before", async () => {
+  it("restore: 204, and everything is as before", async () => {
     const version = await old();
     const before = await stage.show(version.id);
     const outputs = await outputsOf(version.id);
@@ -249,7 +249,7 @@ describe("soft delete", () => {
 });
 
 describe("permanent deletion", () => {
-  it("204: nothing leads to the content, and a job removes it", async () => {
+  it("204: nothing refers to the content, and a job removes it", async () => {
     const version = await old();
     await act(version.id, "soft_delete");
     expect((await act(version.id, "permanently_delete")).status).toBe(204);
@@ -261,11 +261,11 @@ describe("permanent deletion", () => {
     const rows = () =>
       api.database.reader.db.selectFrom("contents").select("id").where("stateVersionId", "is", null).execute();
     expect((await rows()).length).toBeGreaterThanOrEqual(2);
-    await removeAbandonedUploads(upkeepOf(api));
+    await removeAbandonedUploads(jobContextOf(api));
     expect(await rows()).toEqual([]);
   });
 
-  it("of what a job has not removed yet leads to no restoring", async () => {
+  it("can't be undone, even before a job has removed the content", async () => {
     const version = await old();
     for (const action of ["soft_delete", "permanently_delete"]) await act(version.id, action);
     expect((await act(version.id, "restore")).status).toBe(409);
@@ -316,7 +316,7 @@ describe("the transitions", () => {
     expect(await stage.status(current.id)).toBe("finalized");
   });
 
-  it("leave events", async () => {
+  it("record events", async () => {
     const version = await old();
     for (const action of ["soft_delete", "restore", "soft_delete", "permanently_delete"])
       expect((await act(version.id, action)).status).toBe(204);
@@ -331,7 +331,7 @@ describe("the transitions", () => {
   });
 });
 
-describe("who may", () => {
+describe("permissions", () => {
   it("an admin of the workspace: 204; a writer: 403; a member who can't read the state: 403; strangers: 404", async () => {
     const version = await old();
     const callers: [number, Caller][] = [];

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, pointers } from "../../../support/builders.ts";
 import {
-  announced,
+  pendingStateAttributes,
   base64,
   encryptedStateOf,
-  inRequest,
+  stateAttributes,
   lineage,
   lock,
   managed,
@@ -86,7 +86,7 @@ describe("rollBackState: 201", () => {
     // What an engine writes next follows it.
     const next = stateOf({ serial: 10 });
     await lock(writer, id);
-    expect((await post(writer, id, inRequest(next))).status).toBe(201);
+    expect((await post(writer, id, stateAttributes(next))).status).toBe(201);
   });
 
   it("records in the audit log which version it rolls back to", async () => {
@@ -110,13 +110,13 @@ describe("rollBackState: 201", () => {
     const id = await makeStateful();
     const old = await writeState(writer, id, stateOf());
     await lock(writer, id);
-    const pending = data(await post(writer, id, announced(stateOf({ serial: 5 }))));
+    const pending = data(await post(writer, id, pendingStateAttributes(stateOf({ serial: 5 }))));
     expect(data(await rollBack(writer, id, old.id)).attributes.serial).toBe(6);
     expect(data(await writer.get(`/state-versions/${pending.id}`)).attributes.status).toBe("discarded");
     expect((await writer.post(`/workspaces/${id}/actions/unlock`)).status).toBe(200);
   });
 
-  it("one of many chunks is the same, and is read by the job", async () => {
+  it("copies a state of many chunks, which the job then processes", async () => {
     const id = await makeStateful();
     const resources = Array.from({ length: 1100 }, (_, index) =>
       managed(`r${index}`, 1, { blob: md5(String(index)).repeat(20) }),
@@ -130,14 +130,17 @@ describe("rollBackState: 201", () => {
 });
 
 describe("rollBackState: refused", () => {
-  it("409: without the lock, and under another's", async () => {
+  it("409: without the lock, and under another caller's lock", async () => {
     const id = await makeStateful();
     const old = await writeState(writer, id, stateOf());
     const free = await rollBack(writer, id, old.id);
     expect([free.status, ...details(free)]).toEqual([409, expect.stringContaining("not locked. Lock it first")]);
     await lock(org.owner, id);
-    const held = await rollBack(writer, id, old.id);
-    expect([held.status, ...details(held)]).toEqual([409, expect.stringContaining("is locked by User")]);
+    const underOtherLock = await rollBack(writer, id, old.id);
+    expect([underOtherLock.status, ...details(underOtherLock)]).toEqual([
+      409,
+      expect.stringContaining("is locked by User"),
+    ]);
     const { body: list } = await writer.get(`/workspaces/${id}/state-versions`);
     expect(list.data).toHaveLength(1);
   });
@@ -161,7 +164,7 @@ describe("rollBackState: refused", () => {
     await writeState(writer, id, stateOf({ serial: 3 }));
     expect((await org.owner.post(`/state-versions/${old.id}/actions/soft_delete_backing_data`)).status).toBe(204);
     await lock(writer, id);
-    const pending = data(await post(writer, id, announced(stateOf({ serial: 4 }))));
+    const pending = data(await post(writer, id, pendingStateAttributes(stateOf({ serial: 4 }))));
     const refused = async (versionId: string) => {
       const answer = await rollBack(writer, id, versionId);
       expect(answer.status).toBe(422);
@@ -172,7 +175,7 @@ describe("rollBackState: refused", () => {
     expect(await refused(sealed.id)).toContain("was encrypted by the engine");
   });
 
-  it("422: a body that names none", async () => {
+  it("422: a body without a version", async () => {
     const id = await makeStateful();
     await lock(writer, id);
     const answer = await writer.patch(`/workspaces/${id}/state-versions`, { data: { type: "state-versions" } });

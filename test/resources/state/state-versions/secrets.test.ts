@@ -4,8 +4,17 @@ import { expect, it } from "vitest";
 import { parseLargeStates } from "../../../../src/resources/state/state-versions/maintenance/maintenance.ts";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data } from "../../../support/builders.ts";
-import { dump } from "../../../support/register.ts";
-import { base64, fetchState, managed, put, slowPut, stateOf, stateOfSize, upkeepOf } from "../../../support/states.ts";
+import { dump } from "../../../support/database-snapshots.ts";
+import {
+  base64,
+  fetchState,
+  managed,
+  put,
+  slowPut,
+  stateOf,
+  stateOfSize,
+  jobContextOf,
+} from "../../../support/states.ts";
 import { contentsOf, expectSent, jsonUploadUrlOf, uploadUrlOf, useStage } from "./support.ts";
 
 const lines: string[] = [];
@@ -20,7 +29,7 @@ const facts = {
   resources: [managed("one", 1, { password: "secret-attribute" })],
 };
 
-it("whatever is done with states", async () => {
+it("whatever requests do with states", async () => {
   const { owner } = stage;
   const signatures: string[] = [];
   const signed = (version: Json): Json => {
@@ -48,7 +57,7 @@ it("whatever is done with states", async () => {
   const large = stateOfSize(1_200_000, { ...facts, serial: 3 });
   const third = signed(await stage.announce(large));
   expectSent(await put(uploadUrlOf(third), large));
-  await parseLargeStates(upkeepOf(api));
+  await parseLargeStates(jobContextOf(api));
   await stage.unlock();
 
   const outputIds = data(await owner.get(`/state-versions/${third.id}/outputs`)).map(({ id }: Json) => id);
@@ -66,7 +75,7 @@ it("whatever is done with states", async () => {
   expect(refused.status).toBe(409);
   answers.push(refused, await owner.get(`/organizations/${stage.org.name}/audit-events?page[size]=100`));
 
-  // What is open may be shown where outputs are; what is sensitive may not, where there are many.
+  // Plain outputs can appear in these responses; sensitive ones must not.
   expect(JSON.stringify(answers.map(({ body }) => body))).not.toMatch(/secret-(output|attribute|json|garbage)/);
   expect(JSON.stringify(answers.at(-1)?.body)).not.toContain("secret-");
   expect(JSON.stringify(answers.at(-1)?.body)).not.toContain("signature");

@@ -21,12 +21,12 @@ const foreign = (latest = 1) =>
   `The state's lineage ${other} does not match the workspace's lineage ${lineage}, so it belongs to another workspace. Check that you are writing to the right workspace. To replace its state, set 'lineage' in your state to the workspace's and 'serial' above ${latest}, ${byForce}`;
 
 describe("the serial", () => {
-  it("goes up, by any number", async () => {
+  it("can rise by any number", async () => {
     for (const serial of [1, 2, 10]) await stage.write(stateOf({ serial }));
     expect((await stage.current()).body.data.attributes.serial).toBe(10);
   });
 
-  it("never goes back: 409", async () => {
+  it("never falls: 409", async () => {
     const version = await stage.write(stateOf({ serial: 5 }));
     await stage.lock();
     expectRefused(await stage.send(stateOf({ serial: 4 })), 409, older(4, 5));
@@ -58,14 +58,14 @@ describe("the serial", () => {
     expectRefused(await stage.send(stateOf({ serial: 7 })), 409, older(7, 8));
   });
 
-  it("is not compared with what was discarded", async () => {
+  it("is not compared with discarded versions", async () => {
     await stage.lock();
     await stage.announce(stateOf({ serial: 8 }));
     await stage.forceUnlock();
     expect((await stage.write(stateOf({ serial: 2 }))).attributes.status).toBe("finalized");
   });
 
-  it("of what is announced is checked like that of what is sent", async () => {
+  it("of an announced version is checked like that of sent content", async () => {
     await stage.write(stateOf({ serial: 5 }));
     await stage.lock();
     expectRefused(await stage.send(stateOf({ serial: 4 }), { state: undefined }), 409, older(4, 5));
@@ -79,14 +79,14 @@ describe("the lineage", () => {
     expectRefused(await stage.send(stateOf({ serial: 2, lineage: other })), 409, foreign());
   });
 
-  it("is read from the state where it is not sent", async () => {
+  it("is read from the state if it is not sent", async () => {
     await stage.write(stateOf(), { lineage: undefined });
     await stage.lock();
     expectRefused(await stage.send(stateOf({ serial: 2, lineage: other }), { lineage: undefined }), 409, foreign());
     expect((await stage.send(stateOf({ serial: 2 }), { lineage: undefined })).status).toBe(201);
   });
 
-  it("is read from what is uploaded where it was not announced", async () => {
+  it("is read from the upload if it was not announced", async () => {
     await stage.write(stateOf());
     await stage.lock();
     const strange = stateOf({ serial: 2, lineage: other });
@@ -96,7 +96,7 @@ describe("the lineage", () => {
     expect(await stage.status(version.id)).toBe("pending");
   });
 
-  it("of a state that has none fits everything", async () => {
+  it("of a state without one matches any", async () => {
     await stage.write(JSON.stringify({ version: 4, serial: 1 }));
     await stage.write(stateOf({ serial: 2 }));
     await stage.write(JSON.stringify({ version: 4, serial: 3 }));
@@ -105,7 +105,7 @@ describe("the lineage", () => {
 });
 
 describe("force", () => {
-  it("passes over serial and lineage", async () => {
+  it("skips the checks of serial and lineage", async () => {
     await stage.write(stateOf({ serial: 5 }));
     const back = await stage.write(stateOf({ serial: 2, lineage: other }), { force: true });
     expect((await stage.current()).body.data.id).toBe(back.id);
@@ -113,7 +113,7 @@ describe("force", () => {
     expect((await stage.write(same, { force: true })).attributes.serial).toBe(2);
   });
 
-  it("passes over both for what is uploaded, whether its lineage was announced or not", async () => {
+  it("skips both for uploads, whether the lineage was announced or not", async () => {
     for (const [serial, announcedLineage] of [
       [9, other],
       [4, undefined],
@@ -128,14 +128,14 @@ describe("force", () => {
     }
   });
 
-  it("never passes over the MD5", async () => {
+  it("never skips the check of the MD5", async () => {
     await stage.lock();
     expectFault(await stage.send(stateOf(), { force: true, md5: md5("another") }), "md5", /^Md5 does not match/);
     const version = await stage.announce(stateOf(), { force: true });
     expectFault(await put(uploadUrlOf(version), stateOf({ serial: 2 })), "md5", /^Md5 does not match/);
   });
 
-  it("that is false passes over nothing", async () => {
+  it("false skips nothing", async () => {
     await stage.write(stateOf({ serial: 5 }));
     await stage.lock();
     expect((await stage.send(stateOf({ serial: 4 }), { force: false })).status).toBe(409);
@@ -173,14 +173,14 @@ describe("only the holder of the lock writes", () => {
     expect((await stage.send(stateOf(), {}, holder())).status).toBe(201);
   });
 
-  it("with whichever token", async () => {
+  it("with any token", async () => {
     await allow();
     await stage.lock(writer);
     const again = data(await writer.post(`/users/${writer.id}/authentication-tokens`)).attributes.token;
     expect((await stage.send(stateOf(), {}, api.as(again))).status).toBe(201);
   });
 
-  it("a team by its token, in whose name the version is", async () => {
+  it("a team with its token, which is the version's creator", async () => {
     await allow();
     await stage.lock(token);
     const version = await stage.sent(stateOf(), {}, token);
@@ -237,7 +237,7 @@ describe("while the lock is held", () => {
 });
 
 describe("unlock", () => {
-  it("makes the latest the current one, and none is intermediate any more", async () => {
+  it("makes the latest version current, and none is intermediate any more", async () => {
     await stage.lock();
     const [first, second] = [
       await stage.sent(stateOf({ serial: 1 })),
@@ -258,7 +258,7 @@ describe("unlock", () => {
     }
   });
 
-  it("without anything written leaves everything as it was", async () => {
+  it("without a new version changes nothing", async () => {
     const version = await stage.write(stateOf({ resources: [managed("a")] }));
     await stage.lock();
     expect((await stage.unlock()).attributes["resource-count"]).toBe(1);
@@ -280,7 +280,7 @@ describe("unlock", () => {
     expect(await stage.currentId()).toBe(version.id);
   });
 
-  it("503 though an older one has arrived meanwhile", async () => {
+  it("503 even if an older one has arrived meanwhile", async () => {
     await stage.lock();
     const [older, newer] = [await stage.announce(stateOf({ serial: 1 })), await stage.announce(stateOf({ serial: 2 }))];
     expectSent(await put(uploadUrlOf(older), stateOf({ serial: 1 })));
@@ -337,7 +337,7 @@ describe("force-unlock", () => {
     expect((await stage.events(awaited.id)).at(-1)).toMatchObject({ action: "state-versions.discard" });
   });
 
-  it("leaves the current one where nothing has arrived", async () => {
+  it("keeps the current version if nothing has arrived", async () => {
     const before = await stage.write(stateOf({ serial: 1, resources: [managed("a")] }));
     await stage.lock();
     await stage.announce(stateOf({ serial: 2 }));
@@ -347,7 +347,7 @@ describe("force-unlock", () => {
 });
 
 describe("the order of versions", () => {
-  it("is that in which they were made, whatever their serials", async () => {
+  it("is that of their creation, whatever their serials", async () => {
     const made: Json[] = [];
     for (const serial of [5, 3, 4]) made.push(await stage.write(stateOf({ serial }), { force: true }));
     const rows = await Promise.all(made.map(({ id }) => versionRow(api, id)));

@@ -1,29 +1,29 @@
-/** What the tests of state share: a workspace of its own for each test, requests about its state, and what the tables hold. */
+/** Shared by the tests of states: a new workspace for each test, requests about its state, and the rows of its tables. */
 import { beforeAll, beforeEach, expect } from "vitest";
 import type { ContentChunkTable, ContentTable } from "../../../../src/database/schema/contents.ts";
 import type { StateVersionTable } from "../../../../src/database/schema/state.ts";
 import type { Answer, Api, Caller, Json } from "../../../support/api.ts";
 import { data, details, makeOrganization, makeWorkspace, type Org, pointers } from "../../../support/builders.ts";
-import { announced, inRequest, lock, post, put, unlock } from "../../../support/states.ts";
+import { pendingStateAttributes, stateAttributes, lock, post, put, unlock } from "../../../support/states.ts";
 
 export interface Stage {
   readonly org: Org;
-  /** The organization's owner, who does whatever a test does not do by somebody else. */
+  /** The organization's owner, who sends a test's requests unless it names another caller. */
   readonly owner: Caller;
-  /** Another one for each test. */
+  /** A new one for each test. */
   readonly workspace: Json;
   /** The path of the workspace. */
   readonly path: string;
   lock(caller?: Caller): Promise<Json>;
   unlock(caller?: Caller): Promise<Json>;
-  /** The answer to an unlock, whatever it is. */
+  /** Unlocks, and returns the response with any status. */
   tryUnlock(caller?: Caller): Promise<Answer>;
   forceUnlock(): Promise<Json>;
   /** Sends a state in a request; the lock must be held. */
   send(state: string, attributes?: object, caller?: Caller): Promise<Answer>;
-  /** The version that `send` makes. */
+  /** The version that `send` creates. */
   sent(state: string, attributes?: object, caller?: Caller): Promise<Json>;
-  /** A version whose content is awaited; the lock must be held. */
+  /** Creates a pending version; the lock must be held. */
   announce(state: string, attributes?: object, caller?: Caller): Promise<Json>;
   /** Locks, writes and unlocks. */
   write(state: string, attributes?: object): Promise<Json>;
@@ -31,11 +31,11 @@ export interface Stage {
   upload(state: string): Promise<Json>;
   show(id: string, caller?: Caller): Promise<Json>;
   current(): Promise<Answer>;
-  /** The id of the workspace's state in force; null without one. */
+  /** The id of the current state version; null without one. */
   currentId(): Promise<string | null>;
   status(id: string): Promise<string>;
   shown(query?: string): Promise<Answer>;
-  /** The events about a thing, oldest first. */
+  /** The audit events of a resource, oldest first. */
   events(id: string): Promise<Json[]>;
 }
 
@@ -68,10 +68,10 @@ export function useStage(api: Api): Stage {
     unlock: (caller = org.owner) => unlock(caller, workspace.id),
     tryUnlock: (caller = org.owner) => caller.post(`/workspaces/${workspace.id}/actions/unlock`),
     forceUnlock: async () => data(await org.owner.post(`/workspaces/${workspace.id}/actions/force-unlock`)),
-    send: (state, attributes, caller = org.owner) => post(caller, workspace.id, inRequest(state, attributes)),
+    send: (state, attributes, caller = org.owner) => post(caller, workspace.id, stateAttributes(state, attributes)),
     sent: async (...sent) => data(await stage.send(...sent)),
     announce: async (state, attributes, caller = org.owner) =>
-      data(await post(caller, workspace.id, announced(state, attributes))),
+      data(await post(caller, workspace.id, pendingStateAttributes(state, attributes))),
     write: async (state, attributes) => {
       await stage.lock();
       const version = await stage.sent(state, attributes);
@@ -107,7 +107,7 @@ export function expectSent(answer: { readonly status: number; readonly body: Jso
   expect(answer.status, JSON.stringify(answer.body)).toBe(204);
 }
 
-/** One sentence, and the status that goes with it. */
+/** Expects the status and exactly one error message. */
 export function expectRefused(answer: Answer, status: number, sentence: string | RegExp): void {
   expect(answer.status, JSON.stringify(answer.body)).toBe(status);
   expect(details(answer)).toHaveLength(1);

@@ -4,10 +4,10 @@
 import { describe, expect, it, vi } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, type Member, resource } from "../../../support/builders.ts";
-import { makeRunCaller } from "../../../support/machines.ts";
+import { makeRunCaller } from "../../../support/agent-callers.ts";
 import { uploadUrl } from "../../../../src/resources/state/state-versions/arrival/upload-urls.ts";
 import { createVault } from "../../../../src/database/vault.ts";
-import { announced, lock, post, put, stateOf, vault } from "../../../support/states.ts";
+import { pendingStateAttributes, lock, post, put, stateOf, vault } from "../../../support/states.ts";
 import { contentsOf, expectRefused, expectSent, jsonUploadUrlOf, uploadUrlOf, useStage } from "./support.ts";
 
 const api = useApi();
@@ -31,7 +31,7 @@ function changed(url: string, parameter: string, value: string | null): string {
 
 const parameterOf = (url: string, name: string): string => new URL(url).searchParams.get(name) ?? "";
 
-describe("a URL that is not ours is 404", () => {
+describe("a URL that the service did not sign is 404", () => {
   async function awaited(): Promise<{ version: Json; other: Json }> {
     await stage.lock();
     const other = await stage.announce(stateOf());
@@ -90,20 +90,20 @@ describe("a URL that is not ours is 404", () => {
       expect((await fetch(uploadUrlOf(version), { method })).status, method).toBe(401);
   });
 
-  it("of a version that never was, though signed", async () => {
+  it("a signed URL of an unknown version", async () => {
     const url = signed("sv-neverneverneverx", "state", new Date(Date.now() + hourMs));
     expectRefused(await put(url, stateOf()), 404, noUpload);
   });
 
-  it("a large body is let pass, so that the answer arrives and the connection goes on", async () => {
+  it("a large body is read to its end, so that the response arrives and the connection stays open", async () => {
     const { version } = await awaited();
     const url = changed(uploadUrlOf(version), "signature", "AAAA");
     for (let time = 0; time < 3; time += 1) expect((await put(url, "x".repeat(3_000_000))).status).toBe(404);
   });
 });
 
-describe("a URL has its time", () => {
-  it("403 after it", async () => {
+describe("a URL expires", () => {
+  it("403 afterwards", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
     expectRefused(await put(signed(version.id, "state", new Date(Date.now() - 1)), stateOf()), 403, expired);
@@ -111,7 +111,7 @@ describe("a URL has its time", () => {
     expect(await contentsOf(api, version.id)).toEqual([]);
   });
 
-  it("an hour", async () => {
+  it("after an hour", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
     const madeAt = Date.parse(version.attributes["created-at"]);
@@ -126,7 +126,7 @@ describe("a URL has its time", () => {
   });
 });
 
-describe("a URL works as long as its holder may write the state", () => {
+describe("a URL works while its holder can write the state", () => {
   async function announcedBy(): Promise<{ version: Json; member: Member; grantId: string }> {
     const team = await api.makeTeam(stage.org.name);
     const grantId = await api.grantWorkspace(stage.workspace.id, team.id, "write");
@@ -135,7 +135,7 @@ describe("a URL works as long as its holder may write the state", () => {
     return { version: await stage.announce(stateOf(), {}, member), member, grantId };
   }
 
-  it("refused after access was reduced or taken away, and an unlock by force does not make it current", async () => {
+  it("refused after access was reduced or removed, and a force-unlock does not make it current", async () => {
     const { version, grantId } = await announcedBy();
     const setAccess = (access: string) =>
       api.admin.patch(`/team-workspaces/${grantId}`, resource("team-workspaces", { access }));
@@ -163,7 +163,7 @@ describe("a URL works as long as its holder may write the state", () => {
 
   it("403: the run that applied has ended", async () => {
     const run = await makeRunCaller(api, { id: stage.workspace.id, organizationId: stage.org.id }, { holding: true });
-    const version = data(await post(run, stage.workspace.id, announced(stateOf())));
+    const version = data(await post(run, stage.workspace.id, pendingStateAttributes(stateOf())));
     expectSent(await put(uploadUrlOf(version), stateOf()));
     await api.database.write((tx) =>
       tx.db
@@ -227,11 +227,11 @@ describe("who is shown a URL", () => {
     }
   });
 
-  it("a URL of one organization says nothing about another's", async () => {
+  it("a URL of one organization reveals nothing about another's", async () => {
     const other = await api.makeOrganization();
     const workspace = await api.makeWorkspace(other.name);
     await lock(other.owner, workspace.id);
-    const theirs = data(await post(other.owner, workspace.id, announced(stateOf())));
+    const theirs = data(await post(other.owner, workspace.id, pendingStateAttributes(stateOf())));
     await stage.lock();
     const ours = await stage.announce(stateOf());
     expectRefused(await put(uploadUrlOf(ours).replace(ours.id, theirs.id), stateOf()), 404, noUpload);

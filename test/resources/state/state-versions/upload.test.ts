@@ -14,6 +14,7 @@ import {
   uploadUrlOf,
   useStage,
 } from "./support.ts";
+import { itInGate } from "../../../support/engine-independent.ts";
 
 const api = useApi();
 const stage = useStage(api);
@@ -69,7 +70,7 @@ describe("uploadState: 204", () => {
     }
   });
 
-  it("of many chunks, which come back as they went", async () => {
+  itInGate("of many chunks, which are returned unchanged", async () => {
     const state = stateOfSize(3 * 1024 * 1024);
     const version = await stage.upload(state);
     const [content] = await complete(version.id);
@@ -89,7 +90,7 @@ describe("uploadState: 204", () => {
     expect(await download(version.id)).toEqual({ status: 200, text: state });
   });
 
-  it("once more with the same bytes, when the first answer was lost", async () => {
+  it("once more with the same bytes, when the first response was lost", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
     for (let time = 0; time < 3; time += 1) expectSent(await put(uploadUrlOf(version), stateOf()));
@@ -113,7 +114,7 @@ describe("uploadState: 204", () => {
   });
 });
 
-describe("uploadState: refused, and the version waits on", () => {
+describe("uploadState: refused, and the version stays pending", () => {
   it.each<[string, string, string, RegExp]>([
     ["another MD5", stateOf({ serial: 99 }), "md5", /^Md5 does not match the uploaded content; upload it again$/],
     ["no JSON", "no JSON", "state", /^The state is not valid JSON: it has an unexpected character at byte 1\.$/],
@@ -128,12 +129,12 @@ describe("uploadState: refused, and the version waits on", () => {
     expect(await stage.status(version.id)).toBe("pending");
     expect(await complete(version.id)).toEqual([]);
     expect((await download(version.id)).status).toBe(404);
-    // On the connections that were refused before, too: nothing that they still had to send is in the way.
+    // Also on the connections that were refused before: the rest of their bodies does not block them.
     for (let time = 0; time < 3; time += 1) expectSent(await put(uploadUrlOf(version), stateOf()));
     expect(await download(version.id)).toEqual({ status: 200, text: stateOf() });
   });
 
-  it("400: what breaks off leaves nothing half", async () => {
+  it("400: an interrupted upload leaves nothing partial", async () => {
     await stage.lock();
     const state = stateOfSize(1024 * 1024);
     const version = await stage.announce(state);
@@ -149,7 +150,7 @@ describe("uploadState: refused, and the version waits on", () => {
     await stage.unlock();
   });
 
-  it("409: other bytes than those that are there", async () => {
+  it("409: bytes other than the stored ones", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
     expectSent(await put(uploadUrlOf(version), stateOf()));
@@ -161,7 +162,7 @@ describe("uploadState: refused, and the version waits on", () => {
     expect(await download(version.id, "json-download")).toEqual({ status: 200, text: "{}" });
   });
 
-  // Takes seconds; what bounds it is in contents.test.ts, every time.
+  // Takes seconds; contents.test.ts checks the limits in every run.
   it.runIf(deep(0, 1) === 1).each(["upload", "json-upload"])(
     "413: more than 256 MiB to %s",
     async (form) => {
@@ -181,7 +182,7 @@ describe("uploadState: refused, and the version waits on", () => {
 });
 
 describe("an upload without a body", () => {
-  it("422: it is no state, and the version still waits", async () => {
+  it("422: it is not a state, and the version stays pending", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
     for (const url of [uploadUrlOf(version)]) {

@@ -10,21 +10,21 @@ const stage = useStage(api);
 type Make = (stage: Stage) => Promise<Caller>;
 const onWorkspace =
   (attributes: object): Make =>
-  async ({ org, home: workspace }) => {
+  async ({ org, parent: workspace }) => {
     const team = await api.makeTeam(org.name);
     await api.makeTeamWorkspace(workspace.id, team.id, attributes);
     return api.makeMember(org.name, [team.id]);
   };
 const onProject =
   (attributes: object): Make =>
-  async ({ org, home: workspace }) => {
+  async ({ org, parent: workspace }) => {
     const team = await api.makeTeam(org.name);
     await api.makeTeamProject(workspace.relationships.project.data.id, team.id, attributes);
     return api.makeMember(org.name, [team.id]);
   };
 const teamToken =
   (access: string): Make =>
-  async ({ org, home: workspace }) => {
+  async ({ org, parent: workspace }) => {
     const team = await api.makeTeam(org.name);
     await api.makeTeamWorkspace(workspace.id, team.id, { access });
     return api.makeTeamToken(team.id);
@@ -66,13 +66,13 @@ const reads = (caller: Caller): Promise<Answer[]> =>
 
 /** In this order, with the deletion last. */
 async function writes(caller: Caller): Promise<Answer[]> {
-  const made = await stage.create({}, caller);
+  const created = await stage.create({}, caller);
   const changed = await caller.patch(stage.at, resource("vars", { key: newKey() }));
-  return [made, changed, await caller.delete(stage.at)];
+  return [created, changed, await caller.delete(stage.at)];
 }
 
 async function namedTo(caller: Caller): Promise<string[]> {
-  const workspace = data(await caller.get(`/workspaces/${stage.home.id}`));
+  const workspace = data(await caller.get(`/workspaces/${stage.parent.id}`));
   return workspace.relationships.vars.data.map(({ id }: Json) => id);
 }
 

@@ -6,13 +6,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, pointers, resource } from "../../../support/builders.ts";
-import { describeOnce } from "../../../support/once.ts";
+import { describeOnce } from "../../../support/engine-independent.ts";
 import {
-  crowdedSentence,
+  tooLargeSentence,
   envSentence,
   expectRefused,
-  homes,
-  type HomeType,
+  parentTypes,
+  type VarParentType,
   insertRows,
   newKey,
   takenSentence,
@@ -23,7 +23,7 @@ import {
 
 const api = useApi();
 
-describe.each(homes)("a variable of %s", (type) => {
+describe.each(parentTypes)("a variable of %s", (type) => {
   const stage = useStage(api, type);
 
   describe("createVar answers 201", () => {
@@ -47,8 +47,8 @@ describe.each(homes)("a variable of %s", (type) => {
         },
         relationships: {
           [type === "workspaces" ? "configurable" : "varset"]: {
-            data: { id: stage.home.id, type },
-            links: { related: `/api/v2${stage.homePath}` },
+            data: { id: stage.parent.id, type },
+            links: { related: `/api/v2${stage.parentPath}` },
           },
         },
         links: { self: `/api/v2${stage.path}/${id}` },
@@ -60,9 +60,9 @@ describe.each(homes)("a variable of %s", (type) => {
     });
 
     it("with defaults for absent attributes", async () => {
-      const made = data(await stage.create({ value: undefined }));
-      expect(made.attributes).toMatchObject({ value: "", description: "", hcl: false, sensitive: false });
-      expect(await stage.stored(made.id)).toBe("");
+      const created = data(await stage.create({ value: undefined }));
+      expect(created.attributes).toMatchObject({ value: "", description: "", hcl: false, sensitive: false });
+      expect(await stage.stored(created.id)).toBe("");
       expect(data(await stage.create({ description: null })).attributes.description).toBe("");
     });
 
@@ -79,10 +79,10 @@ describe.each(homes)("a variable of %s", (type) => {
 
     it("for the largest value and description", async () => {
       const value = `ö\n\t"${"x".repeat(256 * 1024 - 5)}`;
-      const made = data(await stage.create({ value, description: "🍄".repeat(512) }));
-      expect(made.attributes.value).toBe(value);
-      expect(made.attributes.description).toBe("🍄".repeat(512));
-      expect(await stage.stored(made.id)).toBe(value);
+      const created = data(await stage.create({ value, description: "🍄".repeat(512) }));
+      expect(created.attributes.value).toBe(value);
+      expect(created.attributes.description).toBe("🍄".repeat(512));
+      expect(await stage.stored(created.id)).toBe(value);
     });
 
     it("for a key that differs in case, that the other category has, or that another workspace or set has", async () => {
@@ -90,20 +90,20 @@ describe.each(homes)("a variable of %s", (type) => {
       data(await stage.create({ key: key.toUpperCase() }));
       data(await stage.create({ key, category: "env" }));
       const body = resource("vars", { key, category: "terraform" });
-      for (const home of [await api.makeWorkspace(stage.org.name), await api.makeVarset(stage.org.name)])
-        expect((await stage.org.owner.post(varsIn(home), body)).status).toBe(201);
+      for (const parent of [await api.makeWorkspace(stage.org.name), await api.makeVarset(stage.org.name)])
+        expect((await stage.org.owner.post(varsIn(parent), body)).status).toBe(201);
     });
   });
 
   describe("createVar adds the variable to the document of its workspace or set", () => {
     it("and changes its version", async () => {
-      const home = await stage.makeHome();
-      const shown = () => stage.org.owner.get(`/${type}/${home.id}`);
+      const parent = await stage.makeParent();
+      const shown = () => stage.org.owner.get(`/${type}/${parent.id}`);
       const before = (await shown()).headers.get("etag");
       const ids = new Map<string, string>();
       for (const key of ["c", "a", "b"]) {
         const body = resource("vars", { key, category: "terraform" });
-        ids.set(key, data(await stage.org.owner.post(varsIn(home), body)).id);
+        ids.set(key, data(await stage.org.owner.post(varsIn(parent), body)).id);
       }
       const after = await shown();
       expect(after.headers.get("etag")).not.toBe(before);
@@ -113,13 +113,13 @@ describe.each(homes)("a variable of %s", (type) => {
     });
 
     it("for all concurrent requests", async () => {
-      const home = await stage.makeHome();
+      const parent = await stage.makeParent();
       const bodies = Array.from({ length: 8 }, () => resource("vars", { key: newKey(), category: "env" }));
-      const made = await Promise.all(
-        bodies.map(async (body) => data(await stage.org.owner.post(varsIn(home), body)).id),
+      const created = await Promise.all(
+        bodies.map(async (body) => data(await stage.org.owner.post(varsIn(parent), body)).id),
       );
-      const named = data(await stage.org.owner.get(`/${type}/${home.id}`)).relationships.vars.data;
-      expect(named.map(({ id }: Json) => id).sort()).toEqual(made.sort());
+      const named = data(await stage.org.owner.get(`/${type}/${parent.id}`)).relationships.vars.data;
+      expect(named.map(({ id }: Json) => id).sort()).toEqual(created.sort());
     });
   });
 
@@ -174,9 +174,9 @@ describe.each(homes)("a variable of %s", (type) => {
 
   describe("createVar answers 422 because of stored variables", () => {
     it("for a key that is taken in the category, and changes nothing", async () => {
-      const before = (await stage.org.owner.get(stage.homePath)).headers.get("etag");
+      const before = (await stage.org.owner.get(stage.parentPath)).headers.get("etag");
       expectRefused(await stage.create({ key: stage.variable.attributes.key }), "key", takenSentence);
-      expect((await stage.org.owner.get(stage.homePath)).headers.get("etag")).toBe(before);
+      expect((await stage.org.owner.get(stage.parentPath)).headers.get("etag")).toBe(before);
     });
 
     it("for all but one of concurrent requests with the same key", async () => {
@@ -189,9 +189,9 @@ describe.each(homes)("a variable of %s", (type) => {
     });
 
     it("for the 1001st variable, also with concurrent requests", async () => {
-      const home = await stage.makeHome();
-      await insertRows(api, stage.org, home, 999);
-      const add = () => stage.org.owner.post(varsIn(home), resource("vars", { key: newKey(), category: "env" }));
+      const parent = await stage.makeParent();
+      await insertRows(api, stage.org, parent, 999);
+      const add = () => stage.org.owner.post(varsIn(parent), resource("vars", { key: newKey(), category: "env" }));
       const answers = await Promise.all([add(), add(), add()]);
       expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422]);
       const refused = await add();
@@ -199,27 +199,27 @@ describe.each(homes)("a variable of %s", (type) => {
       expect(details(refused)).toEqual([
         `A ${noun} can have at most 1000 variables; delete one before you add another`,
       ]);
-      const made = answers.find(({ status }) => status === 201)?.body.data.id;
-      expect((await stage.org.owner.delete(`${varsIn(home)}/${made}`)).status).toBe(204);
+      const created = answers.find(({ status }) => status === 201)?.body.data.id;
+      expect((await stage.org.owner.delete(`${varsIn(parent)}/${created}`)).status).toBe(204);
       expect((await add()).status).toBe(201);
       expect((await stage.create()).status).toBe(201);
     });
 
     it("for values that exceed the total size, also with concurrent requests", async () => {
-      const home = await stage.makeHome();
-      await insertRows(api, stage.org, home, 31, Buffer.alloc(256 * 1024, "x"));
+      const parent = await stage.makeParent();
+      await insertRows(api, stage.org, parent, 31, Buffer.alloc(256 * 1024, "x"));
       const add = (value: string) =>
-        stage.org.owner.post(varsIn(home), resource("vars", { key: newKey(), category: "env", value }));
+        stage.org.owner.post(varsIn(parent), resource("vars", { key: newKey(), category: "env", value }));
       const half = "x".repeat(128 * 1024);
       const answers = await Promise.all([add(half), add(half), add(half), add(half)]);
       expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 422, 422]);
-      expectRefused(await add("x"), "value", crowdedSentence(type));
+      expectRefused(await add("x"), "value", tooLargeSentence(type));
       expect((await add("")).status).toBe(201);
     });
   });
 });
 
-describe.each(homes)("a variable of %s", (type) => {
+describe.each(parentTypes)("a variable of %s", (type) => {
   const stage = useStage(api, type);
 
   describe("showVar answers 200", () => {
@@ -236,17 +236,17 @@ describe.each(homes)("a variable of %s", (type) => {
     });
 
     it("for a variable of another owner, on every operation", async () => {
-      const astray = `${varsIn(await stage.makeHome())}/${stage.variable.id}`;
+      const pathInOtherParent = `${varsIn(await stage.makeParent())}/${stage.variable.id}`;
       const { owner } = stage.org;
-      expect((await owner.get(astray)).status).toBe(404);
-      expect((await owner.patch(astray, resource("vars", { value: "mine" }))).status).toBe(404);
-      expect((await owner.delete(astray)).status).toBe(404);
+      expect((await owner.get(pathInOtherParent)).status).toBe(404);
+      expect((await owner.patch(pathInOtherParent, resource("vars", { value: "mine" }))).status).toBe(404);
+      expect((await owner.delete(pathInOtherParent)).status).toBe(404);
       expect(data(await stage.show())).toEqual(stage.variable);
     });
   });
 });
 
-const lists: readonly (readonly [string, HomeType, (home: Json) => string])[] = [
+const lists: readonly (readonly [string, VarParentType, (parent: Json) => string])[] = [
   ["listVars", "workspaces", varsIn],
   ["listAllVars", "workspaces", ({ id }) => `/workspaces/${id}/all-vars`],
   ["listVarsetVars", "varsets", varsIn],
@@ -256,15 +256,15 @@ describe.each(lists)("%s", (_, type, pathIn) => {
   const stage = useStage(api, type);
   let path: string;
   beforeAll(async () => {
-    const home = await stage.makeHome();
-    path = pathIn(home);
+    const parent = await stage.makeParent();
+    path = pathIn(parent);
     for (const [key, category] of [
       ["b", "terraform"],
       ["C", "terraform"],
       ["a", "terraform"],
       ["a", "env"],
     ])
-      data(await stage.org.owner.post(varsIn(home), resource("vars", { key, category })));
+      data(await stage.org.owner.post(varsIn(parent), resource("vars", { key, category })));
   });
 
   it("shows all of them, by key and then by id, without page parameters", async () => {
@@ -278,9 +278,9 @@ describe.each(lists)("%s", (_, type, pathIn) => {
   });
 
   it("shows the maximum number of variables without page parameters", async () => {
-    const home = await stage.makeHome();
-    await insertRows(api, stage.org, home, 1000);
-    expect(data(await stage.org.owner.get(pathIn(home)))).toHaveLength(1000);
+    const parent = await stage.makeParent();
+    await insertRows(api, stage.org, parent, 1000);
+    expect(data(await stage.org.owner.get(pathIn(parent)))).toHaveLength(1000);
   });
 
   it("shows the requested page, also past the end", async () => {
@@ -299,24 +299,24 @@ describe.each(lists)("%s", (_, type, pathIn) => {
   });
 
   it("doesn't show variables of other owners", async () => {
-    const answer = await stage.org.owner.get(`${pathIn(await stage.makeHome())}?page[size]=5`);
+    const answer = await stage.org.owner.get(`${pathIn(await stage.makeParent())}?page[size]=5`);
     expect(data(answer)).toEqual([]);
     expect(answer.body.meta.pagination["total-count"]).toBe(0);
   });
 });
 
-describe.each(homes)("a variable of %s", (type) => {
+describe.each(parentTypes)("a variable of %s", (type) => {
   const stage = useStage(api, type);
 
   describe("deleteVar answers 204", () => {
     it("and removes it from the document of its workspace or set, whose version changes", async () => {
       const [first, last] = [data(await stage.create()), data(await stage.create())];
-      const home = () => stage.org.owner.get(stage.homePath);
-      const before = await home();
+      const parent = () => stage.org.owner.get(stage.parentPath);
+      const before = await parent();
       expect((await stage.org.owner.delete(`${stage.path}/${first.id}`)).status).toBe(204);
       expect((await stage.show(first.id)).status).toBe(404);
       expect(await stage.row(first.id)).toBeUndefined();
-      const after = await home();
+      const after = await parent();
       expect(after.headers.get("etag")).not.toBe(before.headers.get("etag"));
       const named = (answer: typeof after): string[] => data(answer).relationships.vars.data.map(({ id }: Json) => id);
       expect(named(before).toSorted()).toEqual([stage.variable.id, first.id, last.id].toSorted());
@@ -324,13 +324,13 @@ describe.each(homes)("a variable of %s", (type) => {
     });
 
     it("and the document of an owner without variables lists none", async () => {
-      const home = await stage.makeHome();
-      const path = `/${type}/${home.id}`;
+      const parent = await stage.makeParent();
+      const path = `/${type}/${parent.id}`;
       const body = resource("vars", { key: newKey(), category: "env" });
-      const made = data(await stage.org.owner.post(varsIn(home), body));
-      expect((await stage.org.owner.delete(`${varsIn(home)}/${made.id}`)).status).toBe(204);
+      const created = data(await stage.org.owner.post(varsIn(parent), body));
+      expect((await stage.org.owner.delete(`${varsIn(parent)}/${created.id}`)).status).toBe(204);
       expect(data(await stage.org.owner.get(path)).relationships.vars.data).toEqual([]);
-      expect((await stage.org.owner.post(varsIn(home), body)).status).toBe(201);
+      expect((await stage.org.owner.post(varsIn(parent), body)).status).toBe(201);
       expect(data(await stage.org.owner.get(path)).relationships.vars.data).toHaveLength(1);
     });
 
@@ -357,7 +357,7 @@ describe.each(homes)("a variable of %s", (type) => {
 
   describe("deleting the workspace or set", () => {
     it("deletes its variables", async () => {
-      expect((await stage.org.owner.delete(stage.homePath)).status).toBe(204);
+      expect((await stage.org.owner.delete(stage.parentPath)).status).toBe(204);
       expect(await stage.row()).toBeUndefined();
       expect((await stage.show()).status).toBe(404);
     });

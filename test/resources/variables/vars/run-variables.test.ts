@@ -19,8 +19,8 @@ describe("the variables of a run", () => {
     await addVar(org, own, { key: "b", value: "environment", category: "env" });
     const set = await makeVarset(api, org.name, { global: true, priority: true });
     await addVar(org, `/varsets/${set.id}/relationships/vars`, { key: "c", value: '"last word"', hcl: true });
-    const place = { id, organizationId: org.id, projectId: org.defaultProjectId };
-    const inForce = await effectiveVariables(api.database.reader, vault, place);
+    const location = { id, organizationId: org.id, projectId: org.defaultProjectId };
+    const inForce = await effectiveVariables(api.database.reader, vault, location);
     const plain = { category: "terraform", hcl: false, sensitive: false, priority: false };
     expect(inForce).toEqual([
       { ...plain, key: "b", value: "environment", category: "env" },

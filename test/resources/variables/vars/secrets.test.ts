@@ -4,14 +4,14 @@ import { describe, expect, it } from "vitest";
 import { createVault } from "../../../../src/database/vault.ts";
 import { type Answer, useApi } from "../../../support/api.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
-import { dump } from "../../../support/register.ts";
-import { homes, useStage } from "./support.ts";
+import { dump } from "../../../support/database-snapshots.ts";
+import { parentTypes, useStage } from "./support.ts";
 
 const lines: string[] = [];
 const api = useApi({ logger: pino({ level: "trace" }, { write: (line) => lines.push(line) }) });
 const vault = createVault(Buffer.alloc(32, 7));
 
-describe.each(homes)("of %s", (type) => {
+describe.each(parentTypes)("of %s", (type) => {
   const stage = useStage(api, type);
 
   describe("a sensitive value", () => {
@@ -19,15 +19,15 @@ describe.each(homes)("of %s", (type) => {
       const at = (id: string) => `${stage.path}/${id}`;
       const { owner } = stage.org;
       const body = (attributes: object) => ({ data: { type: "vars", attributes } });
-      const workspace = type === "workspaces" ? stage.home : await makeWorkspace(api, stage.org.name);
+      const workspace = type === "workspaces" ? stage.parent : await makeWorkspace(api, stage.org.name);
       if (type === "varsets")
-        await owner.post(`${stage.homePath}/relationships/workspaces`, {
+        await owner.post(`${stage.parentPath}/relationships/workspaces`, {
           data: [{ type: "workspaces", id: workspace.id }],
         });
-      const made = await stage.create({ value: "secret-one", sensitive: true });
-      const { id } = data(made);
+      const created = await stage.create({ value: "secret-one", sensitive: true });
+      const { id } = data(created);
       const answers: Answer[] = [
-        made,
+        created,
         await owner.get(at(id)),
         await owner.get(`${stage.path}?page[size]=100`),
         await owner.get(`/workspaces/${workspace.id}/all-vars`),
@@ -37,7 +37,7 @@ describe.each(homes)("of %s", (type) => {
         await owner.patch(at(id), body({ sensitive: false, value: "secret-three" })),
         await owner.patch(at(id), body({ value: "secret-four", key: 5 })),
         await stage.create({ key: stage.variable.attributes.key, value: "secret-five", sensitive: true }),
-        await owner.get(`${stage.homePath}?include=${type === "varsets" ? "vars" : ""}`),
+        await owner.get(`${stage.parentPath}?include=${type === "varsets" ? "vars" : ""}`),
         await owner.delete(at(id)),
         await owner.get(`/organizations/${stage.org.name}/audit-events?page[size]=100`),
       ];
@@ -52,9 +52,9 @@ describe.each(homes)("of %s", (type) => {
     });
 
     it("that was not sensitive before is in no event either", async () => {
-      const made = data(await stage.create({ value: "later-secret" }));
+      const created = data(await stage.create({ value: "later-secret" }));
       const body = { data: { type: "vars", attributes: { sensitive: true } } };
-      data(await stage.org.owner.patch(`${stage.path}/${made.id}`, body));
+      data(await stage.org.owner.patch(`${stage.path}/${created.id}`, body));
       expect(await dump(api.database)).not.toContain("later-secret");
     });
 

@@ -7,27 +7,27 @@ import { data, details, type Org, pointers, resource, unique } from "../../../su
 
 const vault = createVault(Buffer.alloc(32, 7));
 
-/** The owners of variables; most tests are the same for both. */
-export const homes = ["workspaces", "varsets"] as const;
-export type HomeType = (typeof homes)[number];
+/** The types that have variables; most tests are the same for both. */
+export const parentTypes = ["workspaces", "varsets"] as const;
+export type VarParentType = (typeof parentTypes)[number];
 
-/** The path of a home's variables. */
+/** The path of a parent's variables. */
 export const varsIn = ({ type, id }: Json): string =>
   type === "workspaces" ? `/workspaces/${id}/vars` : `/varsets/${id}/relationships/vars`;
 
 export interface Stage {
   readonly org: Org;
   /** A new one for each test, with a new variable. */
-  readonly home: Json;
+  readonly parent: Json;
   readonly variable: Json;
-  /** The path of the home. */
-  readonly homePath: string;
-  /** The path of the home's variables. */
+  /** The path of the parent. */
+  readonly parentPath: string;
+  /** The path of the parent's variables. */
   readonly path: string;
   /** The path of the variable. */
   readonly at: string;
   /** Creates another workspace or set without variables. */
-  makeHome(): Promise<Json>;
+  makeParent(): Promise<Json>;
   create(attributes?: object, caller?: Caller): Promise<Answer>;
   update(attributes: object, headers?: Record<string, string>): Promise<Answer>;
   /** As the owner sees it. */
@@ -41,19 +41,19 @@ export interface Stage {
 }
 
 /** `const stage = useStage(api)`, then its members inside the tests. */
-export function useStage(api: Api, type: HomeType = "workspaces"): Stage {
+export function useStage(api: Api, type: VarParentType = "workspaces"): Stage {
   let org: Org;
-  let home: Json;
+  let parent: Json;
   let variable: Json;
   beforeAll(async () => {
     org = await api.makeOrganization();
   });
-  const makeHome = () => (type === "workspaces" ? api.makeWorkspace(org.name) : api.makeVarset(org.name));
-  const path = () => varsIn(home);
+  const makeParent = () => (type === "workspaces" ? api.makeWorkspace(org.name) : api.makeVarset(org.name));
+  const path = () => varsIn(parent);
   const create: Stage["create"] = (attributes = {}, caller = org.owner) =>
     caller.post(path(), resource("vars", { key: newKey(), value: "a value", category: "terraform", ...attributes }));
   beforeEach(async () => {
-    home = await makeHome();
+    parent = await makeParent();
     variable = data(await create());
   });
   const show: Stage["show"] = (id = variable.id) => org.owner.get(`${path()}/${id}`);
@@ -63,13 +63,13 @@ export function useStage(api: Api, type: HomeType = "workspaces"): Stage {
     get org() {
       return org;
     },
-    get home() {
-      return home;
+    get parent() {
+      return parent;
     },
-    get homePath() {
-      return `/${type}/${home.id}`;
+    get parentPath() {
+      return `/${type}/${parent.id}`;
     },
-    makeHome,
+    makeParent,
     get variable() {
       return variable;
     },
@@ -109,7 +109,7 @@ export function expectRefused(answer: Answer, attribute: string, detail: string)
 export async function insertRows(
   api: Api,
   org: Org,
-  home: Json,
+  parent: Json,
   count: number,
   content: Buffer = Buffer.from("filler"),
 ): Promise<void> {
@@ -118,8 +118,8 @@ export async function insertRows(
     return {
       id,
       organizationId: org.id,
-      workspaceId: home.type === "workspaces" ? home.id : null,
-      varsetId: home.type === "varsets" ? home.id : null,
+      workspaceId: parent.type === "workspaces" ? parent.id : null,
+      varsetId: parent.type === "varsets" ? parent.id : null,
       key: `filler_${index}`,
       value: vault.seal(`vars/${id}/value`, content),
       description: "",
@@ -139,5 +139,5 @@ export const terraformSentence = "Key can't contain whitespace";
 export const takenSentence = "Key has already been taken";
 export const sensitiveSentence =
   "Sensitive can't be turned off, because that would reveal the value; delete the variable and create it again";
-export const crowdedSentence = (type: HomeType): string =>
+export const tooLargeSentence = (type: VarParentType): string =>
   `Value is too large: all values of a ${type === "workspaces" ? "workspace" : "variable set"} together can have at most 8388608 bytes`;

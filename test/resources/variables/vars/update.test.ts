@@ -6,10 +6,10 @@ import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, pointers } from "../../../support/builders.ts";
 import {
-  crowdedSentence,
+  tooLargeSentence,
   envSentence,
   expectRefused,
-  homes,
+  parentTypes,
   insertRows,
   newKey,
   sensitiveSentence,
@@ -20,7 +20,7 @@ import {
 
 const api = useApi();
 
-describe.each(homes)("a variable of %s", (type) => {
+describe.each(parentTypes)("a variable of %s", (type) => {
   const stage = useStage(api, type);
 
   describe("updateVar, a value: changes only this attribute, and the version", () => {
@@ -60,9 +60,9 @@ describe.each(homes)("a variable of %s", (type) => {
     });
 
     it("doesn't change the document of its workspace or set", async () => {
-      const before = await stage.org.owner.get(stage.homePath);
+      const before = await stage.org.owner.get(stage.parentPath);
       data(await stage.update({ key: newKey(), value: "another" }));
-      const after = await stage.org.owner.get(stage.homePath);
+      const after = await stage.org.owner.get(stage.parentPath);
       expect(after.headers.get("etag")).toBe(before.headers.get("etag"));
       expect(data(after)).toEqual(data(before));
     });
@@ -173,9 +173,9 @@ describe.each(homes)("a variable of %s", (type) => {
     });
 
     it("for a value that exceeds the total size, and only for the value", async () => {
-      await insertRows(api, stage.org, stage.home, 32, Buffer.alloc(256 * 1024 - 1, "x"));
+      await insertRows(api, stage.org, stage.parent, 32, Buffer.alloc(256 * 1024 - 1, "x"));
       data(await stage.update({ value: "x".repeat(32) }));
-      expectRefused(await stage.update({ value: "ö".repeat(16) + "x" }), "value", crowdedSentence(type));
+      expectRefused(await stage.update({ value: "ö".repeat(16) + "x" }), "value", tooLargeSentence(type));
       data(await stage.update({ value: "ö".repeat(16), key: newKey() }));
       data(await stage.update({ description: "What for" }));
       expect(await stage.stored()).toBe("ö".repeat(16));
@@ -198,10 +198,10 @@ describe.each(homes)("a variable of %s", (type) => {
     });
   });
 
-  describe("the audit trail", () => {
+  describe("the audit log", () => {
     it("records each change with the owner, and that a value was replaced", async () => {
-      const place = { [type === "workspaces" ? "workspace" : "varset"]: stage.home.id };
-      const { value: _value, "version-id": _versionId, ...told } = stage.variable.attributes;
+      const ownerReference = { [type === "workspaces" ? "workspace" : "varset"]: stage.parent.id };
+      const { value: _value, "version-id": _versionId, ...audited } = stage.variable.attributes;
       await stage.update({ description: "What for" });
       await stage.update({ value: "another", hcl: true });
       await stage.org.owner.delete(stage.at);
@@ -210,10 +210,10 @@ describe.each(homes)("a variable of %s", (type) => {
         before,
         after,
       }));
-      const described = { ...told, description: "What for", ...place };
+      const described = { ...audited, description: "What for", ...ownerReference };
       expect(events).toEqual([
-        { action: "vars.create", before: null, after: { ...told, ...place } },
-        { action: "vars.update", before: { ...told, ...place }, after: described },
+        { action: "vars.create", before: null, after: { ...audited, ...ownerReference } },
+        { action: "vars.update", before: { ...audited, ...ownerReference }, after: described },
         {
           action: "vars.update",
           before: described,
@@ -230,7 +230,7 @@ describe("updateVars", () => {
 
   const item = ({ id }: Json, attributes?: object) => ({ type: "vars", id, ...(attributes && { attributes }) });
   const patch = (items: unknown, caller = stage.org.owner) =>
-    caller.patch(`${stage.homePath}/relationships/vars`, { data: items });
+    caller.patch(`${stage.parentPath}/relationships/vars`, { data: items });
   const shown = async (id: string): Promise<Json> => data(await stage.show(id)).attributes;
 
   it("204: changes only the given attributes, and creates a new version of each", async () => {
@@ -306,8 +306,8 @@ describe("updateVars", () => {
   });
 
   it("422: a variable of another workspace", async () => {
-    const home = await stage.makeHome();
-    const answer = await stage.org.owner.patch(`/workspaces/${home.id}/relationships/vars`, {
+    const parent = await stage.makeParent();
+    const answer = await stage.org.owner.patch(`/workspaces/${parent.id}/relationships/vars`, {
       data: [item(stage.variable, { value: "x" })],
     });
     expect([answer.status, pointers(answer)]).toEqual([422, ["/data/0/id"]]);
@@ -318,7 +318,7 @@ describe("updateVars", () => {
     ["write", 204],
   ] as const)("with '%s' on the workspace: %i", async (level, status) => {
     const team = await api.makeTeam(stage.org.name);
-    await api.grantWorkspace(stage.home.id, team.id, level);
+    await api.grantWorkspace(stage.parent.id, team.id, level);
     const member = await api.makeMember(stage.org.name, [team.id]);
     expect((await patch([item(stage.variable, { value: "x" })], member)).status).toBe(status);
   });

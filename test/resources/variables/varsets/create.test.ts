@@ -63,15 +63,15 @@ describe("createVarset answers 201", () => {
 
   it("for duplicate ids, once", async () => {
     const [one] = stage.two("workspaces");
-    const made = data(await stage.create({}, { workspaces: linkage("workspaces", [one, one]) }));
-    expect(made.relationships.workspaces).toEqual(linkage("workspaces", [one]));
-    expect(data(await stage.show(made.id))).toEqual(made);
+    const created = data(await stage.create({}, { workspaces: linkage("workspaces", [one, one]) }));
+    expect(created.relationships.workspaces).toEqual(linkage("workspaces", [one]));
+    expect(data(await stage.show(created.id))).toEqual(created);
   });
 
   it("for the organization as the parent, however it is written", async () => {
     for (const relationships of [parent("organizations", stage.org.name), { parent: { data: null } }]) {
-      const made = data(await stage.create({}, relationships));
-      expect(made.relationships.parent.data).toEqual({ type: "organizations", id: stage.org.name });
+      const created = data(await stage.create({}, relationships));
+      expect(created.relationships.parent.data).toEqual({ type: "organizations", id: stage.org.name });
     }
   });
 
@@ -82,9 +82,9 @@ describe("createVarset answers 201", () => {
       workspaces: linkage("workspaces", stage.workspaces.slice(0, 2)),
       projects: linkage("projects", [project]),
     };
-    const made = data(await stage.create({}, relationships));
-    expect(made.relationships.parent.data).toEqual({ type: "projects", id: project });
-    expect(data(await stage.show(made.id))).toEqual(made);
+    const created = data(await stage.create({}, relationships));
+    expect(created.relationships.parent.data).toEqual({ type: "projects", id: project });
+    expect(data(await stage.show(created.id))).toEqual(created);
     const beyond = await stage.create(
       {},
       {

@@ -196,13 +196,13 @@ describe("deleteVarset", () => {
 
   it("happens to a project's sets when the project is deleted", async () => {
     const project = (await makeProject(api, stage.org.name)).id;
-    const made = data(await stage.create({}, { parent: { data: { type: "projects", id: project } } }));
+    const created = data(await stage.create({}, { parent: { data: { type: "projects", id: project } } }));
     expect((await stage.org.owner.delete(`/projects/${project}`)).status).toBe(204);
-    expect((await stage.show(made.id)).status).toBe(404);
+    expect((await stage.show(created.id)).status).toBe(404);
   });
 });
 
-describe("the audit trail", () => {
+describe("the audit log", () => {
   it("records each change with the owner and the scope", async () => {
     const [one, two] = stage.two("workspaces");
     const { name } = stage.set.attributes;
@@ -210,7 +210,7 @@ describe("the audit trail", () => {
     await stage.add("workspaces", [one, two]);
     await stage.remove("workspaces", [one, two]);
     await stage.org.owner.delete(stage.at);
-    const told = {
+    const audited = {
       name,
       description: "",
       global: false,
@@ -220,11 +220,11 @@ describe("the audit trail", () => {
       workspaces: [],
       projects: [],
     };
-    const changed = { ...told, priority: true, workspaces: [two] };
+    const changed = { ...audited, priority: true, workspaces: [two] };
     const events = (await stage.events()).map(({ attributes: { action, before, after } }) => [action, before, after]);
     expect(events).toEqual([
-      ["varsets.create", null, told],
-      ["varsets.update", told, changed],
+      ["varsets.create", null, audited],
+      ["varsets.update", audited, changed],
       ["varsets.add-workspaces", { workspaces: [] }, { workspaces: [one] }],
       ["varsets.remove-workspaces", { workspaces: [one, two] }, { workspaces: [] }],
       ["varsets.delete", { ...changed, workspaces: [] }, null],

@@ -42,7 +42,7 @@ const request: PullRequest = {
   ref: null,
   files: null,
 };
-const watch: TriggerSettings = {
+const defaultSettings: TriggerSettings = {
   executionMode: "remote",
   branch: null,
   tagsRegex: null,
@@ -53,12 +53,12 @@ const watch: TriggerSettings = {
   speculativeEnabled: true,
   queueAllRuns: true,
 };
-const known: TriggerFacts = { hasManualRun: false, plansForks: false };
+const defaultFacts: TriggerFacts = { hasManualRun: false, plansForkPullRequests: false };
 
 const run: TriggerDecision = { action: "run" };
 const plan: TriggerDecision = { action: "plan" };
-const no = (why: string): TriggerDecision => ({ action: "nothing", why });
-const ask = (what: "files" | "default-branch"): TriggerDecision => ({ action: "ask", what });
+const ignored = (why: string): TriggerDecision => ({ action: "ignore", why });
+const lookup = (fact: "files" | "default-branch"): TriggerDecision => ({ action: "lookup", fact });
 
 type Case = readonly [string, VcsRepositoryEvent, Partial<TriggerSettings>, TriggerDecision, Partial<TriggerFacts>?];
 
@@ -66,7 +66,7 @@ const patterns = { triggerPatterns: ["modules/**/*.tf"] };
 const prefixes = { triggerPrefixes: ["/modules/"] };
 const inProd = { workingDirectory: "prod" };
 const touching = (...files: string[]): Push => ({ ...push, files });
-const noPattern = no("no changed file matches trigger-patterns");
+const noPattern = ignored("no changed file matches trigger-patterns");
 
 const cases: readonly Case[] = [
   ["a push to the default branch", push, {}, run],
@@ -75,32 +75,32 @@ const cases: readonly Case[] = [
     "a push elsewhere",
     { ...push, branch: "dev" },
     {},
-    no("it is on the branch 'dev', and the workspace follows the default branch 'main'"),
+    ignored("it is on the branch 'dev', and the workspace follows the default branch 'main'"),
   ],
   [
     "a push to the default branch where another was set",
     push,
     { branch: "dev" },
-    no("it is on the branch 'main', and the workspace follows the branch 'dev'"),
+    ignored("it is on the branch 'main', and the workspace follows the branch 'dev'"),
   ],
-  ["an unknown default branch", { ...push, defaultBranch: null }, {}, ask("default-branch")],
+  ["an unknown default branch", { ...push, defaultBranch: null }, {}, lookup("default-branch")],
   ["a default branch that was looked up", { ...push, defaultBranch: null }, {}, run, { defaultBranch: "main" }],
   [
     "a default branch that could not be looked up",
     { ...push, defaultBranch: null },
     {},
-    no("the repository's default branch is not known; set vcs-repo.branch on the workspace"),
+    ignored("the repository's default branch is not known; set vcs-repo.branch on the workspace"),
     { defaultBranch: null },
   ],
-  ["a branch that was deleted", { ...push, isDeleted: true }, {}, no("the branch 'main' was deleted")],
+  ["a branch that was deleted", { ...push, isDeleted: true }, {}, ignored("the branch 'main' was deleted")],
   [
     "a local workspace",
     push,
     { executionMode: "local" },
-    no("the workspace has the execution mode local, so runs are executed on the machine that starts them"),
+    ignored("the workspace has the execution mode local, so runs are executed on the machine that starts them"),
   ],
-  ["[skip ci]", { ...push, message: "Docs [skip ci]" }, {}, no("its message contains [skip ci]")],
-  ["[CI Skip] further down", { ...push, message: "Docs\n\n[CI Skip]" }, {}, no("its message contains [ci skip]")],
+  ["[skip ci]", { ...push, message: "Docs [skip ci]" }, {}, ignored("its message contains [skip ci]")],
+  ["[CI Skip] further down", { ...push, message: "Docs\n\n[CI Skip]" }, {}, ignored("its message contains [ci skip]")],
   ["an unknown message", { ...push, message: null }, {}, run],
 
   ["no patterns, no prefixes, no directory", touching("docs/a.md"), {}, run],
@@ -121,7 +121,7 @@ const cases: readonly Case[] = [
     "a prefix that is not a folder",
     touching("modules-old/a"),
     prefixes,
-    no("no changed file matches trigger-prefixes"),
+    ignored("no changed file matches trigger-prefixes"),
   ],
   ["a prefix that is the root", touching("a"), { triggerPrefixes: ["/"] }, run],
   ["prefixes, and the directory", touching("prod/a"), { ...prefixes, ...inProd }, run],
@@ -129,18 +129,23 @@ const cases: readonly Case[] = [
     "neither of them",
     touching("test/a"),
     { ...prefixes, ...inProd },
-    no("no changed file matches trigger-prefixes or is in the working directory"),
+    ignored("no changed file matches trigger-prefixes or is in the working directory"),
   ],
   ["prefixes and patterns: either", touching("modules/x"), { ...prefixes, triggerPatterns: ["*.md"] }, run],
   [
     "prefixes and patterns: none",
     touching("x"),
     { ...prefixes, triggerPatterns: ["*.md"] },
-    no("no changed file matches trigger-patterns or trigger-prefixes"),
+    ignored("no changed file matches trigger-patterns or trigger-prefixes"),
   ],
   ["the directory", touching("prod/deep/a"), { workingDirectory: "./prod/" }, run],
-  ["not the directory", touching("production/a"), inProd, no("no changed file is in the working directory 'prod'")],
-  ["unknown files", { ...push, files: null }, patterns, ask("files")],
+  [
+    "not the directory",
+    touching("production/a"),
+    inProd,
+    ignored("no changed file is in the working directory 'prod'"),
+  ],
+  ["unknown files", { ...push, files: null }, patterns, lookup("files")],
   ["files that were looked up", { ...push, files: null }, patterns, noPattern, { files: ["a"] }],
   ["files that could not be looked up count as a match", { ...push, files: null }, patterns, run, { files: null }],
   ["unknown files if any file matches", { ...push, files: null }, {}, run],
@@ -157,16 +162,21 @@ const cases: readonly Case[] = [
     run,
   ],
 
-  ["a tag without tags-regex", tag, {}, no("it is a tag, and the workspace has no tags-regex")],
+  ["a tag without tags-regex", tag, {}, ignored("it is a tag, and the workspace has no tags-regex")],
   ["a tag that matches, whatever the files", tag, { ...patterns, tagsRegex: "^v\\d+\\.\\d+" }, run],
-  ["a tag that does not", tag, { tagsRegex: "^release-" }, no("the tag 'v1.2.0' does not match tags-regex")],
-  ["a tag that was deleted", { ...tag, isDeleted: true }, { tagsRegex: "v" }, no("the tag 'v1.2.0' was deleted")],
-  ["a push with a tags-regex", push, { tagsRegex: "v" }, no("the workspace has a tags-regex, so only tags start runs")],
+  ["a tag that does not", tag, { tagsRegex: "^release-" }, ignored("the tag 'v1.2.0' does not match tags-regex")],
+  ["a tag that was deleted", { ...tag, isDeleted: true }, { tagsRegex: "v" }, ignored("the tag 'v1.2.0' was deleted")],
+  [
+    "a push with a tags-regex",
+    push,
+    { tagsRegex: "v" },
+    ignored("the workspace has a tags-regex, so only tags start runs"),
+  ],
   [
     "an invalid expression from before validation",
     tag,
     { tagsRegex: "(?=v)" },
-    no("tags-regex can't be used: invalid or unsupported Perl syntax: '(?='"),
+    ignored("tags-regex can't be used: invalid or unsupported Perl syntax: '(?='"),
   ],
 
   ["a pull request", request, {}, plan],
@@ -176,24 +186,35 @@ const cases: readonly Case[] = [
     "a pull request with speculative plans disabled",
     request,
     { speculativeEnabled: false },
-    no("speculative-enabled is false"),
+    ignored("speculative-enabled is false"),
   ],
   [
     "a pull request to another branch",
     { ...request, target: "dev" },
     {},
-    no("its target is the branch 'dev', and the workspace follows the default branch 'main'"),
+    ignored("its target is the branch 'dev', and the workspace follows the default branch 'main'"),
   ],
   [
     "a pull request from a fork",
     { ...request, fork: "eve/network" },
     {},
-    no("it comes from the fork 'eve/network', and plans for forks are not allowed (CADASTRE_PLAN_FORKS)"),
+    ignored("it comes from the fork 'eve/network', and plans for forks are not allowed (CADASTRE_PLAN_FORKS)"),
   ],
-  ["a pull request from an allowed fork", { ...request, fork: "eve/network" }, {}, plan, { plansForks: true }],
-  ["a pull request with file triggers", request, patterns, ask("files")],
+  [
+    "a pull request from an allowed fork",
+    { ...request, fork: "eve/network" },
+    {},
+    plan,
+    { plansForkPullRequests: true },
+  ],
+  ["a pull request with file triggers", request, patterns, lookup("files")],
   ["a pull request without matching files", request, patterns, noPattern, { files: ["README.md"] }],
-  ["a pull request with [ci skip]", { ...request, message: "[ci skip]" }, {}, no("its message contains [ci skip]")],
+  [
+    "a pull request with [ci skip]",
+    { ...request, message: "[ci skip]" },
+    {},
+    ignored("its message contains [ci skip]"),
+  ],
 
   [
     "a push before a manual run",
@@ -207,10 +228,10 @@ const cases: readonly Case[] = [
 describe("decide", () => {
   it("uses bounded CPU time for any number of files and patterns", () => {
     const costOf = (files: number) => {
-      const happening = touching(...Array.from({ length: files }, () => `${"a".repeat(2000)}b`));
+      const event = touching(...Array.from({ length: files }, () => `${"a".repeat(2000)}b`));
       const triggerPatterns = Array.from({ length: 100 }, () => "*a".repeat(128));
       const before = process.threadCpuUsage().user;
-      expect(decide(happening, { ...watch, triggerPatterns }, known)).toEqual(run);
+      expect(decide(event, { ...defaultSettings, triggerPatterns }, defaultFacts)).toEqual(run);
       return process.threadCpuUsage().user - before;
     };
     const few = Math.max(costOf(1), costOf(1));
@@ -218,21 +239,21 @@ describe("decide", () => {
   });
 
   it.each(cases.map((each) => ({ name: each[0], each })))("$name", ({ each }) => {
-    const [, happening, settings, decision, facts = {}] = each;
-    expect(decide(happening, { ...watch, ...settings }, { ...known, ...facts })).toEqual(decision);
+    const [, event, settings, decision, facts = {}] = each;
+    expect(decide(event, { ...defaultSettings, ...settings }, { ...defaultFacts, ...facts })).toEqual(decision);
   });
 
   it("decides like the simple reimplementation", () => {
     fc.assert(
-      fc.property(happenings, watches, knowns, (happening, settings, facts) => {
-        expect(decide(happening, settings, facts).action).toBe(decideSimply(happening, settings, facts));
+      fc.property(anyEvent, anySettings, anyFacts, (event, settings, facts) => {
+        expect(decide(event, settings, facts).action).toBe(decideSimply(event, settings, facts));
       }),
       { seed, numRuns: deep(3000, 200_000) },
     );
   });
 });
 
-describe("nameOf", () => {
+describe("eventLabel", () => {
   it("names the kind and the commit", () => {
     expect([push, tag, request].map(eventLabel)).toEqual([
       "push 9f86d08",
@@ -246,7 +267,7 @@ const word = fc.constantFrom("main", "dev");
 const file = fc.constantFrom("a", "a/b", "a/b/c.tf", "ab/c", "c.tf");
 const files = fc.option(fc.array(file, { maxLength: 3 }));
 const message = fc.constantFrom(null, "fine", "x [skip ci]", "[CI SKIP] x", "skip ci");
-const happenings: fc.Arbitrary<VcsRepositoryEvent> = fc.oneof(
+const anyEvent: fc.Arbitrary<VcsRepositoryEvent> = fc.oneof(
   fc
     .record({ branch: word, defaultBranch: fc.option(word), isDeleted: fc.boolean(), files, message })
     .map((part) => ({ ...push, ...part })),
@@ -257,7 +278,7 @@ const happenings: fc.Arbitrary<VcsRepositoryEvent> = fc.oneof(
     .record({ target: word, defaultBranch: fc.option(word), fork: fc.option(fc.constant("eve/x")), message })
     .map((part) => ({ ...request, ...part })),
 );
-const watches: fc.Arbitrary<TriggerSettings> = fc.record({
+const anySettings: fc.Arbitrary<TriggerSettings> = fc.record({
   executionMode: fc.constantFrom("remote", "agent", "local"),
   branch: fc.option(word),
   tagsRegex: fc.option(fc.constantFrom("^v", "1")),
@@ -268,11 +289,11 @@ const watches: fc.Arbitrary<TriggerSettings> = fc.record({
   speculativeEnabled: fc.boolean(),
   queueAllRuns: fc.boolean(),
 });
-const knowns: fc.Arbitrary<TriggerFacts> = fc.record({
+const anyFacts: fc.Arbitrary<TriggerFacts> = fc.record({
   defaultBranch: fc.option(fc.option(word), { nil: undefined }),
   files: fc.option(files, { nil: undefined }),
   hasManualRun: fc.boolean(),
-  plansForks: fc.boolean(),
+  plansForkPullRequests: fc.boolean(),
 });
 
 const patternsByHand: Record<string, RegExp> = {
@@ -292,38 +313,38 @@ const foldersByHand: Record<string, RegExp> = {
 
 /** The rules one after another, without regard to speed or messages. */
 function decideSimply(
-  what: VcsRepositoryEvent,
+  event: VcsRepositoryEvent,
   settings: TriggerSettings,
   facts: TriggerFacts,
 ): TriggerDecision["action"] {
-  if (settings.executionMode === "local") return "nothing";
-  if (what.kind !== "pull-request" && what.isDeleted) return "nothing";
-  if (what.kind === "push" && settings.tagsRegex !== null) return "nothing";
-  if (what.kind === "tag" && settings.tagsRegex === null) return "nothing";
-  if (what.kind === "tag" && !new RegExp(settings.tagsRegex ?? "").test(what.tag)) return "nothing";
-  if (what.kind === "pull-request" && !settings.speculativeEnabled) return "nothing";
-  if (what.kind === "pull-request" && what.fork !== null && !facts.plansForks) return "nothing";
-  if (what.kind !== "tag") {
-    const on = what.kind === "push" ? what.branch : what.target;
+  if (settings.executionMode === "local") return "ignore";
+  if (event.kind !== "pull-request" && event.isDeleted) return "ignore";
+  if (event.kind === "push" && settings.tagsRegex !== null) return "ignore";
+  if (event.kind === "tag" && settings.tagsRegex === null) return "ignore";
+  if (event.kind === "tag" && !new RegExp(settings.tagsRegex ?? "").test(event.tag)) return "ignore";
+  if (event.kind === "pull-request" && !settings.speculativeEnabled) return "ignore";
+  if (event.kind === "pull-request" && event.fork !== null && !facts.plansForkPullRequests) return "ignore";
+  if (event.kind !== "tag") {
+    const on = event.kind === "push" ? event.branch : event.target;
     let follows = settings.branch;
-    if (follows === null) follows = what.defaultBranch;
-    if (follows === null && facts.defaultBranch === undefined) return "ask";
+    if (follows === null) follows = event.defaultBranch;
+    if (follows === null && facts.defaultBranch === undefined) return "lookup";
     if (follows === null) follows = facts.defaultBranch ?? null;
-    if (follows !== on) return "nothing";
+    if (follows !== on) return "ignore";
   }
-  if (/\[(skip ci|ci skip)\]/i.test(what.message ?? "")) return "nothing";
-  if (what.kind !== "tag" && settings.fileTriggersEnabled) {
+  if (/\[(skip ci|ci skip)\]/i.test(event.message ?? "")) return "ignore";
+  if (event.kind !== "tag" && settings.fileTriggersEnabled) {
     const directory = settings.workingDirectory || undefined;
     const matchers: RegExp[] = settings.triggerPatterns.map((pattern) => patternsByHand[pattern]!);
     matchers.push(...settings.triggerPrefixes.map((prefix) => foldersByHand[prefix]!));
     const directoryCounts = settings.triggerPrefixes.length > 0 || settings.triggerPatterns.length === 0;
     if (directory !== undefined && directoryCounts) matchers.push(foldersByHand[directory]!);
     if (matchers.length > 0) {
-      const changed = what.files === null ? facts.files : what.files;
-      if (changed === undefined) return "ask";
-      if (changed !== null && !changed.some((path) => matchers.some((matcher) => matcher.test(path)))) return "nothing";
+      const changed = event.files === null ? facts.files : event.files;
+      if (changed === undefined) return "lookup";
+      if (changed !== null && !changed.some((path) => matchers.some((matcher) => matcher.test(path)))) return "ignore";
     }
   }
-  if (what.kind === "pull-request") return "plan";
+  if (event.kind === "pull-request") return "plan";
   return settings.queueAllRuns || facts.hasManualRun ? "run" : "configuration";
 }

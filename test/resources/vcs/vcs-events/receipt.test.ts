@@ -11,7 +11,7 @@ import {
   makeConnected,
   makeConnection,
   pushTo,
-  workOffNow,
+  processVcsEvents,
 } from "../../../support/vcs.ts";
 import { github, newSha, providers, zeros } from "../../../support/vcs-payloads.ts";
 import { scaled } from "../../../support/waiting.ts";
@@ -43,7 +43,7 @@ describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) =>
     expect(event.attributes).toMatchObject({ kind: "push", branch: "main", outcome: null, level: "info" });
     expect(event.attributes["commit-sha"]).toMatch(/^[0-9a-f]{40}$/);
     expect(event.relationships.workspace.data.id).toBe(workspace.id);
-    await workOffNow(api);
+    await processVcsEvents(api);
     expect(await latestDetail(org.owner, workspace.id)).toMatch(/^push [0-9a-f]{7} started no run: the workspace has/);
   });
 
@@ -76,7 +76,7 @@ describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) =>
     const send = async (event: "push" | "tag" | "pull-request", body: object) => {
       const headers = provider.headers(event, JSON.stringify(body), connection.secret);
       expect((await deliver(api, connection.id, body, headers)).status).toBe(202);
-      await workOffNow(api);
+      await processVcsEvents(api);
       return (await eventsOf(org.owner, workspace.id))[0].attributes;
     };
     expect(await send("tag", provider.tag("v1.2.0"))).toMatchObject({
@@ -102,7 +102,7 @@ describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) =>
     const body = provider.pullRequest({ fork: "eve/network" });
     const headers = provider.headers("pull-request", JSON.stringify(body), connection.secret);
     expect((await deliver(api, connection.id, body, headers)).status).toBe(202);
-    await workOffNow(api);
+    await processVcsEvents(api);
     expect(await latestDetail(org.owner, workspace.id)).toContain("it comes from the fork 'eve/network'");
   });
 
@@ -168,7 +168,7 @@ describe("a webhook", () => {
     const lower = await makeConnected(api, org, connection, local);
     const elsewhere = await makeConnected(api, org, other, local);
     expect(await pushTo(api, connection)).toBe(202);
-    await workOffNow(api);
+    await processVcsEvents(api);
     expect(await eventsOf(org.owner, upper.id)).toHaveLength(1);
     expect(await eventsOf(org.owner, lower.id)).toHaveLength(1);
     expect(await eventsOf(org.owner, elsewhere.id)).toEqual([]);

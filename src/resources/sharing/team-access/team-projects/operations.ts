@@ -14,8 +14,8 @@ export const teamProjectKind: AccessKind = {
   thing: "project",
   tables: projectTables,
   find: statementsOf(projectTables),
-  implied: (level) => projectLevelPermissions(level as ProjectLevel),
-  sees: (granted) => projectPermissions(granted)["can-read"],
+  impliedPermissions: (level) => projectLevelPermissions(level as ProjectLevel),
+  canRead: (access) => projectPermissions(access)["can-read"],
   rights: projectRightsOf,
   needs: projectRightNeeds["can-manage-team-access"],
 };
@@ -44,7 +44,7 @@ export const teamProjectResource = implement(teamProjects, {
       targetId: relationships.project,
       level: attributes.access,
       chosen: chosenIn(attributes),
-      ending: attributes,
+      expiry: attributes,
     }),
 
   updateTeamProject: ({ context, params, body: { attributes } }) =>
@@ -52,7 +52,7 @@ export const teamProjectResource = implement(teamProjects, {
       id: params.teamProjectId,
       level: attributes.access,
       chosen: chosenIn(attributes),
-      ending: attributes,
+      expiry: attributes,
     }),
 
   deleteTeamProject: ({ context, params }) => deleteAccess(teamProjectKind, context, params.teamProjectId),

@@ -16,7 +16,7 @@ import type { AccessRecord } from "../kind.ts";
 
 const chosenByDefault = permissionSetOf(maskOf(workspaceLevelPermissions("custom")));
 
-const given = (permission: Permission) =>
+const shownPermission = (permission: Permission) =>
   ({
     from: ({ permissions }: AccessRecord) => permissionValue(permissions, permission),
     default: chosenByDefault[permission],
@@ -35,17 +35,29 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
   version: (record) => record.version,
   attributes: {
     access: required(oneOf(workspaceLevelNames), "The level; 'custom' for individual permissions."),
-    runs: optional(oneOf(["read", "plan", "apply"]), "Reading runs, queueing plans, applying them.", given("runs")),
-    variables: optional(oneOf(["none", "read", "write"]), "Reading and writing variables.", given("variables")),
+    runs: optional(
+      oneOf(["read", "plan", "apply"]),
+      "Reading runs, queueing plans, applying them.",
+      shownPermission("runs"),
+    ),
+    variables: optional(
+      oneOf(["none", "read", "write"]),
+      "Reading and writing variables.",
+      shownPermission("variables"),
+    ),
     "state-versions": optional(
       oneOf(["none", "read-outputs", "read", "write"]),
       "Reading outputs, reading and writing state.",
-      given("stateVersions"),
+      shownPermission("stateVersions"),
     ),
-    "policy-mocks": optional(oneOf(["none", "read"]), "Reading the data for policy mocks.", given("policyMocks")),
-    "workspace-locking": optional(flag(), "Locking and unlocking the workspace.", given("locking")),
-    "run-tasks": optional(flag(), "Managing the workspace's run tasks.", given("runTasks")),
-    "policy-overrides": optional(flag(), "Overriding policies that stopped a run.", given("policyOverrides")),
+    "policy-mocks": optional(
+      oneOf(["none", "read"]),
+      "Reading the data for policy mocks.",
+      shownPermission("policyMocks"),
+    ),
+    "workspace-locking": optional(flag(), "Locking and unlocking the workspace.", shownPermission("locking")),
+    "run-tasks": optional(flag(), "Managing the workspace's run tasks.", shownPermission("runTasks")),
+    "policy-overrides": optional(flag(), "Overriding policies that stopped a run.", shownPermission("policyOverrides")),
     "expires-at": optional(expiresAtSchema, expiresAtDoc, { default: null }),
     reason: optional(reasonSchema, reasonDoc, { default: null }),
   },
@@ -70,7 +82,7 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
       summary: "List team access to a workspace; without page parameters, all of it",
       needs: readers,
       query: {
-        paged: "if-asked",
+        paged: "if-requested",
         parameters: { "filter[workspace][id]": { ...textParameter("The workspace."), required: true } },
       },
       answer: "list",

@@ -19,8 +19,8 @@ export const teamWorkspaceKind: AccessKind = {
   thing: "workspace",
   tables: workspaceTables,
   find: statementsOf(workspaceTables),
-  implied: (level) => workspaceLevelPermissions(level as WorkspaceLevel),
-  sees: canSeeWorkspace,
+  impliedPermissions: (level) => workspaceLevelPermissions(level as WorkspaceLevel),
+  canRead: canSeeWorkspace,
   rights: workspaceRightsOf,
   needs: workspacePermissionNeeds["can-update"],
 };
@@ -33,7 +33,12 @@ function chosenIn(attributes: UpdateAttributes<typeof teamWorkspaces>): ChosenPe
 
 export const teamWorkspaceResource = implement(teamWorkspaces, {
   listTeamWorkspaces: ({ context, query }) =>
-    listAccess(teamWorkspaceKind, context, query.filterWorkspaceId ?? "", query.pageAsked ? query.page : undefined),
+    listAccess(
+      teamWorkspaceKind,
+      context,
+      query.filterWorkspaceId ?? "",
+      query.isPageRequested ? query.page : undefined,
+    ),
 
   showTeamWorkspace: ({ context, params }) => showAccess(teamWorkspaceKind, context, params.teamWorkspaceId),
 
@@ -43,7 +48,7 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
       targetId: relationships.workspace,
       level: attributes.access,
       chosen: chosenIn(attributes),
-      ending: attributes,
+      expiry: attributes,
     }),
 
   updateTeamWorkspace: ({ context, params, body: { attributes } }) =>
@@ -51,7 +56,7 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
       id: params.teamWorkspaceId,
       level: attributes.access,
       chosen: chosenIn(attributes),
-      ending: attributes,
+      expiry: attributes,
     }),
 
   deleteTeamWorkspace: ({ context, params }) => deleteAccess(teamWorkspaceKind, context, params.teamWorkspaceId),

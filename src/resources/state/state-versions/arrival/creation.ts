@@ -7,7 +7,7 @@ import type { CreateAttributes, DocumentAnswer } from "../../../../jsonapi/defin
 import { conflict, refuseIfAny } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
 import { now } from "../../../../kernel/time.ts";
-import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
 import { holdsLock, lockHolderName } from "../../../register/workspaces/lock-holder.ts";
 import type { WorkspaceView } from "../../../register/workspaces/view.ts";
 import { recordChange } from "../../../shared/audit-events/writes.ts";
@@ -40,30 +40,30 @@ export async function createStateVersion(
   // Must not run in the transaction, which locks the workspace's row.
   const inline = await readInlineState(context, id, attributes);
   const view = await context.database.write(async (tx) => {
-    const workspace = await loadWritableWorkspace(tx, context, workspaceId, true);
+    const workspace = await loadWritableWorkspace(tx, context, workspaceId, "change");
     const { position, previous, latest, predecessorId, hasPending } = await findSuccession(tx, workspace.id);
-    const facts = { id, position, workspace, ownLineage: inline?.read.file.lineage, createdAt: now() };
-    const announced = newStateVersion(attributes, facts, context.actor);
-    const obstacle = attributes.force ? undefined : successionObstacle(latest, announced);
+    const input = { id, position, workspace, contentLineage: inline?.parsed.file.lineage, createdAt: now() };
+    const pendingVersion = newStateVersion(attributes, input, context.actor);
+    const obstacle = attributes.force ? undefined : successionObstacle(latest, pendingVersion);
     if (obstacle !== undefined) throw obstacle;
 
-    const rows = inline && rowsFromState(context.vault, announced, inline.read);
-    const version: StateVersionTable = { ...announced, ...rows?.columns, ...contentColumns(inline?.contents) };
+    const rows = inline && rowsFromState(context.vault, pendingVersion, inline.parsed);
+    const version: StateVersionTable = { ...pendingVersion, ...rows?.columns, ...contentColumns(inline?.contents) };
     await insertStateVersion(tx, workspace, version);
     if (inline !== undefined && rows !== undefined) {
       await insertContents(tx, workspace, inline.contents);
       await recordArrival(tx, context, workspace, { version, rows, predecessorId, hasPending });
     }
-    const shown = stateVersionViewIn({ ...version, ...previous }, workspace, context);
-    await recordChange(tx, context, stateVersions, { after: shown }, { after: { workspace: workspace.id } });
-    return shown;
+    const created = stateVersionViewIn({ ...version, ...previous }, workspace, context);
+    await recordChange(tx, context, stateVersions, { after: created }, { after: { workspace: workspace.id } });
+    return created;
   });
   if (inline !== undefined && view.resourcesProcessed === 0) context.wake?.(processingJob);
   return { view };
 }
 
 /** Checks access before the server reads a large request body. */
-export async function admitWriter(request: {
+export async function checkWriteAccess(request: {
   readonly context: Context;
   readonly params: { readonly workspaceId: string };
 }): Promise<void> {
@@ -76,10 +76,10 @@ export async function loadWritableWorkspace(
   tx: Tx,
   context: Context,
   workspaceId: string,
-  lock = false,
+  lock: "change" | false = false,
 ): Promise<WritableWorkspace> {
   const visible = await loadWorkspace(tx, context, { workspaceId }, lock);
-  const workspace = grantWorkspace(visible, "can-create-state-versions");
+  const workspace = authorizeWorkspace(visible, "can-create-state-versions");
   if (workspace.lockedByType === null)
     throw conflict("Unable to write state. The workspace is not locked. Lock it first.");
   if (!holdsLock(context.actor, workspace))
@@ -90,7 +90,7 @@ export async function loadWritableWorkspace(
 }
 
 interface InlineState {
-  readonly read: ParsedState;
+  readonly parsed: ParsedState;
   readonly contents: readonly PreparedContent[];
 }
 
@@ -108,11 +108,11 @@ async function readInlineState(
     parser.write(state.subarray(start, start + sliceBytes));
     if (start + sliceBytes < state.length) await setImmediate();
   }
-  const read = parser.end();
+  const parsed = parser.end();
   const owner = stateVersionOwner(stateVersionId);
   const contents = [await prepareContent(vault, { owner, kind: "state" }, state)];
   if (jsonState) contents.push(await prepareContent(vault, { owner, kind: "json" }, jsonState));
-  return { read, contents };
+  return { parsed, contents };
 }
 
 function contentColumns(contents: readonly PreparedContent[] | undefined): Partial<StateVersionTable> {

@@ -4,7 +4,7 @@ import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { conflict, notFound } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
-import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
+import { authorizeWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
 import { lockHolderName } from "../../../register/workspaces/lock-holder.ts";
 import type { WorkspaceView } from "../../../register/workspaces/view.ts";
 import { setImportedState } from "../../../register/workspaces/writes.ts";
@@ -29,7 +29,7 @@ export interface ImportedState {
   /** Null to use the lineage in the content. */
   readonly lineage: string | null;
   readonly createdAt: string;
-  readonly maker: { readonly userId: string | null; readonly name: string };
+  readonly author: { readonly userId: string | null; readonly name: string };
   readonly runId: string | null;
   /** The version that was imported before. */
   readonly after: string | undefined;
@@ -37,21 +37,21 @@ export interface ImportedState {
 
 type ImportTarget = Granted<WorkspaceView, "can-create-state-versions">;
 
-/** `note` runs in the same transaction. Raises `conflict` if the workspace is in use. */
+/** `recordProgress` runs in the same transaction. Raises `conflict` if the workspace is in use. */
 export async function announceImportedState(
   context: Context,
   workspaceId: string,
   state: ImportedState,
-  note: (tx: Tx, id: string) => Promise<void>,
+  recordProgress: (tx: Tx, id: string) => Promise<void>,
 ): Promise<string> {
   const id = newId("state-versions");
   await context.database.write(async (tx) => {
     const workspace = await loadImportTarget(tx, context, workspaceId);
     const { position, latest } = await findSuccession(tx, workspace.id);
-    if (latest?.id !== state.after) throw hasOwnStates();
+    if (latest?.id !== state.after) throw otherStatesConflict();
     await insertStateVersion(tx, workspace, rowFor(id, position, workspace, state));
     await record(tx, context, workspace, { id, verb: "announce", after: { serial: state.serial } });
-    await note(tx, id);
+    await recordProgress(tx, id);
   });
   return id;
 }
@@ -68,8 +68,8 @@ export async function receiveImportedState(
   const location = { organizationId, owner: stateVersionOwner(id), kind: "state" };
   const content = await receiveContent(context, location, bytes, (piece) => parser.write(piece), stateLimit);
   try {
-    const read = parser.end();
-    await context.database.write((tx) => finalize(tx, context, workspaceId, id, content, read));
+    const parsed = parser.end();
+    await context.database.write((tx) => finalize(tx, context, workspaceId, id, content, parsed));
   } catch (error) {
     await discardUpload(context, content.id);
     throw error;
@@ -93,18 +93,18 @@ async function finalize(
   workspaceId: string,
   id: string,
   content: StoredContent,
-  read: ParsedState,
+  parsed: ParsedState,
 ): Promise<void> {
   const workspace = await loadImportTarget(tx, context, workspaceId);
   const version = await findInWorkspace(tx, workspace, id);
   if (version === undefined) throw notFound("state version");
   const { latest } = await findSuccession(tx, workspace.id);
-  if (version.status !== "pending" || latest?.id !== id) throw hasOwnStates();
+  if (version.status !== "pending" || latest?.id !== id) throw otherStatesConflict();
   const predecessor = await findPreviousVersion(tx, version);
-  const rows = rowsFromState(context.vault, version, read);
+  const rows = rowsFromState(context.vault, version, parsed);
   await updateStateVersion(tx, version, {
     ...rows.columns,
-    lineage: version.lineage || read.file.lineage,
+    lineage: version.lineage || parsed.file.lineage,
     md5: content.md5,
     status: "finalized",
     size: content.size,
@@ -126,17 +126,17 @@ async function finalize(
   await record(tx, context, workspace, { id, verb: "import", after: { serial: version.serial, size: content.size } });
 }
 
-/** Raises `not-found`, `forbidden`, and `conflict` for a locked workspace. */
+/** Locks the workspace in a transaction. Raises `not-found`, `forbidden`, and `conflict` for a locked workspace. */
 async function loadImportTarget(tx: Tx, context: Context, workspaceId: string): Promise<ImportTarget> {
-  const lock = tx !== context.database.reader;
+  const lock = tx !== context.database.reader && "change";
   const visible = await loadWorkspace(tx, context, { workspaceId }, lock);
-  const workspace = grantWorkspace(visible, "can-create-state-versions");
+  const workspace = authorizeWorkspace(visible, "can-create-state-versions");
   if (workspace.lockedByType !== null)
     throw conflict(`The destination workspace is locked by ${lockHolderName(workspace)}. Unlock it and import again.`);
   return workspace;
 }
 
-const hasOwnStates = () =>
+const otherStatesConflict = () =>
   conflict(
     "The destination workspace has state versions that were not imported. The remaining state versions of the source can't be imported into it.",
   );
@@ -145,7 +145,7 @@ function rowFor(
   id: string,
   position: number,
   { id: workspaceId, organizationId }: ImportTarget,
-  { serial, lineage, createdAt, maker, runId }: ImportedState,
+  { serial, lineage, createdAt, author, runId }: ImportedState,
 ): StateVersionTable {
   return {
     ...unparsedColumns,
@@ -165,9 +165,9 @@ function rowFor(
     superseded: 0,
     hasJson: 0,
     // Stored as a run, so that documents show no user.
-    createdByKind: maker.userId === null ? "run" : "user",
-    createdById: maker.userId ?? runId ?? "",
-    createdByName: maker.name,
+    createdByKind: author.userId === null ? "run" : "user",
+    createdById: author.userId ?? runId ?? "",
+    createdByName: author.name,
     createdByTokenId: null,
     version: 1,
   };

@@ -29,7 +29,7 @@ import type { StateUploadGrant } from "./upload-urls.ts";
 interface PendingRollback {
   readonly version: StateVersionTable;
   readonly source: StateVersionTable;
-  readonly right: StateUploadGrant;
+  readonly grant: StateUploadGrant;
 }
 
 /** Raises `conflict` without the lock, and `invalid` for a version of another workspace or without usable content. */
@@ -40,32 +40,38 @@ export async function rollBack(
 ): Promise<DocumentAnswer<StateVersionView>> {
   const rollback = await beginRollback(context, workspaceId, sourceId);
   const { id, organizationId } = rollback.version;
-  const isRead = await uploads
-    .run({ organization: organizationId, version: id }, () => copy(context, rollback))
+  const isProcessed = await uploads
+    .run({ organization: organizationId, version: id }, () => copyContents(context, rollback))
     .catch(async (error: unknown) => {
-      await abandon(context, rollback);
+      await discardRollback(context, rollback);
       throw error;
     });
-  if (!isRead) context.wake?.(processingJob);
+  if (!isProcessed) context.wake?.(processingJob);
   return { view: await loadStateVersion(context.database.reader, context, id) };
 }
 
 /** The pending version blocks unlocking and other writes until the copy is complete. */
 function beginRollback(context: Context, workspaceId: string, sourceId: string): Promise<PendingRollback> {
   return context.database.write(async (tx) => {
-    const workspace = await loadWritableWorkspace(tx, context, workspaceId, true);
+    const workspace = await loadWritableWorkspace(tx, context, workspaceId, "change");
     const source = await findStateVersion(tx, context, sourceId);
-    const fault = faultOf(source?.workspaceId === workspace.id ? source : undefined);
+    const fault = sourceFaultOf(source?.workspaceId === workspace.id ? source : undefined);
     if (source === undefined || fault !== undefined)
       throw invalid([relationshipFault("rollback-state-version", fault ?? "")]);
     const { position, latest } = await findSuccession(tx, workspace.id);
     const serial = Math.max(latest?.serial ?? 0, source.serial) + 1;
     if (!Number.isSafeInteger(serial))
       throw conflict("The latest serial is the largest possible one. Start a new lineage.");
-    const facts = { id: newId("state-versions"), position, workspace, ownLineage: source.lineage, createdAt: now() };
+    const input = {
+      id: newId("state-versions"),
+      position,
+      workspace,
+      contentLineage: source.lineage,
+      createdAt: now(),
+    };
     // The digest is known after the copy. An empty one matches no upload.
     const attributes = { serial, md5: "", lineage: source.lineage, force: true };
-    const version = newStateVersion(attributes, facts, context.actor);
+    const version = newStateVersion(attributes, input, context.actor);
     await insertStateVersion(tx, workspace, version);
     await recordChange(
       tx,
@@ -77,12 +83,12 @@ function beginRollback(context: Context, workspaceId: string, sourceId: string):
     return {
       version,
       source,
-      right: withProofOf(workspace, { id: version.id, workspaceId: version.workspaceId, kind: "state" as const }),
+      grant: withProofOf(workspace, { id: version.id, workspaceId: version.workspaceId, kind: "state" as const }),
     };
   });
 }
 
-function faultOf(source: StateVersionView | undefined): string | undefined {
+function sourceFaultOf(source: StateVersionView | undefined): string | undefined {
   if (source === undefined) return "Rollback state version does not exist in this workspace";
   if (source.status !== "finalized") return `Rollback state version has no content: its status is ${source.status}`;
   // The encrypted part also contains the serial, and only the engine can change it.
@@ -92,11 +98,11 @@ function faultOf(source: StateVersionView | undefined): string | undefined {
 }
 
 /** Returns whether the state was processed completely. */
-async function copy(context: Context, { version, source, right }: PendingRollback): Promise<boolean> {
-  const { content, read } = await copyState(context, version, source);
+async function copyContents(context: Context, { version, source, grant }: PendingRollback): Promise<boolean> {
+  const { content, parsed } = await copyState(context, version, source);
   const json = source.hasJson === 1 ? await copyContent(context, version, source, "json") : undefined;
-  await context.database.write((tx) => finalizeUpload(tx, context, right, { content, read, json }));
-  return read.instances !== undefined;
+  await context.database.write((tx) => finalizeUpload(tx, context, grant, { content, parsed, json }));
+  return parsed.instances !== undefined;
 }
 
 async function copyState(context: Context, version: StateVersionTable, source: StateVersionTable) {
@@ -108,8 +114,8 @@ async function copyState(context: Context, version: StateVersionTable, source: S
   const inspect = (piece: Uint8Array) => parser.write(piece);
   const content = await copyContent(context, version, source, "state", { transform: renumbered, inspect });
   try {
-    const read: ParsedState = parser.end();
-    return { content, read };
+    const parsed: ParsedState = parser.end();
+    return { content, parsed };
   } catch (error) {
     await discardUpload(context, content.id);
     throw error;
@@ -134,10 +140,10 @@ async function copyContent(
   return receiveContent(context, location, transform(readContent(context, content)), inspect, stateLimit);
 }
 
-async function abandon(context: Context, { version, right }: PendingRollback): Promise<void> {
+async function discardRollback(context: Context, { version, grant }: PendingRollback): Promise<void> {
   const { workspaceId, position } = version;
   await context.database.write(async (tx) => {
-    const discarded = await discardVersions(tx, right, { workspaceId, position: position + 1 });
+    const discarded = await discardVersions(tx, grant, { workspaceId, position: position + 1 });
     await recordDiscarded(tx, context, discarded);
   });
 }

@@ -32,7 +32,7 @@ export function checkUploadUrl(
   signed: UrlSignature,
 ): StateUploadGrant {
   return checkSignedUrl(context, signedParts(id, kind), signed, {
-    right: { id, kind },
+    subject: { id, kind },
     permission: "can-upload",
     thing: "upload",
     expired: "This upload URL has expired. Create the state version again and use its new upload URL.",

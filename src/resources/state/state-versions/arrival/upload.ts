@@ -4,8 +4,8 @@ import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { type AppError, attributeFault, conflict, forbidden, invalid, notFound } from "../../../../kernel/errors.ts";
 import { actorOfToken } from "../../../identity/authentication-tokens/reads.ts";
-import { grantWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
-import { hasLeaseEnded } from "../../../register/workspaces/lock-holder.ts";
+import { authorizeWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
+import { hasLeaseExpired } from "../../../register/workspaces/lock-holder.ts";
 import { recordEvent } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import {
@@ -31,8 +31,8 @@ type UploadedVersion = Granted<StateVersionTable, "can-upload" | "can-create-sta
 export const uploads = uploadLimit("states");
 
 /** Raises `conflict` unless the version is pending, `invalid` for wrong content, `forbidden` or `not-found` if its creator lost access. */
-export async function receiveState(context: Context, right: StateUploadGrant, bytes: ByteStream): Promise<void> {
-  const version = await load(context.database.reader, right);
+export async function receiveState(context: Context, grant: StateUploadGrant, bytes: ByteStream): Promise<void> {
+  const version = await loadForUpload(context.database.reader, grant);
   await uploads.run({ organization: version.organizationId, version: version.id }, async () => {
     if (version.status === "finalized") return refuseOtherContent(version.md5, bytes);
     refuseUnlessPending(version);
@@ -40,17 +40,17 @@ export async function receiveState(context: Context, right: StateUploadGrant, by
     const parser = new StateParser();
     const content = await receiveContent(
       context,
-      contentLocation(version, right),
+      contentLocation(version, grant),
       bytes,
       (piece) => parser.write(piece),
       stateLimit,
     );
-    const read = await parseOrDiscard(context, version, content, parser);
+    const parsed = await parseOrDiscard(context, version, content, parser);
     await context.database.write(async (tx) => {
       await requireWriter(tx, context, version);
-      await finalizeUpload(tx, context, right, { content, read });
+      await finalizeUpload(tx, context, grant, { content, parsed });
     });
-    if (read.instances === undefined) context.wake?.(processingJob);
+    if (parsed.instances === undefined) context.wake?.(processingJob);
   });
 }
 
@@ -62,8 +62,8 @@ async function parseOrDiscard(
   parser: StateParser,
 ): Promise<ParsedState> {
   try {
-    const read = parser.end();
-    if (content.md5 === md5) return read;
+    const parsed = parser.end();
+    if (content.md5 === md5) return parsed;
     throw invalid([attributeFault("md5", "Md5 does not match the uploaded content; upload it again")]);
   } catch (error) {
     await discardUpload(context, content.id);
@@ -73,26 +73,26 @@ async function parseOrDiscard(
 
 interface ReceivedState {
   readonly content: StoredContent;
-  readonly read: ParsedState;
+  readonly parsed: ParsedState;
   readonly json?: StoredContent | undefined;
 }
 
 export async function finalizeUpload(
   tx: Tx,
   context: Context,
-  right: StateUploadGrant,
-  { content, read, json }: ReceivedState,
+  grant: StateUploadGrant,
+  { content, parsed, json }: ReceivedState,
 ): Promise<void> {
-  const version = await load(tx, right, true);
+  const version = await loadForUpload(tx, grant, true);
   // A concurrent request uploaded the same content.
   if (version.status === "finalized") return;
   refuseUnlessPending(version);
   const predecessor = await findPreviousVersion(tx, version);
-  const obstacle = version.lineage === null ? lineageObstacle(predecessor, read.file.lineage) : undefined;
+  const obstacle = version.lineage === null ? lineageObstacle(predecessor, parsed.file.lineage) : undefined;
   if (obstacle !== undefined) throw obstacle;
 
-  const rows = rowsFromState(context.vault, version, read);
-  const lineage = version.lineage || read.file.lineage;
+  const rows = rowsFromState(context.vault, version, parsed);
+  const lineage = version.lineage || parsed.file.lineage;
   const { size, md5 } = content;
   const arrived = { lineage, status: "finalized", size, md5, ...(json && { hasJson: 1 }) };
   await updateStateVersion(tx, version, { ...rows.columns, ...arrived });
@@ -104,8 +104,8 @@ export async function finalizeUpload(
 }
 
 /** A finalized version accepts its JSON form too. */
-export async function receiveJsonState(context: Context, right: StateUploadGrant, bytes: ByteStream): Promise<void> {
-  const version = await load(context.database.reader, right);
+export async function receiveJsonState(context: Context, grant: StateUploadGrant, bytes: ByteStream): Promise<void> {
+  const version = await loadForUpload(context.database.reader, grant);
   await uploads.run({ organization: version.organizationId, version: version.id }, async () => {
     const known =
       version.hasJson === 1
@@ -114,10 +114,10 @@ export async function receiveJsonState(context: Context, right: StateUploadGrant
     if (known !== undefined) return refuseOtherContent(known.md5, bytes);
     if (version.status !== "finalized") refuseUnlessPending(version);
     await requireWriter(context.database.reader, context, version);
-    const content = await receiveContent(context, contentLocation(version, right), bytes, () => {}, stateLimit);
+    const content = await receiveContent(context, contentLocation(version, grant), bytes, () => {}, stateLimit);
     await context.database.write(async (tx) => {
       await requireWriter(tx, context, version);
-      const locked = await load(tx, right, true);
+      const locked = await loadForUpload(tx, grant, true);
       if (locked.status !== "finalized") refuseUnlessPending(locked);
       const other = locked.hasJson === 1 ? await findContent(tx, stateVersionOwner(locked.id), "json") : undefined;
       if (other !== undefined && other.md5 === content.md5) return;
@@ -129,11 +129,11 @@ export async function receiveJsonState(context: Context, right: StateUploadGrant
   });
 }
 
-async function load(tx: Tx, right: StateUploadGrant, lock = false): Promise<UploadedVersion> {
-  const version = await findForUpload(tx, right, lock);
+async function loadForUpload(tx: Tx, grant: StateUploadGrant, lock = false): Promise<UploadedVersion> {
+  const version = await findForUpload(tx, grant, lock);
   if (version === undefined) throw notFound("upload");
   // An expired lease discards pending versions, even before a transaction writes that to the database.
-  return version.status === "pending" && hasLeaseEnded(version)
+  return version.status === "pending" && hasLeaseExpired(version)
     ? withProofOf(version, { ...version, status: "discarded" })
     : version;
 }
@@ -150,7 +150,7 @@ async function requireWriter(
       "This upload URL was issued to a token that has expired or was revoked, or to a run that has ended. Create the state version again with a valid token.",
     );
   const workspace = await loadWorkspace(tx, { ...context, actor }, { workspaceId });
-  grantWorkspace(workspace, "can-create-state-versions");
+  authorizeWorkspace(workspace, "can-create-state-versions");
 }
 
 const contentLocation = ({ organizationId, id }: UploadedVersion, { kind }: StateUploadGrant) => ({

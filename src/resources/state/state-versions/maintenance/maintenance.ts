@@ -4,7 +4,7 @@ import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { now, nowMs } from "../../../../kernel/time.ts";
 import { recordEvents } from "../../../shared/audit-events/writes.ts";
 import { type RetentionPolicy, forEachPolicy } from "../../../register/data-retention-policies/reads.ts";
-import { recordStateRead } from "../../../register/workspaces/writes.ts";
+import { recordParsedState } from "../../../register/workspaces/writes.ts";
 import { StateFileReader } from "../../../../statefile/state-file.ts";
 import { newResources } from "../../resources/rules.ts";
 import { countResources } from "../../resources/reads.ts";
@@ -37,7 +37,7 @@ const versionsPerStep = 100;
 /** Steps of one state before smaller states are processed. */
 const yieldInterval = 16;
 
-/** Oldest first, with much smaller states in between, so that a huge state does not delay them. Raises the last error. */
+/** Oldest first, with states of half the size or less in between, so that a huge state does not delay them. Raises the last error. */
 export async function parseLargeStates(work: JobContext): Promise<number> {
   const { context, signal } = work;
   const inProgress: string[] = [];
@@ -74,14 +74,14 @@ async function parseState(
   if (content === undefined) throw new Error(`the state version ${version.id} has no content`);
   const predecessor = await findPreviousVersion(context.database.reader, version);
   const reader = new StateFileReader();
-  let waiting = reader.takeInstances();
+  let unwritten = reader.takeInstances();
   let steps = 0;
   const yieldNow = async () => {
     if (++steps % yieldInterval === 0) await processSmaller();
     signal.throwIfAborted();
   };
   const write = async () => {
-    const rows = newResources(version, waiting.splice(0, resourcesPerStep));
+    const rows = newResources(version, unwritten.splice(0, resourcesPerStep));
     await step(async (tx) => {
       // The cleanup of a deleted version may have run already, so its rows would remain.
       if (await lockUnparsed(tx, version.id)) await insertResources(tx, capability, rows, predecessor?.id);
@@ -91,22 +91,22 @@ async function parseState(
   for await (const piece of readContent(context, content)) {
     reader.write(piece);
     // Not `push(...)`: a resource can have more instances than a call can have arguments.
-    waiting = waiting.concat(reader.takeInstances());
-    while (waiting.length >= resourcesPerStep) await write();
+    unwritten = unwritten.concat(reader.takeInstances());
+    while (unwritten.length >= resourcesPerStep) await write();
     await yieldNow();
   }
   const file = reader.end();
-  waiting = waiting.concat(reader.takeInstances());
-  while (waiting.length > 0) await write();
+  unwritten = unwritten.concat(reader.takeInstances());
+  while (unwritten.length > 0) await write();
   // `outputIds` is set if the outputs were written with the version.
   const outputs = version.outputIds === "" ? newOutputs(context.vault, version, file.outputs) : [];
   await step(async (tx) => {
     if (!(await lockUnparsed(tx, version.id))) return;
     await insertOutputs(tx, capability, outputs);
     const outputIds = version.outputIds || joinOutputIds(outputs);
-    const read = { resourceCount: await countResources(tx, version.id), outputIds };
-    await finishParsing(tx, capability, version.id, { ...headColumns(file), ...read, resourcesProcessed: 1 });
-    await recordStateRead(tx, capability, version, read);
+    const parsed = { resourceCount: await countResources(tx, version.id), outputIds };
+    await finishParsing(tx, capability, version.id, { ...headColumns(file), ...parsed, resourcesProcessed: 1 });
+    await recordParsedState(tx, capability, version, parsed);
   });
 }
 
@@ -178,7 +178,7 @@ function removalEvent({ id, organizationId, workspaceId, serial, createdAt }: St
   return { organizationId, verb: "delete", subject: { type: "state-versions", id }, before };
 }
 
-/** The versions keep the summary. */
+/** The versions keep the summary of their resources. */
 export async function removeSupersededResources(work: JobContext): Promise<number> {
   const { context, capability, signal, step } = work;
   let handled = 0;

@@ -48,7 +48,7 @@ export async function findUnparsed(
     .executeTakeFirst();
 }
 
-/** Also locks the workspace. */
+/** Returns whether the version still has to be processed. Also locks the workspace. */
 export async function lockUnparsed(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
@@ -58,7 +58,7 @@ export async function lockUnparsed(tx: Tx, id: string): Promise<boolean> {
     .where("v.id", "=", id)
     .where("v.resourcesProcessed", "=", 0)
     .where("v.status", "=", "finalized")
-    .modifyEnd(lockClause(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", "change"))
     .modifyEnd(tx.dialect.lockRows("v"))
     .executeTakeFirst();
   return row !== undefined;
@@ -80,9 +80,9 @@ export async function finishParsing(
   tx: Tx,
   _by: Capability<"job">,
   id: string,
-  read: ParsedStateColumns,
+  columns: ParsedStateColumns,
 ): Promise<void> {
-  await updateRow(tx, "stateVersions", id, read);
+  await updateRow(tx, "stateVersions", id, columns);
 }
 
 export async function discardExpiredUploads(
@@ -100,7 +100,7 @@ export async function discardExpiredUploads(
     .where("v.uploadExpiresAt", "<", at)
     .orderBy("v.workspaceId")
     .limit(limit)
-    .modifyEnd(lockClause(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", "change"))
     .modifyEnd(tx.dialect.lockRows("v"))
     .execute();
   const ids = expired.map((version) => version.id);
@@ -128,7 +128,7 @@ export async function findVersionsPastRetention(
     .where("v.intermediate", "=", 0)
     .where("v.status", "<>", "pending")
     .where(sql<boolean>`(w.current_state_version_id is null or w.current_state_version_id <> v.id)`);
-  const governed =
+  const governedVersions =
     workspaceId === null
       ? candidates.where(({ not, exists, selectFrom }) =>
           not(
@@ -138,7 +138,7 @@ export async function findVersionsPastRetention(
           ),
         )
       : candidates.where("v.workspaceId", "=", workspaceId);
-  return governed
+  return governedVersions
     .orderBy("v.createdAt")
     .orderBy("v.id")
     .limit(limit)
@@ -179,7 +179,7 @@ export async function lockVersion(tx: Tx, id: string): Promise<void> {
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .select("v.id")
     .where("v.id", "=", id)
-    .modifyEnd(lockClause(tx.dialect, "w", true))
+    .modifyEnd(lockClause(tx.dialect, "w", "change"))
     .modifyEnd(tx.dialect.lockRows("v"))
     .execute();
 }

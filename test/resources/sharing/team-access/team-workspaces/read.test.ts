@@ -23,7 +23,7 @@ describe("listTeamWorkspaces", () => {
     expect(pointers(answer)).toEqual(["filter[workspace][id]"]);
   });
 
-  it("404: unknown, empty, or not to be seen", async () => {
+  it("404: unknown, empty, or not visible to the caller", async () => {
     const plain = await api.makeMember(org.name);
     expect((await list(org.owner, "ws-unknown")).status).toBe(404);
     expect((await list(org.owner, "")).status).toBe(404);
