@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { defineConfig } from "vitest/config";
@@ -25,10 +26,10 @@ const onEngines = [
 ];
 
 /**
- * A quick run covers everything on SQLite, and on PostgreSQL what depends on the engine: every kind of statement once (`statements`
- * calls every route), searching, case, types, cascades and leases. Tests of concurrency and of large numbers take long there and run
- * in the gate. `npm run test:engines` and a deep run cover everything on both engines; the gate runs the former. See
- * `test/support/engine-independent.ts` for parts of a file.
+ * A quick run (`npm test`) covers SQLite without the files in `gateOnly`, and on PostgreSQL what depends on the engine: every kind of
+ * statement once (`statements` calls every route), searching, case, types and cascades. `npm run test:engines`, which the gate runs after
+ * a quick run, covers all of PostgreSQL and the rest of SQLite. A deep run covers everything on both. `itInGate` and `describeOnce` in
+ * `test/support/engine-independent.ts` do the same for parts of a file.
  */
 const decidedByTheEngine = [
   "test/contract/statements.test.ts",
@@ -60,10 +61,9 @@ const gateOnly = [
 ];
 /** Everything in a quick or deep run; in the gate, which has run the quick one before, the rest. */
 const isTheRest = isWhole && process.env.CADASTRE_TEST_ENGINES === "both" && !isDeep;
-/** A quick run has these only on PostgreSQL, where the same requests also show the order of locks. */
-const onPostgresFirst = ["test/contract/statements.test.ts"];
+const withTestsForGate = () => globSync(onEngines).filter((path) => readFileSync(path, "utf8").includes("itInGate"));
 const onSqlite = isTheRest
-  ? [...gateOnly.filter((path) => !/\/(cli|agent)\//.test(path)), ...onPostgresFirst]
+  ? [...gateOnly.filter((path) => !/\/(cli|agent)\//.test(path)), ...withTestsForGate()]
   : onEngines;
 /** Needs a browser: `npm run test:console`. */
 const browser = process.env["CADASTRE_TEST_BROWSER"];
@@ -90,7 +90,7 @@ const onPostgres = isQuick ? decidedByTheEngine : onEngines;
 
 // Most code runs some dozens of times: baseline compilation is cheaper than interpreting it until it is hot.
 setFlagsFromString("--always-sparkplug");
-// There are more workers than cores, so GC helper threads would take cores from other workers.
+// Every core has a worker, from which GC helper threads would take it.
 setFlagsFromString("--single-threaded-gc");
 
 // Node runs our code without a transform, and a module runner would look every import up on each use. No test mocks a module, so
@@ -110,13 +110,7 @@ const shared = {
 
 const project = (name: string, include: readonly string[], provide: { engine?: "sqlite" | "postgres" } = {}) => ({
   extends: true as const,
-  test: {
-    ...shared,
-    name,
-    include: [...include],
-    exclude: isQuick && provide.engine !== "postgres" ? [...exclude, ...onPostgresFirst] : exclude,
-    provide,
-  },
+  test: { ...shared, name, include: [...include], exclude, provide: { ...provide, isWhole } },
 });
 /** In a quick run this project is small: it runs after the others. */
 const inTurn = isQuick ? { sequence: { groupOrder: 1 } } : {};

@@ -61,10 +61,13 @@ export const logins: Readonly<Record<string, Login>> = {
 async function signInOnce(api: Api, attributes: object = {}): Promise<Answer> {
   const { url, codeFor } = await provider();
   const { id } = await makeProvider(api, url, { "create-users": true, ...attributes });
-  const { browser, asked: sought } = await beginSignIn(api, id);
+  const { browser, parameters } = await beginSignIn(api, id);
   const claims = { sub: unique("somebody"), email: `${unique("grace")}@example.com`, email_verified: true };
-  const query = new URLSearchParams({ code: await codeFor(sought, { claims }), state: sought.get("state") ?? "" });
-  return answerOf(await browser.open(`${sought.get("redirect_uri")}?${query.toString()}`));
+  const query = new URLSearchParams({
+    code: await codeFor(parameters, { claims }),
+    state: parameters.get("state") ?? "",
+  });
+  return answerOf(await browser.open(`${parameters.get("redirect_uri")}?${query.toString()}`));
 }
 
 const fetched = async (url: string, init: RequestInit = {}): Promise<Answer> =>

@@ -39,7 +39,7 @@ export interface ServeOptions {
   readonly migrations?: readonly Migration[];
 }
 
-/** Raises SettingError or AppError with a sentence for the operator. */
+/** Throws SettingError or AppError with a sentence for the operator. */
 export async function serve(settings: Settings, options: ServeOptions = {}): Promise<RunningService> {
   const { say = console.log, isTerminal = false, migrations, deprecated = [] } = options;
   const tls = readTls(settings);

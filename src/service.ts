@@ -36,11 +36,11 @@ export interface PreparedRegister {
 export interface UnpreparedRegister {
   readonly database: Database;
   readonly vault: Vault;
-  /** Returns the applied migrations. Closes the database on failure; raises SettingError or AppError for the operator. */
+  /** Returns the applied migrations. Closes the database on failure; throws SettingError or AppError for the operator. */
   readonly prepare: (report?: MigrationReport) => Promise<readonly string[]>;
 }
 
-/** Raises SettingError. */
+/** Throws SettingError. */
 export function openUnprepared(settings: Settings, known: readonly Migration[] = migrations): UnpreparedRegister {
   const vault = createVault(...encryptionKeys(settings));
   const database = open(settings);
@@ -53,7 +53,7 @@ export function openUnprepared(settings: Settings, known: readonly Migration[] =
   return { database: requireAuditEvents(database), vault, prepare };
 }
 
-/** Raises SettingError or AppError for the operator. */
+/** Throws SettingError or AppError for the operator. */
 export async function openRegister(settings: Settings, report?: MigrationReport): Promise<PreparedRegister> {
   const { database, vault, prepare } = openUnprepared(settings);
   return { database, vault, migrated: await prepare(report) };
@@ -63,7 +63,7 @@ export interface ExistingRegister extends Omit<PreparedRegister, "migrated"> {
   readonly applied: readonly string[];
 }
 
-/** Creates and migrates nothing. Raises SettingError or AppError. */
+/** Creates and migrates nothing. Throws SettingError or AppError. */
 export async function openExisting(settings: Settings): Promise<ExistingRegister> {
   const path = sqlitePath(settings);
   if (path !== undefined && !holdsData(path)) throw noRegister(settings);
@@ -77,7 +77,7 @@ export async function openExisting(settings: Settings): Promise<ExistingRegister
   });
 }
 
-/** The migrations that a start would apply; undefined without a database. Changes nothing. Raises what a start would. */
+/** The migrations that a start would apply; undefined without a database. Changes nothing. Throws what a start would. */
 export async function inspectRegister(
   settings: Settings,
   keys?: EncryptionKeys,
@@ -130,7 +130,7 @@ async function appliedMigrations({ reader }: Database): Promise<string[] | undef
 
 function noRegister(settings: Settings): SettingError {
   return new SettingError(
-    `There is no register in ${withoutPassword(settings.database)} yet. Check CADASTRE_DATABASE, or create one with 'cadastre serve' or 'cadastre migrate'.`,
+    `The database ${withoutPassword(settings.database)} has no Cadastre schema yet. Check CADASTRE_DATABASE, or create it with 'cadastre serve' or 'cadastre migrate'.`,
   );
 }
 
@@ -144,7 +144,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** Undefined for PostgreSQL. Raises SettingError for a folder. */
+/** Undefined for PostgreSQL. Throws SettingError for a folder. */
 export function sqlitePath(settings: Settings): string | undefined {
   if (!settings.database.startsWith("sqlite:")) return undefined;
   const path = resolve(settings.database.slice("sqlite:".length));
@@ -254,7 +254,7 @@ export interface FirstAdmin {
   readonly password: string;
 }
 
-/** Undefined if there are users. Raises SettingError for a weak password. */
+/** Undefined if there are users. Throws SettingError for a weak password. */
 export async function ensureFirstAdmin(database: Database, settings: Settings): Promise<FirstAdmin | undefined> {
   if (await hasUsers(database.reader)) return undefined;
   const token = settings.adminToken ?? newToken();
@@ -281,7 +281,7 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
   );
 }
 
-/** Writes the file before the admin, whose token would otherwise be lost, and removes it if no admin is created. Raises SettingError. */
+/** Writes the file before the admin, whose token would otherwise be lost, and removes it if no admin is created. Throws SettingError. */
 async function withTokenFile<T>(
   path: string | undefined,
   token: string,

@@ -14,7 +14,7 @@ export interface TlsPair {
   readonly key: Buffer;
 }
 
-/** Raises SettingError. */
+/** Throws SettingError. */
 export function readPair({ tlsCert, tlsKey }: TlsFiles): TlsPair {
   try {
     const pair = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) };

@@ -32,7 +32,7 @@ export interface WorkersOptions {
   readonly logger: Logger;
 }
 
-/** Without an engine, every run would wait. Raises SettingError. */
+/** Without an engine, every run would wait. Throws SettingError. */
 export async function requireEngine({ workers, engines }: Settings): Promise<void> {
   if (workers === 0 || countEngines(await findEngines(engines)) > 0) return;
   throw new SettingError(
@@ -68,7 +68,7 @@ export class Workers {
     }
   }
 
-  /** Raises SettingError with the child's output. The child never gets another directory: without bubblewrap the path is part of a plan. */
+  /** Throws SettingError with the child's output. */
   async #waitUntilReady(child: ChildProcess): Promise<void> {
     let output = "";
     child.stderr?.on("data", (chunk: Buffer) => (output = (output + String(chunk)).slice(-outputLengthMax)));

@@ -57,7 +57,7 @@ export type Actor =
     }
   /** A site admin without a token, on the command line. */
   | { readonly kind: "operator" }
-  /** Can do only what the URL was signed for. */
+  /** A caller without a token: a public operation or a signed URL. Has no permissions. */
   | { readonly kind: "anonymous" };
 
 /** Empty for actors without grants of their own. */

@@ -19,7 +19,7 @@ export interface CredentialRequest<EndsAt extends string | null> {
   readonly attribute?: string;
 }
 
-/** Raises `forbidden`, or `invalid` if the caller can send an earlier expiry. */
+/** Throws `forbidden`, or `invalid` if the caller can send an earlier expiry. */
 export function credentialTerm<EndsAt extends string | null>(
   actor: Actor,
   { thing, endsAt, attribute }: CredentialRequest<EndsAt>,

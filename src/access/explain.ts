@@ -8,7 +8,7 @@ import {
   type OrganizationPermission,
   organizationPermissionNames,
   type OrganizationStanding,
-  requireStanding,
+  checkedStandingOf,
 } from "./organization.ts";
 import {
   hasPermission,
@@ -160,7 +160,7 @@ export function standingFromTeams(
   rows: readonly TeamAccessRow[],
 ): OrganizationStanding {
   const teamAccess = rows.length === 0 ? null : rows.reduce((mask, row) => mask | row.organizationAccess, 0);
-  return requireStanding(subject, { organizationId, teamAccess, isMember, ...noRestrictions });
+  return checkedStandingOf(subject, { organizationId, teamAccess, isMember, ...noRestrictions });
 }
 
 export interface ExplainedPermission {

@@ -25,7 +25,7 @@ export interface PermissionCheck<Permission extends CheckedPermission> {
 
 export class PermissionDenied extends AppError {}
 
-/** Raises `not-found` or `forbidden`. */
+/** Throws `not-found` or `forbidden`. */
 export function authorize<Row extends object, Permission extends CheckedPermission>(
   row: Row,
   check: PermissionCheck<Permission>,

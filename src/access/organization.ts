@@ -110,10 +110,10 @@ export const noRestrictions: Pick<StandingRow, "organizationDisabled" | "userTok
 };
 
 /**
- * Raises `not-found` for a disabled organization (except to site admins), and `unauthorized` for a user token, also a site admin's,
+ * Throws `not-found` for a disabled organization (except to site admins), and `unauthorized` for a user token, also a site admin's,
  * that the organization refuses. Non-members get neither: to them it does not exist.
  */
-export function requireStanding(actor: Actor, row: StandingRow): OrganizationStanding {
+export function checkedStandingOf(actor: Actor, row: StandingRow): OrganizationStanding {
   const standing = standingFromGrants(actor, row);
   const isInsider =
     standing.member ||

@@ -7,7 +7,7 @@ import { hasPermission, type Mask, maskOf, sharedStateBit } from "./permission-s
 export const ownWorkspaceMask: Mask = maskOf({ runs: "read", stateVersions: "read" });
 const writeStateMask: Mask = maskOf({ stateVersions: "write" });
 
-/** A plan's author decides what it executes and may lack the permission to apply, so only an apply, which was approved, writes state. */
+/** A plan runs code that nobody has approved, so only the token of an apply can write state. */
 const isApplying = (actor: Actor): boolean => actor.kind === "run" && isIdOf("applies", actor.phaseId);
 
 export function withPhaseGrants(actor: Actor, granted: Mask | null): Mask | null {
@@ -36,7 +36,7 @@ function isAllowedCaller({ kind }: Actor, callers: MachineCallers): boolean {
   return callers !== "agents";
 }
 
-/** Raises `not-found`. */
+/** Throws `not-found`. */
 export function refuseCaller(actor: Actor, callers: MachineCallers): void {
   if (!isAllowedCaller(actor, callers)) throw notFound("resource");
 }

@@ -210,7 +210,7 @@ export class Agent {
 
   #failWith(error: Error): void {
     this.#fault = new SettingError(
-      `The server rejected this agent (${error.message}) Check CADASTRE_AGENT_TOKEN: it must be a token of an agent pool.`,
+      `The server rejected this agent: ${error.message} Check CADASTRE_AGENT_TOKEN: it must be a token of an agent pool.`,
     );
     this.drain();
   }

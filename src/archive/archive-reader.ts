@@ -1,4 +1,4 @@
-/** Reads a gzipped tar archive as a stream in bounded memory. Raises `ArchiveFault` for an archive that is unsafe to unpack. */
+/** Reads a gzipped tar archive as a stream in bounded memory. Throws `ArchiveFault` for an archive that is unsafe to unpack. */
 import { createGunzip, type Gunzip } from "node:zlib";
 import { freeBuffersAfter } from "../kernel/streams.ts";
 import { ArchiveFault, limits } from "./faults.ts";
@@ -39,7 +39,7 @@ export class ArchiveReader {
     this.#reading.catch(() => {});
   }
 
-  /** Raises `ArchiveFault`, and any error of the visitor. */
+  /** Throws `ArchiveFault`, and any error of the visitor. */
   async write(piece: Uint8Array): Promise<void> {
     if (piece.length === 0) return;
     this.#refuseUnlessGzip(piece);

@@ -73,7 +73,7 @@ function isChecksumRight(block: Buffer): boolean {
   return expected === unsigned || expected === signed;
 }
 
-/** Each record is `LENGTH KEY=VALUE\n`. Raises `ArchiveFault`. */
+/** Each record is `LENGTH KEY=VALUE\n`. Throws `ArchiveFault`. */
 export function readPaxRecords(bytes: Buffer): Map<string, string> {
   const records = new Map<string, string>();
   for (let at = 0; at < bytes.length;) {

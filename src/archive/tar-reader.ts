@@ -35,7 +35,7 @@ export class TarReader {
     return this.#zeroBlocks >= 2;
   }
 
-  /** Raises `ArchiveFault`. */
+  /** Throws `ArchiveFault`. */
   *read(piece: Uint8Array): Generator<TarEvent> {
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     for (let at = 0; at < bytes.length;) {

@@ -29,7 +29,7 @@ export class ArchiveTree {
   #namesBytes = 0;
   #steps = 0;
 
-  /** Undefined for the root directory. Raises `ArchiveFault`. */
+  /** Undefined for the root directory. Throws `ArchiveFault`. */
   add(header: TarHeader): TreeAddition | undefined {
     const segments = segmentsOf(header.name);
     const path = segments.join("/");
@@ -44,7 +44,7 @@ export class ArchiveTree {
     return { parents, entry, replaces };
   }
 
-  /** Follows links only now, because a target may come after its link. Raises `ArchiveFault`. */
+  /** Follows links only now, because a target may come after its link. Throws `ArchiveFault`. */
   end(): void {
     for (const [path, known] of this.#known) if (typeof known !== "string") this.#follow(path, known.target);
   }

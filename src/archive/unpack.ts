@@ -10,7 +10,7 @@ const directoryMode = 0o755;
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
-/** Raises `ArchiveFault`, and an Error if the directory is not empty or can't be written. The caller removes partial output. */
+/** Throws `ArchiveFault`, and an Error if the directory is not empty or can't be written. The caller removes partial output. */
 export async function unpack(source: AsyncIterable<Uint8Array>, directory: string): Promise<ArchiveSummary> {
   await claimDirectory(directory);
   const unpacker = new ArchiveUnpacker(directory);

@@ -10,7 +10,7 @@ export interface ClockWatch {
   stop(): void;
 }
 
-/** Returns after the first reading. Raises the database's error; later failures are ignored, and time advances locally. */
+/** Returns after the first reading. Throws the database's error; later failures are ignored, and time advances locally. */
 export async function watchClock(database: Database): Promise<ClockWatch> {
   if (database.dialect.name === "sqlite") return { stop: () => {} };
   let isStopped = false;

@@ -43,7 +43,7 @@ export interface Database {
   readonly reader: Tx;
   /**
    * `work` runs again after a deadlock, a busy database, a lost connection or `RetryTransaction`, so it must have no other effects.
-   * Raises `unavailable` if retries fail, if the outcome of COMMIT is unknown, or if the fence refuses the write.
+   * Throws `unavailable` if retries fail, if the outcome of COMMIT is unknown, or if the fence refuses the write.
    */
   write<T>(work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** Like `write`, but always rolled back. */

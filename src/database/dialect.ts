@@ -5,8 +5,8 @@ import { postgresCounts, type RegisterCounts, sqliteCounts } from "./counts.ts";
 import { type NameIndex, postgresNames, sqliteNames } from "./name-index.ts";
 
 /**
- * A reference excludes a removal; a change also excludes changes; a removal also excludes references. Writing a foreign key locks
- * for a reference automatically.
+ * As in PostgreSQL: `reference` is FOR KEY SHARE, `change` FOR NO KEY UPDATE, `removal` FOR UPDATE. Writing a foreign key locks for a
+ * reference automatically.
  */
 export type LockPurpose = "reference" | "change" | "removal";
 

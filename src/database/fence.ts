@@ -26,7 +26,7 @@ export interface FenceState {
   readonly readyMigration: string | null;
 }
 
-/** Migration → the oldest migration with which a server can keep writing although it does not know the first. */
+/** Applied migration → the oldest migration that a server must know to keep writing. */
 export type CompatibleMigrations = ReadonlyMap<string, string>;
 
 export function parseCompatible(value: string | null | undefined): CompatibleMigrations {
@@ -67,12 +67,12 @@ export class Fence {
     this.#known = undefined;
   }
 
-  /** Raises `unavailable`. */
+  /** Throws `unavailable`. */
   check(state: FenceState): void {
     this.#refuse(this.#keyRefusal(state) ?? this.#schemaRefusal(state));
   }
 
-  /** A server that can't write still answers reads: it stays ready until a newer one is, plus the handover time. Raises `unavailable`. */
+  /** A server that can't write still answers reads: it stays ready until a newer one is, plus the handover time. Throws `unavailable`. */
   readiness(state: FenceState): "ready" | "read-only" {
     this.#refuse(this.#keyRefusal(state));
     const sentence = this.#schemaRefusal(state);

@@ -91,7 +91,7 @@ export type MigrationReport = (line: string, isNew: boolean) => void;
 export const createMigrationsTable = (tx: Tx): Promise<void> =>
   run(tx, tx.dialect.ddl("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"));
 
-/** Returns the applied migrations, and enables the fence. Raises `conflict` if a newer version has migrated incompatibly. */
+/** Returns the applied migrations, and enables the fence. Throws `conflict` if a newer version has migrated incompatibly. */
 export async function migrate(
   database: Database,
   known: readonly Migration[] = migrations,
@@ -148,7 +148,7 @@ class MigrationProgress {
 }
 
 function isCompatible({ writersKnow }: Migration, compatible: CompatibleMigrations): boolean {
-  // An earlier entry lets servers write that don't know `writersKnow`; this migration then has to wait for their writes.
+  // If the database still admits servers older than `writersKnow`, this migration has to exclude them first.
   return writersKnow !== undefined && [...compatible.keys()].every((name) => name > writersKnow);
 }
 
@@ -250,7 +250,7 @@ export async function withSetupLock<T>(database: Database, work: (tx: Tx) => Pro
 export const unknownMigrations = (applied: readonly string[], known: readonly Migration[] = migrations): string[] =>
   applied.filter((name) => known.every((migration) => migration.name !== name));
 
-/** Raises `conflict` if a migration is unknown to this version and not known to be compatible. */
+/** Throws `conflict` if a migration is unknown to this version and not known to be compatible. */
 export async function refuseNewer(
   tx: Tx,
   applied: readonly string[],

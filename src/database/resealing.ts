@@ -31,7 +31,7 @@ export async function countByKey(database: Database): Promise<Map<string, number
   return counts;
 }
 
-/** Reports the number so far to `progress`. Raises `conflict` if stopped; finished values are kept. */
+/** Reports the number so far to `progress`. Throws `conflict` if stopped; finished values are kept. */
 export async function resealAll(
   database: Database,
   vault: Vault,

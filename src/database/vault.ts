@@ -30,7 +30,7 @@ export interface Vault {
   readonly keyIds: readonly string[];
   /** `owner` names row and column: `ssh_keys/sshkey-1/value`. */
   seal(owner: string, plain: Uint8Array): Uint8Array;
-  /** Raises an Error if the value was changed, belongs to another owner, or has an unknown key. */
+  /** Throws an Error if the value was changed, belongs to another owner, or has an unknown key. */
   open(owner: string, sealed: Uint8Array): Uint8Array;
   isCurrent(sealed: Uint8Array): boolean;
   /** Proves that a text came from a server with the same key. */
@@ -94,7 +94,7 @@ const checkName = "encryption-check";
 const checkOwner = "meta/encryption-check/value";
 const checkText = "cadastre";
 
-/** The first server stores a check value that later ones must be able to decrypt. Raises `conflict`, also for a retired key. */
+/** The first server stores a check value that later ones must be able to decrypt. Throws `conflict`, also for a retired key. */
 export async function checkVault(database: Database, vault: Vault): Promise<void> {
   const known =
     (await readFact(database.reader, checkName)) ?? (await database.write((tx) => storeCheckValue(tx, vault)));

@@ -72,14 +72,14 @@ export class Authenticator {
     this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
 
-  /** Raises `unauthorized` or `too-many-requests`. */
+  /** Throws `unauthorized` or `too-many-requests`. */
   async authenticate(request: FastifyRequest, hash = hashOf(request)): Promise<AuthenticatedCaller> {
     const caller = await this.identify(request, hash);
     request.allowance = this.takeAllowance(caller);
     return caller;
   }
 
-  /** Runs no statement while nothing was committed since the last lookup. Raises `unauthorized`. */
+  /** Runs no statement while nothing was committed since the last lookup. Throws `unauthorized`. */
   async identify(request: FastifyRequest, hash: string | undefined): Promise<AuthenticatedCaller> {
     const known = hash === undefined ? undefined : this.#callers.get(hash);
     const before = this.#database.snapshotId();
@@ -108,7 +108,7 @@ export class Authenticator {
     return lookup;
   }
 
-  /** Remembers the caller of a lookup. Raises `unauthorized` if it found no token. */
+  /** Remembers the caller of a lookup. Throws `unauthorized` if it found no token. */
   confirm(
     request: FastifyRequest,
     hash: string | undefined,
@@ -137,7 +137,7 @@ export class Authenticator {
     return known !== undefined && isCurrent(known) ? known : undefined;
   }
 
-  /** Counts a request. Returns the remaining rate limit; undefined where there is none. Raises `too-many-requests`. */
+  /** Counts a request. Returns the remaining rate limit; undefined where there is none. Throws `too-many-requests`. */
   takeAllowance({ actor: { tokenId } }: AuthenticatedCaller): Allowance | undefined {
     const allowance = this.#requests?.take(tokenId);
     if (allowance !== undefined) requireAllowance(allowance, "You have reached the rate limit. Wait, then try again.");

@@ -76,7 +76,7 @@ export class LargeBodyLimiter {
     this.#maxPerSender = maxPerSender;
   }
 
-  /** Until the response is closed. Raises `too-many-requests`. */
+  /** Until the response is closed. Throws `too-many-requests`. */
   acquire({ raw }: FastifyReply, sender = ""): void {
     const senders = this.#senders;
     // A client that has disconnected would never release its slot.

@@ -23,7 +23,7 @@ const safeMethods = ["GET", "HEAD", "OPTIONS"];
 
 /**
  * Another site's page can make a browser send a form with our cookie, but can't set this media type without a CORS preflight, nor hide
- * its origin. Raises `forbidden` or `unsupported-media-type`.
+ * its origin. Throws `forbidden` or `unsupported-media-type`.
  */
 export function refuseForeignPages(request: FastifyRequest, publicUrl: () => string, isSigningIn = false): void {
   const { method, headers } = request;

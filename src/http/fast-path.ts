@@ -44,7 +44,7 @@ function lookUp(cache: ResponseCache, request: IncomingMessage): CacheHit | unde
   try {
     return cache.lookUp(request);
   } catch {
-    // The framework raises the same error, and can answer it.
+    // The framework throws the same error, and can answer it.
     return undefined;
   }
 }

@@ -149,7 +149,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
   });
 }
 
-/** In milliseconds: when the answer changes although nothing is written; 0 where it changes all the time. */
+/** In milliseconds: when the response expires by the clock; 0 if it must not be cached. */
 function contentExpiry(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
   const shown = "views" in answer ? answer.views : [answer.view];
   let expiresAtMs = answer.until ?? Number.POSITIVE_INFINITY;
@@ -168,7 +168,7 @@ const wantsTable = ({ headers }: FastifyRequest): boolean =>
 const isCacheable = ({ method, answer, isSigned }: Operation, { isUncacheable }: ResourceDefinition): boolean =>
   method === "GET" && (answer === "document" || answer === "list") && !isSigned && !isUncacheable;
 
-/** Raises `not-found` for agents and runs that call an operation that is not for them. */
+/** Throws `not-found` for agents and runs that call an operation that is not for them. */
 function contextOf(
   request: FastifyRequest,
   reply: FastifyReply,

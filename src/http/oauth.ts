@@ -87,7 +87,7 @@ function refuse({ headers }: FastifyRequest, reply: FastifyReply, { signIns }: C
 
 type FormField = (name: string) => string | undefined;
 
-/** Raises OauthError for a body that is not a form and for repeated parameters. */
+/** Throws OauthError for a body that is not a form and for repeated parameters. */
 function fieldsOf(body: unknown): FormField {
   if (!(body instanceof URLSearchParams))
     throw new OauthError("invalid_request", "Send a form: Content-Type application/x-www-form-urlencoded.");
@@ -99,7 +99,7 @@ function fieldsOf(body: unknown): FormField {
   };
 }
 
-/** Raises OauthError that names every missing parameter. */
+/** Throws OauthError that names every missing parameter. */
 function requiredFields<Name extends string>(field: FormField, names: readonly Name[]): Record<Name, string> {
   const found = names.map((name) => [name, field(name)] as const);
   const missing = found.flatMap(([name, value]) => (value === undefined ? [name] : []));

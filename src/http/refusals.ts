@@ -88,7 +88,7 @@ export function refuseUnsupportedRequests(server: Server, headersOf: HeadersOf):
   );
 }
 
-/** Raises `bad-request`. Node's own check would send an empty response. */
+/** Throws `bad-request`. Node's own check would send an empty response. */
 export function refuseWithoutHost({ httpVersion, headers }: IncomingMessage): void {
   if (httpVersion === "1.1" && headers.host === undefined)
     throw new AppError("bad-request", "The request has no Host header, which HTTP/1.1 requires.");

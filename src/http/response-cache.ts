@@ -27,7 +27,7 @@ export interface CachedResponse extends SerializedResponse {
 
 const overheadBytes = 1024;
 
-/** Two generations approximate LRU: a full recent one becomes the older one, whose entries are dropped. */
+/** Two generations approximate LRU: when the recent one is full, it replaces the older one, whose entries are dropped. */
 export class CachedResponses {
   readonly #generationMax: number;
   #recent = new CacheGeneration();
@@ -115,7 +115,7 @@ export class ResponseCache {
     return this.#responses.bytes;
   }
 
-  /** Runs no statement, so it finds fresh responses on SQLite only. Raises `too-many-requests`. */
+  /** Runs no statement, so it finds fresh responses on SQLite only. Throws `too-many-requests`. */
   lookUp(request: IncomingMessage): CacheHit | undefined {
     const candidate = this.#find(request, hashOf(request));
     if (candidate === undefined || !this.#isUnchanged(candidate)) return undefined;
@@ -129,7 +129,7 @@ export class ResponseCache {
     return isSameSnapshot && cached.fingerprint === caller.fingerprint;
   }
 
-  /** Sets the request's caller, and returns the cached response if it is fresh. Raises `unauthorized` or `too-many-requests`. */
+  /** Sets the request's caller, and returns the cached response if it is fresh. Throws `unauthorized` or `too-many-requests`. */
   async authenticate(request: FastifyRequest): Promise<CachedResponse | undefined> {
     const hash = hashOf(request);
     const candidate = this.#find(request.raw, hash);
@@ -151,8 +151,9 @@ export class ResponseCache {
   }
 
   /**
-   * On SQLite without a statement while the snapshot id is unchanged. Otherwise one statement: the validator's, which also looks up the
-   * token; or only the token's, where there is no validator or the snapshot id is probably the same. If it is not, the validator follows.
+   * - The snapshot id is unchanged (known without a statement on SQLite): the response is fresh.
+   * - The snapshot id has probably changed, and the response has a validator: one statement runs the validator and looks up the token.
+   * - Otherwise one statement looks up the token. If it finds a new snapshot id, the validator runs as a second one.
    */
   async #validate(
     cached: CachedResponse,
@@ -190,7 +191,7 @@ export class ResponseCache {
     return { caller, isFresh };
   }
 
-  /** With the snapshot id of the caller's lookup: it is older than everything that the response shows, so the entry never looks too new. */
+  /** Stores the snapshot id from before the handler read, so that a write in between makes the entry stale, never wrongly fresh. */
   store(request: FastifyRequest, response: SerializedResponse, { validator, contentExpiresAtMs }: CacheLifetime): void {
     const { caller } = request;
     const { url: route } = request.routeOptions;

@@ -14,7 +14,7 @@ import { openApi } from "../jsonapi/openapi.ts";
 import { verifyResources } from "../jsonapi/verify.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
 import { loopbackOf } from "../kernel/settings.ts";
-import { foreignTypes, hooks, resources } from "../resources/index.ts";
+import { unimplementedTypes, hooks, resources } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import { acceptBodies, bodyBytesMax, limitSlowBodies } from "./body.ts";
@@ -81,7 +81,7 @@ function needsToken(request: FastifyRequest): boolean {
 }
 
 export function createServer(settings: ServerOptions): FastifyInstance {
-  verifyResources(resources, foreignTypes);
+  verifyResources(resources, unimplementedTypes);
   const isDraining = settings.isDraining ?? (() => false);
   const { edition, publicUrl } = settings.options;
   const headers = headersFor({ rateLimit: settings.rateLimit, edition, publicUrl, isDraining });

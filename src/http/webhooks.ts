@@ -58,7 +58,7 @@ export function mountWebhooks(server: FastifyInstance, { contextOf }: WebhookOpt
   });
 }
 
-/** Some providers can also send a form. Raises `unsupported-media-type`. */
+/** Some providers can also send a form. Throws `unsupported-media-type`. */
 function refuseForm({ headers }: FastifyRequest): void {
   if (headers["content-type"]?.startsWith("application/x-www-form-urlencoded"))
     throw new AppError(

@@ -65,7 +65,7 @@ export class BackgroundJobRunner {
     this.#schedule();
   }
 
-  /** A running job runs again, because it may have read too early. Raises nothing: callers are in the middle of other work. */
+  /** A running job runs again, because it may have read too early. Throws nothing: callers are in the middle of other work. */
   wake(name: string): void {
     const slot = this.#slots.get(name);
     if (slot === undefined) return this.#options.logger?.error({ job: name }, "unknown job woken");
@@ -73,7 +73,7 @@ export class BackgroundJobRunner {
     this.#runIfIdle(slot);
   }
 
-  /** Raises `not-found`, what the job raises, and `conflict` if the job is running, is stopped or loses its lease. */
+  /** Throws `not-found`, what the job raises, and `conflict` if the job is running, is stopped or loses its lease. */
   async runNow(name: string, onStep?: () => void): Promise<{ handled: number }> {
     const job = this.#slots.get(name)?.job;
     if (job === undefined) throw new AppError("not-found", `There is no job ${quoted(name)}.`);

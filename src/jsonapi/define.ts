@@ -84,7 +84,7 @@ export interface CustomBody<Schema extends z.ZodType = z.ZodType> {
   readonly custom: Schema;
   readonly optional?: boolean;
 }
-/** Passed on as they arrive; the operation bounds their number. */
+/** The body's bytes, streamed. The operation limits their number. */
 export interface StreamBody {
   readonly stream: true;
 }
@@ -282,7 +282,7 @@ export interface OperationRequest<Context, D extends ResourceDefinition, O exten
   readonly lastEventId: string | undefined;
 }
 
-/** Raises `precondition-failed` if the ETag differs. */
+/** Throws `precondition-failed` if the ETag differs. */
 export interface IfMatch {
   /** For the locked row, after authorization; undefined where the resource does not exist yet. */
   check(view: { readonly version: number } | undefined): void;

@@ -13,7 +13,7 @@ const issuesMax = 100;
 
 type JsonObject = Record<string, unknown>;
 
-/** Raises `invalid` with every fault. */
+/** Throws `invalid` with every fault. */
 export function parseBody(definition: ResourceDefinition, body: BodyDefinition, json: unknown): unknown {
   if (typeof body === "object" && "stream" in body) return json;
   refuseUnstorable(json);
@@ -305,7 +305,7 @@ function foldAliases(source: JsonObject, pointer: string, faults: Fault[]): Json
   return folded;
 }
 
-/** Runs before any other code sees the values. Raises `invalid`. */
+/** Runs before any other code sees the values. Throws `invalid`. */
 function refuseUnstorable(json: unknown): void {
   const faults: Fault[] = [];
   walk(json, undefined, 0, faults);

@@ -2,7 +2,7 @@
 import { notFound } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
 
-/** A parameter that can't be a name or an id never reaches a store. Raises `not-found`. */
+/** A parameter that can't be a name or an id never reaches a store. Throws `not-found`. */
 export function paramsOf(params: Readonly<Record<string, string>>): Record<string, string> {
   const named: Record<string, string> = {};
   for (const [name, value] of Object.entries(params)) {

@@ -110,7 +110,7 @@ export type RawQuery = ReadonlyMap<string, readonly string[]>;
 
 const firstPage: Page = { number: 1, size: pageSizeDefault };
 
-/** Raises `bad-request` with every invalid parameter. Unknown parameters are ignored. */
+/** Throws `bad-request` with every invalid parameter. Unknown parameters are ignored. */
 export function parseQuery(definition: QueryDefinition | undefined, raw: RawQuery): Record<string, unknown> {
   const faults: Fault[] = [];
   const read = reader(raw, faults);
@@ -246,7 +246,7 @@ function readIndexed(
 
 const queryBytesMax = 8 * 1024;
 
-/** Brackets may be percent-encoded. Raises `bad-request`. */
+/** Brackets may be percent-encoded. Throws `bad-request`. */
 export function parseQueryString(text: string): RawQuery {
   if (text.length > queryBytesMax)
     throw new AppError(

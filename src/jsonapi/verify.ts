@@ -4,10 +4,10 @@ import type { Operation, MountedResource, ResourceDefinition } from "./define.ts
 
 export function verifyResources<Context>(
   resources: readonly MountedResource<Context>[],
-  foreignTypes: readonly string[] = [],
+  unimplementedTypes: readonly string[] = [],
 ): void {
   const problems: string[] = [];
-  const types = new Set([...resources.map(({ definition }) => definition.type), ...foreignTypes]);
+  const types = new Set([...resources.map(({ definition }) => definition.type), ...unimplementedTypes]);
   const routes = new Map<string, string>();
   const ids = new Set<string>();
   for (const { definition, handlers } of resources) {

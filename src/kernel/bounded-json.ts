@@ -12,7 +12,7 @@ export class TooManyMembers extends Error {
 
 const lenient = new TextDecoder();
 
-/** Raises TooManyMembers, and what `JSON.parse` and the decoder raise. */
+/** Throws TooManyMembers, and what `JSON.parse` and the decoder raise. */
 export function parseBounded(json: Uint8Array, decoder: TextDecoder = lenient): unknown {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
   if (hasTooMany(bytes)) throw new TooManyMembers();

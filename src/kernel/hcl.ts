@@ -10,12 +10,12 @@ export interface HclValue {
   readonly scalars: readonly string[];
 }
 
-/** Raises HclFault. */
+/** Throws HclFault. */
 export function readHcl(text: string): HclValue {
   return new HclReader(text).read();
 }
 
-/** Also the scalars in the value. Raises nothing: engines never get a value that can't be parsed. */
+/** Also the scalars in the value. Throws nothing: engines never get a value that can't be parsed. */
 export function textsInHcl(text: string): string[] {
   try {
     return [text, ...readHcl(text).scalars];

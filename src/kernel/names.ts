@@ -1,4 +1,4 @@
-/** Converts names between wire, SQL, TypeScript and human spellings. No other file does. */
+/** Converts names between wire, SQL, TypeScript and human spellings. */
 
 export type Camel<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`

@@ -14,7 +14,7 @@ export function expressionFault(expression: string): string | undefined {
   }
 }
 
-/** RE2 syntax, not anchored. Raises if `expressionFault` returns a fault. */
+/** RE2 syntax, not anchored. Throws if `expressionFault` returns a fault. */
 export function expression(text: string): TextMatcher {
   const compiled = RE2JS.compile(text);
   return (value) => compiled.test(value);

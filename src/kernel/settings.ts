@@ -27,7 +27,7 @@ export interface Setting<Value> {
   /** Can also be read from a file, named by the variable with the suffix `_FILE`. */
   readonly isSecret?: true;
   readonly isRequired?: true;
-  /** Raises SettingError with the end of a sentence that begins with the variable's name. */
+  /** Throws SettingError with the end of a sentence that begins with the variable's name. */
   readonly parse: (text: string) => Value;
 }
 
@@ -68,7 +68,7 @@ export interface SettingTableOptions {
   readonly pairs?: readonly (readonly [string, string])[];
 }
 
-/** Precedence: flag, environment, file, default. Raises SettingError with every fault. */
+/** Precedence: flag, environment, file, default. Throws SettingError with every fault. */
 export function readTable(
   table: SettingTable,
   sources: SettingSources,
@@ -155,7 +155,7 @@ export interface DeprecatedSetting {
   readonly isIgnored: boolean;
 }
 
-/** Uses the file that `readTable` has read with the same sources, if it has. Raises nothing: `readTable` reports an unreadable file. */
+/** Uses the file that `readTable` has read with the same sources, if it has. Throws nothing: `readTable` reports an unreadable file. */
 export function deprecatedSettings(table: SettingTable, sources: SettingSources): DeprecatedSetting[] {
   const { flags = {}, environment = {}, file } = sources;
   const fromFile = filesRead.get(sources) ?? (file === undefined ? noFile : readSettingsFile(table, file, ""));

@@ -11,7 +11,7 @@ export function freeBuffersAfter(bytes: number): void {
   globalThis.gc?.({ type: "minor" });
 }
 
-/** Holds the response until the end, because `fetch` cancels a garbage-collected one's body. Raises an Error for a truncated body. */
+/** Holds the response until the end, because `fetch` cancels a garbage-collected one's body. Throws an Error for a truncated body. */
 export async function* wholeBody(response: Response): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const piece of response.body ?? []) {

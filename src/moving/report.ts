@@ -13,7 +13,7 @@ export interface ImportGap {
   readonly reason: string;
 }
 
-/** The members are those of `cadastre import --json`: imported, existing and skipped. */
+/** The names of `cadastre import --json`, which can't change: `brought` is imported, `here` existing, `left` skipped. */
 export interface ImportCount {
   readonly kind: string;
   readonly brought: number;

@@ -31,7 +31,7 @@ function transportTo(url: string) {
   });
 }
 
-/** Raises OutgoingError. */
+/** Throws OutgoingError. */
 export async function verifyMailServer({ url }: MailServer): Promise<void> {
   const transport = transportTo(url);
   try {
@@ -46,7 +46,7 @@ export async function verifyMailServer({ url }: MailServer): Promise<void> {
   }
 }
 
-/** Returns the server's final response. Raises OutgoingError. */
+/** Returns the server's final response. Throws OutgoingError. */
 export async function sendMail({ url, from }: MailServer, mail: Mail): Promise<string> {
   const { host } = new URL(url);
   const transport = transportTo(url);

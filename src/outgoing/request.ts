@@ -17,7 +17,7 @@ const timeoutMsByDefault = 5000;
 const bytesMaxByDefault = 1024 * 1024;
 const okStatus = 200;
 
-/** Raises OutgoingError. */
+/** Throws OutgoingError. */
 export async function fetchJson(url: string, options: OutgoingOptions): Promise<unknown> {
   const text = await fetchText(url, options);
   try {
@@ -54,7 +54,7 @@ export interface OutgoingResponse {
   readonly isCut: boolean;
 }
 
-/** Accepts every status; doesn't follow redirects. Raises OutgoingError. */
+/** Accepts every status; doesn't follow redirects. Throws OutgoingError. */
 export async function sendRequest(
   url: string,
   request: OutgoingRequest,
@@ -136,7 +136,7 @@ interface OutgoingFetchInit {
 
 const bodiless = [204, 205, 304];
 
-/** For libraries: bodies are text or forms. Doesn't follow redirects. Raises OutgoingError. */
+/** For libraries: bodies are text or forms. Doesn't follow redirects. Throws OutgoingError. */
 export function outgoingFetch(options: OutgoingOptions): (url: string, init: OutgoingFetchInit) => Promise<Response> {
   return async (url, { method, headers, body }) => {
     const sent = body === undefined || body === null ? {} : { body: body.toString() };
@@ -191,7 +191,7 @@ export function checkedLookup(check: AddressCheck): LookupFunction {
     });
 }
 
-/** For a program that then connects to the address. Raises OutgoingError. */
+/** For a program that then connects to the address. Throws OutgoingError. */
 export async function resolveAllowedAddress(host: string, port: string, allowed: readonly string[]): Promise<string> {
   const hostname = isIP(host) === 6 ? `[${host}]` : host;
   // SSH is as safe as TLS.

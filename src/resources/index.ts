@@ -1,4 +1,4 @@
-/** Lists every resource of the register. */
+/** Lists every resource, and connects the hooks and include loaders between modules. */
 import type { MountedResource, ResourceDefinition } from "../jsonapi/define.ts";
 import { agentPoolServes } from "./connections/agent-pools/reads.ts";
 import { removeScopeTarget } from "./connections/agent-pools/writes.ts";
@@ -227,7 +227,7 @@ export const hooks: Hooks = {
 };
 
 /** Not built yet; relationships of these types are empty. */
-export const foreignTypes: readonly string[] = [
+export const unimplementedTypes: readonly string[] = [
   "cost-estimates",
   "plan-exports",
   "policy-checks",

@@ -75,7 +75,7 @@ export class JsonScanner {
     this.#root = root;
   }
 
-  /** Raises `JsonError`, and any error of a reader; after that, every call raises. */
+  /** Throws `JsonError`, and any error of a reader; after that, every call raises. */
   write(bytes: Uint8Array): void {
     const from = this.#state;
     // Stays failed if an error interrupts the scan of this chunk.

@@ -27,12 +27,12 @@ export class StateFileReader {
   readonly #root = new RootReader();
   readonly #scanner = new JsonScanner(this.#root);
 
-  /** Raises `invalid` as soon as the content can't be a state. */
+  /** Throws `invalid` as soon as the content can't be a state. */
   write(bytes: Uint8Array): void {
     withStateErrors(() => this.#scanner.write(bytes));
   }
 
-  /** Raises `invalid` if the content is not a state. */
+  /** Throws `invalid` if the content is not a state. */
   end(): StateFile {
     withStateErrors(() => this.#scanner.end());
     return this.#root.stateFile();

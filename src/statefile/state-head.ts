@@ -56,7 +56,7 @@ export class SerialRewriter {
     this.#scanner = new JsonScanner({ member: (key) => (key === "serial" ? number : undefined) });
   }
 
-  /** Raises `JsonError`. */
+  /** Throws `JsonError`. */
   write(bytes: Uint8Array): Uint8Array[] {
     this.#chunk = bytes;
     this.#pieces = [];

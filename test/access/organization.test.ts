@@ -12,7 +12,7 @@ import {
   type OrganizationPermission,
   organizationPermissionNames,
   ownersAccess,
-  requireStanding,
+  checkedStandingOf,
 } from "../../src/access/organization.ts";
 import { allPermissions, hasPermission, permissionSetOf } from "../../src/access/permission-set.ts";
 import { canReadAuditLog } from "../../src/access/permissions/organization.ts";
@@ -163,16 +163,16 @@ describe("an actor's standing in an organization", () => {
   };
 
   it("a user without a membership has none", () => {
-    expect(requireStanding(user(), row(null, 0))).toEqual(stranger);
+    expect(checkedStandingOf(user(), row(null, 0))).toEqual(stranger);
   });
 
   it("a member without a team can see the organization and has no access", () => {
-    expect(requireStanding(user(), row(null))).toEqual({ ...stranger, member: true });
+    expect(checkedStandingOf(user(), row(null))).toEqual({ ...stranger, member: true });
   });
 
   it("a member has the sum of their teams' access", () => {
     const access = organizationBit("manage-teams") | organizationBit("read-projects");
-    const standing = requireStanding(user(), row(access));
+    const standing = checkedStandingOf(user(), row(access));
     expect(standing).toEqual({
       ...stranger,
       member: true,
@@ -185,21 +185,25 @@ describe("an actor's standing in an organization", () => {
   });
 
   it("a member of the owners team has all permissions, and can manage the owners team", () => {
-    expect(requireStanding(user(), row(ownersAccess))).toEqual(owner);
+    expect(checkedStandingOf(user(), row(ownersAccess))).toEqual(owner);
   });
 
   it("a site admin is an owner everywhere, in a team or not", () => {
-    expect(requireStanding(user(true), row(null, 0))).toEqual(owner);
-    expect(requireStanding(user(true), row(organizationBit("read-projects")))).toEqual(owner);
-    expect(requireStanding({ kind: "operator" }, row(null, 0))).toEqual(owner);
+    expect(checkedStandingOf(user(true), row(null, 0))).toEqual(owner);
+    expect(checkedStandingOf(user(true), row(organizationBit("read-projects")))).toEqual(owner);
+    expect(checkedStandingOf({ kind: "operator" }, row(null, 0))).toEqual(owner);
   });
 
   it("a team token is what its team is, and a member without any membership", () => {
     const access = organizationBit("access-secret-teams");
-    expect(requireStanding(team, row(access, 0))).toMatchObject({ member: true, owner: false, seesSecretTeams: true });
-    expect(requireStanding(team, row(0, 0))).toEqual({ ...stranger, member: true });
-    expect(requireStanding(team, row(null, 0))).toEqual(stranger);
-    expect(requireStanding(team, row(ownersAccess, 0))).toMatchObject({
+    expect(checkedStandingOf(team, row(access, 0))).toMatchObject({
+      member: true,
+      owner: false,
+      seesSecretTeams: true,
+    });
+    expect(checkedStandingOf(team, row(0, 0))).toEqual({ ...stranger, member: true });
+    expect(checkedStandingOf(team, row(null, 0))).toEqual(stranger);
+    expect(checkedStandingOf(team, row(ownersAccess, 0))).toMatchObject({
       member: true,
       owner: true,
       organizationWideMask: allPermissions,
@@ -207,13 +211,13 @@ describe("an actor's standing in an organization", () => {
   });
 
   it("an organization token owns its organization, but can't manage the owners team", () => {
-    const standing = requireStanding(organization, row(null, 0));
+    const standing = checkedStandingOf(organization, row(null, 0));
     expect(standing).toMatchObject({ member: true, owner: true, managesOwnersTeam: false, seesSecretTeams: true });
     expect(standing.organization).toBe(ownersAccess);
   });
 
   it("an organization token does not lock, run or write state, but can grant all of that to others", () => {
-    const standing = requireStanding(organization, row(null, 0));
+    const standing = checkedStandingOf(organization, row(null, 0));
     expect(permissionSetOf(standing.organizationWideMask)).toEqual({
       ...permissionSetOf(allPermissions),
       runs: "read",
@@ -224,13 +228,13 @@ describe("an actor's standing in an organization", () => {
   });
 
   it("an organization token has no standing elsewhere", () => {
-    expect(requireStanding(organization, { ...row(null, 0), organizationId: "org-2" })).toEqual(stranger);
+    expect(checkedStandingOf(organization, { ...row(null, 0), organizationId: "org-2" })).toEqual(stranger);
   });
 
   it("never has more than an owner, and only organization tokens can grant more than they have", () => {
     fc.assert(
       fc.property(anyAccess, fc.constantFrom(user(), team), (access, actor) => {
-        const standing = requireStanding(actor, row(access));
+        const standing = checkedStandingOf(actor, row(access));
         expect(standing.owner).toBe(false);
         expect(standing.organization & ~ownersAccess).toBe(0);
         expect(standing.grantableMask).toBe(standing.organizationWideMask);
@@ -253,7 +257,7 @@ describe("an organization that refuses user tokens", () => {
       [user(), refusing(organizationBit("manage-teams"), 0)],
       [user(true), refusing(null, 0)],
     ] as const)
-      expect(() => requireStanding(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
+      expect(() => checkedStandingOf(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
   });
 
   it("makes no difference to everybody else", () => {
@@ -265,7 +269,9 @@ describe("an organization that refuses user tokens", () => {
       [auditor, null, 0],
       [{ kind: "operator" }, null, 0],
     ] as const)
-      expect(requireStanding(actor, refusing(access, isMember))).toEqual(requireStanding(actor, row(access, isMember)));
+      expect(checkedStandingOf(actor, refusing(access, isMember))).toEqual(
+        checkedStandingOf(actor, row(access, isMember)),
+      );
   });
 });
 
@@ -278,13 +284,13 @@ describe("an organization that limits the age of user tokens", () => {
       [user(false, 5000), bounding(ownersAccess)],
       [user(true, 1000), bounding(null, 0)],
     ] as const)
-      expect(() => requireStanding(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
+      expect(() => checkedStandingOf(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
   });
 
   it("accepts a younger one, and stays hidden from non-members", () => {
-    expect(requireStanding(user(false, 999), bounding(ownersAccess))).toMatchObject({ owner: true });
-    expect(requireStanding(user(false, 5000), bounding(null, 0))).toMatchObject({ member: false });
-    expect(requireStanding(team, bounding(0, 0))).toMatchObject({ member: true });
+    expect(checkedStandingOf(user(false, 999), bounding(ownersAccess))).toMatchObject({ owner: true });
+    expect(checkedStandingOf(user(false, 5000), bounding(null, 0))).toMatchObject({ member: false });
+    expect(checkedStandingOf(team, bounding(0, 0))).toMatchObject({ member: true });
   });
 });
 
@@ -299,22 +305,24 @@ describe("an organization that is disabled", () => {
       [organization, disabled(null, 0)],
       [auditor, disabled(null, 0)],
     ] as const)
-      expect(() => requireStanding(actor, facts)).toThrow(expect.objectContaining({ code: "not-found" }));
+      expect(() => checkedStandingOf(actor, facts)).toThrow(expect.objectContaining({ code: "not-found" }));
   });
 
   it("makes no difference to site admins, the operator and non-members", () => {
     for (const actor of [user(true), { kind: "operator" }] as const)
-      expect(requireStanding(actor, disabled(null, 0))).toMatchObject({ owner: true });
-    expect(requireStanding(user(), disabled(null, 0))).toMatchObject({ member: false });
-    expect(requireStanding({ ...auditor, auditedOrganizationId: "org-2" } as Actor, disabled(null, 0))).toMatchObject({
-      member: false,
-    });
+      expect(checkedStandingOf(actor, disabled(null, 0))).toMatchObject({ owner: true });
+    expect(checkedStandingOf(user(), disabled(null, 0))).toMatchObject({ member: false });
+    expect(checkedStandingOf({ ...auditor, auditedOrganizationId: "org-2" } as Actor, disabled(null, 0))).toMatchObject(
+      {
+        member: false,
+      },
+    );
   });
 });
 
 describe("the audit log token", () => {
   it("has no standing, and reads only its organization's audit log", () => {
-    const standing = requireStanding(auditor, row(null, 0));
+    const standing = checkedStandingOf(auditor, row(null, 0));
     expect(standing).toMatchObject({
       member: false,
       owner: false,
@@ -324,8 +332,8 @@ describe("the audit log token", () => {
     });
     expect(canReadAuditLog(auditor, "org-1", standing)).toBe(true);
     expect(canReadAuditLog(auditor, "org-2", standing)).toBe(false);
-    expect(canReadAuditLog(user(), "org-1", requireStanding(user(), row(null, 1)))).toBe(false);
-    expect(canReadAuditLog(user(), "org-1", requireStanding(user(), row(ownersAccess, 1)))).toBe(true);
+    expect(canReadAuditLog(user(), "org-1", checkedStandingOf(user(), row(null, 1)))).toBe(false);
+    expect(canReadAuditLog(user(), "org-1", checkedStandingOf(user(), row(ownersAccess, 1)))).toBe(true);
   });
 });
 
@@ -333,7 +341,7 @@ describe("which organization-level permissions are missing", () => {
   it("are exactly those requested and not granted", () => {
     fc.assert(
       fc.property(anyAccess, anyAccess, (held, wanted) => {
-        const missing = missingOrganizationPermissions(requireStanding(user(), row(held)), wanted);
+        const missing = missingOrganizationPermissions(checkedStandingOf(user(), row(held)), wanted);
         expect(maskOfAll(missing)).toBe(wanted & ~held);
       }),
       runs,
@@ -341,6 +349,6 @@ describe("which organization-level permissions are missing", () => {
   });
 
   it("are none for an owner", () => {
-    expect(missingOrganizationPermissions(requireStanding(organization, row(null, 0)), ownersAccess)).toEqual([]);
+    expect(missingOrganizationPermissions(checkedStandingOf(organization, row(null, 0)), ownersAccess)).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import {
   ownersAccess,
   type OrganizationStanding,
   noRestrictions,
-  requireStanding,
+  checkedStandingOf,
 } from "../../src/access/organization.ts";
 import { canManageToken, organizationPermissions, teamPermissions } from "../../src/access/permissions/organization.ts";
 import { projectPermissions } from "../../src/access/permissions/project.ts";
@@ -25,10 +25,10 @@ const row = (teamAccess: number | null, isMember = 1) => ({
   ...noRestrictions,
 });
 const holding = (...names: OrganizationPermission[]): OrganizationStanding =>
-  requireStanding(ada, row(names.reduce((mask, name) => mask | organizationBit(name), 0)));
-const owner = requireStanding(ada, row(ownersAccess));
-const organizationToken = requireStanding(acme, row(null, 0));
-const stranger = requireStanding(ada, row(null, 0));
+  checkedStandingOf(ada, row(names.reduce((mask, name) => mask | organizationBit(name), 0)));
+const owner = checkedStandingOf(ada, row(ownersAccess));
+const organizationToken = checkedStandingOf(acme, row(null, 0));
+const stranger = checkedStandingOf(ada, row(null, 0));
 
 const team = { isOwners: 0, visibility: "organization", allowMemberTokenManagement: 0, includesActor: 0 };
 const granted = (flags: Record<string, boolean>) => Object.keys(flags).filter((name) => flags[name]);

@@ -130,8 +130,8 @@ async function checkTruth(site: Site, scene: Scene, ended: Readonly<Record<strin
 }
 
 /** Runs whose agent reports that it could not reach the server; the next run finds their work half done. */
-function givenUp({ output: said }: Site, { runs }: Scene): string[] {
-  const names = [...runs].filter(([, id]) => new RegExp(`job abandoned run=${id} .*for too long`).test(said));
+function givenUp({ output }: Site, { runs }: Scene): string[] {
+  const names = [...runs].filter(([, id]) => new RegExp(`job abandoned run=${id} .*for too long`).test(output));
   return names.flatMap(([name]) => (name === "apply" ? [name, "pending"] : [name]));
 }
 

@@ -33,7 +33,7 @@ describe.each(["sqlite", "postgres"] as const)("serve --check on %s", (engine) =
       "sandbox: none",
       `backups: in ${folder}`,
     ]);
-    expect(mailbox.letters).toEqual([]);
+    expect(mailbox.mails).toEqual([]);
   });
 
   test("says what the first start would do, and does not do it", async () => {
@@ -45,7 +45,7 @@ describe.each(["sqlite", "postgres"] as const)("serve --check on %s", (engine) =
       out: expect.stringMatching(/^database: .*the first start creates/m),
     });
     expect(await check(register)).toEqual(first);
-    expect((await cadastre(["user", "list"], register)).err).toContain("There is no register");
+    expect((await cadastre(["user", "list"], register)).err).toContain("has no Cadastre schema yet");
   });
 
   test("finds the wrong key", async () => {

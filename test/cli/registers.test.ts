@@ -194,7 +194,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const register = await newRegister(engine);
     const listed = await cadastre(["user", "list"], register);
     expect(listed).toMatchObject({ code: 1, out: "" });
-    expect(listed.err).toMatch(/^There is no register in .* yet\. Check CADASTRE_DATABASE, or create one/);
+    expect(listed.err).toMatch(/^The database .* has no Cadastre schema yet\. Check CADASTRE_DATABASE, or create it/);
     if (engine === "sqlite") expect(existsSync(register.CADASTRE_DATABASE.slice("sqlite:".length))).toBe(false);
   });
 

@@ -135,7 +135,7 @@ const addressOf = (path: string) =>
 
 const desk = { width: 1280, height: 800 };
 const phone = { width: 390, height: 780 };
-let looker: Promise<ObservedVisitor> | undefined;
+let observed: Promise<ObservedVisitor> | undefined;
 
 const tooWide = `(() => {
   const { scrollWidth } = document.documentElement;
@@ -147,7 +147,7 @@ const tooWide = `(() => {
 })()`;
 
 test.each(pages)("%s does not scroll sideways", async (path) => {
-  const { page, follow } = await (looker ??= observe(console, console.api.admin.token, {
+  const { page, follow } = await (observed ??= observe(console, console.api.admin.token, {
     viewport: desk,
     reducedMotion: "reduce",
   }));

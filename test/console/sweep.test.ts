@@ -40,9 +40,9 @@ function visitorFor(scheme: Scheme, path: string, isOutside: boolean): Promise<O
   const { token } = console.api.admin;
   if (scheme === "light")
     return observe(console, isOutside ? undefined : path.startsWith("/~/site") ? token : scene.owner, options);
-  const looker = inDark.get(isOutside) ?? observe(console, isOutside ? undefined : token, options);
-  inDark.set(isOutside, looker);
-  return looker;
+  const observed = inDark.get(isOutside) ?? observe(console, isOutside ? undefined : token, options);
+  inDark.set(isOutside, observed);
+  return observed;
 }
 
 /** The title of each window, and its page. */
@@ -68,18 +68,18 @@ async function faultsOf(address: string, scheme: Scheme, { page, complaints }: O
 }
 
 async function faultsInDark(address: string, path: string, isOutside: boolean): Promise<string[]> {
-  const looker = await visitorFor("dark", path, isOutside);
-  looker.complaints.length = 0;
-  await looker.page.setViewportSize(sizes.dark[0]);
-  await looker.follow(address);
-  return faultsOf(address, "dark", looker);
+  const observed = await visitorFor("dark", path, isOutside);
+  observed.complaints.length = 0;
+  await observed.page.setViewportSize(sizes.dark[0]);
+  await observed.follow(address);
+  return faultsOf(address, "dark", observed);
 }
 
 async function faultsInLight(address: string, path: string, isOutside: boolean): Promise<string[]> {
-  const looker = await visitorFor("light", path, isOutside);
-  const costs = await costsOfLoading(looker, address);
-  const faults = await faultsOf(address, "light", looker);
-  await looker.page.context().close();
+  const observed = await visitorFor("light", path, isOutside);
+  const costs = await costsOfLoading(observed, address);
+  const faults = await faultsOf(address, "light", observed);
+  await observed.page.context().close();
   return [...faults, ...(more.some((part) => part.path === path) ? [] : excessOf(path, costs))];
 }
 

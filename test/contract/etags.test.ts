@@ -102,7 +102,7 @@ describe("a document with different content has a different ETag", () => {
     expect(changed.status, JSON.stringify(changed.body)).toBe(200);
     const params = renamed === undefined ? tenant.params : { ...tenant.params, [renamed]: String(sent["name"]) };
     const after = await documentsWithEtag(tenant, params);
-    const unchanged = [...after].filter(([id, answer]) => {
+    const undetected = [...after].filter(([id, answer]) => {
       const old = before.get(id);
       return (
         old !== undefined &&
@@ -110,7 +110,7 @@ describe("a document with different content has a different ETag", () => {
         old.headers.get("etag") === answer.headers.get("etag")
       );
     });
-    expect(unchanged.map(([id]) => id)).toEqual([]);
+    expect(undetected.map(([id]) => id)).toEqual([]);
     expect(contentOf(changed)).not.toBe("");
   });
 });

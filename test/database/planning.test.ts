@@ -25,15 +25,15 @@ describe.skipIf(inject("engine") !== "postgres")("a statement with a generic pla
     await drop();
   });
 
-  const modeOf = async ({ db, dialect }: Tx, isOnce: boolean) => {
-    const once = isOnce ? dialect.genericPlanHint : sql``;
-    const { rows } = await sql<{ mode: string }>`${once} select current_setting('plan_cache_mode') as mode`.execute(db);
+  const modeOf = async ({ db, dialect }: Tx, isGeneric: boolean) => {
+    const hint = isGeneric ? dialect.genericPlanHint : sql``;
+    const { rows } = await sql<{ mode: string }>`${hint} select current_setting('plan_cache_mode') as mode`.execute(db);
     return rows[0]?.mode;
   };
 
-  it("does not affect statements before and after it on the same connection", async () => {
+  it("uses a generic plan, and does not affect statements before and after it on the same connection", async () => {
     const modes: unknown[] = [];
-    for (const isOnce of [false, true, true, false, true]) modes.push(await modeOf(database.reader, isOnce));
+    for (const isGeneric of [false, true, true, false, true]) modes.push(await modeOf(database.reader, isGeneric));
     expect(modes).toEqual(["auto", "force_generic_plan", "force_generic_plan", "auto", "force_generic_plan"]);
   });
 

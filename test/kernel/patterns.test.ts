@@ -34,7 +34,7 @@ describe("globs", () => {
     expect(globs([pattern])(path)).toBe(matches);
   });
 
-  it("match nothing without patterns, and if one of several matches", () => {
+  it("match nothing without patterns, and match if one of several does", () => {
     expect(globs([])("a")).toBe(false);
     expect(globs(["b", "a"])("a")).toBe(true);
   });

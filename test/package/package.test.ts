@@ -67,10 +67,10 @@ test("the worker that reads plans is complete", async () => {
   const plan = Buffer.from(
     '{"resource_changes":[{"type":"t","provider_name":"p","change":{"after":{"a":"hunter2"}}}]}',
   );
-  const workerData = { kind: "draw", plan, schemas: undefined, secrets: [{ value: "hunter2", hcl: false }] };
+  const workerData = { kind: "redact", plan, schemas: undefined, secrets: [{ value: "hunter2", hcl: false }] };
   const worker = new Worker(resolve(packed, "lib/plan-worker.js"), { workerData, execArgv: [] });
-  const [{ drawn }] = (await once(worker, "message")) as [{ drawn: Uint8Array }];
-  expect(Buffer.from(drawn).toString()).toContain('"after":{"a":"(sensitive variable 1)"}');
+  const [{ redacted }] = (await once(worker, "message")) as [{ redacted: Uint8Array }];
+  expect(Buffer.from(redacted).toString()).toContain('"after":{"a":"(sensitive variable 1)"}');
 });
 
 describe("npx in an empty folder", () => {

@@ -1,4 +1,4 @@
-/** Random tests: few runs with a fixed seed in `npm test`, many with a new seed in `npm run test:deep`. */
+/** Random tests: few runs with a fixed seed in `npm test` (some only in the gate), many with a new seed in `npm run test:deep`. */
 
 export const isDeep = process.env["CADASTRE_TEST_DEPTH"] === "deep";
 

@@ -11,5 +11,5 @@ export const describeOnce: typeof describe = runsEverything ? describe : (absent
 /** A third on PostgreSQL, where the engine matters little, unless everything runs on both. */
 export const sampled = (count: number): number => (runsEverything ? count : Math.ceil(count / 3));
 
-/** Large input and growth measurements: not in `npm test`. */
-export const itInGate = it.runIf(isOnBothEngines);
+/** Not in `npm test`: large or random input, long sequences, and measurements of growth. Named files are run completely. */
+export const itInGate = it.runIf(isOnBothEngines || !inject("isWhole"));

@@ -92,10 +92,10 @@ export interface GitServer {
 
 export async function startGitServer(): Promise<GitServer> {
   const root = mkdtempSync(join(tmpdir(), "cadastre-git-"));
-  const asked: { path: string; authorization: string | undefined }[] = [];
+  const requests: { path: string; authorization: string | undefined }[] = [];
   const http: Server = createServer((request, response) => {
     const { authorization } = request.headers;
-    asked.push({ path: request.url ?? "", authorization });
+    requests.push({ path: request.url ?? "", authorization });
     if (server.authorization !== undefined && authorization !== server.authorization)
       return void response.writeHead(401, { "www-authenticate": "Basic" }).end();
     const path = decodeURIComponent(request.url ?? "");
@@ -107,7 +107,7 @@ export async function startGitServer(): Promise<GitServer> {
   const server: GitServer = {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
     root,
-    requests: asked,
+    requests,
     authorization: undefined,
     api: undefined,
     held: undefined,

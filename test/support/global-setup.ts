@@ -13,6 +13,7 @@ declare module "vitest" {
     engine: "sqlite" | "postgres";
     postgresUrl: string;
     sqliteTemplate: string;
+    isWhole: boolean;
   }
 }
 

@@ -21,7 +21,7 @@ export interface FakeProvider {
   readonly http: Server;
   /** How many codes the server exchanged here, also those of other providers. */
   readonly codesShown: number;
-  codeFor(asked: URLSearchParams, overrides: TokenOverrides): Promise<string>;
+  codeFor(parameters: URLSearchParams, overrides: TokenOverrides): Promise<string>;
 }
 
 export interface FakeProviderOptions {
@@ -70,10 +70,10 @@ export async function startFakeProvider({
     get codesShown() {
       return codesShown;
     },
-    codeFor: async (asked, overrides) => {
-      const clientId = asked.get("client_id") ?? "";
+    codeFor: async (parameters, overrides) => {
+      const clientId = parameters.get("client_id") ?? "";
       const seconds = Math.floor(Date.now() / 1000);
-      const usual = { iss: url, aud: clientId, nonce: asked.get("nonce"), iat: seconds, exp: seconds + 300 };
+      const usual = { iss: url, aud: clientId, nonce: parameters.get("nonce"), iat: seconds, exp: seconds + 300 };
       const claims = { ...usual, sub: "somebody", ...overrides.claims };
       const key = overrides.signed === "by another" ? other.privateKey : pair.privateKey;
       const token =
@@ -82,7 +82,7 @@ export async function startFakeProvider({
           : await new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: "1" }).sign(key);
       ({ userinfo } = overrides);
       const code = unique("code");
-      codes.set(code, { challenge: asked.get("code_challenge") ?? "", clientId, token });
+      codes.set(code, { challenge: parameters.get("code_challenge") ?? "", clientId, token });
       return code;
     },
   };
@@ -136,7 +136,7 @@ export class Browser {
 
 export interface StartedSignIn {
   readonly browser: Browser;
-  readonly asked: URLSearchParams;
+  readonly parameters: URLSearchParams;
 }
 
 export async function beginSignIn(
@@ -148,14 +148,14 @@ export async function beginSignIn(
   const response = await browser.open(`${api.url}/app/sign-in/sso/${providerId}${query}`);
   if (response.status !== 302)
     throw new Error(`the sign-in did not begin: ${response.status} ${await response.text()}`);
-  return { browser, asked: new URL(response.headers.get("location") ?? "").searchParams };
+  return { browser, parameters: new URL(response.headers.get("location") ?? "").searchParams };
 }
 
 export async function finishSignIn(
-  { browser, asked }: StartedSignIn,
+  { browser, parameters }: StartedSignIn,
   query: Record<string, string>,
 ): Promise<SignInResult> {
-  const response = await browser.open(`${asked.get("redirect_uri")}?${new URLSearchParams(query)}`);
+  const response = await browser.open(`${parameters.get("redirect_uri")}?${new URLSearchParams(query)}`);
   return {
     status: response.status,
     location: response.headers.get("location"),
@@ -181,6 +181,9 @@ export async function signIn(
   query = "",
 ): Promise<SignInResult> {
   const started = await beginSignIn(api, providerId, query);
-  const { asked } = started;
-  return finishSignIn(started, { code: await provider.codeFor(asked, overrides), state: asked.get("state") ?? "" });
+  const { parameters } = started;
+  return finishSignIn(started, {
+    code: await provider.codeFor(parameters, overrides),
+    state: parameters.get("state") ?? "",
+  });
 }

@@ -11,7 +11,7 @@ export interface ReceivedMail {
 
 export interface Mailbox {
   readonly url: string;
-  readonly letters: ReceivedMail[];
+  readonly mails: ReceivedMail[];
   /** The reply to each recipient; each test starts with `250 ok`. */
   answer: string;
 }
@@ -23,7 +23,7 @@ function handleConnection(socket: Socket, mailbox: Mailbox): void {
   let to: string[] = [];
   const reply = (line: string) => socket.write(`${line}${crlf}`);
   const storeMessage = (text: string) => {
-    mailbox.letters.push({ from, to, text });
+    mailbox.mails.push({ from, to, text });
     [inMessage, to] = [false, []];
     reply("250 stored");
   };
@@ -59,14 +59,14 @@ function handleConnection(socket: Socket, mailbox: Mailbox): void {
 
 export function useMailbox(): Mailbox {
   let server: Server | undefined;
-  const mailbox = { url: "", letters: [] as ReceivedMail[], answer: "250 ok" };
+  const mailbox = { url: "", mails: [] as ReceivedMail[], answer: "250 ok" };
   beforeAll(async () => {
     server = createServer((socket) => handleConnection(socket, mailbox));
     await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
     mailbox.url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   beforeEach(() => {
-    mailbox.letters.length = 0;
+    mailbox.mails.length = 0;
     mailbox.answer = "250 ok";
   });
   afterAll(() => void server?.close());

@@ -13,12 +13,12 @@ export interface Issuer {
 }
 
 export async function startIssuer(): Promise<Issuer> {
-  let [asked, kid] = [0, 0];
+  let [keyRequestCount, kid] = [0, 0];
   let pair = await generateKeyPair("ES256");
   const http = createServer((request, response) => {
     const answer = async () => {
       if (request.url === "/.well-known/openid-configuration") return { issuer: url, jwks_uri: `${url}/keys` };
-      asked += 1;
+      keyRequestCount += 1;
       return { keys: [{ ...(await exportJWK(pair.publicKey)), kid: String(kid), alg: "ES256" }] };
     };
     void answer().then((document) => response.end(JSON.stringify(document)));
@@ -28,7 +28,7 @@ export async function startIssuer(): Promise<Issuer> {
   return {
     url,
     http,
-    keyRequests: () => asked,
+    keyRequests: () => keyRequestCount,
     rotate: async () => {
       kid += 1;
       pair = await generateKeyPair("ES256");

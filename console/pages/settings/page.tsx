@@ -106,7 +106,7 @@ function Fields({ draft, organization, canUpdate }: OrganizationFieldsProps) {
     <>
       <TextInput
         label="Name"
-        description="Renaming changes the organization's URLs and every cloud block that uses it."
+        description="Changes the organization's URLs. Update every cloud block that names it."
         {...draft.getInputProps("name")}
       />
       <EmailInput {...draft.getInputProps("email")} />

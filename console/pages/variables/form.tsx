@@ -119,7 +119,7 @@ export function VariableFields({ draft, wasSensitive }: VariableFieldsProps) {
       {category === "terraform" && (
         <Checkbox
           label="HCL"
-          description="The value is an HCL expression, such as a list or a map."
+          description="The value is an HCL literal, such as a list or a map."
           {...draft.getInputProps("hcl", { type: "checkbox" })}
         />
       )}

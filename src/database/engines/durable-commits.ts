@@ -46,7 +46,7 @@ export class DurableCommits {
   }
 
   /**
-   * Resolves when the transaction is on disk; `onVisible` is called when readers see it. Raises `unavailable` if the sync fails, and
+   * Resolves when the transaction is on disk; `onVisible` is called when readers see it. Throws `unavailable` if the sync fails, and
    * refuses all later writes, because a disk that has failed once may report false success.
    */
   async commit(onVisible: () => void = () => {}): Promise<void> {

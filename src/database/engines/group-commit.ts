@@ -3,7 +3,7 @@ import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises"
 
 export interface TransactionControl {
   control(statement: string): void;
-  /** Called after BEGIN. Raises `unavailable` if this server can't write. */
+  /** Called after BEGIN. Throws `unavailable` if this server can't write. */
   checkFence(): void;
   commit(keepsCache: boolean): Promise<void>;
   checkpointIfDue(): Promise<void>;

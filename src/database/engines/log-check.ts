@@ -7,7 +7,7 @@ const frameHeadBytes = 24;
 /** The last bit of the magic number is the byte order of the checksums. */
 const magic = 0x377f0682;
 
-/** A new database has no file; an empty file has lost its contents. Raises `conflict`. */
+/** A new database has no file; an empty file has lost its contents. Throws `conflict`. */
 export function refuseEmptied(path: string): void {
   if (existsSync(path) && statSync(path).isFile() && statSync(path).size === 0)
     throw new AppError(
@@ -16,7 +16,7 @@ export function refuseEmptied(path: string): void {
     );
 }
 
-/** Raises `conflict`. Changes nothing. */
+/** Throws `conflict`. Changes nothing. */
 export function refuseDamagedLog(path: string): void {
   const log = `${path}-wal`;
   if (!existsSync(log) || statSync(log).size <= headBytes) return;

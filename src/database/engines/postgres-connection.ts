@@ -69,12 +69,12 @@ export class PostgresConnection implements DatabaseConnection {
     this.#options = options;
   }
 
-  /** Raises `unavailable`. */
+  /** Throws `unavailable`. */
   static async open(options: ConnectionOptions): Promise<PostgresConnection> {
     return new PostgresConnection(await connected(options), options);
   }
 
-  /** One round trip. A writing transaction checks the fence under a lock that it holds until its end. Raises `unavailable` if refused. */
+  /** One round trip. A writing transaction checks the fence under a lock that it holds until its end. Throws `unavailable` if refused. */
   async begin(statements: readonly string[], transaction: "reading" | "writing"): Promise<void> {
     const { fence } = this.#options;
     const isFenced = transaction === "writing" && fence.isEnabled;
@@ -90,7 +90,7 @@ export class PostgresConnection implements DatabaseConnection {
     this.#transaction = transaction;
   }
 
-  /** Raises `unavailable` if the outcome is unknown. */
+  /** Throws `unavailable` if the outcome is unknown. */
   async commit(): Promise<void> {
     let command: string;
     try {
@@ -183,7 +183,7 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  /** Raises DatabaseSilent if no response comes, and closes the connection, so that a late response is never read. */
+  /** Throws DatabaseSilent if no response comes, and closes the connection, so that a late response is never read. */
   async #run(query: string | pg.QueryConfig | pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
     const client = this.#client;
     if (client === undefined) throw new Error("a connection was used after its release");

@@ -6,7 +6,7 @@ export interface ProbeOptions {
   readonly connectMs: number;
 }
 
-/** Whether the backend process differs from the one in the handshake. Raises the driver's error. */
+/** Whether the backend process differs from the one in the handshake. Throws the driver's error. */
 export async function isPooled({ url, connectMs }: ProbeOptions): Promise<boolean> {
   const client = new pg.Client({
     connectionString: url,

@@ -186,7 +186,7 @@ class SnapshotIds {
     return this.#id;
   }
 
-  /** Call in an open transaction, and the returned function when readers see the commit: keeps the id unless another process committed. */
+  /** Call before COMMIT, and the returned function after it: then the commit does not change the id, unless another process committed too. */
   keepAcrossCommit(): () => void {
     this.now();
     const others = this.#writing.dataVersion();

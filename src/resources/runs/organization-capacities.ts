@@ -1,7 +1,7 @@
 /** The capacity of an organization: the numbers of its queued and running jobs. */
 import { sql } from "kysely";
 import { principalOf } from "../../access/actor.ts";
-import { requireStanding } from "../../access/organization.ts";
+import { checkedStandingOf } from "../../access/organization.ts";
 import type { Tx } from "../../database/database.ts";
 import { defineResource } from "../../jsonapi/define.ts";
 import { wholeNumber } from "../../jsonapi/schemas.ts";
@@ -60,6 +60,6 @@ async function capacityOf(
     .select(standingColumns(sql.ref("o.id"), principalOf(actor)))
     .where("o.nameKey", "=", fold(organizationName))
     .executeTakeFirst();
-  if (row === undefined || !requireStanding(actor, row).member) return undefined;
+  if (row === undefined || !checkedStandingOf(actor, row).member) return undefined;
   return { organizationName: row.organizationName, pending: Number(row.pending), running: Number(row.running) };
 }

@@ -4,7 +4,7 @@ import { authorize, type Granted } from "../../access/granted.ts";
 
 export type SiteAdminProof = Granted<Actor, "can-administer">;
 
-/** To everybody else, site administration does not exist. Raises `not-found`. */
+/** To everybody else, site administration does not exist. Throws `not-found`. */
 export const requireSiteAdmin = (actor: Actor): SiteAdminProof => administer(actor, actor);
 
 export const withSiteAdminProof = <Row extends object>(by: SiteAdminProof, row: Row): Granted<Row, "can-administer"> =>

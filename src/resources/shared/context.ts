@@ -43,10 +43,10 @@ export interface Browser {
 }
 
 export interface SignInLimiter {
-  /** For secrets that are too long to guess. Raises `too-many-requests`. */
+  /** For secrets that are too long to guess. Throws `too-many-requests`. */
   check(): void;
   recordFailure(): void;
-  /** Counts as a failure unless `verify` resolves to true. Raises `too-many-requests`. */
+  /** Counts as a failure unless `verify` resolves to true. Throws `too-many-requests`. */
   attempt(name: string, verify: () => Promise<boolean>): Promise<boolean>;
   /** Earlier failures under this name no longer block the user at this address. */
   recordSuccess(name: string): void;

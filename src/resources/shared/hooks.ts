@@ -58,7 +58,7 @@ export interface ScopeHooks {
 }
 
 export interface AgentTokenHooks {
-  /** Raises `not-found` if the caller can't manage the token. */
+  /** Throws `not-found` if the caller can't manage the token. */
   loadAgentToken(tx: Tx, context: Context, id: string): Promise<ManagedAgentToken>;
   revokeAgentToken(tx: Tx, context: Context, token: ManagedAgentToken): Promise<void>;
 }
@@ -70,7 +70,7 @@ export interface RepositoryHooks {
 export interface StateHooks {
   /** While true, the resources in the state are not known yet. */
   isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean>;
-  /** On unlock, makes the lock holder's latest state current; of a run, only its apply's. Raises `unavailable` during the upload. */
+  /** On unlock, makes the lock holder's latest state current. For a run, only states that its apply wrote. Throws `unavailable` during the upload. */
   promoteState(
     tx: Tx,
     context: Context,

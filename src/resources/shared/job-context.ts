@@ -8,6 +8,6 @@ export interface JobContext {
   readonly capability: Capability<"job">;
   /** Aborted when the server stops or the lease is lost; all later steps are refused. */
   readonly signal: AbortSignal;
-  /** The only way to write. It extends the lease first, or raises LeaseLost; keep it short. `work` can run again from the start. */
+  /** The only way to write. It extends the lease first, or throws LeaseLost; keep it short. `work` can run again from the start. */
   step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }

@@ -20,14 +20,14 @@ interface SignedUrlGrant<Right extends object, Permission extends CheckedPermiss
   readonly expired: string;
 }
 
-/** Raises `not-found` for a wrong signature, and `forbidden` after the expiry. */
-export function checkSignedUrl<Right extends object, Permission extends CheckedPermission>(
+/** Throws `not-found` for a wrong signature, and `forbidden` after the expiry. */
+export function checkSignedUrl<Subject extends object, Permission extends CheckedPermission>(
   { vault }: Pick<Context, "vault">,
   what: readonly string[],
   { expires = "", signature = "" }: UrlSignature,
-  { subject: right, permission, thing, expired }: SignedUrlGrant<Right, Permission>,
-): Granted<Right, Permission> {
+  { subject, permission, thing, expired }: SignedUrlGrant<Subject, Permission>,
+): Granted<Subject, Permission> {
   const visible = vault.isSignature([...what, expires].join("\n"), signature);
   if (visible && Number(expires) < nowMs()) throw forbidden(expired);
-  return authorize(right, { thing, permission, visible, allowed: visible, needs: "a signed URL" });
+  return authorize(subject, { thing, permission, visible, allowed: visible, needs: "a signed URL" });
 }

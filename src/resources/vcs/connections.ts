@@ -46,7 +46,7 @@ const retryableStatuses = [408, 425, 429];
 
 export type ApiTarget = Pick<OpenConnection, "provider"> & { readonly token: Pick<DecryptedOauthToken, "secret"> };
 
-/** Undefined if the response is not JSON. Raises ApiFault. */
+/** Undefined if the response is not JSON. Throws ApiFault. */
 export async function callApi(
   context: Pick<Context, "options">,
   { provider, token }: ApiTarget,
@@ -96,7 +96,7 @@ export const gitSandboxOptionsOf = ({ options }: Context, signal: AbortSignal): 
   signal,
 });
 
-/** The SSH key is also used for submodules. Raises FetchFault. */
+/** The SSH key is also used for submodules. Throws FetchFault. */
 export async function repositoryOf(context: Context, connection: OpenConnection, name: string): Promise<GitRepository> {
   const { provider, token } = connection;
   const isOverSsh = token.sshKey !== undefined && provider.overSsh !== undefined;

@@ -27,7 +27,7 @@ import { useApi } from "../../support/api.ts";
 const api = useApi();
 
 /** The value of an expression for each of some numbers, computed by the database. */
-async function told<Value>(
+async function evaluate<Value>(
   numbers: readonly number[],
   expression: (mask: ReturnType<typeof bigintMask>) => unknown,
 ): Promise<Value[]> {
@@ -58,18 +58,20 @@ describe("sums in the database", () => {
   it("what organization-level permissions give everywhere", async () => {
     const bits = [0, 1, ownersAccess, ...organizationPermissionNames.map(organizationBit)];
     const pairs = [...bits, organizationBit("read-projects") | organizationBit("manage-workspaces")];
-    expect((await told<number>(pairs, organizationWideMaskSql)).map(Number)).toEqual(pairs.map(organizationWideMaskOf));
+    expect((await evaluate<number>(pairs, organizationWideMaskSql)).map(Number)).toEqual(
+      pairs.map(organizationWideMaskOf),
+    );
   });
 
   it("levels, and whether a permission is reached", async () => {
     for (const kind of targetKinds) {
-      expect(await told<string>(masks, (mask) => levelSql(kind, mask))).toEqual(
+      expect(await evaluate<string>(masks, (mask) => levelSql(kind, mask))).toEqual(
         masks.map((mask) => levelOf(kind, mask)),
       );
       for (const name of [undefined, ...reachPermissionNames.slice(0, 4), "can-force-delete", "can-create-workspace"]) {
         const wanted = maskRequirementFor(kind, name, { owner: false, allowForceDeleteWorkspaces: 1 });
         const asked = { sees: bigintMask(wanted.sees), any: bigintMask(wanted.any) };
-        const flags = await told<number>(
+        const flags = await evaluate<number>(
           masks,
           (mask) => sql`case when ${meetsRequirementSql(mask, asked)} then 1 else 0 end`,
         );

@@ -39,9 +39,9 @@ export class LockRecorder {
   }
 
   static async on(address: string): Promise<LockRecorder> {
-    const witness = new LockRecorder(await relationsOf(address));
-    witness.#patchQuery();
-    return witness;
+    const recorder = new LockRecorder(await relationsOf(address));
+    recorder.#patchQuery();
+    return recorder;
   }
 
   end(): void {

@@ -12,7 +12,7 @@ export { liveAgentCount, poolServesCondition, agentTimeoutMs } from "./store.ts"
 
 export const agentPoolsNeed = "the organization permission 'manage-agent-pools'";
 
-/** Members can see every pool. Raises `not-found`. */
+/** Members can see every pool. Throws `not-found`. */
 export async function loadAgentPool(
   tx: Tx,
   context: Pick<Context, "actor">,

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import { permissionBit, hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { containsWords, type Dialect } from "../../../database/dialect.ts";
@@ -117,7 +117,7 @@ export async function findAgentPool(
     .select(standingColumns(sql.ref("p.organizationId"), principalOf(actor)))
     .where("p.id", "=", id)
     .executeTakeFirst();
-  return row && toPoolView(row, requireStanding(actor, row));
+  return row && toPoolView(row, checkedStandingOf(actor, row));
 }
 
 export interface AgentPoolSearch {

@@ -9,7 +9,7 @@ import { agentPoolsNeed } from "../agent-pools/reads.ts";
 import { toTokenView } from "./rules.ts";
 import { findAgentToken } from "./store.ts";
 
-/** Raises `not-found`, also for callers who can't manage the pool. */
+/** Throws `not-found`, also for callers who can't manage the pool. */
 export async function loadAgentToken(
   tx: Tx,
   context: Pick<Context, "actor">,

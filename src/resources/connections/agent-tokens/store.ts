@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AgentTokenTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -36,7 +36,10 @@ export async function findAgentToken(
     .where("k.id", "=", id)
     .executeTakeFirst();
   return (
-    found && { row: found, standing: requireStanding(actor, { ...found, organizationId: found.organizationId ?? "" }) }
+    found && {
+      row: found,
+      standing: checkedStandingOf(actor, { ...found, organizationId: found.organizationId ?? "" }),
+    }
   );
 }
 

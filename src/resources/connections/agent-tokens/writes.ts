@@ -36,7 +36,7 @@ export async function revokeAgentTokensNamed(
     await recordAgentToken(tx, context, { before: toTokenView(row) });
 }
 
-/** Only this result contains the secret. Raises `forbidden` if the caller's own token expires, because agent tokens never expire. */
+/** Only this result contains the secret. Throws `forbidden` if the caller's own token expires, because agent tokens never expire. */
 export async function issueAgentToken(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,

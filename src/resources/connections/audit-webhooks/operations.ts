@@ -171,7 +171,7 @@ async function recordIfVerified(tx: Tx, view: View, verified: Verification | und
     await recordVerification(tx, { organizationId, kind: auditWebhookKind, subjectId, destination }, verified);
 }
 
-/** Raises `forbidden`, or `not-found` if the caller is not a member. */
+/** Throws `forbidden`, or `not-found` if the caller is not a member. */
 async function load(
   tx: Tx,
   context: Context,

@@ -35,7 +35,7 @@ interface WebhookVerificationRequest {
   readonly token: string | null;
 }
 
-/** Raises `bad-request` if the test event fails. */
+/** Throws `bad-request` if the test event fails. */
 export async function verify({ options }: Context, request: WebhookVerificationRequest): Promise<Verification> {
   const { id: webhookId, organizationName, url, token } = request;
   const [id, eventName] = [newId("deliveries"), verificationEvent];

@@ -3,7 +3,7 @@ import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow } from "../../../database/prepared.ts";
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
@@ -42,7 +42,7 @@ export async function findWebhook(
     .where("a.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "a", lock))
     .executeTakeFirst();
-  return row && { ...row, standing: requireStanding(actor, row) };
+  return row && { ...row, standing: checkedStandingOf(actor, row) };
 }
 
 export async function findWebhookToCall(tx: Tx, id: string): Promise<AuditWebhookTable | undefined> {

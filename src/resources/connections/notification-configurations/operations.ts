@@ -117,7 +117,7 @@ export const notificationConfigurationResource = implement(notificationConfigura
 interface SubscribableTarget {
   readonly type: SubscribableType;
   readonly noun: string;
-  /** Raises `not-found` or `forbidden`. */
+  /** Throws `not-found` or `forbidden`. */
   load(tx: Tx, context: Context, lock: RowLock): Promise<LoadedSubscribable>;
 }
 

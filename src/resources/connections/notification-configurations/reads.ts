@@ -28,7 +28,7 @@ export interface LoadedConfiguration {
   readonly team: TeamWithStanding | undefined;
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see its workspace, project or team. */
+/** Throws `forbidden`, or `not-found` if the caller can't see its workspace, project or team. */
 export async function loadConfiguration(
   tx: Tx,
   context: Context,
@@ -49,7 +49,7 @@ export async function loadConfiguration(
   return { view, token, team: teamId === null ? undefined : { id: teamId, standing } };
 }
 
-/** For callers who change where messages go. Raises `forbidden` or `not-found`. */
+/** For callers who change where messages go. Throws `forbidden` or `not-found`. */
 export async function loadForNotifying(
   tx: Tx,
   context: Context,
@@ -60,7 +60,7 @@ export async function loadForNotifying(
   return { view: await authorizeNotifying(tx, context, view, team), token };
 }
 
-/** A team's messages reveal every workspace whose runs it can read, so the caller needs at least the team's access. Raises `forbidden`. */
+/** A team's messages reveal every workspace whose runs it can read, so the caller needs at least the team's access. Throws `forbidden`. */
 export async function authorizeNotifying<Row extends { readonly organizationId: string }>(
   tx: Tx,
   context: Context,

@@ -94,7 +94,7 @@ export function configurationFaults({ view, token, userIds }: ConfigurationDraft
     faults.push(
       relationshipFault(
         "users",
-        `Users can't be more than ${usersMax}. Use the email address of a mailing list instead`,
+        `Users can have at most ${usersMax} entries. Use the email address of a mailing list instead`,
       ),
     );
   return [...faults, ...triggerFaults(view)];

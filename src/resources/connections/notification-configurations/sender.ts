@@ -81,7 +81,7 @@ export const notificationSender: NotificationSender = {
     recordLastDelivery(tx, by, notification.subjectId, JSON.stringify(response)),
 };
 
-/** Raises `bad-request` if the verification fails. */
+/** Throws `bad-request` if the verification fails. */
 export async function verify(context: Context, destination: NotificationDestination): Promise<Verification> {
   const event = { about: "verification", trigger: verificationEvent } as const;
   const id = newId("deliveries");

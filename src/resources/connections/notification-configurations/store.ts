@@ -4,7 +4,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import { teamPermissions } from "../../../access/permissions/organization.ts";
 import { projectPermissions } from "../../../access/permissions/project.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
@@ -83,7 +83,7 @@ export async function findConfigurationForActor(
     .modifyEnd(lockClause(tx.dialect, "c", lock))
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  const standing = requireStanding(actor, row);
+  const standing = checkedStandingOf(actor, row);
   return { ...row, standing, ...accessOf(actor, standing, row) };
 }
 

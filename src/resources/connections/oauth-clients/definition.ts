@@ -64,7 +64,9 @@ export const oauthClients = defineResource<OauthClientView>()(
       }),
       "api-url": requiredFixed(url, "The address of the provider's API."),
       "http-url": requiredFixed(url, "The provider's home page."),
-      key: optional(nullIfBlank(key), "The client id of the OAuth application at the provider.", { default: null }),
+      key: optional(nullIfBlank(key), "The client id or consumer key of the OAuth application at the provider.", {
+        default: null,
+      }),
       secret: optional(
         secret.nullable(),
         "The client secret of the OAuth application at the provider; never shown.",

@@ -159,7 +159,7 @@ export const oauthClientResource = implement(oauthClients, {
   },
 });
 
-/** Locks only the organization, because workspaces and projects are locked before the client. Raises `forbidden` or `not-found`. */
+/** Locks only the organization, because workspaces and projects are locked before the client. Throws `forbidden` or `not-found`. */
 async function loadWithOrganizationLocked(tx: Tx, context: Context, id: string): Promise<ManagedOauthClient> {
   return authorizeOauthClient(await loadOauthClient(tx, context, id, "organization-only"));
 }

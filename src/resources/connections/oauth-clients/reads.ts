@@ -16,7 +16,7 @@ import { type ConnectionRow, findConnection, findOauthClient, isUsableByProject 
 export const connectionsNeed = "the organization permission 'manage-vcs-settings'";
 const readingNeeds = "the organization permission 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects'";
 
-/** Raises `forbidden` or `not-found`. */
+/** Throws `forbidden` or `not-found`. */
 export async function loadOrganizationForConnections(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -32,7 +32,7 @@ export async function loadOrganizationForConnections(
   });
 }
 
-/** Raises `not-found` if the caller can't see the client. */
+/** Throws `not-found` if the caller can't see the client. */
 export async function loadOauthClient(
   tx: Tx,
   context: Pick<Context, "actor">,

@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -81,7 +81,7 @@ export async function findOauthClient(
     .where("c.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "c", locksOrganizationOnly && lock))
     .executeTakeFirst();
-  return row && toClientView(row, requireStanding(actor, row));
+  return row && toClientView(row, checkedStandingOf(actor, row));
 }
 
 export async function listOauthClientRows(

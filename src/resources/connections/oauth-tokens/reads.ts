@@ -10,7 +10,7 @@ import type { OauthTokenView } from "./definition.ts";
 import { secretOwner, sshKeyOwner } from "./rules.ts";
 import { findOauthToken, findEncryptedToken, tokenRowsOf } from "./store.ts";
 
-/** Raises `not-found` if the caller can't see the token. */
+/** Throws `not-found` if the caller can't see the token. */
 export async function loadOauthToken(
   tx: Tx,
   context: Pick<Context, "actor">,

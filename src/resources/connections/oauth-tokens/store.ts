@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { requireStanding } from "../../../access/organization.ts";
+import { checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -40,7 +40,7 @@ export async function findOauthToken(
     .where("t.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "t", lock))
     .executeTakeFirst();
-  return row && { ...row, standing: requireStanding(actor, row) };
+  return row && { ...row, standing: checkedStandingOf(actor, row) };
 }
 
 export interface OauthTokenListScope extends Pick<OauthTokenView, "organizationId" | "standing"> {

@@ -37,7 +37,7 @@ export async function replaceOauthToken(
   await updateSecret(tx, client, id, vault.seal(secretOwner(id), Buffer.from(secret)));
 }
 
-/** Call before the client is deleted. Raises `RetryTransaction` if it has other tokens than `known`. */
+/** Call before the client is deleted. Throws `RetryTransaction` if it has other tokens than `known`. */
 export async function lockTokensOfClient(
   tx: Tx,
   { id }: { readonly id: string },

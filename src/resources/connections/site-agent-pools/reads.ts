@@ -7,7 +7,7 @@ import type { Context } from "../../shared/context.ts";
 import type { SiteAgentPoolView } from "./definition.ts";
 import { findSiteAgentPool } from "./store.ts";
 
-/** Raises `not-found`, also if the caller is not a site admin. */
+/** Throws `not-found`, also if the caller is not a site admin. */
 export async function loadSiteAgentPool(
   tx: Tx,
   context: Pick<Context, "actor">,

@@ -13,7 +13,7 @@ import { findSiteAgentPoolNamed, insertSiteAgentPool } from "./store.ts";
 
 export const nameTaken = attributeFault("name", "Name has already been taken");
 
-/** Raises `not-found` if the caller is not a site admin, and `invalid` if the name is taken. */
+/** Throws `not-found` if the caller is not a site admin, and `invalid` if the name is taken. */
 export async function addSiteAgentPool(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,

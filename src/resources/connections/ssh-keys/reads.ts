@@ -10,7 +10,7 @@ import { findSshKey } from "./store.ts";
 
 export const sshKeysNeed = "the organization permission 'manage-vcs-settings'";
 
-/** Members can see every key. Raises `not-found`. */
+/** Members can see every key. Throws `not-found`. */
 export async function loadSshKey(
   tx: Tx,
   context: Pick<Context, "actor">,

@@ -103,7 +103,7 @@ export const adminOrganizationResource = implement(adminOrganizations, {
   },
 });
 
-/** Raises `not-found`, also if the caller is not a site admin. */
+/** Throws `not-found`, also if the caller is not a site admin. */
 async function loadAdminOrganization(
   tx: Tx,
   context: Context,

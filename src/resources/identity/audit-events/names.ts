@@ -121,8 +121,8 @@ async function loadNames(tx: Tx, organizationId: string, ids: ReadonlySet<string
     }
     const attributes = [parseAttributes(after), parseAttributes(before), parseAttributes(first)];
     const type = typeOfId(id) ?? "";
-    const lastName = firstNameIn(type, attributes) ?? actor;
-    known.set(id, { name: lastName, parents: parentsIn(type, attributes), deleted: true });
+    const lastKnownName = firstNameIn(type, attributes) ?? actor;
+    known.set(id, { name: lastKnownName, parents: parentsIn(type, attributes), deleted: true });
   }
 }
 

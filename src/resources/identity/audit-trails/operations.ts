@@ -8,7 +8,7 @@ import { paginationOf, toAuditTrailEntry } from "./rules.ts";
 import { listAuditTrailPage } from "./store.ts";
 
 export const auditTrailResource = implement(auditTrails, {
-  /** Raises `not-found` for other tokens, and if the organization is disabled. */
+  /** Throws `not-found` for other tokens, and if the organization is disabled. */
   async listAuditTrails({ context, query }) {
     const name = auditedOrganizationName(context.actor);
     if (name === undefined)

@@ -12,7 +12,7 @@ const runningExports = new ConcurrencyLimit(
   exportsMax,
 );
 
-/** `check` must raise when the caller loses access; that aborts the export. Raises `too-many-requests`. */
+/** `check` must raise when the caller loses access; that aborts the export. Throws `too-many-requests`. */
 export function startExport(
   context: Context,
   organizationId: string,

@@ -189,7 +189,7 @@ async function addTeamToken(
 const latestUseOf = ({ expiredAt }: Pick<NewToken, "expiredAt">): string =>
   expiryOf(expiredAt, now(), undefined) ?? neverExpires;
 
-/** Raises `forbidden`. */
+/** Throws `forbidden`. */
 async function refuseOutlastingOwnership(
   tx: Tx,
   { actor }: Context,

@@ -57,7 +57,7 @@ export async function actorOfToken(tx: Tx, id: string): Promise<TokenActor | und
   return machine && machineActor(parseMachineHolder(machine.holder));
 }
 
-/** For long-running responses. Raises `unauthorized` if the token no longer works, and everything that `check` raises. */
+/** For long-running responses. Throws `unauthorized` if the token no longer works, and everything that `check` raises. */
 export async function recheckAccess<T>(
   { actor, database }: Pick<Context, "actor" | "database">,
   check: (actor: Actor) => Promise<T>,

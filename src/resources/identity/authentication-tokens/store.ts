@@ -4,7 +4,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import type { TeamPermissionInput } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -76,7 +76,7 @@ async function findForActor(
     visibility: visibility ?? "secret",
     allowMemberTokenManagement: allowMemberTokenManagement ?? 0,
     includesActor: token.teamId === principal ? 1 : membership,
-    standing: requireStanding(actor, { ...row, organizationId: token.organizationId ?? "" }),
+    standing: checkedStandingOf(actor, { ...row, organizationId: token.organizationId ?? "" }),
   };
 }
 

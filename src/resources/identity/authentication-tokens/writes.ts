@@ -40,7 +40,7 @@ export async function addToken(tx: Tx, context: TokenChangeContext, input: NewTo
   return issueToken(tx, context, requireSiteAdmin(context.actor), input);
 }
 
-/** Raises `forbidden` for a pipeline, and `invalid` if the expiry is past or too late; the operator's expiry is shortened instead. */
+/** Throws `forbidden` for a pipeline, and `invalid` if the expiry is past or too late; the operator's expiry is shortened instead. */
 export async function issueToken(
   tx: Tx,
   context: TokenChangeContext,
@@ -53,7 +53,7 @@ export async function issueToken(
   return storeToken(tx, context, { by, term, replaced }, input);
 }
 
-/** For users and pipelines that authenticated without a token. Raises `invalid`. */
+/** For users and pipelines that authenticated without a token. Throws `invalid`. */
 export async function issueSignInToken(
   tx: Tx,
   context: TokenChangeContext,

@@ -17,7 +17,7 @@ const defaultDays = 30;
 type AuthorizationInput = CreateAttributes<typeof authorizations>;
 export type InteractiveUser = Granted<Actor & { readonly kind: "user" }, "can-sign-in">;
 
-/** A stolen token must not be able to create tokens that outlive it. Raises `forbidden`. */
+/** A stolen token must not be able to create tokens that outlive it. Throws `forbidden`. */
 export function requireInteractiveUser(actor: Actor): InteractiveUser {
   if (actor.kind !== "user" || !isInteractiveSession(actor))
     throw forbidden(

@@ -101,7 +101,7 @@ async function loadTrust(
   });
 }
 
-/** Raises `invalid` if the team doesn't exist, and `forbidden`. */
+/** Throws `invalid` if the team doesn't exist, and `forbidden`. */
 async function checkTeam(
   tx: Tx,
   context: Context,

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { requireStanding } from "../../../access/organization.ts";
+import { checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { IdentityTrustTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -35,7 +35,7 @@ export async function findIdentityTrust(
     .where("i.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "i", lock))
     .executeTakeFirst();
-  return row && { ...row, standing: requireStanding(actor, row) };
+  return row && { ...row, standing: checkedStandingOf(actor, row) };
 }
 
 export async function listIdentityTrustRows(

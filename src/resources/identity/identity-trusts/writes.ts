@@ -45,7 +45,7 @@ const noMatchingTrust = new OauthError(
   "No identity trust of this organization matches the token, or the token's signature is invalid. Compare the token's issuer, audience and claims with the organization's identity trusts.",
 );
 
-/** Reads unverified claims. Raises `OauthError`. */
+/** Reads unverified claims. Throws `OauthError`. */
 function issuerIn(token: string, expiredBefore: number): string {
   const { iss, exp } = decodeToken(token);
   if (typeof iss !== "string" || iss.includes("\0") || !iss.isWellFormed())

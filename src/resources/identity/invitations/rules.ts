@@ -46,7 +46,7 @@ export interface OpenInvitation extends InvitationTarget {
 
 export type AcceptableInvitation = Granted<OpenInvitation, "can-accept">;
 
-/** The link itself is the permission. The error must not reveal why a link doesn't work. Raises `not-found`. */
+/** The link itself is the permission. The error must not reveal why a link doesn't work. Throws `not-found`. */
 export function authorizeInvitation(found: OpenInvitation | undefined): AcceptableInvitation {
   if (found === undefined)
     throw new AppError(
@@ -62,7 +62,7 @@ export function authorizeInvitation(found: OpenInvitation | undefined): Acceptab
   });
 }
 
-/** Proof that the link is for this user; a user created with the link matches by email address. Raises `forbidden`. */
+/** Proof that the link is for this user; a user created with the link matches by email address. Throws `forbidden`. */
 export function authorizeInvitedUser(
   invitation: AcceptableInvitation,
   user: UserTable,

@@ -4,7 +4,7 @@ import type { InvitationTable } from "../../../database/schema/identity.ts";
 import type { Context } from "../../shared/context.ts";
 import type { NotificationSender } from "../../shared/outbox/delivery.ts";
 import { sendMailNotification } from "../../shared/outbox/mail.ts";
-import { openedSecret, enqueueNotifications } from "../../shared/outbox/writes.ts";
+import { decryptSecret, enqueueNotifications } from "../../shared/outbox/writes.ts";
 import type { OpenInvitation } from "./rules.ts";
 import { findInvitationById } from "./store.ts";
 
@@ -32,7 +32,7 @@ export async function mailInvitation(
 export const invitationSender: NotificationSender = {
   async deliver({ database, options, vault }, notification) {
     const invitation = await findInvitationById(database.reader, notification.subjectId);
-    const url = openedSecret(vault, notification);
+    const url = decryptSecret(vault, notification);
     if (invitation === undefined || url === undefined) return "gone";
     const { by } = JSON.parse(notification.content) as InvitationMailContent;
     const mail = invitationMail(invitation, { by, url, publicUrl: options.publicUrl });

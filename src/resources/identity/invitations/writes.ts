@@ -19,7 +19,7 @@ export interface CreatedInvitation {
   readonly expiresAt: string;
 }
 
-/** Replaces the previous link. Raises `forbidden` if the caller's own token expires before the link. */
+/** Replaces the previous link. Throws `forbidden` if the caller's own token expires before the link. */
 export async function createInvitation(
   tx: Tx,
   context: Pick<Context, "actor" | "options" | "vault" | "wake">,

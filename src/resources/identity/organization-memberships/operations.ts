@@ -173,7 +173,7 @@ const invitationTargetOf = ({ id, organizationId }: OrganizationMembershipTable)
   userId: null,
 });
 
-/** The link gives access to the invitation's teams, so it requires the permission to add members to them. Raises `forbidden`. */
+/** The link gives access to the invitation's teams, so it requires the permission to add members to them. Throws `forbidden`. */
 async function refuseUngrantableInvitation(
   tx: Tx,
   context: Context,

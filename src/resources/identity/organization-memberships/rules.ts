@@ -38,7 +38,7 @@ export function managedFaults(user: Pick<UserTable, "managedById"> | undefined, 
   return [
     attributeFault(
       "email",
-      "Email belongs to a user whose address only another organization has verified. Ask a site admin to confirm the address by setting it on the user",
+      "Email belongs to a user whose address was verified only by another organization's provider. Ask a site admin to set the address on the user",
     ),
   ];
 }

@@ -2,7 +2,7 @@
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationMembershipTable, UserTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -101,7 +101,7 @@ export async function findMembership(
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const { allTeams, ownTeams, ...membership } = row;
-  const standing = requireStanding(actor, row);
+  const standing = checkedStandingOf(actor, row);
   const own = new Set([...(ownTeams ?? "").split(","), principalOf(actor)]);
   const teamMemberships = parseTeamMemberships(allTeams);
   const isVisible = ({ teamId, extra: [, visibility] }: TeamMembership) =>

@@ -162,7 +162,7 @@ export async function lockOrganizations(
   return new Set(rows.map((row) => row.id));
 }
 
-/** Raises `RetryTransaction` if a membership was created concurrently in an organization that is not locked. */
+/** Throws `RetryTransaction` if a membership was created concurrently in an organization that is not locked. */
 function refuseUnlocked(memberships: readonly MembershipView[], locked: LockedOrganizations): void {
   if (!memberships.every(({ organizationId }) => locked.has(organizationId)))
     throw new RetryTransaction("a membership was created at the same time");
@@ -219,7 +219,7 @@ export async function moveMembershipsToAddress(
   ]);
 }
 
-/** Accepts an invitation to any address. Raises `not-found`, and `conflict` if the user's own address is also invited. */
+/** Accepts an invitation to any address. Throws `not-found`, and `conflict` if the user's own address is also invited. */
 export async function acceptMembershipInvitation(
   tx: Tx,
   context: InvitationMergeContext,

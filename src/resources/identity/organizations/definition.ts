@@ -114,12 +114,12 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
     ),
     "send-passing-statuses-for-untriggered-speculative-plans": optional(
       flag(),
-      "Whether a passing commit status is sent when a change triggers no speculative plan.",
+      "Stored without effect: a change that triggers no plan gets no commit status.",
       { default: false },
     ),
     "aggregated-commit-status-enabled": optional(
       flag(),
-      "Whether the commit statuses of all workspaces are sent as one.",
+      "Stored without effect: each workspace has its own commit status.",
       { default: true },
     ),
     "speculative-plan-management-enabled": optional(flag(), "Whether outdated speculative plans are canceled.", {

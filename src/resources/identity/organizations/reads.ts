@@ -39,7 +39,7 @@ export async function findOrganizationByName(
   return findOrganization(tx, { kind: "operator" }, name);
 }
 
-/** Raises `not-found`. */
+/** Throws `not-found`. */
 export async function loadOrganizationForEntitlements(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -61,7 +61,7 @@ export async function loadOrganizationToAudit(
   return authorizeOrganization(organization, "can-manage-auditing");
 }
 
-/** Call after adding a workspace, with the organization locked if it has a limit. Raises `conflict`. */
+/** Call after adding a workspace, with the organization locked if it has a limit. Throws `conflict`. */
 export async function refuseWorkspacesBeyondLimit(
   tx: Tx,
   { id, workspaceLimit }: Pick<OrganizationTable, "id" | "workspaceLimit">,

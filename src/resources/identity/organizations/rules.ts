@@ -40,7 +40,7 @@ export function unusedPoolFaults(mode: string, sent: string | null | undefined):
   ];
 }
 
-/** Disabling user tokens with a user token would lock the caller out. Raises `forbidden`. */
+/** Disabling user tokens with a user token would lock the caller out. Throws `forbidden`. */
 export function refuseLockingOut(actor: Actor, changes: Pick<Partial<OrganizationTable>, "userTokensEnabled">): void {
   if (actor.kind === "user" && changes.userTokensEnabled === 0)
     throw forbidden(

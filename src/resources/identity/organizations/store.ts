@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { requireStanding } from "../../../access/organization.ts";
+import { checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { containsWords } from "../../../database/dialect.ts";
@@ -47,7 +47,7 @@ export async function findOrganization(
 }
 
 export function toOrganizationView(actor: Actor, row: OrganizationRow): OrganizationView {
-  return { ...row, standing: requireStanding(actor, { ...row, organizationId: row.id }) };
+  return { ...row, standing: checkedStandingOf(actor, { ...row, organizationId: row.id }) };
 }
 
 export async function listOrganizationRows(

@@ -64,7 +64,7 @@ function toEndedSession(user: SessionOwner, signOut: Awaited<ReturnType<typeof l
 
 type SessionOwner = Granted<{ readonly id: string; readonly tokenId: string }, "can-manage">;
 
-/** Raises `not-found` if the caller is not a user. */
+/** Throws `not-found` if the caller is not a user. */
 function requireUser(actor: Actor): SessionOwner {
   if (actor.kind !== "user") throw notFound("session");
   const user = { id: actor.userId, tokenId: actor.tokenId };

@@ -14,7 +14,7 @@ export const wrongCredentials = (): AppError =>
     "Wrong username, password or token. Check what you entered, or ask a site admin to set a new password.",
   );
 
-/** Proof that the user was authenticated. Raises `unauthorized`. */
+/** Proof that the user was authenticated. Throws `unauthorized`. */
 export function authorizeSignIn<User extends SignInUser>(
   user: User | undefined,
   isAuthenticated: boolean,

@@ -26,7 +26,7 @@ export async function hashNewPassword(password: string): Promise<NewPassword> {
   return { password, hash: await hashPassword(password) };
 }
 
-/** Limits the number of attempts. Raises `too-many-requests`. */
+/** Limits the number of attempts. Throws `too-many-requests`. */
 export async function verifyPassword(
   { signIns }: Pick<Context, "signIns">,
   name: string,
@@ -37,7 +37,7 @@ export async function verifyPassword(
   return signIns === undefined ? verify() : signIns.attempt(name, verify);
 }
 
-/** Also ends all of the user's sessions. Raises `invalid` if the password is too weak. */
+/** Also ends all of the user's sessions. Throws `invalid` if the password is too weak. */
 export async function setPassword(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
@@ -73,7 +73,7 @@ export async function startSession(context: Context, user: Granted<SignInUser, "
 
 export type IssuedSession = SessionView & { readonly secret: string };
 
-/** Raises `unauthorized` if the token that starts the session no longer exists. */
+/** Throws `unauthorized` if the token that starts the session no longer exists. */
 export async function issueSession(
   tx: Tx,
   context: Context,

@@ -45,7 +45,7 @@ export const needsUserInfo = (claims: IdTokenClaims, { groupsClaim }: Pick<SsoPr
   ownClaim(claims, "email_verified") === undefined ||
   (groupsClaim !== null && claimOf(claims, groupsClaim) === undefined);
 
-/** Raises `forbidden`. */
+/** Throws `forbidden`. */
 export function identityOf(
   provider: Pick<SsoProviderView, "name" | "issuer" | "groupsClaim" | "assumeEmailVerified">,
   idToken: IdTokenClaims,
@@ -80,7 +80,7 @@ const isPrintableAscii = (text: string) => /^[\x21-\x7e]*$/.test(text);
 /** Case folding maps some non-ASCII letters to ASCII, so such an address could impersonate another user. */
 const isConfusable = (email: string): boolean => !isPrintableAscii(email) && isPrintableAscii(fold(email));
 
-/** Raises `forbidden` if the provider omits the groups: an incomplete list must not grant or revoke access. */
+/** Throws `forbidden` if the provider omits the groups: an incomplete list must not grant or revoke access. */
 function groupsIn(
   { name, groupsClaim }: Pick<SsoProviderView, "name" | "groupsClaim">,
   idToken: IdTokenClaims,

@@ -51,7 +51,7 @@ export interface CallbackRequest {
   readonly providerId: string | undefined;
 }
 
-/** Undefined if the callback came to the wrong path. Raises `unauthorized`, `forbidden` or `unavailable`. */
+/** Undefined if the callback came to the wrong path. Throws `unauthorized`, `forbidden` or `unavailable`. */
 export async function identityFromCallback(
   context: RelyingPartyContext,
   provider: SsoProviderWithSecret,

@@ -88,7 +88,7 @@ function flowOf({ vault }: Context, sealedFlow: string | undefined, query: strin
   return flow;
 }
 
-/** Each callback works once, on any server. Raises `unauthorized`. */
+/** Each callback works once, on any server. Throws `unauthorized`. */
 async function refuseReplay({ database }: Context, { state, until }: SsoFlow): Promise<void> {
   const expiresAt = new Date(until).toISOString();
   const isFirst = await database.write((tx) => recordCallback(tx, tokenHash(state), expiresAt), { keepsCache: true });
@@ -184,7 +184,7 @@ function affectedOrganizations(tx: Tx, person: SsoGroupMember): RawBuilder<strin
   return sql<string>`(select organization_id from teams where id in ${teamIdsOfGroups(tx.dialect, person)} ${ownOrganization})`;
 }
 
-/** Raises `RetryTransaction`. */
+/** Throws `RetryTransaction`. */
 async function syncTeams(
   tx: Tx,
   context: Context,

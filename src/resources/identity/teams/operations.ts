@@ -135,7 +135,7 @@ export const teamResource = implement(teams, {
     removeMembers(context, params.teamId, "organization-memberships", body),
 });
 
-/** Raises `forbidden` if the caller lacks the permissions or has them for a limited time, because a team's access has no expiry. */
+/** Throws `forbidden` if the caller lacks the permissions or has them for a limited time, because a team's access has no expiry. */
 async function refuseGrantingBeyondOwnAccess(
   tx: Tx,
   { actor }: Context,

@@ -45,7 +45,7 @@ export function authorizeTeam<Permission extends TeamPermission>(
 const exceedsOwnAccess =
   "The team has access that you don't have, or that you have for a shorter time, so you can't pass it on. Ask an owner.";
 
-/** `accessEnd` is when the granted access expires. Raises `forbidden`. See docs/decisions/0101-no-grant-beyond-your-own.md. */
+/** `accessEnd` is when the granted access expires. Throws `forbidden`. See docs/decisions/0101-no-grant-beyond-your-own.md. */
 export async function refuseExceedingOwnAccess(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -56,22 +56,22 @@ export async function refuseExceedingOwnAccess(
   const [first] = teams;
   if (first === undefined) return;
   const standing = await standingUntil(tx, context.actor, first.standing, organizationId, accessEnd);
-  const target = { organizationId, teamIds: teams.map((team) => team.id), through: accessEnd };
+  const target = { organizationId, teamIds: teams.map((team) => team.id), lastsUntil: accessEnd };
   if (await teamsExceedCaller(tx, context.actor, standing, target)) throw forbidden(exceedsOwnAccess);
 }
 
-/** For operations that only show the team's current access. Raises `forbidden`. */
+/** For operations that only show the team's current access. Throws `forbidden`. */
 export async function refuseShowingUnreadableAccess(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
   organizationId: string,
   { id, standing }: Pick<TeamView, "id" | "standing">,
 ): Promise<void> {
-  if (await teamsExceedCaller(tx, actor, standing, { organizationId, teamIds: [id], through: now() }))
+  if (await teamsExceedCaller(tx, actor, standing, { organizationId, teamIds: [id], lastsUntil: now() }))
     throw forbidden("You can't see this, because the team has access that you don't have. Ask an owner.");
 }
 
-/** The same checks as adding a member to each team. Raises `forbidden`. */
+/** The same checks as adding a member to each team. Throws `forbidden`. */
 export async function loadTeamsForNewMember(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -109,7 +109,7 @@ export async function readableTeams(
   return found.filter((team) => teamPermissions(team.standing, team)["can-read"]);
 }
 
-/** Locks the owners team, so that concurrent requests can't remove the last two permanent owners. Raises `conflict`. */
+/** Locks the owners team, so that concurrent requests can't remove the last two permanent owners. Throws `conflict`. */
 export async function refuseLastOwner(tx: Tx, organizationId: string, leaving: readonly string[]): Promise<void> {
   const team = await tx.db
     .selectFrom("teams as t")

@@ -70,7 +70,7 @@ export function refuseGrantingMore(standing: OrganizationStanding, before: numbe
     throw forbidden(`You can't grant permissions that you don't have: ${missing.join(", ")}. Ask an owner.`);
 }
 
-/** `permanentStanding` is the caller's access without grants that expire. Raises `forbidden`. */
+/** `permanentStanding` is the caller's access without grants that expire. Throws `forbidden`. */
 export function refuseGrantingLonger(permanentStanding: OrganizationStanding, before: number, after: number): void {
   const missing = missingOrganizationPermissions(permanentStanding, after & ~before);
   if (missing.length > 0)

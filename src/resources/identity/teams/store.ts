@@ -3,7 +3,7 @@ import type { Capability } from "../../../access/capability.ts";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { requireStanding } from "../../../access/organization.ts";
+import { checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { containsWords, type Dialect } from "../../../database/dialect.ts";
 import type { TeamTable } from "../../../database/schema/identity.ts";
@@ -43,7 +43,7 @@ interface TeamRow extends TeamTable, OrganizationFacts, StandingInput {
 }
 
 export function toTeamView(actor: Actor, row: TeamRow): TeamView {
-  return { ...row, standing: requireStanding(actor, row) };
+  return { ...row, standing: checkedStandingOf(actor, row) };
 }
 
 export async function findTeam(tx: Tx, actor: Actor, id: string, lock: RowLock = false): Promise<TeamView | undefined> {

@@ -135,7 +135,7 @@ export async function decrementCountsForMembership(
   await decrementCounts(tx, sql<SqlBool>`membership_id = ${membershipId} and user_id is not null`);
 }
 
-/** Call before a user is deleted. Raises `conflict` if an organization would lose its last permanent owner. */
+/** Call before a user is deleted. Throws `conflict` if an organization would lose its last permanent owner. */
 export async function decrementCountsForUser(
   tx: Tx,
   { id: userId }: Granted<{ readonly id: string }, "can-destroy">,
@@ -316,7 +316,7 @@ export async function lockTeamsOfProvider(tx: Tx, providerId: string): Promise<R
   return new Set(locked.map(({ id }) => id));
 }
 
-/** The caller has locked the provider. Raises `RetryTransaction` if its groups added a user before that. */
+/** The caller has locked the provider. Throws `RetryTransaction` if its groups added a user before that. */
 export async function removeProviderTeamMembers(
   tx: Tx,
   context: TeamChangeContext,

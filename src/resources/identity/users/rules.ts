@@ -113,7 +113,7 @@ export function serviceAccountView(actor: Exclude<Actor, { kind: "user" }>): Use
   };
 }
 
-/** Raises `not-found` unless the caller is the user or a site admin. */
+/** Throws `not-found` unless the caller is the user or a site admin. */
 export function authorizeUser<Permission extends "can-update" | "can-destroy" | "can-manage-user-tokens">(
   actor: Actor,
   user: UserTable,

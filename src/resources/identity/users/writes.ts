@@ -49,7 +49,7 @@ export async function setManagingOrganization(
   });
 }
 
-/** Accepts the invitations to the address. Raises `not-found` unless a site admin or the operator calls, and `invalid` for taken names. */
+/** Accepts the invitations to the address. Throws `not-found` unless a site admin or the operator calls, and `invalid` for taken names. */
 export async function addUser(
   tx: Tx,
   context: UserChangeContext,

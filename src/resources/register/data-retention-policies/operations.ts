@@ -106,7 +106,7 @@ function policyAnswer(holder: string, { isVisible, policy }: RetentionPolicyLook
   return { view: policy };
 }
 
-/** Locked, so that concurrent changes are applied one after the other. Raises `not-found` or `forbidden`. */
+/** Locked, so that concurrent changes are applied one after the other. Throws `not-found` or `forbidden`. */
 async function loadWorkspaceToChange(
   tx: Tx,
   context: Context,

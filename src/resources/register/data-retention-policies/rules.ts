@@ -15,7 +15,7 @@ export function refuseHosted({ edition }: ServiceOptions): void {
 
 export type RetentionPolicyInput = Pick<DataRetentionPolicyTable, "kind" | "deleteOlderThanNDays">;
 
-/** Raises `invalid`. */
+/** Throws `invalid`. */
 export function parsePolicy(body: { readonly data: { readonly type?: unknown } }): RetentionPolicyInput {
   const kind = policyKinds.find((name) => name === body.data.type);
   if (kind === undefined)

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { requireStanding } from "../../../access/organization.ts";
+import { checkedStandingOf } from "../../../access/organization.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -86,7 +86,7 @@ export async function findOrganizationPolicy(
 ): Promise<RetentionPolicyLookup> {
   const [row] = await policyOnOrganization(tx, { nameKey: fold(organizationName), principal: principalOf(actor) });
   if (row === undefined) return { isVisible: false, policy: undefined };
-  const standing = requireStanding(actor, { ...row, organizationId: row.holderOrganizationId });
+  const standing = checkedStandingOf(actor, { ...row, organizationId: row.holderOrganizationId });
   return { isVisible: standing.member, policy: policyIn(row) };
 }
 

@@ -41,8 +41,8 @@ const orderOf = ({ sort }: ProjectSearch): readonly SortColumn[] =>
 
 export async function listProjectRows(tx: Tx, actor: Actor, organization: OrganizationView, search: ProjectSearch) {
   const principal = principalOf(actor);
-  const { organizationWideMask: everywhere } = organization.standing;
-  const isGrantedEverywhere = (bit: Mask) => (everywhere & bit) === bit;
+  const { organizationWideMask } = organization.standing;
+  const isGrantedEverywhere = (bit: Mask) => (organizationWideMask & bit) === bit;
   const readBit = permissionBit("settings", "read");
   const total = isGrantedEverywhere(readBit)
     ? organization.projectCount
@@ -64,7 +64,7 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
     views: result.rows.map((row): ProjectView => ({
       ...row,
       ...organizationColumnsOf(organization),
-      access: effectiveAccess(everywhere, row.projectAccess),
+      access: effectiveAccess(organizationWideMask, row.projectAccess),
     })),
     totals: result.totals,
   };

@@ -17,7 +17,7 @@ import type { RowLock } from "../../shared/locks.ts";
 import type { ProjectView } from "./definition.ts";
 import { findProject, findProjects } from "./store.ts";
 
-/** Raises `not-found` where the caller can't read the project. */
+/** Throws `not-found` where the caller can't read the project. */
 export async function loadProject(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -29,7 +29,7 @@ export async function loadProject(
   return authorizeProject(project, "can-read");
 }
 
-/** Raises `forbidden`, or `not-found` where the caller can't read the project. */
+/** Throws `forbidden`, or `not-found` where the caller can't read the project. */
 export function authorizeProject<Permission extends ProjectPermission>(
   project: ProjectView,
   permission: Permission,
@@ -54,7 +54,7 @@ export async function readableProjects(
   return projects.filter((project) => projectPermissions(project.access)["can-read"]);
 }
 
-/** Undefined if the caller can't see the named project. Raises `not-found` for an unknown organization, and `forbidden`. */
+/** Undefined if the caller can't see the named project. Throws `not-found` for an unknown organization, and `forbidden`. */
 export async function loadProjectForNewWorkspace(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -87,7 +87,7 @@ export async function lockProjects(
   return findProjects(tx, actor, ids, { organizationId });
 }
 
-/** Needs admin access to both projects. Undefined if the caller can't see the destination. Raises `forbidden`. */
+/** Needs admin access to both projects. Undefined if the caller can't see the destination. Throws `forbidden`. */
 export async function loadProjectToMoveInto(
   tx: Tx,
   context: Pick<Context, "actor">,

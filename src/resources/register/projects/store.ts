@@ -4,7 +4,7 @@ import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { requireStanding } from "../../../access/organization.ts";
+import { checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -57,7 +57,7 @@ export async function findProject(
 }
 
 function toProjectView(actor: Actor, row: ProjectViewRow): ProjectView {
-  return { ...row, access: effectiveAccess(requireStanding(actor, row).organizationWideMask, row.projectAccess) };
+  return { ...row, access: effectiveAccess(checkedStandingOf(actor, row).organizationWideMask, row.projectAccess) };
 }
 
 /** In the order of ids. With `lockIn`, locks the rows and returns only those of that organization. */

@@ -72,7 +72,7 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
   },
 });
 
-/** Raises `not-found` or `forbidden`. */
+/** Throws `not-found` or `forbidden`. */
 async function loadToChange(
   tx: Tx,
   { actor }: Context,

@@ -19,7 +19,7 @@ export function newReservedTagKey(
   };
 }
 
-/** Raises `forbidden`, or `not-found` for callers who are not members of the organization. */
+/** Throws `forbidden`, or `not-found` for callers who are not members of the organization. */
 export function authorizeReservedTagKey(reserved: ReservedTagKeyView): Granted<ReservedTagKeyView, "can-update"> {
   return authorize(reserved, {
     thing: "reserved tag key",

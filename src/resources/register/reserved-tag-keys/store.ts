@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { requireStanding } from "../../../access/organization.ts";
+import { checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts";
 import type { Page } from "../../../jsonapi/query.ts";
@@ -28,7 +28,7 @@ export async function findReservedTagKey(
     .where("r.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "r", lock))
     .executeTakeFirst();
-  return row && { ...row, standing: requireStanding(actor, row) };
+  return row && { ...row, standing: checkedStandingOf(actor, row) };
 }
 
 export async function listReservedTagKeyRows(tx: Tx, organization: OrganizationView, page: Page) {

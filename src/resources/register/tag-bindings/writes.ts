@@ -24,7 +24,7 @@ export interface AuditedBindings {
   readonly "tag-bindings": Readonly<Record<string, string>>;
 }
 
-/** Undefined keeps all bindings. Returns undefined if nothing changed. Raises `invalid`. */
+/** Undefined keeps all bindings. Returns undefined if nothing changed. Throws `invalid`. */
 export async function replaceBindings(
   tx: Tx,
   owner: BindingOwner,
@@ -51,7 +51,7 @@ export function auditedBindings(bindings: readonly Pick<TagBindingTable, "key" |
   return { "tag-bindings": Object.fromEntries(sorted.map(({ key, value }) => [key, value])) };
 }
 
-/** Returns all bindings from before and the sent ones. Raises `invalid`. */
+/** Returns all bindings from before and the sent ones. Throws `invalid`. */
 export async function addBindings(
   tx: Tx,
   owner: BindingOwner,

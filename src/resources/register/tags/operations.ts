@@ -126,7 +126,7 @@ export const tagResource = implement(tags, {
 const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map(({ id }) => id);
 const namesOf = (resolved: readonly ResolvedTag[]): string[] => resolved.map(({ name }) => name);
 
-/** Locked, so that tag counters stay exact. Raises `not-found`. */
+/** Locked, so that tag counters stay exact. Throws `not-found`. */
 async function workspaceToTag(
   tx: Tx,
   context: Context,

@@ -19,7 +19,7 @@ export interface ResolvedTag {
   readonly name: string;
 }
 
-/** Raises `invalid` for unknown ids and invalid names. */
+/** Throws `invalid` for unknown ids and invalid names. */
 export async function resolveTags(
   tx: Tx,
   workspace: TaggableWorkspace,
@@ -35,7 +35,7 @@ export async function resolveTags(
   return resolved;
 }
 
-/** Raises `RetryTransaction` if another transaction deletes a tag with its last workspace before this one locks it. */
+/** Throws `RetryTransaction` if another transaction deletes a tag with its last workspace before this one locks it. */
 async function insertAndLock(tx: Tx, workspace: TaggableWorkspace, requested: { ids: string[]; names: string[] }) {
   await insertTags(tx, workspace, requested.names);
   const resolved = await lockTags(tx, workspace.organizationId, requested);
@@ -46,7 +46,7 @@ async function insertAndLock(tx: Tx, workspace: TaggableWorkspace, requested: { 
   return resolved;
 }
 
-/** Raises `invalid`. */
+/** Throws `invalid`. */
 export async function tagNewWorkspace(
   tx: Tx,
   workspace: NewTaggableWorkspace,

@@ -8,7 +8,7 @@ import type { MovingRow } from "./store.ts";
 
 const movePermission = "can-move-workspaces";
 
-/** Raises `not-found`: the specification lists no 403 for these callers. */
+/** Throws `not-found`: the specification lists no 403 for these callers. */
 export function authorizeDestination(project: ProjectView): Granted<ProjectView, typeof movePermission> {
   return authorize(project, {
     thing: "project",
@@ -22,7 +22,7 @@ export function authorizeDestination(project: ProjectView): Granted<ProjectView,
 
 const listedIdsMax = 5;
 
-/** The message must not distinguish unknown workspaces from those that the caller can't move. Raises `forbidden`. */
+/** The message must not distinguish unknown workspaces from those that the caller can't move. Throws `forbidden`. */
 export function authorizeMove(
   requested: readonly string[],
   rows: readonly MovingRow[],

@@ -212,7 +212,7 @@ export const workspaceOperations = {
   forceUnlockWorkspace: {
     method: "POST",
     path: `${byId}/actions/force-unlock`,
-    summary: "Force-unlock a workspace that another user, a team or a run locked",
+    summary: "Force-unlock a workspace that another user or a team locked",
     needs: "admin access to the workspace",
     answer: "document",
   },

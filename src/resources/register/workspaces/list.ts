@@ -57,7 +57,7 @@ const organizationWithCounts = prepared<
   return { compile: () => statement.compile(db) };
 });
 
-/** Raises `not-found` unless the caller is a member of the organization. */
+/** Throws `not-found` unless the caller is a member of the organization. */
 export async function loadOrganizationToList(
   tx: Tx,
   { actor }: Pick<Context, "actor">,

@@ -19,7 +19,7 @@ export interface LockInput {
   readonly lease: LeaseInput;
 }
 
-/** Raises `conflict` if the workspace is already locked. */
+/** Throws `conflict` if the workspace is already locked. */
 export async function lock(
   context: Context,
   reference: WorkspaceReference,
@@ -36,7 +36,7 @@ export async function lock(
   });
 }
 
-/** Repeats the previous duration by default. Raises `conflict` for a lock without a lease, and for any caller except the holder. */
+/** Repeats the previous duration by default. Throws `conflict` for a lock without a lease, and for any caller except the holder. */
 export async function renewLock(
   context: Context,
   reference: WorkspaceReference,
@@ -63,7 +63,7 @@ export async function renewLock(
   });
 }
 
-/** Raises `conflict` unless the caller holds the lock, and `unavailable` while the state version written under it is pending. */
+/** Throws `conflict` unless the caller holds the lock, and `unavailable` while the state version written under it is pending. */
 export async function unlock(context: Context, reference: WorkspaceReference): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
     const workspace = authorizeWorkspace(await loadWorkspace(tx, context, reference, "change"), "can-unlock", "hide");
@@ -84,7 +84,7 @@ async function deletedHolderHint(tx: Tx, workspace: WorkspaceView): Promise<stri
   return ` This ${kind} no longer exists. Ask someone with admin access to the workspace to force-unlock it.`;
 }
 
-/** Discards pending state versions. Raises `conflict` for an unlocked workspace and for the lock of an unfinished run. */
+/** Discards pending state versions. Throws `conflict` for an unlocked workspace and for the lock of an unfinished run. */
 export async function forceUnlock(
   context: Context,
   reference: WorkspaceReference,
@@ -141,7 +141,7 @@ async function changeLock(
   return { view };
 }
 
-/** Raises `invalid` for a key that is not in the organization. */
+/** Throws `invalid` for a key that is not in the organization. */
 export async function assignSshKey(
   context: ConditionalContext,
   reference: WorkspaceReference,

@@ -288,7 +288,7 @@ async function scopeFaults(
   });
 }
 
-/** Undefined if the workspace stays. Raises `forbidden`. */
+/** Undefined if the workspace stays. Throws `forbidden`. */
 async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView, projectId: string | undefined) {
   if (projectId === undefined || projectId === workspace.projectId) return { destination: undefined, faults: [] };
   const destination = await loadProjectToMoveInto(tx, context, workspace, projectId);

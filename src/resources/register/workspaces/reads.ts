@@ -13,7 +13,7 @@ import type { WorkspaceView } from "./view.ts";
 
 export { pageOfWorkspaces, readableCondition } from "./store.ts";
 
-/** Loading with a row lock also ends an expired lease, which writes and can start the next run. Raises `not-found`. */
+/** Loading with a row lock also ends an expired lease, which writes and can start the next run. Throws `not-found`. */
 export async function loadWorkspace(
   tx: Tx,
   context: Context,
@@ -26,7 +26,7 @@ export async function loadWorkspace(
   return lock === false ? workspace : expireLease(tx, context, workspace);
 }
 
-/** If the lease has expired, ends it in a transaction of its own first, which can change the current state. Raises `not-found`. */
+/** If the lease has expired, ends it in a transaction of its own first, which can change the current state. Throws `not-found`. */
 export async function loadWorkspaceAfterLeaseExpiry(
   context: Context,
   reference: WorkspaceReference,
@@ -37,7 +37,7 @@ export async function loadWorkspaceAfterLeaseExpiry(
   return loadWorkspace(context.database.reader, context, reference);
 }
 
-/** Raises `forbidden`, or `not-found` where the caller can't see the workspace or with `hide`, for endpoints that specify no 403. */
+/** Throws `forbidden`, or `not-found` where the caller can't see the workspace or with `hide`, for endpoints that specify no 403. */
 export function authorizeWorkspace<Permission extends WorkspacePermission>(
   workspace: WorkspaceView,
   permission: Permission,
@@ -50,9 +50,9 @@ export function authorizeWorkspace<Permission extends WorkspacePermission>(
 export async function loadWorkspaces(tx: Tx, context: Context, ids: readonly string[]): Promise<WorkspaceView[]> {
   const views = await findWorkspaces(tx, context, ids);
   const visible = views.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
-  const settled: WorkspaceView[] = [];
-  for (const workspace of visible) settled.push(await expireLease(tx, context, workspace));
-  return settled;
+  const current: WorkspaceView[] = [];
+  for (const workspace of visible) current.push(await expireLease(tx, context, workspace));
+  return current;
 }
 
 /** Truncates the ids to two pages. */

@@ -12,7 +12,7 @@ import type { WorkspaceView } from "./view.ts";
 
 /**
  * Makes the state that was written under the lock current, and starts the next queued run. Returns the workspace's columns, which the
- * caller writes. Raises `unavailable` while that state is pending.
+ * caller writes. Throws `unavailable` while that state is pending.
  */
 export async function prepareUnlock(
   tx: Tx,
@@ -31,16 +31,16 @@ export async function expireLease<View extends WorkspaceView>(tx: Tx, caller: Co
   if (expiredLock === undefined) return workspace;
   // The audit log must not name the caller, who only happened to be first.
   const context: Context = { ...caller, actor: { kind: "operator" } };
-  const ended = authorize(workspace, {
+  const expired = authorize(workspace, {
     thing: "workspace",
     permission: "lease-ended",
     visible: true,
     allowed: workspace.expiredLock !== undefined,
-    needs: "an ended lease",
+    needs: "an expired lease",
   });
-  await context.hooks.states.discardPending(tx, context, ended);
-  const columns = await prepareUnlock(tx, context, ended);
-  await updateWorkspaceRow(tx, ended, columns);
+  await context.hooks.states.discardPending(tx, context, expired);
+  const columns = await prepareUnlock(tx, context, expired);
+  await updateWorkspaceRow(tx, expired, columns);
   const view: View = { ...afterUpdate<WorkspaceView>(workspace, columns), expiredLock: undefined } as View;
   await recordEvent(tx, context, {
     organizationId: workspace.organizationId,

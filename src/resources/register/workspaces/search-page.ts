@@ -185,7 +185,7 @@ function limitedBranch(
     limit (case when ${isChosen} then cast(${p.limit} as bigint) else 0 end) offset ${p.offset}) as chosen`;
 }
 
-/** PostgreSQL plans for a known limit so well that it would also walk to a few matches; `collectsFirst` prevents that. */
+/** With a literal LIMIT, PostgreSQL scans in order even for few matches. `collectsFirst` makes it collect and sort them. */
 function gatedPage(
   tx: Tx,
   shape: PageShape,

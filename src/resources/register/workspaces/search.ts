@@ -51,7 +51,7 @@ function hasFilterBesidesProject(search: WorkspaceSearch): boolean {
   );
 }
 
-/** A pair of characters matches many names: used only without a longer part, and without a fixed prefix, which the order of names finds. */
+/** Uses a pair of characters only if there is no longer part and no fixed prefix, because it matches many names. */
 export function indexedParts({ nameText, wildcard }: WorkspaceSearch): string[] {
   const fixed = (wildcard ?? "").split("*");
   const indexed = [...searchWords(nameText ?? ""), ...fixed.map(fold)].filter(isIndexed);
@@ -85,7 +85,7 @@ function hasRunStatus(tx: Tx, statuses: readonly string[], by: ConditionStrategy
     : equalsAny(tx, statuses)("w.currentRunStatus");
 }
 
-/** Raises `bad-request` for a pattern with too many stars. */
+/** Throws `bad-request` for a pattern with too many stars. */
 export function conditionsOf(
   tx: Tx,
   organizationId: string,

@@ -28,7 +28,7 @@ export async function moveWorkspaceRows(
     .execute();
 }
 
-/** Raises the version, because the workspace's document shows its retention policy. */
+/** Throws the version, because the workspace's document shows its retention policy. */
 export async function touchAfterRetentionChange(
   tx: Tx,
   workspace: Granted<WorkspaceView, "can-update">,
@@ -94,7 +94,7 @@ export async function lockConnected(tx: Tx, { organizationId, by, ids }: Connect
   return rows.map(({ id }) => id);
 }
 
-/** The caller has locked the row that they refer to. Raises `RetryTransaction`. */
+/** The caller has locked the row that they refer to. Throws `RetryTransaction`. */
 export async function disconnectWorkspaces(
   tx: Tx,
   _by: Granted<object, "can-update-oauth" | "can-update-ssh-keys">,
@@ -104,7 +104,7 @@ export async function disconnectWorkspaces(
   await changeConnected(tx, connected, lockedIds, connections[connected.by]);
 }
 
-/** For changes of the connection that the documents show. The caller has locked that row. Raises `RetryTransaction`. */
+/** For changes of the connection that the documents show. The caller has locked that row. Throws `RetryTransaction`. */
 export async function touchConnected(
   tx: Tx,
   _by: Granted<object, "can-update-oauth">,
@@ -114,7 +114,7 @@ export async function touchConnected(
   await changeConnected(tx, connected, lockedIds, {});
 }
 
-/** Raises `RetryTransaction` if a workspace was connected after `lockConnected`. */
+/** Throws `RetryTransaction` if a workspace was connected after `lockConnected`. */
 async function changeConnected(
   tx: Tx,
   { organizationId, by, ids }: ConnectionFilter,

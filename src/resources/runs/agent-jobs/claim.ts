@@ -18,13 +18,13 @@ export interface ClaimRequest {
   };
 }
 
-/** Undefined after `waitMs` without a job. Raises `not-found` for an agent that has to register again. */
+/** Undefined after `waitMs` without a job. Throws `not-found` for an agent that has to register again. */
 export async function claimJob(
   context: Context,
   by: AgentServiceGrant,
   { agentId, waitMs, engines }: ClaimRequest,
 ): Promise<AgentJob | undefined> {
-  const { database, isDisconnected: isGone = () => false } = context;
+  const { database, isDisconnected = () => false } = context;
   const engineKeys = (["terraform", "tofu"] as const).flatMap((engine) =>
     (engines[engine] ?? []).map((version) => engineKey(engine, version)),
   );
@@ -34,15 +34,15 @@ export async function claimJob(
   for (;;) {
     const job = await database.write((tx) => claimNextPhase(tx, context, by, agent, engineKeys));
     const leftMs = deadline - performance.now();
-    if (job !== undefined || leftMs <= 0 || isGone()) return job;
+    if (job !== undefined || leftMs <= 0 || isDisconnected()) return job;
     const offeredEngines = new Set(engineKeys);
     const hasClaimableJob = ({ waiting }: { readonly waiting: readonly QueuedEngine[] }) =>
       waiting.some(
         ({ pool, engine, engineVersion }) =>
           pool === poolOf(by) && offeredEngines.has(engineKey(engine, engineVersion)),
       );
-    await queueWatcherOf(database).wait({ jobId: undefined, matches: hasClaimableJob }, leftMs, isGone);
-    if (isGone()) return undefined;
+    await queueWatcherOf(database).wait({ jobId: undefined, matches: hasClaimableJob }, leftMs, isDisconnected);
+    if (isDisconnected()) return undefined;
   }
 }
 

@@ -26,18 +26,18 @@ class QueueWatcher {
     this.#database = database;
   }
 
-  async wait(waiter: Omit<LongPollWaiter, "wake">, timeoutMs: number, isGone: () => boolean): Promise<void> {
+  async wait(waiter: Omit<LongPollWaiter, "wake">, timeoutMs: number, isDisconnected: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const entry = { ...waiter, wake: resolve };
     const timer = setTimeout(resolve, timeoutMs);
-    const goneCheck = setInterval(() => isGone() && resolve(), 200);
+    const connectionCheck = setInterval(() => isDisconnected() && resolve(), 200);
     this.#waiters.add(entry);
     if (!this.#isPolling) void this.#poll();
     try {
       await promise;
     } finally {
       clearTimeout(timer);
-      clearInterval(goneCheck);
+      clearInterval(connectionCheck);
       this.#waiters.delete(entry);
     }
   }
@@ -50,7 +50,7 @@ class QueueWatcher {
       if (isDue || this.#database.commitCount() !== commits) {
         polledAt = performance.now();
         commits = this.#database.commitCount();
-        // A waiter added during the query is left out: its job would be missing in the result, and look ended.
+        // Ignores waiters added during the query: the result lacks their jobs, which would look as if they had ended.
         const waiters = [...this.#waiters];
         // The next request reports an unavailable database; waiters keep waiting.
         const snapshot = await this.#snapshotFor(waiters).catch(() => undefined);

@@ -60,14 +60,14 @@ function requireCurrentAttempt(phase: ClaimedPhaseRow, attempt: number): void {
   if (phase.attempt !== attempt || phase.status !== "running") throw staleReport(attempt, phase);
 }
 
-/** A long poll for `cancel` or `kill` (stop immediately). Raises `not-found`, and `conflict` for an earlier attempt. */
+/** A long poll for `cancel` or `kill` (stop immediately). Throws `not-found`, and `conflict` for an earlier attempt. */
 export async function heartbeatJob(
   context: Context,
   by: AgentServiceGrant,
   report: JobAttempt,
   waitMs: number,
 ): Promise<string | null> {
-  const { database, isDisconnected: isGone = () => false } = context;
+  const { database, isDisconnected = () => false } = context;
   const signal = await database.write(async (tx) => {
     const phase = await loadClaimed(tx, by, report.id);
     if (phase.attempt !== report.attempt) throw staleReport(report.attempt);
@@ -88,7 +88,7 @@ export async function heartbeatJob(
       },
     },
     waitMs,
-    isGone,
+    isDisconnected,
   );
   return received;
 }

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Dialect } from "../../../database/dialect.ts";
 import type { AgentTable } from "../../../database/schema/runs.ts";
@@ -33,7 +33,7 @@ export async function findAgent(tx: Tx, actor: Actor, id: string, lock = false):
     .where("a.id", "=", id)
     .modifyEnd(lock ? tx.dialect.lockRows("a", "removal") : sql``)
     .executeTakeFirst();
-  return row && { ...row, standing: requireStanding(actor, { ...row, organizationId: row.organizationId ?? "" }) };
+  return row && { ...row, standing: checkedStandingOf(actor, { ...row, organizationId: row.organizationId ?? "" }) };
 }
 
 export type AgentPoolKey = Pick<AgentTable, "organizationId"> & { readonly id: string };

@@ -12,12 +12,12 @@ import { deleteVanishedAgents, touchAgent } from "./store.ts";
 export type AgentServiceGrant = Granted<AgentActor, "can-serve">;
 
 export function requireAgent({ actor }: Pick<Context, "actor">): AgentServiceGrant {
-  if (actor.kind !== "agent") throw notFound("agent");
+  if (actor.kind !== "agent") throw notFound("path");
   const check = { thing: "agent", permission: "can-serve", visible: true, allowed: true } as const;
   return authorize(actor, { ...check, needs: "a token of an agent pool" });
 }
 
-/** Raises `not-found` for an unknown agent, which has to register again. */
+/** Throws `not-found` for an unknown agent, which has to register again. */
 export async function recordPing(
   tx: Tx,
   by: AgentServiceGrant,

@@ -22,7 +22,7 @@ export async function loadConfigurationVersion(
   id: string,
   lock = false,
 ): Promise<Granted<ConfigurationVersionView, "can-read-run">> {
-  return grantReadable(await findConfigurationVersion(tx, context, id, lock));
+  return authorizeReading(await findConfigurationVersion(tx, context, id, lock));
 }
 
 export async function loadConfigurationOfRun(
@@ -30,10 +30,10 @@ export async function loadConfigurationOfRun(
   context: Pick<Context, "actor">,
   runId: string,
 ): Promise<Granted<ConfigurationVersionView, "can-read-run">> {
-  return grantReadable(await findConfigurationOfRun(tx, context, runId));
+  return authorizeReading(await findConfigurationOfRun(tx, context, runId));
 }
 
-function grantReadable(
+function authorizeReading(
   version: ConfigurationVersionView | undefined,
 ): Granted<ConfigurationVersionView, "can-read-run"> {
   if (version === undefined) throw notFound("configuration version");

@@ -55,7 +55,7 @@ type GrantedConfiguration = Granted<AwaitedConfiguration, "can-upload" | "job">;
 
 const uploads = uploadLimit("configurations");
 
-/** Raises `invalid` or `too-large` (also recorded on the version), `bad-request`, `conflict`, `forbidden` and `not-found`. */
+/** Throws `invalid` or `too-large` (also recorded on the version), `bad-request`, `conflict`, `forbidden` and `not-found`. */
 export async function receiveArchive(
   context: Context,
   by: ConfigurationUploadGrant | Capability<"job">,
@@ -256,7 +256,7 @@ interface ConfigurationUploader {
   readonly workspace: Granted<WorkspaceView, "can-queue-run">;
 }
 
-/** Undefined for version control. Raises `forbidden` or `not-found` if the creator has lost the permission. */
+/** Undefined for version control. Throws `forbidden` or `not-found` if the creator has lost the permission. */
 async function loadUploader(
   tx: Tx,
   context: Context,

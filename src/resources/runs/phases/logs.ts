@@ -24,7 +24,7 @@ const chunkBytesMax = 256 * 1024;
 export const logReadBytesMax = 256 * 1024;
 export const logBytesMax = 512 * 1024 * 1024;
 
-/** `offset` counts this attempt's bytes, without STX and ETX. Raises `conflict` for a gap or an ended log, and `too-large`. */
+/** `offset` counts this attempt's bytes, without STX and ETX. Throws `conflict` for a gap or an ended log, and `too-large`. */
 export async function appendLog<Phase extends LoggedPhase>(
   tx: Tx,
   vault: Vault,

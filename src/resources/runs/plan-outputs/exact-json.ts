@@ -19,7 +19,7 @@ export class ExactJson {
     this.#valuesLeft = valuesMax;
   }
 
-  /** `text` must be valid JSON. Raises TooManyValues. */
+  /** `text` must be valid JSON. Throws TooManyValues. */
   parse(text: string): unknown {
     return JSON.parse(this.#marked(text));
   }

@@ -19,7 +19,7 @@ const memoryMb = 1024;
 const threadsMax = 2;
 const waitingMax = 32;
 
-/** Raises `too-many-requests`, and `conflict` for a plan that can't be read. */
+/** Throws `too-many-requests`, and `conflict` for a plan that can't be read. */
 export async function redactPlanInThread(organizationId: string, bytes: () => Promise<PlanBytes>): Promise<Uint8Array> {
   if (queue.waiting(organizationId) >= waitingMax)
     throw new AppError("too-many-requests", "Too many plans are being rendered at the moment. Try again shortly.", {

@@ -9,7 +9,7 @@ class OpenStreams {
   #count = 0;
   readonly #counts = new Map<string, number>();
 
-  /** Returns the function to call when the stream closes. Raises `too-many-requests` and `unavailable`. */
+  /** Returns the function to call when the stream closes. Throws `too-many-requests` and `unavailable`. */
   open(actor: Actor, organizationId: string, { perCaller, perOrganization, perServer }: StreamLimits): () => void {
     const caller = `caller ${principalOf(actor) || (tokenIdOf(actor) ?? "")}`;
     const organization = `organization ${organizationId}`;

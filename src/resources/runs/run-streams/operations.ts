@@ -18,7 +18,7 @@ export const runStreamResource = implement(runStreams, {
   },
 });
 
-/** A browser sends the header automatically on reconnect, so it is newer than the query parameter. Raises `bad-request`. */
+/** A browser sends the header automatically on reconnect, so it is newer than the query parameter. Throws `bad-request`. */
 function positionIn(header: string | undefined): StreamPosition | undefined {
   if (header === undefined || header === "") return undefined;
   const position = parsePosition(header);

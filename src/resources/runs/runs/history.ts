@@ -48,7 +48,7 @@ export interface HistoricRun {
   readonly apply: HistoricPhase;
 }
 
-/** `after`: the run imported last. `recordIds`: in the same transaction. Raises `conflict` if runs were created here. */
+/** `after`: the run imported last. `recordIds`: in the same transaction. Throws `conflict` if runs were created here. */
 export async function importRuns(
   context: Context,
   workspaceId: string,

@@ -59,7 +59,7 @@ import { runFactsOf, type LoadedRun } from "./view.ts";
 
 type WorkspaceKey = Pick<RunTable, "organizationId" | "workspaceId">;
 
-/** An unsupported feature makes the run `errored`: ignoring it would do something else. Raises `invalid`. */
+/** An unsupported feature makes the run `errored`: ignoring it would do something else. Throws `invalid`. */
 export async function createRun(
   tx: Tx,
   context: Context,
@@ -167,7 +167,7 @@ interface TransitionPermissions {
   "phase-returned": "job";
 }
 
-/** Raises `conflict` if the run's status does not allow the event. */
+/** Throws `conflict` if the run's status does not allow the event. */
 export const transitionRun = <Event extends keyof TransitionPermissions>(
   tx: Tx,
   context: Context,
@@ -220,7 +220,7 @@ export interface OvertakenRuns {
   readonly comment?: string | null | undefined;
 }
 
-/** Discards the run that holds the workspace, and all pending runs before this one. Raises `conflict`. */
+/** Discards the run that holds the workspace, and all pending runs before this one. Throws `conflict`. */
 export async function forceExecute(
   tx: Tx,
   context: Context,
@@ -281,7 +281,7 @@ function requireTransition(facts: RunFacts, event: TransitionInput["event"]): St
   return transition;
 }
 
-/** The caller updates the workspace. Raises `conflict`. */
+/** The caller updates the workspace. Throws `conflict`. */
 async function writeTransition(
   recorder: TransitionRecorder,
   run: LoadedRun,
@@ -331,7 +331,7 @@ async function workspaceChanges(
   if (transition.lock === "taken") return lockColumnsOf(after);
   const holdsLock = run.lockedByType === "runs" && run.lockedById === run.id;
   if (holdsLock && transition.lock === "freed") {
-    const state = run.status === "applying" ? await settleState(recorder, run) : undefined;
+    const state = run.status === "applying" ? await promoteStateOf(recorder, run) : undefined;
     if (state !== undefined) await discardStalePlans(recorder, run);
     return { ...unlocked, ...state, ...(await admitNextRun(recorder, run, true)) };
   }
@@ -341,7 +341,7 @@ async function workspaceChanges(
   return currentRunColumns(after);
 }
 
-async function settleState(recorder: TransitionRecorder, run: LoadedRun): Promise<CurrentStateColumns | undefined> {
+async function promoteStateOf(recorder: TransitionRecorder, run: LoadedRun): Promise<CurrentStateColumns | undefined> {
   const { tx, context, by } = recorder;
   const { workspaceId: id, organizationId, currentStateVersionId } = run;
   const workspace = by.proofFor({ id, organizationId, currentStateVersionId });

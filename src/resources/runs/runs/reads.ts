@@ -35,7 +35,7 @@ function authorizeReading(run: RunView | undefined): Granted<RunView, "can-read-
   return authorizeOnWorkspace("run", run, "can-read-run");
 }
 
-/** Raises `not-found` even for a run that the caller can read: the API documents no 403 here. */
+/** Throws `not-found` even for a run that the caller can read: the API documents no 403 here. */
 export function authorizeRun<Permission extends RunPermission>(
   run: RunView,
   permission: Permission,
@@ -50,7 +50,7 @@ export function authorizeRun<Permission extends RunPermission>(
   });
 }
 
-/** For agents, jobs and site admins: checks no permission. Raises `not-found`. */
+/** For agents, jobs and site admins: checks no permission. Throws `not-found`. */
 export async function lockRun(tx: Tx, id: string): Promise<LoadedRun> {
   const run = await findRunLocked(tx, id);
   if (run === undefined) throw notFound("run");

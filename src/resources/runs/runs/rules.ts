@@ -57,7 +57,7 @@ export function runFaults(
     faults.push(
       attributeFault(
         "is-destroy",
-        "Is destroy is not allowed by the workspace; set its allow-destroy-plan to true first",
+        "Is destroy can't be true: the workspace does not allow destroy runs. Set its allow-destroy-plan to true first",
       ),
     );
   const planOnly = isPlanOnly(input, configuration);
@@ -240,8 +240,11 @@ export function columnsAfter(
     const status = transition[kind];
     const statusTimestamps = kind === "plan" ? run.planTimestamps : run.applyTimestamps;
     const signal = transition.signal && { signal: transition.signal };
-    const reported = kind === currentPhase ? { ...input.phase, ...signal } : {};
-    const changes = { ...(status && columnsForPhaseStatus({ statusTimestamps }, status, { at, forced })), ...reported };
+    const phaseColumns = kind === currentPhase ? { ...input.phase, ...signal } : {};
+    const changes = {
+      ...(status && columnsForPhaseStatus({ statusTimestamps }, status, { at, forced })),
+      ...phaseColumns,
+    };
     return Object.keys(changes).length === 0 ? undefined : changes;
   };
   return { run: runColumns(run, transition, input, actor, at), plan: phase("plan"), apply: phase("apply") };

@@ -122,7 +122,7 @@ const byIdLocked = prepared<RunQuery, RunRow>((db, { id, principal }, dialect) =
       .modifyEnd(lockClause(dialect, "w", "change")),
   ),
 );
-const byIdLockedForJob = prepared<{ id: string }, LoadedRun>((db, { id }, dialect) =>
+const byIdLockedUnchecked = prepared<{ id: string }, LoadedRun>((db, { id }, dialect) =>
   ["r", "pl", "ap"].reduce(
     (query, table) => query.modifyEnd(dialect.lockRows(table)),
     runsWithWorkspace(db)
@@ -147,7 +147,7 @@ export async function findRuns(tx: Tx, context: RunCaller, ids: readonly string[
 
 /** For agents and jobs, which have no user whose access would have to be loaded. */
 export async function findRunLocked(tx: Tx, id: string): Promise<LoadedRun | undefined> {
-  const [row] = await byIdLockedForJob(tx, { id });
+  const [row] = await byIdLockedUnchecked(tx, { id });
   return row;
 }
 

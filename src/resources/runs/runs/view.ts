@@ -95,7 +95,7 @@ export function actionsOf(run: RunView): Record<string, boolean> {
   };
 }
 
-/** Nothing but a status change changes a run. */
+/** The latest status change; a cancel request does not count. */
 export function updatedAtOf({ createdAt, statusTimestamps }: Pick<RunTable, "createdAt" | "statusTimestamps">): string {
   const stamps = Object.values(JSON.parse(statusTimestamps) as Record<string, string>);
   return stamps.reduce((latest, stamp) => (stamp > latest ? stamp : latest), createdAt);
@@ -124,7 +124,7 @@ function waitingForConfirmation(run: RunView): string | null {
   const isEmpty = run.allowEmptyApply === 1 && run.hasChanges === 0;
   if (run.autoApply === 0 && !isEmpty) return null;
   if (run.configurationApprovedAt === null)
-    return `Waiting for confirmation: nobody who can apply has uploaded its configuration ${run.configurationVersionId}, or confirmed a full run of it (no targets, no run variables). Check the plan, then confirm or discard the run.`;
+    return `Waiting for confirmation: nobody who can apply has uploaded its configuration ${run.configurationVersionId}, or confirmed a full run of it (not a destroy or refresh-only run, without targets and run variables). Check the plan, then confirm or discard the run.`;
   return isEmpty && run.creatorMayApply === 0
     ? "Waiting for confirmation: the user who started it can't apply. Confirm or discard the run."
     : null;

@@ -39,7 +39,7 @@ class RequiredEvents implements CommitCheck {
     }
   }
 
-  /** Raises an internal error: callers can't do anything about it. */
+  /** Throws an internal error: callers can't do anything about it. */
   beforeCommit(): void {
     if (this.#writes.length === 0) return;
     const subjects = new Map<string, Set<unknown>>();
@@ -105,5 +105,5 @@ function idsIn(query: CompiledQuery, result: QueryResult<unknown>, columns: read
 function messageOf({ table, kind, columns, rule, ids }: AuditedWrite): string {
   const named = [...ids].map(([column, each]) => `${column} ${each.slice(0, 5).join(", ")}`).join("; ");
   const types = [...Object.values(rule.subjects).flat(), ...Object.keys(rule.coveredBy ?? {})].join(" or ");
-  return `A transaction with the ${kind} of ${table}${columns === undefined ? "" : `.${columns.join(", ")}`} (${named || "rows that the statement does not name"}) records no audit event about ${types}, so it was not committed. Record one with recordChange or recordEvent, or declare in src/database/schema/audited.ts why none is needed.`;
+  return `Audit event missing: the ${kind} of ${table}${columns === undefined ? "" : `.${columns.join(", ")}`} (${named || "rows that the statement does not name"}) needs an event about ${types}. Nothing was committed. Record the event with recordChange or recordEvent, or declare in src/database/schema/audited.ts why none is needed.`;
 }

@@ -13,7 +13,7 @@ export class ConcurrencyLimit<Group extends string> {
     this.#max = max;
   }
 
-  /** Raises `too-many-requests` if any of the groups is full. */
+  /** Throws `too-many-requests` if any of the groups is full. */
   async run<T>(groups: LimitGroups<Group>, work: () => Promise<T>): Promise<T> {
     const release = this.acquire(groups);
     try {
@@ -23,7 +23,7 @@ export class ConcurrencyLimit<Group extends string> {
     }
   }
 
-  /** The caller must call the returned function once. Raises `too-many-requests` if any of the groups is full. */
+  /** The caller must call the returned function once. Throws `too-many-requests` if any of the groups is full. */
   acquire(groups: LimitGroups<Group>): () => void {
     const slots = Object.entries<string>({ ...groups, all: "" }) as [Group | "all", string][];
     const keys = slots.map(([group, name]) => `${group} ${name}`);

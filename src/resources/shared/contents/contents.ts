@@ -50,7 +50,7 @@ const chunkBytes = 256 * 1024;
 const compressed = promisify(zstdCompress);
 const decompressed = promisify(zstdDecompress);
 
-/** So that no chunk can be moved, repeated or left out unnoticed. Stored with each chunk, so the prefix can't change. */
+/** So that no chunk can be moved, repeated or left out unnoticed. Authenticated with each stored chunk, so the prefix can't change. */
 const chunkOwner = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
 
 export async function prepareContent(
@@ -70,7 +70,7 @@ export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(byt
 
 export type ContentInspector = (piece: Uint8Array) => void | Promise<void>;
 
-/** Raises `too-large`, `bad-request` if the sender disconnects, and the errors of `inspect`; a job later removes what was stored. */
+/** Throws `too-large`, `bad-request` if the sender disconnects, and the errors of `inspect`; a job later removes what was stored. */
 export async function receiveContent(
   context: Pick<Context, "database" | "vault" | "wake">,
   key: ContentKey,
@@ -140,7 +140,7 @@ class Meter {
   }
 }
 
-/** Raises `too-large` or `bad-request`. */
+/** Throws `too-large` or `bad-request`. */
 export async function streamDigest(source: AsyncIterable<Uint8Array>, limit: ContentLimit): Promise<string> {
   const meter = new Meter(() => {}, limit);
   // oxlint-disable-next-line no-unused-vars -- the meter sees every piece
@@ -148,7 +148,7 @@ export async function streamDigest(source: AsyncIterable<Uint8Array>, limit: Con
   return meter.md5();
 }
 
-/** Raises `bad-request` if the sender disconnects; drains what the consumer does not read. */
+/** Throws `bad-request` if the sender disconnects; drains what the consumer does not read. */
 async function* receivedPieces(source: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<Uint8Array> {
   if (source === undefined) return;
   const pieces = source[Symbol.asyncIterator]();
@@ -213,7 +213,7 @@ async function* openedChunks(database: Database, vault: Vault, content: StoredCo
   }
 }
 
-/** Yields the last piece only after the digest is verified, so that a complete read is correct. Raises Error on a mismatch. */
+/** Yields the last piece only after the digest is verified, so that a complete read is correct. Throws Error on a mismatch. */
 export async function* readContent(
   { database, vault }: { readonly database: Database; readonly vault: Vault },
   content: StoredContent,

@@ -113,7 +113,7 @@ export interface ExpiredGrants {
   readonly until: string;
 }
 
-/** Locks the organization whose access expired first; `isExclusive` as in `shared/locks.ts`. */
+/** Locks the organization whose access expired first; `isExclusive`: as an `exclusive` lock does. */
 export async function lockFirstExpired(
   tx: Tx,
   table: "teamMembers" | "teamProjects" | "teamWorkspaces",

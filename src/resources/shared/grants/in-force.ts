@@ -1,4 +1,4 @@
-/** Tests whether access is in force. Statements must not compare expiries. See docs/decisions/0100-access-expires-on-read.md. */
+/** Tests whether access is in force. Other files must not compare `expires_at`. See docs/decisions/0100-access-expires-on-read.md. */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { nowParameter } from "../../../database/now-parameter.ts";
 
@@ -7,11 +7,11 @@ export const neverExpires = "~";
 
 const endOf = (table: string) => sql.ref<string | null>(`${table}.expiresAt`);
 
-export function inForce(table: string, through?: Expression<string>): RawBuilder<SqlBool> {
+export function inForce(table: string, lastsUntil?: Expression<string>): RawBuilder<SqlBool> {
   const end = endOf(table);
-  return through === undefined
+  return lastsUntil === undefined
     ? sql<SqlBool>`(${end} is null or ${end} > ${nowParameter})`
-    : sql<SqlBool>`(${end} is null or ${end} >= ${through})`;
+    : sql<SqlBool>`(${end} is null or ${end} >= ${lastsUntil})`;
 }
 
 /** Expired, and not yet removed. */

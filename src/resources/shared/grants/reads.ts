@@ -2,7 +2,7 @@
 import { type AliasedExpression, type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
-import { type OrganizationStanding, requireStanding, type StandingRow } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf, type StandingRow } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { authorize, type Granted } from "../../../access/granted.ts";
 import { withPhaseGrants, ownWorkspaceMask, sharedStateMask } from "../../../access/run.ts";
@@ -15,15 +15,15 @@ import {
 import type { Tx } from "../../../database/database.ts";
 import { inForce } from "./in-force.ts";
 
-/** `through`: in force until then, because nobody can grant access for longer than they have it. */
+/** `lastsUntil`: in force until then, because nobody can grant access for longer than they have it. */
 export function actorTeams(
   organizationId: Expression<string | null>,
   principal: string,
-  through?: Expression<string>,
+  lastsUntil?: Expression<string>,
 ): RawBuilder<string> {
   return sql<string>`(
     select tm.team_id as team_id from team_members as tm
-    where tm.organization_id = ${organizationId} and tm.user_id = ${principal} and ${inForce("tm", through)}
+    where tm.organization_id = ${organizationId} and tm.user_id = ${principal} and ${inForce("tm", lastsUntil)}
     union all
     select id from teams where organization_id = ${organizationId} and id = ${principal})`;
 }
@@ -44,14 +44,14 @@ type StandingColumn = StandingColumns[keyof StandingInput];
 export function standingColumns(
   organizationId: Expression<string | null>,
   principal: string,
-  through?: Expression<string>,
+  lastsUntil?: Expression<string>,
 ): StandingColumn[] {
   const column = <Value, Name extends string>(expression: RawBuilder<Value>, name: Name) => expression.as(name);
   return [
     column(
-      // CROSS JOIN keeps the order: from the caller's few teams, not through all that the organization has.
+      // CROSS JOIN keeps the order: from the caller's few teams, not across all that the organization has.
       sql<number | null>`(
-        select bit_or(held.organization_access) from ${actorTeams(organizationId, principal, through)} as mine
+        select bit_or(held.organization_access) from ${actorTeams(organizationId, principal, lastsUntil)} as mine
         cross join teams as held where held.id = mine.team_id and held.organization_id = ${organizationId})`,
       "teamAccess",
     ),
@@ -77,7 +77,7 @@ export function standingSelection(organizationId: Expression<string>, principal:
   return sql.join(standingColumns(organizationId, principal).map((column) => sql`${column}`));
 }
 
-/** For the organization `o`: lists leave out those for which `standingOf` would raise. */
+/** For the organization `o`: excludes those for which `checkedStandingOf` throws an error. */
 export function isOpenTo(actor: Actor): RawBuilder<SqlBool> {
   const isEnabled = isSiteAdmin(actor) ? sql`1 = 1` : sql`o.is_disabled = 0`;
   if (actor.kind !== "user") return sql<SqlBool>`(${isEnabled})`;
@@ -88,21 +88,21 @@ export function projectGrants(
   organizationId: Expression<string>,
   projectId: Expression<string>,
   principal: string,
-  through?: Expression<string>,
+  lastsUntil?: Expression<string>,
 ): AliasedExpression<number | null, "projectAccess"> {
-  return projectGrantMask(organizationId, projectId, principal, through).as("projectAccess");
+  return projectGrantMask(organizationId, projectId, principal, lastsUntil).as("projectAccess");
 }
 
 export function projectGrantMask(
   organizationId: Expression<string>,
   projectId: Expression<string>,
   principal: string,
-  through?: Expression<string>,
+  lastsUntil?: Expression<string>,
 ): RawBuilder<number | null> {
   return sql<number | null>`(
     select bit_or(held.permissions) from team_projects as held
     where held.organization_id = ${organizationId} and held.project_id = ${projectId}
-      and held.team_id in ${actorTeams(organizationId, principal, through)} and ${inForce("held", through)})`;
+      and held.team_id in ${actorTeams(organizationId, principal, lastsUntil)} and ${inForce("held", lastsUntil)})`;
 }
 
 /** The id's prefix rules out all callers but runs before the search. */
@@ -125,9 +125,9 @@ export function workspaceGrants(
   organizationId: Expression<string>,
   workspaceId: Expression<string>,
   principal: string,
-  through?: Expression<string>,
+  lastsUntil?: Expression<string>,
 ): AliasedExpression<number | null, "workspaceAccess"> {
-  const granted = workspaceGrantMask(organizationId, workspaceId, principal, through);
+  const granted = workspaceGrantMask(organizationId, workspaceId, principal, lastsUntil);
   return sql<number | null>`coalesce(${granted}, ${runGrants(workspaceId, principal)})`.as("workspaceAccess");
 }
 
@@ -135,12 +135,12 @@ export function workspaceGrantMask(
   organizationId: Expression<string>,
   workspaceId: Expression<string>,
   principal: string,
-  through?: Expression<string>,
+  lastsUntil?: Expression<string>,
 ): RawBuilder<number | null> {
   return sql<number | null>`(
     select bit_or(held.permissions) from team_workspaces as held
     where held.organization_id = ${organizationId} and held.workspace_id = ${workspaceId}
-      and held.team_id in ${actorTeams(organizationId, principal, through)} and ${inForce("held", through)})`;
+      and held.team_id in ${actorTeams(organizationId, principal, lastsUntil)} and ${inForce("held", lastsUntil)})`;
 }
 
 export function workspaceAccessColumns(principal: string) {
@@ -159,7 +159,7 @@ export interface WorkspaceAccessRow extends StandingRow {
 }
 
 export function workspacePermissionInputOf(actor: Actor, row: WorkspaceAccessRow): WorkspacePermissionInput {
-  const standing = requireStanding(actor, row);
+  const standing = checkedStandingOf(actor, row);
   return {
     access: effectiveAccess(
       standing.organizationWideMask,
@@ -171,7 +171,7 @@ export function workspacePermissionInputOf(actor: Actor, row: WorkspaceAccessRow
   };
 }
 
-/** Raises `forbidden`, or `not-found` if the caller can't see the workspace; with `hide`, always `not-found`. */
+/** Throws `forbidden`, or `not-found` if the caller can't see the workspace; with `hide`, always `not-found`. */
 export function authorizeOnWorkspace<Row extends WorkspacePermissionInput, Permission extends WorkspacePermission>(
   thing: string,
   row: Row,
@@ -215,26 +215,26 @@ export function hasProjectGrant(
 
 export const hasExpirableAccess = (actor: Actor): boolean => principalOf(actor) !== "" && !isSiteAdmin(actor);
 
-/** The standing that stays in force until `through`: a temporary owner is no owner for longer. */
+/** The standing that stays in force until `lastsUntil`: a temporary owner is no owner for longer. */
 export async function standingUntil(
   tx: Tx,
   actor: Actor,
   standing: OrganizationStanding,
   organizationId: string,
-  through: string,
+  lastsUntil: string,
 ): Promise<OrganizationStanding> {
   if (!hasExpirableAccess(actor)) return standing;
-  const columns = standingColumns(sql<string>`${organizationId}`, principalOf(actor), sql<string>`${through}`);
+  const columns = standingColumns(sql<string>`${organizationId}`, principalOf(actor), sql<string>`${lastsUntil}`);
   const row = await tx.db.selectNoFrom(columns).executeTakeFirstOrThrow();
-  return requireStanding(actor, { ...row, organizationId });
+  return checkedStandingOf(actor, { ...row, organizationId });
 }
 
-/** Whether one of these teams gives more, until `through`, than the caller has for as long. `standing`: the caller's until `through`. */
+/** Whether one of these teams gives more, until `lastsUntil`, than the caller has for as long. `standing`: the caller's until `lastsUntil`. */
 export async function teamsExceedCaller(
   tx: Tx,
   actor: Actor,
   standing: OrganizationStanding,
-  { organizationId, teamIds, through }: { organizationId: string; teamIds: readonly string[]; through: string },
+  { organizationId, teamIds, lastsUntil }: { organizationId: string; teamIds: readonly string[]; lastsUntil: string },
 ): Promise<boolean> {
   if (standing.owner || teamIds.length === 0) return false;
   const organization = sql<string>`${organizationId}`;
@@ -242,7 +242,7 @@ export async function teamsExceedCaller(
   const isGranted = sql`g.organization_id = ${organizationId}
     and ${tx.dialect.isOneOf(sql.ref("g.team_id"), teamIds)} and ${inForce("g")}`;
   // A record that expires before the membership counts only until its own expiry.
-  const needed = sql<string>`case when g.expires_at < ${through} then g.expires_at else ${through} end`;
+  const needed = sql<string>`case when g.expires_at < ${lastsUntil} then g.expires_at else ${lastsUntil} end`;
   const grantable = sql`cast(${standing.grantableMask} as bigint)`;
   const onProject = (projectId: Expression<string>) =>
     sql`coalesce(${projectGrantMask(organization, projectId, principal, needed)}, 0)`;

@@ -46,7 +46,7 @@ export async function enqueueNotifications(
       id,
       ...notification,
       content: JSON.stringify(content),
-      secret: secret === undefined ? null : sealedSecret(context.vault, id, secret),
+      secret: secret === undefined ? null : encryptSecret(context.vault, id, secret),
       onceKey,
       place,
       response: null,
@@ -105,10 +105,10 @@ export async function listDeliveries(
 
 const secretOwner = (id: string): string => `notices/${id}/secret`;
 
-const sealedSecret = (vault: Vault, id: string, secret: string): Uint8Array =>
+const encryptSecret = (vault: Vault, id: string, secret: string): Uint8Array =>
   vault.seal(secretOwner(id), Buffer.from(secret));
 
-export const openedSecret = (
+export const decryptSecret = (
   vault: Vault,
   { id, secret }: Pick<NotificationTable, "id" | "secret">,
 ): string | undefined =>

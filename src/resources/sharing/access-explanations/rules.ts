@@ -29,7 +29,7 @@ export function parseSubjectQuery(actor: Actor, teamId: string | undefined, user
 
 const managePermission = "can-manage-team-access";
 
-/** Raises `not-found` if the caller can't read the target, and `forbidden` if they can't query others. */
+/** Throws `not-found` if the caller can't read the target, and `forbidden` if they can't query others. */
 export function authorizeExplanation(target: ExplainedTarget, query: SubjectQuery): void {
   const noun = target.workspaceId === null ? "project" : "workspace";
   authorize(target, {
@@ -46,7 +46,7 @@ export function rightsOn(target: ExplainedTarget) {
   return target.workspaceId === null ? projectRightsOf(target.callerAccess) : workspaceRightsOf(target.callerAccess);
 }
 
-/** Raises `not-found` for an unknown team or user, and for a secret team without access to the target. */
+/** Throws `not-found` for an unknown team or user, and for a secret team without access to the target. */
 export function subjectOf(
   actor: Actor,
   query: SubjectQuery,

@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { type Access, effectiveAccess } from "../../../access/effective.ts";
 import { organizationBitsGivingAccess, type TeamAccessRow } from "../../../access/explain.ts";
-import { type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
@@ -60,7 +60,7 @@ function targetForActor(db: Kysely<Schema>, reference: ExplainedTargetReference,
 }
 
 function toTarget(actor: Actor, row: ExplainedTargetRow): ExplainedTarget {
-  const standing = requireStanding(actor, row);
+  const standing = checkedStandingOf(actor, row);
   const callerAccess = effectiveAccess(standing.organizationWideMask, row.projectAccess, row.workspaceAccess);
   return { ...row, standing, callerAccess };
 }

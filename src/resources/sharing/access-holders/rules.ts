@@ -25,7 +25,7 @@ export function parseHolderFilter(projectId: string | undefined, workspaceId: st
 
 const nonOwner = { owner: false, allowForceDeleteWorkspaces: 0 };
 
-/** Raises `not-found` unless the caller manages teams, memberships, or access to the queried target. */
+/** Throws `not-found` unless the caller manages teams, memberships, or access to the queried target. */
 export function authorizeHolders(
   scope: HolderScope | undefined,
   { projectId, workspaceId }: HolderFilter,

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { type Access, effectiveAccess } from "../../../access/effective.ts";
-import { type OrganizationStanding, requireStanding, type StandingRow } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf, type StandingRow } from "../../../access/organization.ts";
 import { allPermissions } from "../../../access/permission-set.ts";
 import { visibilityBits, type TargetKind } from "../../../access/reach.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -53,7 +53,7 @@ export async function findHolderScope(
     where o.name_key = ${fold(organizationName)}`.execute(tx.db);
   const [row] = result.rows;
   if (row === undefined) return undefined;
-  const standing = requireStanding(actor, row);
+  const standing = checkedStandingOf(actor, row);
   const callerAccess = effectiveAccess(standing.organizationWideMask, row.projectAccess, row.workspaceAccess);
   return { ...row, standing, callerAccess };
 }

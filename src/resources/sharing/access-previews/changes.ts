@@ -131,7 +131,7 @@ interface PreviewableOperation {
 
 export type ChangeParser = (changes: readonly AccessChangeRequest[]) => ParsedChange[];
 
-/** Raises `invalid` with the faults of all changes. */
+/** Throws `invalid` with the faults of all changes. */
 export function createChangeParser(resources: readonly MountedResource<Context>[]): ChangeParser {
   const previewable = resources.flatMap(({ definition, handlers }) =>
     Object.entries(definition.operations).flatMap(([id, operation]): PreviewableOperation[] => {

@@ -1,7 +1,7 @@
 /** Computes the effects of changes with the functions of `access/`. Pure; the time depends on the number of grants only. */
 import type { Actor } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
-import { noRestrictions, type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import { noRestrictions, type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import { projectPermissions, projectRightsOf } from "../../../access/permissions/project.ts";
@@ -60,7 +60,7 @@ interface SubjectAccess {
 function accessAt(subject: Actor, organizationId: string, { isMember, teams }: SubjectPosition): SubjectAccess {
   const teamAccess = teams.length === 0 ? null : effectiveAccess(...teams.map((team) => team.organizationAccess)).mask;
   return {
-    standing: requireStanding(subject, { organizationId, teamAccess, isMember: Number(isMember), ...noRestrictions }),
+    standing: checkedStandingOf(subject, { organizationId, teamAccess, isMember: Number(isMember), ...noRestrictions }),
     projects: combined(teams.map((team) => team.projects)),
     workspaces: combined(teams.map((team) => team.workspaces)),
   };

@@ -45,7 +45,7 @@ interface PreviewResult {
   readonly comparison: SnapshotComparison;
 }
 
-/** Raises `precondition-failed` if access has changed since the given version; when applying, also the first refusal. */
+/** Throws `precondition-failed` if access has changed since the given version; when applying, also the first refusal. */
 async function preview(
   parseChanges: ChangeParser,
   context: Context,

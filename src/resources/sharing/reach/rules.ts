@@ -2,7 +2,7 @@
 import type { Actor } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import { sourcedGrantsOf } from "../../../access/explain.ts";
-import { noRestrictions, type OrganizationStanding, requireStanding } from "../../../access/organization.ts";
+import { noRestrictions, type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import { canManageToken } from "../../../access/permissions/organization.ts";
 import {
   levelNames,
@@ -37,11 +37,11 @@ export interface ReachSubject {
 
 const tokenThing = "authentication token";
 
-/** Raises `not-found`, and `bad-request` for a user token without an organization. */
+/** Throws `not-found`, and `bad-request` for a user token without an organization. */
 export function authorizeReach(actor: Actor, reference: SubjectReference, row: SubjectRow | undefined): SubjectRow {
   const thing = { team: "team", user: "organization", token: tokenThing }[reference.by];
   if (row === undefined) throw notFound(thing);
-  const standing = requireStanding(actor, { ...row, organizationId: row.organizationId ?? "" });
+  const standing = checkedStandingOf(actor, { ...row, organizationId: row.organizationId ?? "" });
   if (reference.by === "token") refuseToken(actor, reference, row, standing);
   if (row.organizationName === null || (!standing.member && reference.by !== "team")) throw notFound("organization");
   if (reference.by === "team" && !canReadTeamReach(standing, row)) throw notFound("team");
@@ -122,12 +122,12 @@ function standingOfSubject(
 ): { standing: OrganizationStanding; refused?: string } {
   const { organizationId, subjectTeamAccess: teamAccess, subjectIsMember: isMember } = row;
   const standingRow = { organizationId: organizationId ?? "", teamAccess, isMember };
-  const unrestricted = requireStanding(actor, { ...standingRow, ...noRestrictions });
+  const unrestricted = checkedStandingOf(actor, { ...standingRow, ...noRestrictions });
   if (row.tokenCreatedAt === null) return { standing: unrestricted };
   if (expiriesOf(row)[0] <= now) return { standing: unrestricted, refused: expired };
   try {
     const { organizationDisabled, userTokenMaxMs } = row;
-    return { standing: requireStanding(actor, { ...standingRow, organizationDisabled, userTokenMaxMs }) };
+    return { standing: checkedStandingOf(actor, { ...standingRow, organizationDisabled, userTokenMaxMs }) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { standing: unrestricted, refused: error.message };
@@ -145,7 +145,7 @@ export function subjectOf(caller: Actor, row: SubjectRow, now: number): ReachSub
     organizationId: row.organizationId ?? "",
     organizationName,
     allowForceDeleteWorkspaces: row.allowForceDeleteWorkspaces ?? 0,
-    caller: requireStanding(caller, { ...row, organizationId: row.organizationId ?? "" }),
+    caller: checkedStandingOf(caller, { ...row, organizationId: row.organizationId ?? "" }),
     tallies: refused === undefined ? parseTallies(row.tallies) : [],
     workspaces: Number(row.everything ?? 0),
     refused,

@@ -1,7 +1,7 @@
 /** SQL of a reach query's subject and totals, in one statement. It must not read all workspaces: projects have counters. */
 import { type RawBuilder, sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
-import { noRestrictions, requireStanding, type StandingRow } from "../../../access/organization.ts";
+import { noRestrictions, checkedStandingOf, type StandingRow } from "../../../access/organization.ts";
 import { allPermissions, type Mask } from "../../../access/permission-set.ts";
 import { visibilityBits, type TargetKind } from "../../../access/reach.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -81,7 +81,7 @@ function subjectBy({ by }: SubjectReference, { id, nameKey }: SubjectParameters)
 const organizationId = sql<string>`(select organization_id from subject)`;
 const subjectId = sql<string>`(select subject_id from subject)`;
 
-const organizationTokenMask: Mask = requireStanding(
+const organizationTokenMask: Mask = checkedStandingOf(
   { kind: "organization", organizationId: "", name: "", tokenId: "" },
   { organizationId: "", teamAccess: null, isMember: 0, ...noRestrictions },
 ).organizationWideMask;

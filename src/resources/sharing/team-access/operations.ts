@@ -61,7 +61,7 @@ export async function showAccess(
   return { view: await loadRecord(context.database.reader, context, kind, id) };
 }
 
-/** Raises `invalid` for permissions next to a named level. */
+/** Throws `invalid` for permissions next to a named level. */
 export async function createAccess(
   kind: AccessKind,
   context: Context,
@@ -124,7 +124,7 @@ export async function deleteAccess(kind: AccessKind, context: ConditionalContext
   });
 }
 
-/** Nobody can grant more than they have, nor for longer. Raises `forbidden`. */
+/** Nobody can grant more than they have, nor for longer. Throws `forbidden`. */
 async function refuseExcess(
   tx: Tx,
   context: Context,

@@ -19,7 +19,7 @@ import type {
 
 const managePermission = "can-manage-team-access";
 
-/** To callers who can't manage access to it, a target does not exist, as the specification says. Raises `not-found`. */
+/** To callers who can't manage access to it, a target does not exist, as the specification says. Throws `not-found`. */
 export function authorizeTarget<Right extends "can-read" | typeof managePermission>(
   { thing, canRead, rights, needs }: AccessKind,
   target: GrantTarget,
@@ -36,7 +36,7 @@ export function authorizeTarget<Right extends "can-read" | typeof managePermissi
   });
 }
 
-/** Raises `not-found`, also for callers who can see the record but not manage it. */
+/** Throws `not-found`, also for callers who can see the record but not manage it. */
 export function authorizeRecord<Permission extends "can-read" | "can-manage">(
   { canRead, rights, needs }: AccessKind,
   record: AccessRecord,
@@ -91,7 +91,7 @@ export function newlyGranted(after: AccessTerms, before?: AccessTerms): Mask {
   return after.permissions & ~before.permissions;
 }
 
-/** An organization token can grant what it can't use. Raises `forbidden`. */
+/** An organization token can grant what it can't use. Throws `forbidden`. */
 export function refuseGrantingMore({ callerAccess, standing }: CallerAccess, added: Mask): void {
   const missing = missingPermissions(callerAccess.mask | standing.grantableMask, added);
   if (missing.length > 0)
@@ -100,7 +100,7 @@ export function refuseGrantingMore({ callerAccess, standing }: CallerAccess, add
     );
 }
 
-/** `lasting`: the caller's access that stays in force until the new expiry. Raises `forbidden`. See docs/decisions/0101-no-grant-beyond-your-own.md. */
+/** `lasting`: the caller's access that stays in force until the new expiry. Throws `forbidden`. See docs/decisions/0101-no-grant-beyond-your-own.md. */
 export function refuseGrantingLonger(lasting: CallerAccess, added: Mask, { expiresAt }: AccessTerms): void {
   const missing = missingPermissions(lasting.callerAccess.mask | lasting.standing.grantableMask, added);
   if (missing.length === 0) return;

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { requireStanding, type StandingRow } from "../../../access/organization.ts";
+import { checkedStandingOf, type StandingRow } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -30,7 +30,7 @@ interface CallerAccessColumns extends StandingRow {
 }
 
 function callerAccessOf(actor: Actor, row: CallerAccessColumns): Pick<GrantTarget, "callerAccess" | "standing"> {
-  const standing = requireStanding(actor, row);
+  const standing = checkedStandingOf(actor, row);
   return {
     callerAccess: effectiveAccess(standing.organizationWideMask, row.projectAccess, row.workspaceAccess),
     standing,

@@ -65,7 +65,7 @@ async function loadSharing(tx: Tx, { actor }: Context, workspaceId: string): Pro
   return workspace;
 }
 
-/** Locks the named workspaces. Raises `precondition-failed`, or `invalid` with all faults. */
+/** Locks the named workspaces. Throws `precondition-failed`, or `invalid` with all faults. */
 async function checkConsumers(
   tx: Tx,
   context: Context,

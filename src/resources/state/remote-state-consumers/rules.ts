@@ -16,7 +16,7 @@ export interface SharingWorkspace {
   readonly organization: OrganizationView;
 }
 
-/** Raises `not-found`: the specification lists no 403 for these endpoints. */
+/** Throws `not-found`: the specification lists no 403 for these endpoints. */
 export function authorizeSharing<Permission extends "can-read-settings" | "can-update">(
   workspace: SharingWorkspace,
   permission: Permission,
@@ -32,7 +32,7 @@ export function authorizeSharing<Permission extends "can-read-settings" | "can-u
   });
 }
 
-/** Replacing the whole list needs a permission on all workspaces. Raises `not-found`. */
+/** Replacing the whole list needs a permission on all workspaces. Throws `not-found`. */
 export function authorizeReplacing(workspace: SharingWorkspace): Granted<SharingWorkspace, "can-update"> {
   const { standing } = workspace.organization;
   return authorize(workspace, {

@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { requireStanding } from "../../../access/organization.ts";
+import { checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
@@ -43,7 +43,7 @@ export async function findSharing(tx: Tx, actor: Actor, id: string): Promise<Sha
   if (row === undefined) return undefined;
   const { workspaceId, projectId, globalRemoteState, projectRemoteState, ...rest } = row;
   const { projectAccess, workspaceAccess, ...organization } = rest;
-  const standing = requireStanding(actor, { ...row, organizationId: row.id });
+  const standing = checkedStandingOf(actor, { ...row, organizationId: row.id });
   return {
     id: workspaceId,
     projectId,

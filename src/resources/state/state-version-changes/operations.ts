@@ -25,7 +25,7 @@ const comparisons = new ConcurrencyLimit("Too many states are being compared at 
 });
 
 export const stateVersionChangeResource = implement(stateVersionChanges, {
-  /** Raises `not-found`, `bad-request` for a version of another workspace, and `conflict` for states that can't be compared. */
+  /** Throws `not-found`, `bad-request` for a version of another workspace, and `conflict` for states that can't be compared. */
   async listStateVersionChanges({ context, params, query }) {
     const version = await loadStateVersion(context.database.reader, context, params.stateVersionId);
     const since = await loadBaseVersion(context, version, query.since);
@@ -81,7 +81,7 @@ interface ComparedState extends StateInventory {
 
 type ComparedVersion = Pick<StateVersionView, "id" | "status" | "encrypted" | "serial">;
 
-/** Undefined for the first state of a workspace. Raises `bad-request`. */
+/** Undefined for the first state of a workspace. Throws `bad-request`. */
 async function loadBaseVersion(
   context: Context,
   version: StateVersionView,

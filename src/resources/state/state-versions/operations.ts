@@ -82,7 +82,7 @@ async function list(
   return pageOfVersions(context.database.reader, context, workspace, search);
 }
 
-/** An expired lease can make another version the current one. Raises `not-found`. */
+/** An expired lease can make another version the current one. Throws `not-found`. */
 async function loadCurrent(context: Context, workspaceId: string): Promise<StateVersionView> {
   const find = () => findCurrentStateVersion(context.database.reader, context, workspaceId);
   let version = await find();
@@ -108,7 +108,7 @@ async function download(context: Context, id: string, kind: StateContentKind): P
   return { size: content.size, bytes: readContent(context, content) };
 }
 
-/** Raises `conflict` if the status of the content does not allow the action. */
+/** Throws `conflict` if the status of the content does not allow the action. */
 async function changeBackingData(context: Context, id: string, action: BackingDataAction): Promise<void> {
   if (context.options.edition === "hosted") throw notFound("path");
   await context.database.write(async (tx) => {

@@ -9,7 +9,7 @@ import { findStateVersion, findStateVersions, type StateVersionContext } from ".
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import type { LatestVersion } from "./rules.ts";
 
-/** Checks no permission: the caller must check its own. Raises `not-found`. */
+/** Checks no permission: the caller must check its own. Throws `not-found`. */
 export async function loadStateVersionUnchecked(
   tx: Tx,
   context: StateVersionContext,
@@ -21,7 +21,7 @@ export async function loadStateVersionUnchecked(
   return version;
 }
 
-/** Raises `not-found`, or `forbidden` where the caller can see the workspace but not its state. */
+/** Throws `not-found`, or `forbidden` where the caller can see the workspace but not its state. */
 export async function loadStateVersion(
   tx: Tx,
   context: StateVersionContext,
@@ -31,7 +31,7 @@ export async function loadStateVersion(
   return authorizeStateVersion(await loadStateVersionUnchecked(tx, context, id, lock), "can-read-state-versions");
 }
 
-/** Raises `forbidden`, or `not-found` where the caller can't see the workspace. */
+/** Throws `forbidden`, or `not-found` where the caller can't see the workspace. */
 export const authorizeStateVersion = <Permission extends WorkspacePermission>(
   version: StateVersionView,
   permission: Permission,

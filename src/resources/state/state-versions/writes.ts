@@ -12,22 +12,22 @@ import type { Granted } from "../../../access/granted.ts";
 import { incrementedVersion } from "../../shared/versions.ts";
 import { discardVersions } from "./store.ts";
 
-type UnlockedWorkspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
+type WorkspaceToUnlock = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
 
 /**
  * Makes the lock holder's latest version the current one. Discards versions of other writers, and those that a run wrote before its
- * apply. Raises `unavailable` while the latest is pending.
+ * apply. Throws `unavailable` while the latest is pending.
  */
 export async function promoteState(
   tx: Tx,
   context: Context,
-  workspace: Granted<UnlockedWorkspace, UnlockPermission | "run-transition">,
+  workspace: Granted<WorkspaceToUnlock, UnlockPermission | "run-transition">,
   holderId: string | null,
 ): Promise<CurrentStateColumns | undefined> {
   const intermediate = await findIntermediate(tx, { workspaceId: workspace.id, holderId: holderId ?? "" });
-  if (intermediate.some(({ isWrittenByHolder }) => isWrittenByHolder === 0))
-    await recordDiscarded(tx, context, await discardOthersVersions(tx, workspace, holderId), "finalized");
-  const latest = intermediate.find(({ isWrittenByHolder }) => isWrittenByHolder === 1);
+  if (intermediate.some(({ canBecomeCurrent }) => canBecomeCurrent === 0))
+    await recordDiscarded(tx, context, await discardUnusableVersions(tx, workspace, holderId), "finalized");
+  const latest = intermediate.find(({ canBecomeCurrent }) => canBecomeCurrent === 1);
   if (latest === undefined) return undefined;
   if (latest.status === "pending")
     throw new AppError(
@@ -56,7 +56,7 @@ interface IntermediateVersion extends Pick<
   "id" | "status" | "resourceCount" | "outputIds" | "encrypted"
 > {
   /** 0 for a version that can't become the current one. */
-  readonly isWrittenByHolder: number;
+  readonly canBecomeCurrent: number;
 }
 
 /** The condition of the partial index. */
@@ -73,7 +73,7 @@ const findIntermediate = prepared<{ workspaceId: string; holderId: string }, Int
         from
           .selectFrom("stateVersions")
           .select(["id", "status", "resourceCount", "outputIds", "encrypted"])
-          .select(sql<number>`case when ${isWrittenBy(holderId)} then 1 else 0 end`.as("isWrittenByHolder"))
+          .select(sql<number>`case when ${isWrittenBy(holderId)} then 1 else 0 end`.as("canBecomeCurrent"))
           .select(
             sql<number>`row_number() over (partition by ${isWrittenBy(holderId)} order by position desc)`.as("rank"),
           )
@@ -81,13 +81,13 @@ const findIntermediate = prepared<{ workspaceId: string; holderId: string }, Int
           .where(isIntermediate)
           .as("ranked"),
       )
-      .select(["id", "status", "resourceCount", "outputIds", "encrypted", "isWrittenByHolder"])
+      .select(["id", "status", "resourceCount", "outputIds", "encrypted", "canBecomeCurrent"])
       .where("rank", "=", 1),
 );
 
-const discardOthersVersions = (
+const discardUnusableVersions = (
   tx: Tx,
-  { id }: Granted<UnlockedWorkspace, UnlockPermission | "run-transition">,
+  { id }: Granted<WorkspaceToUnlock, UnlockPermission | "run-transition">,
   holderId: string | null,
 ) =>
   tx.db
@@ -102,7 +102,7 @@ const discardOthersVersions = (
 export async function discardPending(
   tx: Tx,
   context: Context,
-  workspace: Granted<UnlockedWorkspace, "can-force-unlock" | "lease-ended" | "run-transition">,
+  workspace: Granted<WorkspaceToUnlock, "can-force-unlock" | "lease-ended" | "run-transition">,
 ): Promise<void> {
   await recordDiscarded(tx, context, await discardVersions(tx, workspace, { workspaceId: workspace.id }));
 }

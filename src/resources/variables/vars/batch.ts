@@ -47,7 +47,7 @@ export interface PlannedUpdate {
   readonly value: string | undefined;
 }
 
-/** `rows` are all of the owner's variables. A key can't move between them: the database checks row by row. Raises `invalid`. */
+/** `rows` are all of the owner's variables. A key can't move between them: the database checks row by row. Throws `invalid`. */
 export function planUpdates(
   rows: readonly VarView[],
   changes: readonly BatchChange[],

@@ -17,7 +17,7 @@ import {
   type RankedVar,
 } from "./store.ts";
 
-/** Raises `not-found`; or `forbidden`, whether or not the variable exists, if the caller can't read variables. */
+/** Throws `not-found`; or `forbidden`, whether or not the variable exists, if the caller can't read variables. */
 export async function loadVar(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -41,7 +41,7 @@ export async function loadVarsetVar(
   return found.variable;
 }
 
-/** Raises `not-found`, also if the variable set doesn't apply to the workspace. */
+/** Throws `not-found`, also if the variable set doesn't apply to the workspace. */
 export async function loadVarInWorkspace(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -101,14 +101,16 @@ export async function effectiveVariables(
 
 /** A run's own variables override all others except those of priority variable sets. Their values are HCL. */
 export function withRunVariables(
-  inForce: readonly EffectiveVariable[],
+  effective: readonly EffectiveVariable[],
   own: readonly { readonly key: string; readonly value: string }[],
 ): EffectiveVariable[] {
   const isTerraformVariable = ({ category }: EffectiveVariable) => category === "terraform";
-  const fixedKeys = new Set(inForce.flatMap((each) => (isTerraformVariable(each) && each.priority ? [each.key] : [])));
+  const fixedKeys = new Set(
+    effective.flatMap((each) => (isTerraformVariable(each) && each.priority ? [each.key] : [])),
+  );
   const runVariables = own.filter(({ key }) => !fixedKeys.has(key));
   const replaced = new Set(runVariables.map(({ key }) => key));
-  const remaining = inForce.filter((each) => !isTerraformVariable(each) || !replaced.has(each.key));
+  const remaining = effective.filter((each) => !isTerraformVariable(each) || !replaced.has(each.key));
   return [
     ...remaining,
     ...runVariables.map(({ key, value }) => ({

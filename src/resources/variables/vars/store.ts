@@ -1,7 +1,7 @@
 /** SQL of variables. Writers must lock the owner's row first. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { type OrganizationStanding, requireStanding, type StandingRow } from "../../../access/organization.ts";
+import { type OrganizationStanding, checkedStandingOf, type StandingRow } from "../../../access/organization.ts";
 import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -93,7 +93,7 @@ export async function findVarsetVar(
   { varsetId, varId }: { readonly varsetId: string; readonly varId: string },
 ): Promise<VarsetVarLookup | undefined> {
   const [row] = await inVarset(tx, { ownerId: varsetId, varId, principal: principalOf(actor) });
-  return row && { ...row, standing: requireStanding(actor, row), variable: variableIn(row) };
+  return row && { ...row, standing: checkedStandingOf(actor, row), variable: variableIn(row) };
 }
 
 export function ownVars(tx: Tx, { column, resource }: ReadableVarOwner) {

@@ -184,7 +184,7 @@ async function listOfWorkspace(context: Context, workspaceId: string, { page, q,
   return withIncluded(tx, context, found, include);
 }
 
-/** `access` is undefined if the caller can't see the project. Raises `not-found` or `forbidden`. */
+/** `access` is undefined if the caller can't see the project. Throws `not-found` or `forbidden`. */
 async function loadOwner(tx: Tx, context: Context, organizationName: string, named: string | null | undefined) {
   // Prevents concurrent deletion of linked workspaces and projects.
   const found = await loadOrganization(tx, context, organizationName, "change");

@@ -2,7 +2,7 @@
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { requireStanding } from "../../../access/organization.ts";
+import { checkedStandingOf } from "../../../access/organization.ts";
 import { permissionBit, hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -80,7 +80,7 @@ const idsIn = (list: string | null): string[] => (list === null ? [] : list.spli
 
 function toVarsetView(actor: Actor, row: VarsetRow): VarsetView {
   const { varList, workspaceList, projectList, ...set } = row;
-  const standing = requireStanding(actor, row);
+  const standing = checkedStandingOf(actor, row);
   const marked = { workspaces: idsIn(workspaceList), projects: idsIn(projectList) };
   const readsAll = {
     workspaces: hasPermission(standing.organizationWideMask, "runs", "read"),

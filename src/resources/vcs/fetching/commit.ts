@@ -1,4 +1,4 @@
-/** Fetches one commit without its history into the sandbox's repository. Raises FetchFault. */
+/** Fetches one commit without its history into the sandbox's repository. Throws FetchFault. */
 import { FetchFault } from "./faults.ts";
 import type { GitSandbox } from "./git-sandbox.ts";
 

@@ -1,4 +1,4 @@
-/** Fetches commits as archives without history, compares commits, and finds the default branch. Raises FetchFault. */
+/** Fetches commits as archives without history, compares commits, and finds the default branch. Throws FetchFault. */
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { FetchFault } from "./faults.ts";

@@ -83,7 +83,7 @@ async function choose(sandbox: SandboxKind | undefined): Promise<Sandbox> {
   }
 }
 
-/** Raises FetchFault. */
+/** Throws FetchFault. */
 export async function inGitSandbox<T>(
   options: GitSandboxOptions,
   use: (gitSandbox: GitSandbox) => Promise<T>,

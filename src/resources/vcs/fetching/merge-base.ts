@@ -1,4 +1,4 @@
-/** Finds the merge base of a pull request and its target. Fetches history without files. Raises FetchFault. */
+/** Finds the merge base of a pull request and its target. Fetches history without files. Throws FetchFault. */
 import { FetchFault } from "./faults.ts";
 import { isRef, isFullSha, withoutBlobs, type CommitRef } from "./commit.ts";
 import type { GitSandbox } from "./git-sandbox.ts";

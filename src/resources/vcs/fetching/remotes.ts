@@ -1,4 +1,4 @@
-/** Validates the URLs that git fetches from, and prepares access to them. Raises FetchFault. */
+/** Validates the URLs that git fetches from, and prepares access to them. Throws FetchFault. */
 import { resolveAllowedAddress, OutgoingError } from "../../../outgoing/request.ts";
 import { addressFault, FetchFault } from "./faults.ts";
 import type { GitSandbox } from "./git-sandbox.ts";

@@ -160,7 +160,7 @@ const user = "cadastre";
 export const azureDevops: VcsProvider = {
   source: "ado",
   isAuthentic: ({ header }, secret) => isEqualSecret(header("authorization"), basicAuth(user, secret)),
-  parseDelivery(_inbound, payload, connection) {
+  parseWebhook(_inbound, payload, connection) {
     const read = envelope.safeParse(payload).data;
     if (read === undefined) return undefined;
     const events = Object.hasOwn(readers, read.eventType) ? readers[read.eventType]?.(payload) : [];

@@ -153,7 +153,7 @@ export const bitbucketCloud: VcsProvider = {
   source: "bitbucket",
   isAuthentic: ({ header, body }, secret) =>
     isEqualSecret(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
-  parseDelivery({ header }, payload) {
+  parseWebhook({ header }, payload) {
     const repository = z.object({ repository: repositoryShape }).safeParse(payload).data?.repository;
     const event = header("x-event-key");
     if (repository === undefined || event === undefined) return undefined;

@@ -131,7 +131,7 @@ export const bitbucketDataCenter: VcsProvider = {
   source: "bitbucket",
   isAuthentic: ({ header, body }, secret) =>
     isEqualSecret(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
-  parseDelivery({ header }, payload) {
+  parseWebhook({ header }, payload) {
     const repository = repositoryIn.safeParse(payload).data;
     const event = header("x-event-key");
     if (repository === undefined || event === undefined) return undefined;

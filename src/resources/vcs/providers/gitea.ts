@@ -21,7 +21,7 @@ function giteaProvider(product: "gitea" | "forgejo"): VcsProvider {
     ...github,
     source: "gitea",
     isAuthentic: (inbound, secret) => isEqualSecret(header(inbound, "signature"), hmacHex(inbound.body, secret)),
-    parseDelivery(inbound, payload) {
+    parseWebhook(inbound, payload) {
       const repository = repositoryOf(payload);
       if (repository === undefined) return undefined;
       const event = header(inbound, "event");

@@ -155,7 +155,7 @@ export const github: VcsProvider = {
   source: "github",
   isAuthentic: ({ header, body }, secret) =>
     isEqualSecret(header("x-hub-signature-256"), `sha256=${hmacHex(body, secret)}`),
-  parseDelivery({ header }, payload) {
+  parseWebhook({ header }, payload) {
     const repository = repositoryOf(payload);
     if (repository === undefined) return undefined;
     const event = header("x-github-event");

@@ -137,7 +137,7 @@ const repositoryApiUrl = ({ apiUrl }: ProviderConnection, repository: string) =>
 export const gitlab: VcsProvider = {
   source: "gitlab",
   isAuthentic: ({ header }, secret) => isEqualSecret(header("x-gitlab-token"), secret),
-  parseDelivery({ header }, payload) {
+  parseWebhook({ header }, payload) {
     const project = z.object({ project: projectShape }).safeParse(payload).data?.project;
     const event = header("x-gitlab-event");
     if (project === undefined || event === undefined) return undefined;

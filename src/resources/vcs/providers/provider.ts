@@ -15,7 +15,7 @@ export interface WebhookRequest {
   readonly body: Uint8Array;
 }
 
-export interface ParsedDelivery {
+export interface ParsedWebhook {
   /** `ORGANIZATION/REPOSITORY`, as in a workspace's settings. */
   readonly repository: string;
   readonly deliveryId: string | undefined;
@@ -47,7 +47,7 @@ export interface VcsProvider {
   readonly source: VcsSource;
   /** Must not parse the body. */
   isAuthentic(inbound: WebhookRequest, secret: string): boolean;
-  parseDelivery(inbound: WebhookRequest, payload: unknown, connection: ProviderConnection): ParsedDelivery | undefined;
+  parseWebhook(inbound: WebhookRequest, payload: unknown, connection: ProviderConnection): ParsedWebhook | undefined;
   cloneUrl(connection: ProviderConnection, repository: string): string;
   gitAuthorization(token: string): string;
   apiAuthorization(token: string): string;

@@ -40,7 +40,7 @@ interface ProviderList {
   parseNames(answer: unknown): readonly string[];
 }
 
-/** Raises `not-found`, `conflict` if the provider refuses, and `unavailable` if it does not respond. */
+/** Throws `not-found`, `conflict` if the provider refuses, and `unavailable` if it does not respond. */
 async function listNames(
   context: Context,
   id: string,

@@ -9,7 +9,7 @@ import { now } from "../../../kernel/time.ts";
 import { type WebhookConnection, loadWebhookConnection } from "../../connections/oauth-clients/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import { publishVcsEvent } from "../../shared/metric-events.ts";
-import type { WebhookRequest, ParsedDelivery } from "../providers/provider.ts";
+import type { WebhookRequest, ParsedWebhook } from "../providers/provider.ts";
 import { providerOf } from "../providers/providers.ts";
 import { type VcsRepositoryEvent, eventLabel } from "../triggers/repository-event.ts";
 import { lockWorkspacesOf, insertDeliveries, insertEvents } from "./store.ts";
@@ -27,7 +27,7 @@ export const connectionOf = (context: Context, id: string): Promise<WebhookConne
 /** `unknown`: not about a connected repository, or of an unsupported kind. */
 export type DeliveryReceipt = "stored" | "repeated" | "unknown";
 
-/** Raises `unauthorized` for an invalid signature. */
+/** Throws `unauthorized` for an invalid signature. */
 export async function receiveWebhook(
   context: Context,
   connection: WebhookConnection,
@@ -41,7 +41,7 @@ export async function receiveWebhook(
     throw refusal(connection);
   }
   const capability = issueCapability(connection.id);
-  const received = provider.parseDelivery(inbound, parseBody(inbound.body), connection);
+  const received = provider.parseWebhook(inbound, parseBody(inbound.body), connection);
   const receipt =
     received === undefined ? "unknown" : await storeEvents(context, capability, connection, received, inbound);
   publishVcsEvent({ provider: connection.serviceProvider, result: receipt });
@@ -71,7 +71,7 @@ async function storeEvents(
   context: Context,
   capability: Capability<"webhook">,
   connection: WebhookConnection,
-  { repository, deliveryId, events }: ParsedDelivery,
+  { repository, deliveryId, events }: ParsedWebhook,
   { body }: WebhookRequest,
 ): Promise<DeliveryReceipt> {
   if (events.length === 0) return "unknown";

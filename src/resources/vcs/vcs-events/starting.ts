@@ -30,7 +30,7 @@ import type { JobContext } from "../../shared/job-context.ts";
 
 type FetchDecision = Extract<TriggerDecision, { action: "run" | "plan" | "configuration" }>;
 
-/** Raises FetchFault, ApiFault, and the AppError of a rejected archive. */
+/** Throws FetchFault, ApiFault, and the AppError of a rejected archive. */
 export async function fetchConfiguration(
   job: JobContext,
   eventContext: VcsEventContext,

@@ -1,4 +1,4 @@
-/** SQL for webhook deliveries and for events, the outcomes of a delivery in each workspace. */
+/** SQL for webhook deliveries and for events: what a delivery, a new connection or a failure led to in one workspace. */
 import type { ConnectedWorkspace } from "../../shared/hooks.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";

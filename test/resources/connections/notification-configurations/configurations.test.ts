@@ -204,11 +204,11 @@ describe("of projects and teams", () => {
       expect(created.relationships.subscribable.data).toEqual({ type, id: parentPath.split("/")[2] });
       expect((await org.owner.get(`${parentPath}/notification-configurations`)).body.data).toEqual([created]);
     }
-    const verificationsAfter = await make(org.owner, team, {
+    const configuration = await make(org.owner, team, {
       url: "https://x.example",
       triggers: ["change_request:created"],
     });
-    expect(verificationsAfter.attributes.triggers).toEqual(["change_request:created"]);
+    expect(configuration.attributes.triggers).toEqual(["change_request:created"]);
   });
 });
 

@@ -34,9 +34,9 @@ describe("an invited recipient", () => {
     expect(namedIn(configuration)).toEqual([userId]);
     expect(await named(org.owner, configuration)).toEqual([userId]);
     await makeRun(org.owner, workspace.id);
-    mailbox.letters.length = 0;
+    mailbox.mails.length = 0;
     expect(await deliver(api, mail())).toBe(1);
-    expect(mailbox.letters.map(({ to }) => to)).toEqual([[invited.email]]);
+    expect(mailbox.mails.map(({ to }) => to)).toEqual([[invited.email]]);
   });
 
   it("becomes the user who joins, at the user's address, and the ETag changes", async () => {
@@ -52,10 +52,10 @@ describe("an invited recipient", () => {
     expect(again.status).toBe(422);
     expect(again.body.errors[0].detail).toBe(`There is no user '${userId}' in this organization`);
     await makeRun(org.owner, workspace.id);
-    mailbox.letters.length = 0;
+    mailbox.mails.length = 0;
     await deliver(api, mail());
     const { email } = data(await ada.get("/account/details")).attributes;
-    expect(mailbox.letters.map(({ to }) => to)).toEqual([[email]]);
+    expect(mailbox.mails.map(({ to }) => to)).toEqual([[email]]);
   });
 
   it("is merged with an existing membership, and named once", async () => {

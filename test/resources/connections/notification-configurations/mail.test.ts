@@ -27,14 +27,14 @@ describe("mail", () => {
     await org.owner.delete(`/organization-memberships/${left.membershipId}`);
     const run = await makeRun(org.owner, workspace.id, { message: "Deploy\r\nBcc: eve@example.com" });
     expect(await deliver(api, mail())).toBe(1);
-    const [letter] = mailbox.letters;
+    const [received] = mailbox.mails;
     const { email } = await api.database.reader.db
       .selectFrom("users")
       .select("email")
       .where("id", "=", ada.id)
       .executeTakeFirstOrThrow();
-    expect(letter?.to.toSorted()).toEqual(["ops@example.com", email].toSorted());
-    const [folded = "", ...rest] = (letter?.text ?? "").split("\r\n\r\n");
+    expect(received?.to.toSorted()).toEqual(["ops@example.com", email].toSorted());
+    const [folded = "", ...rest] = (received?.text ?? "").split("\r\n\r\n");
     const body = rest.join("\n");
     const head = folded.replaceAll(/\r\n[ \t]+/g, " ");
     expect(head).toMatch(/^To: Cadastre <cadastre@example.com>$/m);
@@ -57,7 +57,7 @@ describe("mail", () => {
     });
     await makeRun(org.owner, workspace.id);
     expect(await deliver(api, mail())).toBe(1);
-    expect(mailbox.letters.map(({ to }) => to.length)).toEqual([1]);
+    expect(mailbox.mails.map(({ to }) => to.length)).toEqual([1]);
   });
 
   it("that can't be sent shows the reason, and is retried", async () => {

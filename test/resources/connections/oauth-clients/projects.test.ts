@@ -146,11 +146,11 @@ describe("projects", () => {
       const relationships = { projects: linkage(foreign) };
       const pointer = ["/data/relationships/projects/data/0/id"];
       expect(pointers(await org.owner.patch(at(), resource("oauth-clients", {}, relationships)))).toEqual(pointer);
-      const created = await org.owner.post(
+      const refused = await org.owner.post(
         `/organizations/${org.name}/oauth-clients`,
         resource("oauth-clients", github, relationships),
       );
-      expect(pointers(created)).toEqual(pointer);
+      expect(pointers(refused)).toEqual(pointer);
       expect(await projectsOf()).toEqual(linkage());
     });
 
@@ -184,7 +184,10 @@ describe("projects", () => {
   });
 
   describe("a workspace that chooses a token of the connection", () => {
-    const repo = (created: Json = client) => ({ identifier: "acme/network", "oauth-token-id": tokenIdOf(created) });
+    const repo = (connection: Json = client) => ({
+      identifier: "acme/network",
+      "oauth-token-id": tokenIdOf(connection),
+    });
     const create = (project: string, vcs = repo()) =>
       org.owner.post(
         `/organizations/${org.name}/workspaces`,

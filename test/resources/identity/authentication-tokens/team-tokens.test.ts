@@ -172,11 +172,11 @@ describe("team tokens", () => {
 
     it("the owners team's tokens: only owners", async () => {
       const org = await api.makeOrganization();
-      const created = async () => data(await org.owner.post(several(org.ownersTeamId)));
+      const createToken = async () => data(await org.owner.post(several(org.ownersTeamId)));
       for (const caller of [org.owner, api.admin])
-        expect(await tryAll(caller, org.ownersTeamId, (await created()).id)).toEqual(allowed);
+        expect(await tryAll(caller, org.ownersTeamId, (await createToken()).id)).toEqual(allowed);
       await api.makeTeamToken(org.ownersTeamId);
-      const { id } = await created();
+      const { id } = await createToken();
       const callers = [
         await api.makeOrganizationToken(org.name),
         await api.makeHolder(org.name, "manage-teams", "manage-membership", "access-secret-teams"),

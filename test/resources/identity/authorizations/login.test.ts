@@ -310,11 +310,11 @@ describe("POST /oauth/token with a code", () => {
     expect(JSON.stringify(events)).not.toContain(body.access_token);
   });
 
-  const brakes = useApiWithFailureLimit();
+  const limited = useApiWithFailureLimit();
 
   it("429: limits guesses", async () => {
     const statuses: number[] = [];
-    for (let count = 0; count < 4; count += 1) statuses.push((await send(redemption("none"), {}, brakes.url)).status);
+    for (let count = 0; count < 4; count += 1) statuses.push((await send(redemption("none"), {}, limited.url)).status);
     expect(statuses).toEqual([400, 400, 400, 429]);
   });
 });

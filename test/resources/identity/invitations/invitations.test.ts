@@ -96,22 +96,22 @@ describe("showInvitation", () => {
 });
 
 describe("guessing links", () => {
-  const brakes = useApiWithFailureLimit();
+  const limited = useApiWithFailureLimit();
 
   it("429: after too many wrong links from an address, also for a valid one", async () => {
     const { secret } = await (async () => {
       const name = unique("acme");
-      data(await brakes.admin.post("/organizations", resource("organizations", { name, email: "a@b.c" })));
-      const created = await brakes.admin.post(
+      data(await limited.admin.post("/organizations", resource("organizations", { name, email: "a@b.c" })));
+      const created = await limited.admin.post(
         `/organizations/${name}/organization-memberships`,
         invitationBody(newEmail()),
       );
       return { secret: secretInUrl(data(created).attributes["invitation-url"]) };
     })();
     const statuses: number[] = [];
-    for (let count = 0; count < 4; count += 1) statuses.push((await brakes.nobody.get("/invitations/none")).status);
+    for (let count = 0; count < 4; count += 1) statuses.push((await limited.nobody.get("/invitations/none")).status);
     expect(statuses).toEqual([404, 404, 404, 429]);
-    const answer = await brakes.nobody.get(`/invitations/${secret}`);
+    const answer = await limited.nobody.get(`/invitations/${secret}`);
     expect(answer.status).toBe(429);
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
   });

@@ -15,9 +15,8 @@ const api = useApi({ logger, options: { mail: { url: "smtp://127.0.0.1:1", from 
 
 const send = () => deliver(api, { mail: { url: mailbox.url, from } });
 /** Joins the lines that the mail encoding splits. */
-const textOf = (letter: ReceivedMail | undefined) =>
-  (letter?.text ?? "").replaceAll(/=\r\n/g, "").replaceAll("=3D", "=");
-const linkIn = (letter: ReceivedMail | undefined) => /\/app\/invitations\/(\S+)/.exec(textOf(letter))?.[1] ?? "none";
+const textOf = (mail: ReceivedMail | undefined) => (mail?.text ?? "").replaceAll(/=\r\n/g, "").replaceAll("=3D", "=");
+const linkIn = (mail: ReceivedMail | undefined) => /\/app\/invitations\/(\S+)/.exec(textOf(mail))?.[1] ?? "none";
 const rows = () => api.database.reader.db.selectFrom("notices").selectAll().orderBy("createdAt").execute();
 
 describe("a person who is invited to an organization", () => {
@@ -31,14 +30,14 @@ describe("a person who is invited to an organization", () => {
       secret,
     );
     expect(await send()).toBe(1);
-    const [letter] = mailbox.letters;
-    expect(letter?.to).toEqual([email]);
-    expect(letter?.text).toMatch(new RegExp(`^Subject: Invitation to ${org.name} on Cadastre`, "m"));
-    expect(linkIn(letter)).toBe(secret);
+    const [mail] = mailbox.mails;
+    expect(mail?.to).toEqual([email]);
+    expect(mail?.text).toMatch(new RegExp(`^Subject: Invitation to ${org.name} on Cadastre`, "m"));
+    expect(linkIn(mail)).toBe(secret);
     expect(await rows()).toMatchObject([{ state: "delivered", secret: null }]);
     expect(logged.join("\n")).not.toContain(secret);
     const { registered } = invitationLinks(api);
-    expect((await registered(linkIn(letter))).status).toBe(201);
+    expect((await registered(linkIn(mail))).status).toBe(201);
     expect(data(await org.owner.get(`/organization-memberships/${membership.id}`)).attributes.status).toBe("active");
   });
 
@@ -48,7 +47,7 @@ describe("a person who is invited to an organization", () => {
     const path = `/organization-memberships/${membership.id}/actions/renew-invitation`;
     const renewed = data(await org.owner.post(path)).attributes["invitation-url"];
     await send();
-    expect(mailbox.letters.map(linkIn)).toEqual([renewed.split("/").at(-1)]);
+    expect(mailbox.mails.map(linkIn)).toEqual([renewed.split("/").at(-1)]);
   });
 
   it("gets nothing if the invitation was revoked, or nobody is invited", async () => {
@@ -63,7 +62,7 @@ describe("a person who is invited to an organization", () => {
       resource("organization-memberships", { email }, { teams: { data: [] } }),
     );
     await send();
-    expect(mailbox.letters).toEqual([]);
+    expect(mailbox.mails).toEqual([]);
   });
 
   it("gets the mail after retries, and the link is deleted after the last attempt", async () => {
@@ -87,8 +86,8 @@ describe("a user without a password", () => {
     const user = data(await api.admin.post("/admin/users", resource("users", { username: unique("ada"), email })));
     const created = data(await api.admin.post(`/admin/users/${user.id}/invitation`));
     await send();
-    expect(mailbox.letters.map(({ to }) => to)).toEqual([[email]]);
-    expect(mailbox.letters[0]?.text).toContain("Subject: Set your password on Cadastre");
-    expect(linkIn(mailbox.letters[0])).toBe(created.attributes["invitation-url"].split("/").at(-1));
+    expect(mailbox.mails.map(({ to }) => to)).toEqual([[email]]);
+    expect(mailbox.mails[0]?.text).toContain("Subject: Set your password on Cadastre");
+    expect(linkIn(mailbox.mails[0])).toBe(created.attributes["invitation-url"].split("/").at(-1));
   });
 });

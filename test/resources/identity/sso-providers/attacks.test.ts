@@ -42,8 +42,8 @@ describe("the callback", () => {
   it("works once: neither the state nor the code can be used again, with any cookie", async () => {
     const started = await beginSignIn(api, providerId);
     const { cookie } = started.browser;
-    const state = started.asked.get("state") ?? "";
-    const query = { code: await idp.codeFor(started.asked, overrides()), state };
+    const state = started.parameters.get("state") ?? "";
+    const query = { code: await idp.codeFor(started.parameters, overrides()), state };
     expect((await finishSignIn(started, query)).status).toBe(302);
     const sendCallback = (more: Record<string, string>) =>
       fetch(`${api.url}/app/sign-in/sso/callback?${new URLSearchParams({ ...query, ...more })}`, {
@@ -51,12 +51,15 @@ describe("the callback", () => {
         redirect: "manual",
       });
     expect((await sendCallback({})).status).toBe(401);
-    expect((await sendCallback({ code: await idp.codeFor(started.asked, overrides()) })).status).toBe(401);
+    expect((await sendCallback({ code: await idp.codeFor(started.parameters, overrides()) })).status).toBe(401);
   });
 
   it("needs the same browser: a victim with an attacker's code is not signed in as the attacker", async () => {
     const attacker = await beginSignIn(api, providerId);
-    const query = { code: await idp.codeFor(attacker.asked, overrides()), state: attacker.asked.get("state") ?? "" };
+    const query = {
+      code: await idp.codeFor(attacker.parameters, overrides()),
+      state: attacker.parameters.get("state") ?? "",
+    };
     expectRefused(await finishSignIn({ ...attacker, browser: new Browser() }, query));
     // Nor with the state of a sign-in that the other browser started.
     const other = await beginSignIn(api, providerId);
@@ -70,8 +73,8 @@ describe("the callback", () => {
   ])("is refused with %s", async (_, { state, cookie }: { state?: string; cookie?: string }) => {
     const started = await beginSignIn(api, providerId);
     const query = new URLSearchParams({
-      code: await idp.codeFor(started.asked, overrides()),
-      state: state ?? started.asked.get("state") ?? "",
+      code: await idp.codeFor(started.parameters, overrides()),
+      state: state ?? started.parameters.get("state") ?? "",
     });
     const headers = { accept: "text/html", cookie: cookie ?? started.browser.cookie };
     const response = await fetch(`${api.url}/app/sign-in/sso/callback?${query}`, { headers, redirect: "manual" });
@@ -81,7 +84,7 @@ describe("the callback", () => {
 
   it("doesn't repeat the query, and responds with JSON to clients other than browsers", async () => {
     const started = await beginSignIn(api, providerId);
-    const state = started.asked.get("state") ?? "";
+    const state = started.parameters.get("state") ?? "";
     const result = await finishSignIn(started, {
       error: "<script>alert(1)</script>",
       error_description: "call 555-1234",
@@ -90,7 +93,7 @@ describe("the callback", () => {
     expectRefused(result);
     expect(result.page).not.toMatch(/<script|555-1234/);
     const denied = await beginSignIn(api, providerId);
-    const known = await finishSignIn(denied, { error: "access_denied", state: denied.asked.get("state") ?? "" });
+    const known = await finishSignIn(denied, { error: "access_denied", state: denied.parameters.get("state") ?? "" });
     expect(known.page).toContain("(access_denied)");
     const json = await fetch(`${api.url}/app/sign-in/sso/callback?state=x`);
     expect(((await json.json()) as any).errors[0].status).toBe("401");
@@ -108,8 +111,8 @@ describe("a token", () => {
     ["with the signature of another key", () => ({ ...overrides(), signed: "by another" })],
     ["that has expired", () => overrides({ iat: seconds() - 900, exp: seconds() - 600 })],
     ["without a subject", () => overrides({ sub: undefined })],
-  ])("%s is refused", async (_, saying) => {
-    expectRefused(await signIn(api, idp, providerId, saying()));
+  ])("%s is refused", async (_, overrides) => {
+    expectRefused(await signIn(api, idp, providerId, overrides()));
   });
 });
 
@@ -118,16 +121,19 @@ describe("two providers", () => {
     const evil = await startFakeProvider();
     const other = await makeProvider(api, evil.url, { "create-users": true });
     const started = await beginSignIn(api, providerId);
-    const state = started.asked.get("state") ?? "";
+    const state = started.parameters.get("state") ?? "";
     // The other's code, and the other's issuer with an honest code.
-    expectRefused(await finishSignIn(started, { code: await evil.codeFor(started.asked, overrides()), state }));
+    expectRefused(await finishSignIn(started, { code: await evil.codeFor(started.parameters, overrides()), state }));
     const again = await beginSignIn(api, providerId);
-    const honest = { code: await idp.codeFor(again.asked, overrides()), state: again.asked.get("state") ?? "" };
+    const honest = {
+      code: await idp.codeFor(again.parameters, overrides()),
+      state: again.parameters.get("state") ?? "",
+    };
     expectRefused(await finishSignIn(again, { ...honest, iss: evil.url }));
     // A token of the honest provider, forwarded by the other.
     const third = await beginSignIn(api, other.id);
-    const forwardedCode = await evil.codeFor(third.asked, overrides({ iss: idp.url }));
-    expectRefused(await finishSignIn(third, { code: forwardedCode, state: third.asked.get("state") ?? "" }));
+    const forwardedCode = await evil.codeFor(third.parameters, overrides({ iss: idp.url }));
+    expectRefused(await finishSignIn(third, { code: forwardedCode, state: third.parameters.get("state") ?? "" }));
     // A subject is only valid together with its provider.
     const sub = unique("sub");
     expect((await signIn(api, idp, providerId, overrides({ sub }))).status).toBe(302);
@@ -148,14 +154,16 @@ describe("two providers", () => {
     const evil = await startFakeProvider({ metadata: { token_endpoint: waiting } });
     const { id } = await makeProvider(api, evil.url, { organization: (await makeOrganization(api)).name });
     const [attacker, redirected] = [await beginSignIn(api, providerId), await beginSignIn(api, id)];
-    const code = await idp.codeFor(attacker.asked, overrides());
-    const state = redirected.asked.get("state") ?? "";
+    const code = await idp.codeFor(attacker.parameters, overrides());
+    const state = redirected.parameters.get("state") ?? "";
     // To the callback of the site's provider.
-    expectRefused(await finishSignIn({ browser: redirected.browser, asked: attacker.asked }, { code, state }));
+    expectRefused(
+      await finishSignIn({ browser: redirected.browser, parameters: attacker.parameters }, { code, state }),
+    );
     expect(codes).toEqual([]);
     // Nor does the site's provider accept a callback to another path.
-    const other = { browser: attacker.browser, asked: redirected.asked };
-    expectRefused(await finishSignIn(other, { code, state: attacker.asked.get("state") ?? "" }));
+    const other = { browser: attacker.browser, parameters: redirected.parameters };
+    expectRefused(await finishSignIn(other, { code, state: attacker.parameters.get("state") ?? "" }));
     tokenEndpoint.close();
     evil.http.close();
   });
@@ -165,19 +173,21 @@ describe("two providers", () => {
     const naming = await startFakeProvider({ metadata: { authorization_response_iss_parameter_supported: true } });
     const { id } = await makeProvider(api, naming.url, { organization, "create-users": true });
     const started = await beginSignIn(api, id);
-    expect(started.asked.get("redirect_uri")).toBe(`${api.url}/app/sign-in/sso/callback`);
+    expect(started.parameters.get("redirect_uri")).toBe(`${api.url}/app/sign-in/sso/callback`);
     const address = { email: `${unique("ada")}@acme.example` };
     const query = {
-      code: await naming.codeFor(started.asked, overrides(address)),
-      state: started.asked.get("state") ?? "",
+      code: await naming.codeFor(started.parameters, overrides(address)),
+      state: started.parameters.get("state") ?? "",
     };
     expect((await finishSignIn(started, { ...query, iss: naming.url })).status).toBe(302);
     // The site provider's response has another issuer, or none.
     for (const named of [{ iss: idp.url }, {}] as Record<string, string>[]) {
       const redirected = await beginSignIn(api, id);
-      const { asked } = await beginSignIn(api, providerId);
-      const [code, shown] = [await idp.codeFor(asked, overrides()), naming.codesShown];
-      expectRefused(await finishSignIn(redirected, { code, state: redirected.asked.get("state") ?? "", ...named }));
+      const { parameters } = await beginSignIn(api, providerId);
+      const [code, shown] = [await idp.codeFor(parameters, overrides()), naming.codesShown];
+      expectRefused(
+        await finishSignIn(redirected, { code, state: redirected.parameters.get("state") ?? "", ...named }),
+      );
       expect(naming.codesShown).toBe(shown);
     }
     naming.http.close();
@@ -191,7 +201,7 @@ describe("two providers", () => {
       "own-callback": `/app/sign-in/sso/${own.id}/callback`,
     });
     const started = await beginSignIn(api, own.id);
-    expect(started.asked.get("redirect_uri")).toBe(`${api.url}${own.links["own-callback"]}`);
+    expect(started.parameters.get("redirect_uri")).toBe(`${api.url}${own.links["own-callback"]}`);
     const address = { email: `${unique("ada")}@acme.example` };
     expect((await signIn(api, idp, own.id, overrides(address))).status).toBe(302);
   });
@@ -202,8 +212,8 @@ describe("two providers", () => {
     expectRefused(await signIn(api, announcing, id, overrides()));
     const started = await beginSignIn(api, id);
     const query = {
-      code: await announcing.codeFor(started.asked, overrides()),
-      state: started.asked.get("state") ?? "",
+      code: await announcing.codeFor(started.parameters, overrides()),
+      state: started.parameters.get("state") ?? "",
     };
     expect((await finishSignIn(started, { ...query, iss: announcing.url })).status).toBe(302);
     announcing.http.close();
@@ -249,8 +259,8 @@ describeOnce("the cookies", () => {
     expect(response.headers.get("set-cookie")).toMatch(
       /^cadastre_sso=[\w-]+; Path=\/app\/sign-in\/sso; HttpOnly; SameSite=Lax; Max-Age=600$/,
     );
-    expect(started.asked.get("code_challenge_method")).toBe("S256");
-    expect(started.asked.get("redirect_uri")).toBe(`${api.url}/app/sign-in/sso/callback`);
+    expect(started.parameters.get("code_challenge_method")).toBe("S256");
+    expect(started.parameters.get("redirect_uri")).toBe(`${api.url}/app/sign-in/sso/callback`);
     const result = await signIn(api, idp, providerId, overrides());
     expect(result.cookie).toMatch(/^cadastre_session=[\w-]+$/);
   });

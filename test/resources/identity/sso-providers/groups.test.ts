@@ -228,7 +228,7 @@ describe("updateTeam", () => {
     const weak = await api.makeTeam(org.name);
     expect((await both.patch(`/teams/${weak.id}`, names)).status).toBe(200);
     const path = `/organizations/${org.name}/teams`;
-    const created = resource("teams", { name: unique("team"), "sso-team-id": "everybody" });
-    expect([(await manager.post(path, created)).status, (await both.post(path, created)).status]).toEqual([403, 201]);
+    const body = resource("teams", { name: unique("team"), "sso-team-id": "everybody" });
+    expect([(await manager.post(path, body)).status, (await both.post(path, body)).status]).toEqual([403, 201]);
   });
 });

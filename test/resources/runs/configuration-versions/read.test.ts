@@ -225,7 +225,11 @@ describe("backing data", () => {
       400,
       /transition not allowed.*the workspace's current one/,
     );
-    expectRefused(await stage.postAction(id, "restore_backing_data"), 400, /transition not allowed.*it|is uploaded/);
+    expectRefused(
+      await stage.postAction(id, "restore_backing_data"),
+      400,
+      /transition not allowed.*(it is|is) uploaded/,
+    );
     expectRefused(
       await stage.postAction(id, "permanently_delete_backing_data"),
       400,

@@ -84,7 +84,7 @@ describe("readLog", () => {
     expect((await read(apply.id)).bytes).toEqual(Buffer.from([2, 3]));
   });
 
-  itInGate("returns any range, also across chunks and within a character", async () => {
+  it("returns any range, also across chunks and within a character", async () => {
     const { plan } = await newRun();
     const text = Buffer.from("Zeile für Zeile — ✓ fertig\n".repeat(40));
     for (let at = 0; at < text.length; at += 7) await append(plan.id, at, text.subarray(at, at + 7));

@@ -15,7 +15,7 @@ const create = (attributes: object) =>
     "/admin/terraform-versions",
     resource("terraform-versions", { version: nextVersion(), ...attributes }),
   );
-const created = async (attributes: object): Promise<Json> => data(await create(attributes)).attributes;
+const createdAttributes = async (attributes: object): Promise<Json> => data(await create(attributes)).attributes;
 
 let id: string;
 const update = (attributes: object) =>
@@ -24,28 +24,34 @@ const updated = async (attributes: object): Promise<Json> => data(await update(a
 
 describe("archs", () => {
   it("contain `url` and `sha` if no list is sent", async () => {
-    expect((await created({ url, sha: shaA })).archs).toEqual([arch("amd64", shaA)]);
-    expect((await created({})).archs).toEqual([]);
+    expect((await createdAttributes({ url, sha: shaA })).archs).toEqual([arch("amd64", shaA)]);
+    expect((await createdAttributes({})).archs).toEqual([]);
   });
 
   it("set `url` and `sha` to those for linux/amd64, even if others are sent", async () => {
     const archs = [arch("arm64", shaB), arch("amd64", shaA)];
-    expect(await created({ archs, sha: "" })).toMatchObject({ archs, url, sha: shaA });
-    expect(await created({ archs, url: "https://example.com/other", sha: shaC })).toMatchObject({
+    expect(await createdAttributes({ archs, sha: "" })).toMatchObject({ archs, url, sha: shaA });
+    expect(await createdAttributes({ archs, url: "https://example.com/other", sha: shaC })).toMatchObject({
       archs,
       url,
       sha: shaA,
     });
-    expect(await created({ archs: [arch("arm64", shaB)], url, sha: shaC })).toMatchObject({ url: null, sha: null });
+    expect(await createdAttributes({ archs: [arch("arm64", shaB)], url, sha: shaC })).toMatchObject({
+      url: null,
+      sha: null,
+    });
   });
 
   it("default to linux/amd64", async () => {
-    expect((await created({ archs: [{ url, sha: shaA }] })).archs).toEqual([arch("amd64", shaA)]);
+    expect((await createdAttributes({ archs: [{ url, sha: shaA }] })).archs).toEqual([arch("amd64", shaA)]);
   });
 
   it("accept a blank sha, as clients send it, in the list and outside", async () => {
-    expect(await created({ archs: [arch("amd64", "")] })).toMatchObject({ archs: [arch("amd64", "")], sha: null });
-    expect(await created({ url, sha: "" })).toMatchObject({ archs: [arch("amd64", "")], url, sha: null });
+    expect(await createdAttributes({ archs: [arch("amd64", "")] })).toMatchObject({
+      archs: [arch("amd64", "")],
+      sha: null,
+    });
+    expect(await createdAttributes({ url, sha: "" })).toMatchObject({ archs: [arch("amd64", "")], url, sha: null });
   });
 
   describe("on an update", () => {
@@ -97,13 +103,15 @@ describe("archs", () => {
 describe("deprecated", () => {
   it("is stored with its reason, which is null otherwise", async () => {
     const reason = "It has a fault.";
-    expect(await created({})).toMatchObject({ deprecated: false, "deprecated-reason": null });
-    expect(await created({ deprecated: true, "deprecated-reason": reason })).toMatchObject({
+    expect(await createdAttributes({})).toMatchObject({ deprecated: false, "deprecated-reason": null });
+    expect(await createdAttributes({ deprecated: true, "deprecated-reason": reason })).toMatchObject({
       deprecated: true,
       "deprecated-reason": reason,
     });
-    expect(await created({ deprecated: true, "deprecated-reason": "" })).toMatchObject({ "deprecated-reason": null });
-    expect(await created({ "deprecated-reason": reason })).toMatchObject({
+    expect(await createdAttributes({ deprecated: true, "deprecated-reason": "" })).toMatchObject({
+      "deprecated-reason": null,
+    });
+    expect(await createdAttributes({ "deprecated-reason": reason })).toMatchObject({
       deprecated: false,
       "deprecated-reason": null,
     });
@@ -130,7 +138,7 @@ describe("deprecated", () => {
 describe("a version with a long patch number", () => {
   it("201: can be added, found and used in a workspace", async () => {
     const version = "1.0.4941869997571237407";
-    expect((await created({ version })).version).toBe(version);
+    expect((await createdAttributes({ version })).version).toBe(version);
     const found = data(await api.admin.get(`/admin/terraform-versions?filter[version]=${version}`));
     expect(found.map(({ attributes }: Json) => attributes.version)).toEqual([version]);
     expect(details(await create({ version }))).toEqual(["Version has already been taken"]);

@@ -313,7 +313,7 @@ describe("removeSupersededResources", () => {
 });
 
 describe("a workspace or an organization that is deleted", () => {
-  itInGate("leaves contents that nothing refers to, and a job removes them", async () => {
+  it("leaves contents that nothing refers to, and a job removes them", async () => {
     await stage.write(stateOf(), { "json-state": Buffer.from("{}").toString("base64") });
     await stage.upload(stateOfSize(600_000, { serial: 2 }));
     expect((await stage.owner.delete(stage.path)).status).toBe(204);

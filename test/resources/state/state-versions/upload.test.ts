@@ -162,7 +162,7 @@ describe("uploadState: refused, and the version stays pending", () => {
     expect(await download(version.id, "json-download")).toEqual({ status: 200, text: "{}" });
   });
 
-  // Takes seconds; contents.test.ts checks the limits in every run.
+  // Takes seconds; contents.test.ts checks the limits in the gate.
   it.runIf(deep(0, 1) === 1).each(["upload", "json-upload"])(
     "413: more than 256 MiB to %s",
     async (form) => {

@@ -25,7 +25,7 @@ type StateVersionAttributes = CreateAttributes<typeof stateVersions>;
 type StateVersionRelationships = { readonly run?: string | null | undefined };
 type WritableWorkspace = Granted<WorkspaceView, "can-create-state-versions">;
 
-/** Raises `too-large`, `invalid` for content that is not a state, and `conflict` without the lock or for a wrong serial or lineage. */
+/** Throws `too-large`, `invalid` for content that is not a state, and `conflict` without the lock or for a wrong serial or lineage. */
 export async function createStateVersion(
   context: Context,
   workspaceId: string,
@@ -71,7 +71,7 @@ export async function checkWriteAccess(request: {
   await loadWritableWorkspace(context.database.reader, context, params.workspaceId);
 }
 
-/** Raises `not-found`, `forbidden`, and `conflict` unless the caller holds the workspace's lock. */
+/** Throws `not-found`, `forbidden`, and `conflict` unless the caller holds the workspace's lock. */
 export async function loadWritableWorkspace(
   tx: Tx,
   context: Context,
@@ -96,7 +96,7 @@ interface InlineState {
 
 const sliceBytes = 64 * 1024;
 
-/** Raises `invalid` for content that is not a state. */
+/** Throws `invalid` for content that is not a state. */
 async function readInlineState(
   { vault }: Context,
   stateVersionId: string,

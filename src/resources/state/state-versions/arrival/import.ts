@@ -37,7 +37,7 @@ export interface ImportedState {
 
 type ImportTarget = Granted<WorkspaceView, "can-create-state-versions">;
 
-/** `recordProgress` runs in the same transaction. Raises `conflict` if the workspace is in use. */
+/** `recordProgress` runs in the same transaction. Throws `conflict` if the workspace is in use. */
 export async function announceImportedState(
   context: Context,
   workspaceId: string,
@@ -56,7 +56,7 @@ export async function announceImportedState(
   return id;
 }
 
-/** Raises `conflict` if the workspace is in use, and `invalid` for content that is not a state. */
+/** Throws `conflict` if the workspace is in use, and `invalid` for content that is not a state. */
 export async function receiveImportedState(
   context: Context,
   workspaceId: string,
@@ -126,7 +126,7 @@ async function finalize(
   await record(tx, context, workspace, { id, verb: "import", after: { serial: version.serial, size: content.size } });
 }
 
-/** Locks the workspace in a transaction. Raises `not-found`, `forbidden`, and `conflict` for a locked workspace. */
+/** Locks the workspace in a transaction. Throws `not-found`, `forbidden`, and `conflict` for a locked workspace. */
 async function loadImportTarget(tx: Tx, context: Context, workspaceId: string): Promise<ImportTarget> {
   const lock = tx !== context.database.reader && "change";
   const visible = await loadWorkspace(tx, context, { workspaceId }, lock);

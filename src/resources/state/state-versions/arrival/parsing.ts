@@ -29,7 +29,7 @@ export class StateParser {
   #instances: StateInstance[] | undefined = [];
   #size = 0;
 
-  /** Raises `invalid` as soon as the content can't be a state. */
+  /** Throws `invalid` as soon as the content can't be a state. */
   write(piece: Uint8Array): void {
     this.#reader.write(piece);
     this.#size += piece.length;

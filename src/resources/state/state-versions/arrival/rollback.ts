@@ -32,7 +32,7 @@ interface PendingRollback {
   readonly grant: StateUploadGrant;
 }
 
-/** Raises `conflict` without the lock, and `invalid` for a version of another workspace or without usable content. */
+/** Throws `conflict` without the lock, and `invalid` for a version of another workspace or without usable content. */
 export async function rollBack(
   context: Context,
   workspaceId: string,

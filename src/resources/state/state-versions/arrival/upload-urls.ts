@@ -24,7 +24,7 @@ export function uploadUrl(
   return `${context.options.publicUrl}/api/v2/state-versions/${id}/${paths[kind]}?expires=${expires}&signature=${signature}`;
 }
 
-/** Raises `not-found` for an invalid signature, and `forbidden` for an expired URL. */
+/** Throws `not-found` for an invalid signature, and `forbidden` for an expired URL. */
 export function checkUploadUrl(
   context: Pick<Context, "vault">,
   id: string,

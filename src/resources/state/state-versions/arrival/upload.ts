@@ -30,7 +30,7 @@ type UploadedVersion = Granted<StateVersionTable, "can-upload" | "can-create-sta
 
 export const uploads = uploadLimit("states");
 
-/** Raises `conflict` unless the version is pending, `invalid` for wrong content, `forbidden` or `not-found` if its creator lost access. */
+/** Throws `conflict` unless the version is pending, `invalid` for wrong content, `forbidden` or `not-found` if its creator lost access. */
 export async function receiveState(context: Context, grant: StateUploadGrant, bytes: ByteStream): Promise<void> {
   const version = await loadForUpload(context.database.reader, grant);
   await uploads.run({ organization: version.organizationId, version: version.id }, async () => {
@@ -54,7 +54,7 @@ export async function receiveState(context: Context, grant: StateUploadGrant, by
   });
 }
 
-/** Removes invalid content. Raises `invalid`. */
+/** Removes invalid content. Throws `invalid`. */
 async function parseOrDiscard(
   context: Context,
   { md5 }: UploadedVersion,
@@ -138,7 +138,7 @@ async function loadForUpload(tx: Tx, grant: StateUploadGrant, lock = false): Pro
     : version;
 }
 
-/** Raises `forbidden` or `not-found`. */
+/** Throws `forbidden` or `not-found`. */
 async function requireWriter(
   tx: Tx,
   context: Context,

@@ -37,7 +37,7 @@ const versionsPerStep = 100;
 /** Steps of one state before smaller states are processed. */
 const yieldInterval = 16;
 
-/** Oldest first, with states of half the size or less in between, so that a huge state does not delay them. Raises the last error. */
+/** Oldest first, with states of half the size or less in between, so that a huge state does not delay them. Throws the last error. */
 export async function parseLargeStates(work: JobContext): Promise<number> {
   const { context, signal } = work;
   const inProgress: string[] = [];
