@@ -37,6 +37,6 @@ function isAllowedCaller({ kind }: Actor, callers: MachineCallers): boolean {
 }
 
 /** Throws `not-found`. */
-export function refuseCaller(actor: Actor, callers: MachineCallers): void {
+export function requireAllowedCaller(actor: Actor, callers: MachineCallers): void {
   if (!isAllowedCaller(actor, callers)) throw notFound("resource");
 }

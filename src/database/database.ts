@@ -47,7 +47,7 @@ export interface Database {
    */
   write<T>(work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** Like `write`, but always rolled back. */
-  rehearse<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  runAndRollBack<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Read-only, without a timeout; every statement sees the same snapshot. */
   snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Changes with every commit of any process, except with `keepsCache`; undefined where it takes a statement (`Dialect.snapshotId`). */

@@ -23,7 +23,7 @@ const letters = [..."abcdefghijklmnopqrstuvwxyz0123456789_-"];
 const partsAround = (pair: string) => letters.flatMap((letter) => [pair + letter, letter + pair]);
 
 /** Up to this number of matches, rows are looked up one by one; beyond it, a scan of the organization is cheaper. */
-export const lookedUpMax = 2_000;
+export const indexLookupMax = 2_000;
 
 const ftsQuery = (part: string): string =>
   isBigram(part) ? `(${partsAround(part).map(ftsQuery).join(" OR ")})` : `"${part}"`;
@@ -57,26 +57,26 @@ export const sqliteNames: NameIndex = {
     const pairs = parts.filter(isBigram);
     // CROSS JOIN fixes the order: the number of matches decides whether rows are read at all.
     return sql`(
-      with found as materialized (select rowid as number ${matching} limit ${lookedUpMax + 1}),
+      with found as materialized (select rowid as number ${matching} limit ${indexLookupMax + 1}),
       matches as materialized (select count(*) as number from found)
       select ${columns} from matches cross join found
         cross join workspace_names as n on n.number = found.number
         cross join workspaces as v on v.id = n.workspace_id
-        where matches.number <= ${lookedUpMax}
+        where matches.number <= ${indexLookupMax}
       union all
       select ${columns} from matches cross join (select n.workspace_id as id ${unindexedNames(organizationId, parts)}) as waiting
         cross join workspaces as v on v.id = waiting.id
-        where matches.number <= ${lookedUpMax}
+        where matches.number <= ${indexLookupMax}
       ${sql.join(
         pairs.map(
           (pair) => sql`union all select ${columns} ${exactlyNamed(organizationId, pair)}
-            and (select number from matches) <= ${lookedUpMax}`,
+            and (select number from matches) <= ${indexLookupMax}`,
         ),
         sql` `,
       )}
       union all
       select ${columns} from matches cross join workspaces as v
-        where matches.number > ${lookedUpMax} and v.organization_id = ${organizationId})`;
+        where matches.number > ${indexLookupMax} and v.organization_id = ${organizationId})`;
   },
   counted: (organizationId, part) => sql<number>`(
     (select count(*) ${indexedNumbers(organizationId, ftsQuery(part))})
@@ -110,9 +110,9 @@ export const postgresNames: NameIndex = {
     return sql<number>`(
       with few as materialized (
         select 1 from ${postgresCandidates(sql`v.name_key as name_key`, query)} as v
-        where strpos(v.name_key, ${part}) > 0 limit ${sql.lit(lookedUpMax + 1)}),
+        where strpos(v.name_key, ${part}) > 0 limit ${sql.lit(indexLookupMax + 1)}),
       counted_few as materialized (select count(*) as number from few)
-      select case when number <= ${sql.lit(lookedUpMax)} then number
+      select case when number <= ${sql.lit(indexLookupMax)} then number
         else (select count(*) from workspaces as v
           where v.organization_id = ${organizationId} and strpos(v.name_key, ${part}) > 0) end
       from counted_few)`;

@@ -1,6 +1,6 @@
 /** Mounts every route of the API from the resource definitions. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { refuseCaller } from "../access/run.ts";
+import { requireAllowedCaller } from "../access/run.ts";
 import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
 import {
@@ -178,7 +178,7 @@ function contextOf(
 ): Context {
   const actor = isSigned || isPublic ? ({ kind: "anonymous" } as const) : request.caller?.actor;
   if (actor === undefined) throw new Error("a route was reached without authentication");
-  refuseCaller(actor, callers);
+  requireAllowedCaller(actor, callers);
   const { database, options, vault, wake } = mount;
   return {
     actor,

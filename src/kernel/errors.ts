@@ -77,6 +77,6 @@ export function relationshipFault(relationship: string, detail: string): Fault {
   return { detail, pointer: `/data/relationships/${relationship}` };
 }
 
-export function refuseIfAny(faults: readonly Fault[]): void {
+export function throwIfInvalid(faults: readonly Fault[]): void {
   if (faults.length > 0) throw invalid(faults);
 }

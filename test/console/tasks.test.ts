@@ -81,9 +81,9 @@ async function atHome(): Promise<Worker> {
         await field.fill(name);
         await take(page, field, name);
         await field.press("Tab");
-        const isChosen =
+        const isSelected =
           (await field.inputValue()).includes(name) || (await pills.filter({ hasText: name }).count()) > 0;
-        if (isChosen) return;
+        if (isSelected) return;
       }
       throw new Error(`“${name}” could not be chosen`);
     },

@@ -44,37 +44,37 @@ describe("migrations", () => {
   });
 });
 
-describe("a rehearsal", () => {
+describe("runAndRollBack", () => {
   it("returns the work's result, and stores nothing", async () => {
     const [snapshotId, commits] = [test.database.snapshotId(), test.database.commitCount()];
-    const seen = await test.database.rehearse(async (tx) => {
-      await tx.db.insertInto("meta").values({ name: "rehearsed", value: "1" }).execute();
-      return tx.db.selectFrom("meta").select("value").where("name", "=", "rehearsed").execute();
+    const seen = await test.database.runAndRollBack(async (tx) => {
+      await tx.db.insertInto("meta").values({ name: "rolled-back", value: "1" }).execute();
+      return tx.db.selectFrom("meta").select("value").where("name", "=", "rolled-back").execute();
     });
     expect(seen).toEqual([{ value: "1" }]);
-    expect(await valueOf("rehearsed")).toBeUndefined();
+    expect(await valueOf("rolled-back")).toBeUndefined();
     expect([test.database.snapshotId(), test.database.commitCount()]).toEqual([snapshotId, commits]);
   });
 
   it("fails with the work's error, and stores nothing", async () => {
-    const failing = test.database.rehearse(async (tx) => {
-      await tx.db.insertInto("meta").values({ name: "rehearsed", value: "1" }).execute();
+    const failing = test.database.runAndRollBack(async (tx) => {
+      await tx.db.insertInto("meta").values({ name: "rolled-back", value: "1" }).execute();
       throw new Error("changed my mind");
     });
     await expect(failing).rejects.toThrow("changed my mind");
-    expect(await valueOf("rehearsed")).toBeUndefined();
+    expect(await valueOf("rolled-back")).toBeUndefined();
   });
 
   it("rolls back no concurrent write", async () => {
     const names = ["one", "two", "three"].map((name) => `beside ${name}`);
-    const rehearse = (name: string) =>
-      test.database.rehearse((tx) =>
+    const runAndRollBack = (name: string) =>
+      test.database.runAndRollBack((tx) =>
         tx.db
           .insertInto("meta")
           .values({ name: `not ${name}`, value: "1" })
           .execute(),
       );
-    await Promise.all(names.flatMap((name) => [meta(name, "1"), rehearse(name)]));
+    await Promise.all(names.flatMap((name) => [meta(name, "1"), runAndRollBack(name)]));
     for (const name of names) expect([await valueOf(name), await valueOf(`not ${name}`)]).toEqual(["1", undefined]);
   });
 });

@@ -89,13 +89,13 @@ describe("an older server, once the database has a newer schema", () => {
     expect(byOlder[1]?.body.meta.pagination["total-count"]).toBe(3);
   });
 
-  it("refuses rehearsals too, and logs the refusal once", async () => {
+  it("refuses transactions that are rolled back too, and logs the refusal once", async () => {
     const address = await newRegister();
     const older = await startOlder(address);
     const refusals: string[] = [];
     older.database.fence.onRefusal = (sentence) => void refusals.push(sentence);
     await startNewer(address);
-    await expect(older.database.rehearse(async () => 1)).rejects.toThrow(/another version of Cadastre/);
+    await expect(older.database.runAndRollBack(async () => 1)).rejects.toThrow(/another version of Cadastre/);
     await expect(older.database.write(async () => 1)).rejects.toThrow(/another version of Cadastre/);
     expect(refusals).toHaveLength(1);
     await expect(migrate(older.database)).rejects.toThrow(/newer version of Cadastre.*9998-future/);

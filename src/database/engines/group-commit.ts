@@ -49,7 +49,7 @@ export class GroupCommit {
     return this.#enqueue(run, { keepsCache, isRehearsal: false });
   }
 
-  rehearse<T>(run: () => Promise<T>): Promise<T> {
+  runAndRollBack<T>(run: () => Promise<T>): Promise<T> {
     return this.#enqueue(run, { keepsCache: true, isRehearsal: true });
   }
 

@@ -203,7 +203,7 @@ function raiseLockTimeout(error: unknown): never {
 
 async function rolledBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
   let result: { readonly value: T } | undefined;
-  const rollback = new Error("the rehearsal is rolled back");
+  const rollback = new Error("rolled back on purpose");
   try {
     await db.transaction().execute(async (tx) => {
       result = { value: await work(tx) };
@@ -254,7 +254,7 @@ export function openPostgres(url: string, overrides: Partial<PostgresLimits> = {
       const running = retrying(classify, hasNoTimeout ? attempt : () => semaphore.run(attempt));
       return lockWaitMs === undefined ? running : running.catch(raiseLockTimeout);
     },
-    rehearse: (work) =>
+    runAndRollBack: (work) =>
       retrying(classify, () => semaphore.run(() => rolledBack(db, (tx) => work({ db: tx, dialect: postgresDialect })))),
     snapshot: async (work) => {
       try {

@@ -291,7 +291,7 @@ export function openSqlite(path: string, sync?: SyncFile): Database {
           ),
         ),
       ),
-    rehearse: (work) => retrying(classify, () => commits.rehearse(() => work(writer))),
+    runAndRollBack: (work) => retrying(classify, () => commits.runAndRollBack(() => work(writer))),
     snapshot: async (work) => {
       const connection = connect(true);
       try {

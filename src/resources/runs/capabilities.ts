@@ -5,7 +5,7 @@ import type { Granted } from "../../access/granted.ts";
 /** Only `TransitionRecorder` issues it. */
 export type RunTransition = Capability<"run-transition">;
 
-export type RunTransitionGrant = Granted<
+export type RunTransitionProof = Granted<
   object,
   | "can-queue-run"
   | "can-apply"

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineResource, definitionBuilders } from "../../jsonapi/define.ts";
 import { searchParameter } from "../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
-import { refuseIfAny, relationshipFault } from "../../kernel/errors.ts";
+import { throwIfInvalid, relationshipFault } from "../../kernel/errors.ts";
 import { fold, searchWords } from "../../kernel/text.ts";
 import { loadOrganization } from "../identity/organizations/reads.ts";
 import { requireSiteAdmin } from "../shared/administration.ts";
@@ -118,7 +118,7 @@ export const subscriptionResource = implement(subscriptions, {
     requireSiteAdmin(context.actor);
     const organization = await loadOrganization(context.database.reader, context, params.organizationName);
     const { id } = body.data.relationships["feature-set"].data;
-    refuseIfAny(
+    throwIfInvalid(
       allFeatureSets.some((set) => set.id === id)
         ? []
         : [relationshipFault("feature-set", "Feature set does not exist; see GET /admin/feature-sets")],

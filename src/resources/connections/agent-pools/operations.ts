@@ -4,7 +4,7 @@ import type { AgentPoolTable } from "../../../database/schema/connections.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { IncludedResource } from "../../../jsonapi/define.ts";
 import { pageSizeMax } from "../../../jsonapi/query.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
@@ -69,7 +69,7 @@ export const agentPoolResource = implement(agentPools, {
       );
       const identity = { id: newId("agent-pools"), organizationId: organization.id, createdAt: now() };
       const row = newAgentPool(body.attributes, identity);
-      refuseIfAny([
+      throwIfInvalid([
         ...((await isAgentPoolNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []),
         ...(await scopeFaults(tx, organization.id, body.relationships)),
       ]);
@@ -108,7 +108,7 @@ export const agentPoolResource = implement(agentPools, {
       const changed = afterUpdate<AgentPoolView>(pool, { ...changes, scopes: { ...pool.scopes, ...scopes } });
       const isNameConflict =
         changed.nameKey !== pool.nameKey && (await isAgentPoolNameTaken(tx, pool.organizationId, changed.name));
-      refuseIfAny([
+      throwIfInvalid([
         ...(isNameConflict ? [nameTaken()] : []),
         ...(await scopeFaults(tx, pool.organizationId, body.relationships)),
       ]);

@@ -2,7 +2,7 @@
 import { authorize, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
-import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
@@ -56,7 +56,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
     return context.database.write(async (tx) => {
       const organization = await load(tx);
       const { count, isTaken } = await checkNameAvailability(tx, "auditWebhooks", organization.id, row.name);
-      refuseIfAny([...(isTaken ? [nameTaken()] : []), ...(count >= webhooksMax ? [tooMany()] : [])]);
+      throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...(count >= webhooksMax ? [tooMany()] : [])]);
       const secrets = {
         url: encrypt(context, urlOwner(row.id), url),
         token: token === null ? null : encrypt(context, tokenOwner(row.id), token),
@@ -99,7 +99,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
       const isRenamed = after.nameKey !== before.nameKey;
       const isTaken =
         isRenamed && (await checkNameAvailability(tx, "auditWebhooks", before.organizationId, after.name)).isTaken;
-      refuseIfAny(isTaken ? [nameTaken()] : []);
+      throwIfInvalid(isTaken ? [nameTaken()] : []);
       await write(tx, context, { before, after, changes: { ...changes, ...extra }, token });
       await recordIfVerified(tx, after, verified);
       return { view: after };

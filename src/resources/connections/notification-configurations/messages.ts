@@ -154,8 +154,8 @@ export function payloadOf(origin: NotificationOrigin, event: NotificationEvent):
       return runPayload(origin, headingOf(origin, event), event);
     case "assessment":
       return workspacePayload(origin, event, "assessment", {
-        new_assessment_result: figuresOf(origin, event.now),
-        prior_assessment_result: event.before && figuresOf(origin, event.before),
+        new_assessment_result: runStatisticsOf(origin, event.now),
+        prior_assessment_result: event.before && runStatisticsOf(origin, event.before),
       });
     case "auto-destroy":
       return workspacePayload(origin, event, "workspace", {
@@ -220,7 +220,7 @@ function workspacePayload(
   };
 }
 
-const figuresOf = ({ publicUrl }: NotificationOrigin, figures: AssessmentFigures): object => ({
+const runStatisticsOf = ({ publicUrl }: NotificationOrigin, figures: AssessmentFigures): object => ({
   id: figures.id,
   url: `${publicUrl}/api/v2/assessment-results/${figures.id}`,
   succeeded: figures.succeeded,

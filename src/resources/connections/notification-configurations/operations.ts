@@ -2,7 +2,7 @@
 import type { Tx } from "../../../database/database.ts";
 import type { CreateAttributes, DocumentAnswer, ListAnswer } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { authorizeTeam, loadTeam, refuseShowingUnreadableAccess } from "../../identity/teams/reads.ts";
@@ -58,7 +58,7 @@ export const notificationConfigurationResource = implement(notificationConfigura
     const current = await loadForNotifying(context.database.reader, context, id);
     context.ifMatch.check(current.view);
     const proposed = change(current.view);
-    refuseIfAny(configurationFaults(proposed));
+    throwIfInvalid(configurationFaults(proposed));
     const verified = needsVerification(current.view, proposed)
       ? await verify(context, destinationOf(proposed, decryptToken(context.vault, { ...current, id })))
       : undefined;
@@ -66,7 +66,7 @@ export const notificationConfigurationResource = implement(notificationConfigura
       const { view: before } = await loadForNotifying(tx, context, id, "change");
       context.ifMatch.check(before);
       const draft = change(before);
-      refuseIfAny(configurationFaults(draft));
+      throwIfInvalid(configurationFaults(draft));
       return { view: await update(tx, context, before, draft, verified) };
     });
   },
@@ -175,14 +175,14 @@ async function create(
 ): Promise<DocumentAnswer<View>> {
   const current = await loadToNotify(context.database.reader, context, subscribable, false);
   const draft = newDraft(subscribable.type, current, body);
-  refuseIfAny(configurationFaults(draft));
+  throwIfInvalid(configurationFaults(draft));
   const verified = needsVerification(undefined, draft) ? await verify(context, destinationOf(draft, null)) : undefined;
   return context.database.write(async (tx) => {
     const target = await loadToNotify(tx, context, subscribable, "change");
     const reference = { organizationId: target.organizationId, id: target.id };
     const members = await store.findMembers(tx, target.organizationId, draft.userIds);
     const isFull = (await store.countConfigurations(tx, reference)) >= configurationsMax;
-    refuseIfAny([...unknownUserFaults(draft.userIds, members), ...(isFull ? [tooMany(subscribable.noun)] : [])]);
+    throwIfInvalid([...unknownUserFaults(draft.userIds, members), ...(isFull ? [tooMany(subscribable.noun)] : [])]);
     const view = {
       ...draft.view,
       invitedCount: countInvited(members),
@@ -238,7 +238,7 @@ async function update(
   if (changes === undefined && token === undefined && !areUsersNew && !isUrlNew && verified === undefined)
     return before;
   const members = areUsersNew ? await store.findMembers(tx, before.organizationId, userIds) : undefined;
-  if (members !== undefined) refuseIfAny(unknownUserFaults(userIds, members));
+  if (members !== undefined) throwIfInvalid(unknownUserFaults(userIds, members));
   const extra = { updatedAt: now(), ...(verified && { lastDelivery: JSON.stringify(verified.response) }) };
   await store.updateConfiguration(tx, before, {
     ...changes,

@@ -2,7 +2,7 @@
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId, newSecret } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
@@ -64,7 +64,7 @@ export const oauthClientResource = implement(oauthClients, {
       const { attributes, relationships } = body;
       const { projects: sent = [] } = relationships;
       const known = await lockKnownProjects(tx, organization.id, sent);
-      refuseIfAny([...creationFaults(attributes), ...projectFaults(sent, known, relationshipPointer)]);
+      throwIfInvalid([...creationFaults(attributes), ...projectFaults(sent, known, relationshipPointer)]);
       const projectIds = uniqueSorted(sent);
       const row = newClient(attributes, {
         id: newId("oauth-clients"),
@@ -111,13 +111,13 @@ export const oauthClientResource = implement(oauthClients, {
       const { connectedWorkspaces, known } = await lockBeforeClient(tx, context, params.oauthClientId, body);
       const client = authorizeOauthClient(await loadOauthClient(tx, context, params.oauthClientId, "change"));
       context.ifMatch.check(client);
-      refuseIfAny(changeFaults(client, body.attributes));
+      throwIfInvalid(changeFaults(client, body.attributes));
       const changes = changesOf<OauthClientView>(client, changedColumns(oauthClients, body.attributes));
       const replaced = replacedSecrets(body.attributes);
       const projectIds = sent === undefined ? client.projectIds : uniqueSorted(sent);
       const areProjectsChanged = projectIds.join() !== client.projectIds.join();
       if (changes === undefined && replaced.length === 0 && !areProjectsChanged) return { view: client };
-      refuseIfAny(projectFaults(sent ?? [], known, relationshipPointer));
+      throwIfInvalid(projectFaults(sent ?? [], known, relationshipPointer));
       const tokenIds =
         oauthTokenString == null ? client.tokenIds : await upsertToken(tx, context, client, oauthTokenString);
       await updateOauthClientRow(
@@ -250,7 +250,7 @@ async function changeProjects(context: Context, id: string, { verb, body }: Proj
     const known = await lockKnownProjects(tx, (await loadWithOrganizationLocked(tx, context, id)).organizationId, sent);
     const client = authorizeOauthClient(await loadOauthClient(tx, context, id, "change"));
     context.ifMatch?.check(client);
-    refuseIfAny(projectFaults(sent, known, linkagePointer));
+    throwIfInvalid(projectFaults(sent, known, linkagePointer));
     const ids = await (verb === "add" ? addProjects : removeProjects)(tx, client, uniqueSorted(sent));
     if (ids.length === 0) return;
     await updateOauthClientRow(tx, client, {}, verb === "add" ? ids.length : -ids.length);

@@ -1,6 +1,6 @@
 /** Operations on the site's agent pools: load → authorize → decide → write. */
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
@@ -39,7 +39,7 @@ export const siteAgentPoolResource = implement(siteAgentPools, {
       if (changes === undefined) return { view: pool };
       const isTaken =
         changed.nameKey !== pool.nameKey && (await findSiteAgentPoolNamed(tx, changed.name)) !== undefined;
-      refuseIfAny(isTaken ? [nameTaken] : []);
+      throwIfInvalid(isTaken ? [nameTaken] : []);
       await updateSiteAgentPoolRow(tx, pool, changes);
       await recordChange(tx, context, siteAgentPools, { before: pool, after: changed });
       return { view: changed };

@@ -2,7 +2,7 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
-import { attributeFault, refuseIfAny } from "../../../kernel/errors.ts";
+import { attributeFault, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
@@ -20,7 +20,7 @@ export async function addSiteAgentPool(
   name: string,
 ): Promise<Granted<SiteAgentPoolView, "can-administer">> {
   const administration = requireSiteAdmin(context.actor);
-  refuseIfAny((await findSiteAgentPoolNamed(tx, name)) === undefined ? [] : [nameTaken]);
+  throwIfInvalid((await findSiteAgentPoolNamed(tx, name)) === undefined ? [] : [nameTaken]);
   const identity = { id: newId("agent-pools"), createdAt: now(), version: 1 };
   const row = { ...createdColumns(siteAgentPools, { name }), ...identity };
   await insertSiteAgentPool(tx, administration, row);

@@ -1,6 +1,6 @@
 /** Operations on SSH keys: load → authorize → decide → write. Values are stored encrypted and never recorded in the audit log. */
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
@@ -30,7 +30,7 @@ export const sshKeyResource = implement(sshKeys, {
       const { attributes } = body;
       const identity = { id: newId("ssh-keys"), organizationId: organization.id, createdAt: now() };
       const row = newSshKey(attributes, identity);
-      refuseIfAny((await isSshKeyNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
+      throwIfInvalid((await isSshKeyNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
       await insertSshKey(tx, organization, { ...row, value: encryptValue(context, row.id, attributes.value) });
       const view = { ...row, ...factsOf(organization), standing: organization.standing };
       await recordChange(tx, context, sshKeys, { after: view });
@@ -51,7 +51,7 @@ export const sshKeyResource = implement(sshKeys, {
       if (changes === undefined && value === undefined) return { view: key };
       const isNameConflict =
         changed.nameKey !== key.nameKey && (await isSshKeyNameTaken(tx, key.organizationId, changed.name));
-      refuseIfAny(isNameConflict ? [nameTaken()] : []);
+      throwIfInvalid(isNameConflict ? [nameTaken()] : []);
       await updateSshKeyRow(tx, key, {
         ...changes,
         ...(value !== undefined && { value: encryptValue(context, key.id, value) }),

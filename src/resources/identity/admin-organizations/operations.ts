@@ -2,7 +2,7 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
@@ -87,7 +87,7 @@ export const adminOrganizationResource = implement(adminOrganizations, {
       await lockOrganizationsByName(tx, requireSiteAdmin(context.actor), [params.organizationName, ...names]);
       const organization = await loadAdminOrganization(tx, context, params.organizationName, "change");
       const consumers = await findOrganizationsByName(tx, names);
-      refuseIfAny(consumerFaults(organization, body, consumers));
+      throwIfInvalid(consumerFaults(organization, body, consumers));
       const before = await deleteModuleConsumers(tx, organization);
       await insertModuleConsumers(tx, organization, consumers);
       if (organization.globalModuleSharing === 1)

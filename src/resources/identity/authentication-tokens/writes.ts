@@ -5,7 +5,7 @@ import { credentialTerm, type CredentialTerm, signInTerm } from "../../../access
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { TokenTable } from "../../../database/schema/identity.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { newToken, sessionHash, tokenHash } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
@@ -83,7 +83,7 @@ async function storeToken(
   );
   const requested = expiryOf(input.expiredAt, createdAt, latest);
   const expiredAt = context.actor.kind === "operator" ? earlierExpiry(requested, latest) : requested;
-  refuseIfAny(expiryFaults(expiredAt, createdAt, latest));
+  throwIfInvalid(expiryFaults(expiredAt, createdAt, latest));
   const until = term(expiredAt);
   const secret = input.secret ?? newToken();
   const token = newTokenRow(input, { createdById: actorId(context.actor), createdAt, expiredAt });

@@ -1,5 +1,5 @@
 /** Operations on authorizations. */
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId, newToken } from "../../../kernel/ids.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { implement } from "../../shared/context.ts";
@@ -18,7 +18,7 @@ export const authorizationResource = implement(authorizations, {
     if (!attributes.approve) return respond(newId("authorizations"), { error: "access_denied" });
     const code = newToken();
     const row = newAuthorization(attributes, user.userId, code);
-    refuseIfAny(tokenFaults(row));
+    throwIfInvalid(tokenFaults(row));
     await context.database.write(async (tx) => {
       await insertAuthorization(tx, user, row);
       await recordEvent(tx, context, {

@@ -3,7 +3,7 @@ import { type CredentialTerm, credentialTerm } from "../../../access/credentials
 import { authorize, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
-import { invalid, notFound, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
+import { invalid, notFound, throwIfInvalid, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { checkNameAvailability } from "../../shared/name-availability.ts";
@@ -44,7 +44,7 @@ export const identityTrustResource = implement(identityTrusts, {
       const identity = { id: newId("identity-trusts"), organizationId: organization.id, teamId, createdAt: now() };
       const row = newIdentityTrust(body.attributes, identity);
       const { count, isTaken } = await checkNameAvailability(tx, "identityTrusts", organization.id, row.name);
-      refuseIfAny([...(isTaken ? [nameTaken()] : []), ...(count >= trustsMax ? [tooManyTrusts()] : [])]);
+      throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...(count >= trustsMax ? [tooManyTrusts()] : [])]);
       await insertIdentityTrust(tx, organization, term, row);
       const view = { ...row, ...factsOf(organization), standing: organization.standing };
       await recordChange(tx, context, identityTrusts, { after: view }, { after: { team: teamId } });
@@ -66,7 +66,7 @@ export const identityTrustResource = implement(identityTrusts, {
       const isRenamed = changed.nameKey !== trust.nameKey;
       const isTaken =
         isRenamed && (await checkNameAvailability(tx, "identityTrusts", trust.organizationId, changed.name)).isTaken;
-      refuseIfAny(isTaken ? [nameTaken()] : []);
+      throwIfInvalid(isTaken ? [nameTaken()] : []);
       await updateIdentityTrustRow(tx, trust, term, changes);
       await recordChange(tx, context, identityTrusts, { before: trust, after: changed });
       return { view: changed };

@@ -2,7 +2,7 @@
 import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
-import { attributeFault, conflict, type Fault, forbidden, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { attributeFault, conflict, type Fault, forbidden, notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { invitationHash } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
@@ -32,7 +32,7 @@ export const invitationResource = implement(invitations, {
     const { username, password: chosen } = body.attributes;
     const invitation = await loadInvitation(context, params.invitationSecret);
     const hash = invitationHash(params.invitationSecret);
-    refuseIfAny(usernameFaults(invitation, username));
+    throwIfInvalid(usernameFaults(invitation, username));
     // After the link was checked, because hashing is expensive.
     const password = await hashNewPassword(chosen);
     const user = await context.database.write((tx) =>

@@ -9,7 +9,7 @@ import {
   conflict,
   forbidden,
   notFound,
-  refuseIfAny,
+  throwIfInvalid,
   relationshipFault,
 } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
@@ -53,7 +53,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
       const teamIds = [...expiries.keys()];
       const { found, unknown } = await loadTeamsForNewMember(tx, context, organization, expiries);
       const person = await lookUpAddress(tx, organization.id, fold(email));
-      refuseIfAny([
+      throwIfInvalid([
         ...(person.isTaken
           ? [
               attributeFault(

@@ -1,6 +1,6 @@
 /** Operations on token TTL policies. */
 import { auditedAttributes } from "../../../jsonapi/document.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import { implement } from "../../shared/context.ts";
@@ -22,7 +22,7 @@ export const organizationTokenTtlPolicyResource = implement(organizationTokenTtl
 
   async updateTokenTtlPolicies({ context, params, body }) {
     const input = body.data.attributes["token-ttl-policies"];
-    refuseIfAny(duplicateFaults(input));
+    throwIfInvalid(duplicateFaults(input));
     return context.database.write(async (tx) => {
       // Serializes concurrent changes.
       const organization = authorizeOrganization(

@@ -4,7 +4,7 @@ import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
 import { authorize, type Granted } from "../../../access/granted.ts";
 import { noRestrictions, ownersAccess } from "../../../access/organization.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import { forbidden, refuseIfAny } from "../../../kernel/errors.ts";
+import { forbidden, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
@@ -44,7 +44,7 @@ export const organizationResource = implement(organizations, {
         createdAt: now(),
       });
       refuseLockingOut(context.actor, row);
-      refuseIfAny([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
+      throwIfInvalid([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
       await insertOrganization(tx, creator, row);
       const creatorId = context.actor.kind === "user" ? context.actor.userId : undefined;
       await context.hooks.organizations.initializeOrganization(tx, issueCapability(row.id), row, creatorId);
@@ -80,7 +80,7 @@ export const organizationResource = implement(organizations, {
       if (changes === undefined) return { view: organization };
       refuseLockingOut(context.actor, changes);
       const isNameConflict = changed.nameKey !== organization.nameKey && (await isNameTaken(tx, changed.name));
-      refuseIfAny([
+      throwIfInvalid([
         ...executionModeFaults(changed),
         ...unusedPoolFaults(changed.defaultExecutionMode, pool),
         ...(isNameConflict ? [nameTaken()] : []),

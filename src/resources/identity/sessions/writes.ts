@@ -3,7 +3,7 @@ import type { Actor } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { hashPassword, isPassword } from "../../../kernel/passwords.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
@@ -44,7 +44,7 @@ export async function setPassword(
   user: Granted<UserTable, "can-update" | "can-administer" | "can-accept">,
   { password, hash }: NewPassword,
 ): Promise<void> {
-  refuseIfAny(passwordFaults(password, user));
+  throwIfInvalid(passwordFaults(password, user));
   await upsertPassword(tx, user, hash);
   await recordEvent(tx, context, {
     organizationId: null,

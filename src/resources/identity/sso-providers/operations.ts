@@ -2,7 +2,7 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
@@ -40,7 +40,7 @@ export const ssoProviderResource = implement(ssoProviders, {
         organizationName === undefined ? undefined : await findOrganizationByName(tx, administration, organizationName);
       const identity = { id: newId("sso-providers"), organizationId: organization?.id ?? null, createdAt: now() };
       const row = newSsoProvider(attributes, identity);
-      refuseIfAny([
+      throwIfInvalid([
         ...organizationFaults(named, organization !== undefined),
         ...((await isProviderNameTaken(tx, row.name)) ? [nameTaken()] : []),
       ]);
@@ -65,7 +65,7 @@ export const ssoProviderResource = implement(ssoProviders, {
       const { changes, changed } = updateOf<SsoProviderView>(provider, changedColumns(ssoProviders, attributes));
       if (changes === undefined && secret === undefined) return { view: provider };
       const isRenamed = changed.nameKey !== provider.nameKey;
-      refuseIfAny(isRenamed && (await isProviderNameTaken(tx, changed.name)) ? [nameTaken()] : []);
+      throwIfInvalid(isRenamed && (await isProviderNameTaken(tx, changed.name)) ? [nameTaken()] : []);
       const secretColumn = secret === undefined ? {} : { clientSecret: encryptSecret(context, provider.id, secret) };
       await updateSsoProviderRow(tx, provider, { ...changes, ...secretColumn });
       const extra = secret === undefined ? {} : { after: { "replaced-secrets": ["client-secret"] } };

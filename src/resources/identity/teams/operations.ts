@@ -1,7 +1,7 @@
 /** Operations on teams. */
 import type { Tx } from "../../../database/database.ts";
 import type { ResourceIdentifier, IncludedResource } from "../../../jsonapi/define.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange, recordEvents } from "../../shared/audit-events/writes.ts";
 import { revokeInvitationsByOthers } from "../invitations/writes.ts";
@@ -55,7 +55,7 @@ export const teamResource = implement(teams, {
         await refuseGrantingBeyondOwnAccess(tx, context, view, 0, row.organizationAccess);
       }
       if (row.ssoTeamId !== null) authorizeTeam({ ...view, visibility: "organization" }, "can-update-membership");
-      refuseIfAny((await isTeamNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
+      throwIfInvalid((await isTeamNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
       await insertTeam(tx, organization, row);
       await recordChange(tx, context, teams, { after: view });
       return { view };
@@ -90,7 +90,7 @@ export const teamResource = implement(teams, {
       context.ifMatch.check(team);
       const { changes, changed } = updateOf<TeamView>(team, teamChangesOf(body.attributes, team));
       if (changes === undefined) return { view: team };
-      refuseIfAny(ownersFaults(team, changes));
+      throwIfInvalid(ownersFaults(team, changes));
       if (changes.organizationAccess !== undefined) {
         authorizeTeam(team, "can-update-organization-access");
         await refuseGrantingBeyondOwnAccess(tx, context, team, team.organizationAccess, changed.organizationAccess);
@@ -102,7 +102,7 @@ export const teamResource = implement(teams, {
       }
       const isNameConflict =
         changed.nameKey !== team.nameKey && (await isTeamNameTaken(tx, team.organizationId, changed.name));
-      refuseIfAny(isNameConflict ? [nameTaken()] : []);
+      throwIfInvalid(isNameConflict ? [nameTaken()] : []);
       await updateTeamRow(tx, team, changes);
       await recordChange(tx, context, teams, { before: team, after: changed });
       return { view: changed };
@@ -168,7 +168,7 @@ async function addMembers(
     const memberPlan = planTeamMembers(by, body, found);
     const { joining, changing, latestEnd } = memberPlan;
     if (latestEnd !== undefined) await refuseExceedingOwnAccess(tx, context, team.organizationId, [team], latestEnd);
-    refuseIfAny(unknownMemberFaults(by, body, found));
+    throwIfInvalid(unknownMemberFaults(by, body, found));
     const changedMembers = [...joining, ...changing.map(({ after }) => after)];
     if (changedMembers.length === 0) return;
     const leaving = membersGivenExpiry(memberPlan);
@@ -198,7 +198,7 @@ async function removeMembers(
       by,
       body.map((item) => item.id),
     );
-    refuseIfAny(unknownMemberFaults(by, body, found));
+    throwIfInvalid(unknownMemberFaults(by, body, found));
     const leaving = found.filter((member) => member.isMember === 1);
     if (leaving.length === 0) return;
     if (team.isOwners === 1) await refuseLastOwner(tx, team.organizationId, membershipIdsOf(leaving));

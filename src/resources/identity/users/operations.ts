@@ -4,7 +4,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import type { UpdateAttributes } from "../../../jsonapi/define.ts";
-import { attributeFault, conflict, forbidden, invalid, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { attributeFault, conflict, forbidden, invalid, notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { isIdOf } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
@@ -138,7 +138,7 @@ async function changeOwnPassword(
     const { user } = await lockUser(tx, id, { purpose: "change", withSiteAdmins: false });
     if (user === undefined) throw notFound("user");
     const isStillCorrect = isCorrect && (await loadPasswordHash(tx, id)) === currentHash;
-    refuseIfAny([
+    throwIfInvalid([
       ...(isStillCorrect ? [] : [attributeFault("current_password", "Current password is incorrect")]),
       ...(sent.password === sent.password_confirmation
         ? []
@@ -180,7 +180,7 @@ async function changeUser(
   if (changes === undefined) return toUserView(context.actor, user, context.options);
   if (changes.isSiteAdmin !== undefined && !isSiteAdmin(context.actor))
     throw forbidden("Only site admins can grant or revoke site admin access. Ask a site admin.");
-  refuseIfAny(takenFaults(await findTakenFields(tx, changed)));
+  throwIfInvalid(takenFaults(await findTakenFields(tx, changed)));
   if (changes.isSiteAdmin === 0) refuseLastSiteAdmin(found);
   await updateUserRow(tx, user, changes);
   if (changes.email !== undefined || changes.managedById !== undefined)

@@ -3,7 +3,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
-import { type Fault, refuseIfAny } from "../../../kernel/errors.ts";
+import { type Fault, throwIfInvalid } from "../../../kernel/errors.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import {
   activateInvitations,
@@ -86,7 +86,7 @@ async function insertNewUser(
   user: UserTable,
   faults: readonly Fault[] = [],
 ): Promise<void> {
-  refuseIfAny([...takenFaults(await findTakenFields(tx, user)), ...faults]);
+  throwIfInvalid([...takenFaults(await findTakenFields(tx, user)), ...faults]);
   await insertUser(tx, by, user);
   await recordChange(tx, context, users, {
     after: { ...toUserView(context.actor, user, context.options), showsEmail: true, organizationId: null },

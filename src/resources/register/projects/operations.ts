@@ -5,7 +5,7 @@ import { permissionBit, type Mask } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { IncludedResource } from "../../../jsonapi/define.ts";
-import { type Fault, refuseIfAny } from "../../../kernel/errors.ts";
+import { type Fault, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
@@ -42,7 +42,7 @@ export const projectResource = implement(projects, {
       );
       const identity = { id: newId("projects"), organizationId: organization.id, createdAt: now() };
       const row = newProject(body.attributes, identity);
-      refuseIfAny(await faultsOf(tx, context, row));
+      throwIfInvalid(await faultsOf(tx, context, row));
       await insertProject(tx, organization, row);
       const bindings = await replaceBindings(
         tx,
@@ -94,7 +94,7 @@ export const projectResource = implement(projects, {
       context.ifMatch.check(project);
       // `after` has the next version even if nothing changed, so it must not be returned then.
       const { changes, changed: after } = updateOf(project, changedProject(body.attributes, project));
-      refuseIfAny(await faultsOf(tx, context, after, project));
+      throwIfInvalid(await faultsOf(tx, context, after, project));
       const bindingChanges = await replaceBindings(tx, { project }, body.relationships.tagBindings);
       if (changes === undefined && bindingChanges === undefined) return { view: project };
       await updateProjectRow(tx, project, changes ?? {});

@@ -2,7 +2,7 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
@@ -32,7 +32,7 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
       );
       const identity = { id: newId("reserved-tag-keys"), organizationId: organization.id, createdAt: now() };
       const row = newReservedTagKey(body.attributes, identity);
-      refuseIfAny((await isKeyTaken(tx, organization.id, row.key)) ? [keyTakenFault()] : []);
+      throwIfInvalid((await isKeyTaken(tx, organization.id, row.key)) ? [keyTakenFault()] : []);
       await insertReservedTagKey(tx, organization, row);
       const view = reservedTagKeyViewIn(row, organization);
       await recordChange(tx, context, reservedTagKeys, { after: view });
@@ -53,7 +53,7 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
       const requested = changesOf<ReservedTagKeyView>(reserved, changedColumns(reservedTagKeys, body.attributes));
       if (requested === undefined) return { view: reserved };
       const isTaken = requested.key !== undefined && (await isKeyTaken(tx, reserved.organizationId, requested.key));
-      refuseIfAny(isTaken ? [keyTakenFault()] : []);
+      throwIfInvalid(isTaken ? [keyTakenFault()] : []);
       const changes = { ...requested, updatedAt: now() };
       await updateReservedTagKeyRow(tx, reserved, changes);
       const changed = afterUpdate<ReservedTagKeyView>(reserved, changes);

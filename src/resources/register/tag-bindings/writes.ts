@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../../database/database.ts";
 import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
-import { type Fault, invalid, refuseIfAny } from "../../../kernel/errors.ts";
+import { type Fault, invalid, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import {
@@ -77,7 +77,7 @@ function refuseInvalidBindings(items: readonly TagBindingItem[], pointer: string
       faults.push({ pointer: `${pointer}/${index}/attributes/key`, detail: `Key '${key}' appears more than once` });
     seen.add(key);
   });
-  refuseIfAny(faults);
+  throwIfInvalid(faults);
 }
 
 function tooManyBindingsFault(pointer: string, count: number): Fault {
@@ -97,7 +97,7 @@ async function refuseReservedKeys(
       items.map((item) => item.attributes.key),
     ),
   );
-  refuseIfAny(
+  throwIfInvalid(
     items.flatMap(({ attributes: { key } }, index) =>
       fixed.has(key)
         ? [

@@ -1,7 +1,7 @@
 /** Operations on tags: load → authorize → decide → write. */
 import type { Granted } from "../../../access/granted.ts";
 import { RetryTransaction, type Tx } from "../../../database/database.ts";
-import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { recordEvent, recordEvents } from "../../shared/audit-events/writes.ts";
 import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -52,7 +52,7 @@ export const tagResource = implement(tags, {
     return context.database.write(async (tx) => {
       const workspace = await workspaceToTag(tx, context, params.workspaceId);
       const lockedTags = await lockTags(tx, workspace.organizationId, tagReferencesIn(body.data));
-      refuseIfAny(unknownIdFaults(body.data, new Set(idsOf(lockedTags))));
+      throwIfInvalid(unknownIdFaults(body.data, new Set(idsOf(lockedTags))));
       const before = new Set(splitTagNames(workspace.tagNames));
       const removed = lockedTags.filter((tag) => before.has(tag.name));
       if (removed.length === 0) return;
@@ -83,7 +83,7 @@ export const tagResource = implement(tags, {
       );
       const taggedWorkspaceIds = await lockTaggedWorkspaces(tx, organization.id, idsOf(body));
       const lockedTags = await lockTags(tx, organization.id, { ids: idsOf(body) });
-      refuseIfAny(unknownIdFaults(body, new Set(idsOf(lockedTags))));
+      throwIfInvalid(unknownIdFaults(body, new Set(idsOf(lockedTags))));
       if (lockedTags.length === 0) return;
       if (!(await areAllTaggedWorkspaces(tx, organization.id, idsOf(lockedTags), taggedWorkspaceIds)))
         throw new RetryTransaction("a tag was added concurrently");

@@ -1,7 +1,7 @@
 /** Changes of tags when workspaces are tagged, created and deleted. */
 import { RetryTransaction, type Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { setFirstTagNames } from "../workspaces/writes.ts";
 import { joinTagNames, nameFaults, splitTagNames, refuseTooManyTags, type TagItem, unknownIdFaults } from "./rules.ts";
 import {
@@ -26,12 +26,12 @@ export async function resolveTags(
   items: readonly TagItem[],
   pointer: string,
 ): Promise<ResolvedTag[]> {
-  refuseIfAny(nameFaults(items, pointer));
+  throwIfInvalid(nameFaults(items, pointer));
   const names = [...new Set(items.flatMap((item) => item.attributes?.name ?? []))];
   // The name takes precedence over the id.
   const byId = items.map((item) => (item.attributes?.name === undefined ? { id: item.id ?? "" } : {}));
   const resolved = await insertAndLock(tx, workspace, { ids: byId.flatMap(({ id }) => id ?? []), names });
-  refuseIfAny(unknownIdFaults(byId, new Set(resolved.map((tag) => tag.id)), pointer));
+  throwIfInvalid(unknownIdFaults(byId, new Set(resolved.map((tag) => tag.id)), pointer));
   return resolved;
 }
 

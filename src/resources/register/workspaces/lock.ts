@@ -3,7 +3,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { DocumentAnswer } from "../../../jsonapi/define.ts";
-import { attributeFault, conflict, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { attributeFault, conflict, notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { ConditionalContext, Context } from "../../shared/context.ts";
@@ -152,7 +152,7 @@ export async function assignSshKey(
     context.ifMatch.check(workspace);
     if (sshKeyId === workspace.sshKeyId) return { view: workspace };
     const { sshKey } = await lookUpReferences(tx, workspace.organizationId, { sshKeyId });
-    refuseIfAny(
+    throwIfInvalid(
       sshKeyId !== null && !sshKey ? [attributeFault("id", "Ssh key does not exist in this organization")] : [],
     );
     await updateWorkspaceRow(tx, workspace, { sshKeyId });

@@ -4,7 +4,7 @@ import { hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { IncludedResource, UpdateAttributes } from "../../../jsonapi/define.ts";
-import { type AppError, type Fault, invalid, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
+import { type AppError, type Fault, invalid, throwIfInvalid, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
@@ -75,7 +75,7 @@ export const workspaceResource = implement(workspaces, {
         defaultExecutionMode: organization.defaultExecutionMode,
       });
       const references = referencesOf(undefined, row);
-      refuseIfAny([
+      throwIfInvalid([
         ...workspaceFaults(body.attributes, row, mode, context.options),
         ...referenceFaults(references, await lookUpReferences(tx, organization.id, references)),
         ...(await scopeFaults(tx, context, { organizationId: organization.id, projectId: project.id }, references)),
@@ -220,7 +220,7 @@ async function update(
       projectExecutionMode: destination === undefined ? projectExecutionMode : destination.defaultExecutionMode,
       defaultExecutionMode,
     });
-    refuseIfAny([
+    throwIfInvalid([
       ...faults,
       ...workspaceFaults(attributes, after, mode, context.options),
       ...referenceFaults(references, await lookUpReferences(tx, workspace.organizationId, references)),

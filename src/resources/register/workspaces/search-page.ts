@@ -1,7 +1,7 @@
 /** Finds a page of matches and their total in one statement, which counts each filter's matches and executes the cheapest branch. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import { lookedUpMax } from "../../../database/name-index.ts";
+import { indexLookupMax } from "../../../database/name-index.ts";
 import {
   candidates,
   columnsOf,
@@ -75,31 +75,31 @@ interface QueryBranch {
   readonly from: RawBuilder<unknown>;
   readonly conditions: readonly RawBuilder<SqlBool>[];
   /** Does not depend on the row. */
-  readonly isChosen: RawBuilder<SqlBool>;
+  readonly isSelected: RawBuilder<SqlBool>;
 }
 
 /** A branch that is not chosen costs nothing: PostgreSQL evaluates its condition once, SQLite stops at a limit of 0. */
-function gatedBranch(
+function conditionalBranch(
   tx: Tx,
-  { from, conditions, isChosen }: QueryBranch,
+  { from, conditions, isSelected }: QueryBranch,
   column: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   const select = sql`select w.id as id, w.${column} as ${column} ${from}`;
   return tx.dialect.plansBoundLimits
-    ? sql`select * from (${select} where ${all(conditions)} limit (case when ${isChosen} then -1 else 0 end))`
-    : sql`${select} where ${all([isChosen, ...conditions])}`;
+    ? sql`select * from (${select} where ${all(conditions)} limit (case when ${isSelected} then -1 else 0 end))`
+    : sql`${select} where ${all([isSelected, ...conditions])}`;
 }
 
 function candidateBranch(
   tx: Tx,
   shape: PageShape,
   { ids, rest }: ReturnType<typeof candidateSetsOf>[number],
-  isChosen: RawBuilder<SqlBool>,
+  isSelected: RawBuilder<SqlBool>,
   organizationId: string,
 ): QueryBranch {
   const some = tx.dialect.plansBoundLimits
-    ? sql`select every.workspace_id as workspace_id from (${ids}) as every limit (case when ${isChosen} then -1 else 0 end)`
-    : sql`select every.workspace_id as workspace_id from (${ids}) as every where ${isChosen} limit ${sql.lit(lookedUpMax + 1)}`;
+    ? sql`select every.workspace_id as workspace_id from (${ids}) as every limit (case when ${isSelected} then -1 else 0 end)`
+    : sql`select every.workspace_id as workspace_id from (${ids}) as every where ${isSelected} limit ${sql.lit(indexLookupMax + 1)}`;
   return {
     from: sql`from (select distinct chosen.workspace_id as workspace_id from (${some}) as chosen) as driver
       cross join workspaces as w`,
@@ -108,7 +108,7 @@ function candidateBranch(
       ...(shape.strategy === "all" ? [] : [canRead("w")]),
       ...conditionsOf(tx, organizationId, rest, "per-row"),
     ],
-    isChosen,
+    isSelected,
   };
 }
 
@@ -118,8 +118,8 @@ const candidateCost = 4;
 /** Starts from the smallest set of the filters if that is cheaper than checking all readable workspaces. */
 function branchesOf(tx: Tx, shape: PageShape, search: WorkspaceSearch, organizationId: string, readableCount: number) {
   const candidateSets = search.projectId === undefined ? candidateSetsOf(tx, organizationId, search) : [];
-  const isPerProject = shape.strategy !== "all" && readableCount <= lookedUpMax;
-  const sizeMax = sql`cast(${Math.min(lookedUpMax, Math.floor(readableCount / candidateCost))} as bigint)`;
+  const isPerProject = shape.strategy !== "all" && readableCount <= indexLookupMax;
+  const sizeMax = sql`cast(${Math.min(indexLookupMax, Math.floor(readableCount / candidateCost))} as bigint)`;
   const size = (position: number) => sql.raw(`size_${position}`);
   const ofSizes = (...conditions: RawBuilder<SqlBool>[]) => sql<SqlBool>`(select ${all(conditions)} from sizes)`;
   const isNarrowest = (position: number) =>
@@ -134,7 +134,7 @@ function branchesOf(tx: Tx, shape: PageShape, search: WorkspaceSearch, organizat
   const rest: QueryBranch = {
     from: sql`from ${searchCandidates(tx, shape, organizationId, search)}`,
     conditions: conditionsOf(tx, organizationId, search, isPerProject ? "per-project" : "id-sets"),
-    isChosen:
+    isSelected:
       candidateSets.length === 0
         ? sql<SqlBool>`1 = 1`
         : ofSizes(...candidateSets.map((_, position) => sql<SqlBool>`${size(position)} > ${sizeMax}`)),
@@ -166,7 +166,7 @@ async function collectedPage(
     with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
     sizes as materialized (select ${sizes}),
     matching as materialized (${sql.join(
-      branches.map((branch) => gatedBranch(tx, branch, column)),
+      branches.map((branch) => conditionalBranch(tx, branch, column)),
       sql` union all `,
     )}),
     page as materialized (${pageOf(tx.dialect, shape, sql`from matching as w`, p, pageDepthOf(p))})
@@ -178,23 +178,23 @@ async function collectedPage(
 /** A limit of 0 skips the branch. SQLite would evaluate a condition on the total for each row. */
 function limitedBranch(
   shape: PageShape,
-  { from, conditions, isChosen }: QueryBranch,
+  { from, conditions, isSelected }: QueryBranch,
   p: PageParameters,
 ): RawBuilder<unknown> {
   return sql`select id from (select w.id as id ${from} where ${all(conditions)} ${order(shape)}
-    limit (case when ${isChosen} then cast(${p.limit} as bigint) else 0 end) offset ${p.offset}) as chosen`;
+    limit (case when ${isSelected} then cast(${p.limit} as bigint) else 0 end) offset ${p.offset}) as chosen`;
 }
 
 /** With a literal LIMIT, PostgreSQL scans in order even for few matches. `collectsFirst` makes it collect and sort them. */
 function gatedPage(
   tx: Tx,
   shape: PageShape,
-  { from, conditions, isChosen }: QueryBranch,
+  { from, conditions, isSelected }: QueryBranch,
   p: PageParameters,
   collectsFirst: boolean,
 ): RawBuilder<unknown> {
   const column = sql.raw(shape.column);
-  const matches = sql`${from} where ${all([isChosen, ...conditions])}`;
+  const matches = sql`${from} where ${all([isSelected, ...conditions])}`;
   if (!collectsFirst) return sql`select id from (${pageOf(tx.dialect, shape, matches, p, pageDepthOf(p))}) as chosen`;
   return sql`select id from (with few as materialized (select w.id as id, w.${column} as ${column} ${matches})
     ${pageOf(tx.dialect, shape, sql`from few as w`, p, pageDepthOf(p))}) as chosen`;
@@ -209,7 +209,7 @@ async function walkedPage(
   total: RawBuilder<number>,
 ): Promise<WorkspaceSearchResult> {
   const { organizationId } = p;
-  const isFew = sql<SqlBool>`(select total_count <= ${sql.lit(lookedUpMax)} from counted)`;
+  const isFew = sql<SqlBool>`(select total_count <= ${sql.lit(indexLookupMax)} from counted)`;
   // An index has the workspaces of a status in order.
   const [candidateSet] = search.runStatuses.length > 0 ? [] : candidateSetsOf(tx, organizationId, search);
   const few: QueryBranch = candidateSet
@@ -217,12 +217,12 @@ async function walkedPage(
     : {
         from: sql`from ${searchCandidates(tx, shape, organizationId, search)}`,
         conditions: conditionsOf(tx, organizationId, search, "id-sets"),
-        isChosen: isFew,
+        isSelected: isFew,
       };
   const many: QueryBranch = {
     from: sql`from ${candidates(shape, organizationId, searchedColumns(search), true)}`,
     conditions: conditionsOf(tx, organizationId, search, "per-row"),
-    isChosen: sql<SqlBool>`not ${isFew}`,
+    isSelected: sql<SqlBool>`not ${isFew}`,
   };
   const page = tx.dialect.plansBoundLimits
     ? sql`${limitedBranch(shape, few, p)} union all ${limitedBranch(shape, many, p)}`

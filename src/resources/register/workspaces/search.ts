@@ -16,7 +16,7 @@ import {
   hasNoTag,
   equalsAny,
   isTagged,
-  countUpToFew,
+  countCapped,
   workspacesWithKey,
   workspacesWithTag,
 } from "./tag-conditions.ts";
@@ -166,11 +166,11 @@ export function candidateSetsOf(
 function workspacesWithIds(tx: Tx, organizationId: string, requestedIds: readonly string[]): CandidateSet {
   const ids = sql`select s.id as workspace_id from workspaces as s
     where s.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("s.id"), requestedIds)}`;
-  return { ids, size: countUpToFew(ids) };
+  return { ids, size: countCapped(ids) };
 }
 
 function workspacesWithStatus(tx: Tx, organizationId: string, statuses: readonly string[]): CandidateSet {
   const ids = sql`select s.id as workspace_id from workspaces as s
     where s.organization_id = ${organizationId} and ${equalsAny(tx, statuses)("s.currentRunStatus")}`;
-  return { ids, size: countUpToFew(ids) };
+  return { ids, size: countCapped(ids) };
 }

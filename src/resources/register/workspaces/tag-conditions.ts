@@ -1,7 +1,7 @@
 /** Tag filters as SQL. A tag is a flat tag or the key of a binding, on the workspace or inherited from its project. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import { lookedUpMax } from "../../../database/name-index.ts";
+import { indexLookupMax } from "../../../database/name-index.ts";
 import { callersProjects } from "./readable.ts";
 
 /** How a filter is checked, whatever the page's strategy. */
@@ -13,7 +13,7 @@ export type ConditionStrategy =
   /** Compares each candidate's id with the ids of all matching workspaces. */
   | "id-sets";
 
-/** Includes every match and can repeat ids; `size` is exact only up to `lookedUpMax`. */
+/** Includes every match and can repeat ids; `size` is exact only up to `indexLookupMax`. */
 export interface CandidateSet {
   readonly ids: RawBuilder<unknown>;
   readonly size: RawBuilder<number>;
@@ -21,8 +21,8 @@ export interface CandidateSet {
 
 type TagKeyFilter = { readonly key: string; readonly value?: string | undefined };
 
-export const countUpToFew = (rows: RawBuilder<unknown>): RawBuilder<number> =>
-  sql<number>`(select count(*) from (select 1 from (${rows}) as every limit ${sql.lit(lookedUpMax + 1)}) as counted)`;
+export const countCapped = (rows: RawBuilder<unknown>): RawBuilder<number> =>
+  sql<number>`(select count(*) from (select 1 from (${rows}) as every limit ${sql.lit(indexLookupMax + 1)}) as counted)`;
 
 /** Returns a condition on a column. A list of one compares with `=`, which is faster. */
 export function equalsAny(tx: Tx, names: readonly string[]) {
@@ -180,7 +180,7 @@ export function workspacesWithTag(tx: Tx, organizationId: string, tag: string): 
   const isKey = (table: string) => equalsAny(tx, [tag])(`${table}.key`);
   return {
     ids: idsWithAnyTag(tx, organizationId, [tag]),
-    size: sql<number>`(${flatTagCount(organizationId, tag)} + ${countUpToFew(idsWithBinding(organizationId, isKey))})`,
+    size: sql<number>`(${flatTagCount(organizationId, tag)} + ${countCapped(idsWithBinding(organizationId, isKey))})`,
   };
 }
 
@@ -241,7 +241,7 @@ function keyedWorkspaces(organizationId: string, filter: TagKeyFilter): RawBuild
 }
 
 export function workspacesWithKey(organizationId: string, key: string, value: string | undefined): CandidateSet {
-  const bound = countUpToFew(idsWithBinding(organizationId, bindingMatches({ key, value })));
+  const bound = countCapped(idsWithBinding(organizationId, bindingMatches({ key, value })));
   return {
     ids: sql.join(keyedWorkspaces(organizationId, { key, value }), sql` union all `),
     size: value ? bound : sql<number>`(${flatTagCount(organizationId, key)} + ${bound})`,

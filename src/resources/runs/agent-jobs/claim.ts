@@ -2,7 +2,7 @@
 import type { Tx } from "../../../database/database.ts";
 import { newToken, tokenHash } from "../../../kernel/ids.ts";
 import type { Context } from "../../shared/context.ts";
-import { recordPing, type AgentServiceGrant } from "../agents/writes.ts";
+import { recordPing, type AgentProof } from "../agents/writes.ts";
 import { engineKey, findClaimablePhase, poolOf, type QueuedEngine } from "../phases/claims.ts";
 import { lockRun } from "../runs/reads.ts";
 import { transitionRun } from "../runs/lifecycle.ts";
@@ -21,7 +21,7 @@ export interface ClaimRequest {
 /** Undefined after `waitMs` without a job. Throws `not-found` for an agent that has to register again. */
 export async function claimJob(
   context: Context,
-  by: AgentServiceGrant,
+  by: AgentProof,
   { agentId, waitMs, engines }: ClaimRequest,
 ): Promise<AgentJob | undefined> {
   const { database, isDisconnected = () => false } = context;
@@ -52,7 +52,7 @@ const triesMax = 3;
 async function claimNextPhase(
   tx: Tx,
   context: Context,
-  by: AgentServiceGrant,
+  by: AgentProof,
   agent: { readonly id: string; readonly name: string },
   engines: readonly string[],
 ): Promise<AgentJob | undefined> {

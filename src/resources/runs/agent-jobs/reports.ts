@@ -14,7 +14,7 @@ import {
 import type { Context } from "../../shared/context.ts";
 import { publishEndedPhase } from "../../shared/metric-events.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
-import { recordPing, type AgentServiceGrant } from "../agents/writes.ts";
+import { recordPing, type AgentProof } from "../agents/writes.ts";
 import { findClaimedPhase, type ClaimedPhaseRow } from "../phases/claims.ts";
 import { recordGeneratedConfiguration, recordHeartbeat, recordEngineStart } from "../phases/writes.ts";
 import { appendLog, appendServiceMessage } from "../phases/logs.ts";
@@ -41,7 +41,7 @@ function staleReport(attempt: number, phase?: Pick<RunPhaseTable, "attempt" | "s
 
 async function loadCurrentAttempt(
   tx: Tx,
-  by: AgentServiceGrant,
+  by: AgentProof,
   { id, attempt }: JobAttempt,
   lock = false,
 ): Promise<GrantedPhase> {
@@ -50,7 +50,7 @@ async function loadCurrentAttempt(
   return phase;
 }
 
-async function loadClaimed(tx: Tx, by: AgentServiceGrant, id: string, lock = false): Promise<GrantedPhase> {
+async function loadClaimed(tx: Tx, by: AgentProof, id: string, lock = false): Promise<GrantedPhase> {
   const phase = await findClaimedPhase(tx, by, id, lock);
   if (phase === undefined) throw notFound("job");
   return phase;
@@ -63,7 +63,7 @@ function requireCurrentAttempt(phase: ClaimedPhaseRow, attempt: number): void {
 /** A long poll for `cancel` or `kill` (stop immediately). Throws `not-found`, and `conflict` for an earlier attempt. */
 export async function heartbeatJob(
   context: Context,
-  by: AgentServiceGrant,
+  by: AgentProof,
   report: JobAttempt,
   waitMs: number,
 ): Promise<string | null> {
@@ -93,7 +93,7 @@ export async function heartbeatJob(
   return received;
 }
 
-export async function startJob(context: Context, by: AgentServiceGrant, report: JobAttempt): Promise<void> {
+export async function startJob(context: Context, by: AgentProof, report: JobAttempt): Promise<void> {
   await context.database.write(async (tx) => {
     const phase = await loadCurrentAttempt(tx, by, report);
     if (!(await recordEngineStart(tx, phase))) throw staleReport(report.attempt);
@@ -104,7 +104,7 @@ const logPieceBytesMax = 4 * 1024 * 1024;
 
 export async function appendJobLog(
   context: Context,
-  by: AgentServiceGrant,
+  by: AgentProof,
   report: JobAttempt & { readonly offset: number },
   source: AsyncIterable<Uint8Array>,
 ): Promise<void> {
@@ -147,7 +147,7 @@ const ownerOf = ({ runId }: Pick<ClaimedPhaseRow, "runId">) => ({ column: "runId
 
 export async function putJobContent(
   context: Context,
-  by: AgentServiceGrant,
+  by: AgentProof,
   report: JobAttempt & { readonly kind: string },
   source: AsyncIterable<Uint8Array>,
 ): Promise<void> {
@@ -166,7 +166,7 @@ export async function putJobContent(
 
 export async function getJobContent(
   context: Context,
-  by: AgentServiceGrant,
+  by: AgentProof,
   report: JobAttempt & { readonly kind: string },
 ): Promise<ContentAnswer> {
   const tx = context.database.reader;
@@ -204,7 +204,7 @@ const stoppedByAgent = "The agent stopped the job, although nobody had canceled 
 
 export async function finishJob(
   context: Context,
-  by: AgentServiceGrant,
+  by: AgentProof,
   report: JobAttempt,
   result: JobResult,
 ): Promise<void> {

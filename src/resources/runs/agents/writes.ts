@@ -9,9 +9,9 @@ import type { JobContext } from "../../shared/job-context.ts";
 import type { AgentActor } from "../phases/claims.ts";
 import { deleteVanishedAgents, touchAgent } from "./store.ts";
 
-export type AgentServiceGrant = Granted<AgentActor, "can-serve">;
+export type AgentProof = Granted<AgentActor, "can-serve">;
 
-export function requireAgent({ actor }: Pick<Context, "actor">): AgentServiceGrant {
+export function requireAgent({ actor }: Pick<Context, "actor">): AgentProof {
   if (actor.kind !== "agent") throw notFound("path");
   const check = { thing: "agent", permission: "can-serve", visible: true, allowed: true } as const;
   return authorize(actor, { ...check, needs: "a token of an agent pool" });
@@ -20,7 +20,7 @@ export function requireAgent({ actor }: Pick<Context, "actor">): AgentServiceGra
 /** Throws `not-found` for an unknown agent, which has to register again. */
 export async function recordPing(
   tx: Tx,
-  by: AgentServiceGrant,
+  by: AgentProof,
   id: string,
   changes: Parameters<typeof touchAgent>[3] = {},
 ): Promise<{ readonly id: string; readonly name: string }> {

@@ -1,6 +1,6 @@
 /** Operations on run triggers: load → authorize → decide → write. */
 import type { Tx } from "../../../database/database.ts";
-import { AppError, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { AppError, notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { authorizeWorkspace, loadWorkspace, loadWorkspaces } from "../../register/workspaces/reads.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -37,9 +37,9 @@ export const runTriggerResource = implement(runTriggers, {
       if (found === undefined) throw notFound("workspace");
       const workspace = authorizeWorkspace(found, "can-update");
       const source = locked.find(({ id }) => id === sourceId);
-      refuseIfAny(sourceFaults(workspace, source));
+      throwIfInvalid(sourceFaults(workspace, source));
       if (source === undefined) throw notFound("workspace");
-      refuseIfAny(existingSourceFaults(await findSourceIds(tx, workspace.id), source.id));
+      throwIfInvalid(existingSourceFaults(await findSourceIds(tx, workspace.id), source.id));
       const view = newTrigger(workspace, source);
       await insertTrigger(tx, workspace, view);
       await recordTrigger(tx, context, "create", view);

@@ -13,7 +13,7 @@ import { insertPhases, updatePhases } from "../phases/writes.ts";
 import type { RunTransition } from "../capabilities.ts";
 import { runs } from "./definition.ts";
 import type { finalStatuses } from "./state-machine.ts";
-import { currentRunColumns, figuresOf, figuresWindow, operationOf, initialRunColumns } from "./rules.ts";
+import { currentRunColumns, runStatisticsOf, runStatisticsWindow, operationOf, initialRunColumns } from "./rules.ts";
 import { findEndedRuns, findLatestRunId, insertRun } from "./store.ts";
 import { TransitionRecorder } from "./transition-recorder.ts";
 
@@ -89,7 +89,7 @@ async function updateWorkspace(
   const last = rows
     .filter(({ planOnly, createdAt }) => planOnly === 0 && createdAt >= (currentRunCreatedAt ?? ""))
     .at(-1);
-  const figures = figuresOf(await findEndedRuns(tx, { organizationId, workspaceId }, figuresWindow));
+  const figures = runStatisticsOf(await findEndedRuns(tx, { organizationId, workspaceId }, runStatisticsWindow));
   await setRunColumns(tx, by, workspaceId, { ...figures, ...(last && currentRunColumns(last)) });
 }
 

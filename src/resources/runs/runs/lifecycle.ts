@@ -4,7 +4,7 @@ import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
-import { conflict, refuseIfAny } from "../../../kernel/errors.ts";
+import { conflict, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { unlocked } from "../../register/workspaces/lock-holder.ts";
@@ -25,11 +25,11 @@ import { queueRunTriggers } from "../run-triggers/writes.ts";
 import { isFinal, refusalReason, type RunFacts, type StatusTransition, transitionOf } from "./state-machine.ts";
 import {
   columnsAfter,
-  countsForFigures,
+  countsForStatistics,
   currentRunColumns,
   engineOf,
-  figuresOf,
-  figuresWindow,
+  runStatisticsOf,
+  runStatisticsWindow,
   type TransitionInput,
   lockColumnsOf,
   toLoadedRun,
@@ -67,7 +67,7 @@ export async function createRun(
   input: RunInput,
 ): Promise<LoadedRun> {
   const configuration = await configurationFor(tx, context, workspace, input);
-  refuseIfAny(runFaults(input, workspace, configuration));
+  throwIfInvalid(runFaults(input, workspace, configuration));
   const requestedVersion = input.engineVersion ?? workspace.engineVersion;
   const id = newId("runs");
   const row = newRun(input, {
@@ -184,7 +184,7 @@ async function performTransition(
   const { after, transition } = await writeTransition(recorder, run, input);
   const columns = {
     ...(await workspaceChanges(recorder, run, after, transition)),
-    ...(countsForFigures(after) && figuresOf(await findEndedRuns(tx, run, figuresWindow))),
+    ...(countsForStatistics(after) && runStatisticsOf(await findEndedRuns(tx, run, runStatisticsWindow))),
     ...(isFinal(after.status) && autoDestroyStatusAfter([after])),
   };
   if (Object.keys(columns).length > 0) await setRunColumns(tx, by, run.workspaceId, columns);

@@ -277,13 +277,13 @@ function runColumns(
   } satisfies Partial<RunTable>;
 }
 
-type WorkspaceFigures = Pick<
+type WorkspaceRunStatistics = Pick<
   WorkspaceTable,
   "runsCount" | "runFailures" | "planDurationAverage" | "applyDurationAverage"
 >;
 
 /** Counts the latest applied or errored runs. */
-export const figuresWindow = 30;
+export const runStatisticsWindow = 30;
 
 export interface EndedRun {
   readonly status: string;
@@ -291,7 +291,7 @@ export interface EndedRun {
   readonly applyTimestamps: string;
 }
 
-export function figuresOf(ended: readonly EndedRun[]): WorkspaceFigures {
+export function runStatisticsOf(ended: readonly EndedRun[]): WorkspaceRunStatistics {
   return {
     runsCount: ended.length,
     runFailures: ended.filter(({ status }) => status === "errored").length,
@@ -315,7 +315,7 @@ function averageOf(durations: readonly (number | undefined)[]): number {
   return measured.length === 0 ? 0 : Math.round(measured.reduce((sum, each) => sum + each, 0) / measured.length);
 }
 
-export const countsForFigures = ({ status, planOnly }: Pick<RunTable, "status" | "planOnly">): boolean =>
+export const countsForStatistics = ({ status, planOnly }: Pick<RunTable, "status" | "planOnly">): boolean =>
   planOnly === 0 && (status === "applied" || status === "errored");
 
 export function autoDestroyStatusAfter(

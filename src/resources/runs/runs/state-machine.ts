@@ -102,17 +102,17 @@ const not =
   (condition: TransitionCondition): TransitionCondition =>
   (facts) =>
     !condition(facts);
-const free: TransitionCondition = (facts) => facts.isWorkspaceUnlocked;
+const isUnlocked: TransitionCondition = (facts) => facts.isWorkspaceUnlocked;
 const isCancelRequested: TransitionCondition = (facts) => facts.isCancelRequested;
-const forceable: TransitionCondition = (facts) => facts.isCancelRequested && facts.isCoolOffOver;
+const canForce: TransitionCondition = (facts) => facts.isCancelRequested && facts.isCoolOffOver;
 const planOnly: TransitionCondition = (facts) => facts.planOnly;
-const changes: TransitionCondition = ({ hasChanges }) => hasChanges;
-const emptyApply: TransitionCondition = ({ hasChanges, allowEmptyApply }) => !hasChanges && allowEmptyApply;
-const saves: TransitionCondition = (facts) => facts.savePlan && (facts.hasChanges || facts.allowEmptyApply);
-const applies: TransitionCondition = ({ hasChanges, autoApply, isApproved }) => hasChanges && autoApply && isApproved;
+const hasChanges: TransitionCondition = (facts) => facts.hasChanges;
+const emptyApply: TransitionCondition = (facts) => !facts.hasChanges && facts.allowEmptyApply;
+const savesPlan: TransitionCondition = (facts) => facts.savePlan && (facts.hasChanges || facts.allowEmptyApply);
+const autoApplies: TransitionCondition = (facts) => facts.hasChanges && facts.autoApply && facts.isApproved;
 // docs/decisions/0170-automatic-applies-need-an-approved-configuration.md
-const appliesEmpty: TransitionCondition = (facts) => emptyApply(facts) && facts.creatorMayApply && facts.isApproved;
-const heldByDiscardable: TransitionCondition = (facts) => facts.isLockHolderDiscardable;
+const autoAppliesEmpty: TransitionCondition = (facts) => emptyApply(facts) && facts.creatorMayApply && facts.isApproved;
+const isHolderDiscardable: TransitionCondition = (facts) => facts.isLockHolderDiscardable;
 
 const queued: TransitionEffects = { plan: "queued" };
 const notPlanned: TransitionEffects = { plan: "unreachable", apply: "unreachable", lock: "freed" };
@@ -128,23 +128,23 @@ const phaseEnds = ["phase-finished", "phase-errored", "phase-returned"] as const
 const table: readonly TransitionRow[] = [
   // from                           event              when                        to                                       effects
   ["pending",                       "admit",           needsNoLock,                "plan_queued",                           queued],
-  ["pending",                       "admit",           free,                       "plan_queued",                           { ...queued, lock: "taken" }],
+  ["pending",                       "admit",           isUnlocked,                 "plan_queued",                           { ...queued, lock: "taken" }],
   ["pending",                       "refuse",          always,                     "errored",                               { plan: "errored", apply: "unreachable", lock: "freed" }],
 
   ["plan_queued",                   "claim",           always,                     "planning",                              { plan: "running" }],
   ["planning",                      phaseEnds,         isCancelRequested,          "canceled",                              planCanceled],
   ["planning",                      "phase-finished",  planOnly,                   "planned_and_finished",                  endsWithPlan],
-  ["planning",                      "phase-finished",  saves,                      "planned_and_saved",                     { plan: "finished" }],
-  ["planning",                      "phase-finished",  appliesEmpty,               ["confirmed", "apply_queued"],           queuesApply],
+  ["planning",                      "phase-finished",  savesPlan,                  "planned_and_saved",                     { plan: "finished" }],
+  ["planning",                      "phase-finished",  autoAppliesEmpty,           ["confirmed", "apply_queued"],           queuesApply],
   ["planning",                      "phase-finished",  emptyApply,                 "planned",                               { plan: "finished" }],
-  ["planning",                      "phase-finished",  not(changes),               "planned_and_finished",                  endsWithPlan],
-  ["planning",                      "phase-finished",  applies,                    ["planned", "confirmed", "apply_queued"], queuesApply],
-  ["planning",                      "phase-finished",  changes,                    "planned",                               { plan: "finished" }],
+  ["planning",                      "phase-finished",  not(hasChanges),            "planned_and_finished",                  endsWithPlan],
+  ["planning",                      "phase-finished",  autoApplies,                ["planned", "confirmed", "apply_queued"], queuesApply],
+  ["planning",                      "phase-finished",  hasChanges,                 "planned",                               { plan: "finished" }],
   ["planning",                      "phase-errored",   always,                     "errored",                               { plan: "errored", apply: "unreachable", lock: "freed" }],
   ["planning",                      "phase-returned",  always,                     "plan_queued",                           queued],
 
   ["planned",                       "apply",           always,                     ["confirmed", "apply_queued"],           { apply: "queued" }],
-  ["planned_and_saved",             "apply",           free,                       ["confirmed", "apply_queued"],           { apply: "queued", lock: "taken" }],
+  ["planned_and_saved",             "apply",           isUnlocked,                 ["confirmed", "apply_queued"],           { apply: "queued", lock: "taken" }],
   ["planned_and_saved",             "stale",           always,                     "discarded",                             notApplied],
 
   ["apply_queued",                  "claim",           always,                     "applying",                              { apply: "running" }],
@@ -158,12 +158,12 @@ const table: readonly TransitionRow[] = [
   [["pending", "plan_queued"],      "cancel",          always,                     "canceled",                              planCanceled],
   [["confirmed", "apply_queued"],   "cancel",          always,                     "canceled",                              applyCanceled],
   [["planning", "applying"],        "cancel",          not(isCancelRequested),     [],                                      { signal: "cancel" }],
-  ["planning",                      "force-cancel",    forceable,                  "canceled",                              { ...planCanceled, signal: "kill" }],
-  ["applying",                      "force-cancel",    forceable,                  "canceled",                              { ...applyCanceled, signal: "kill" }],
+  ["planning",                      "force-cancel",    canForce,                   "canceled",                              { ...planCanceled, signal: "kill" }],
+  ["applying",                      "force-cancel",    canForce,                   "canceled",                              { ...applyCanceled, signal: "kill" }],
   // Only a site admin can do this: others can't cancel such a run first.
-  [["planned", "planned_and_saved"], "force-cancel",   forceable,                  "canceled",                              notApplied],
+  [["planned", "planned_and_saved"], "force-cancel",   canForce,                   "canceled",                              notApplied],
 
-  ["pending",                       "force-execute",   heldByDiscardable,          [],                                      {}],
+  ["pending",                       "force-execute",   isHolderDiscardable,        [],                                      {}],
 ];
 
 const names = <Name extends string>(one: Name | readonly Name[]): readonly Name[] =>

@@ -9,7 +9,7 @@ import { type RunTriggerName, triggerForStatus } from "../../connections/notific
 import { type WorkspaceNotification, notifySubscribers } from "../../connections/notification-configurations/writes.ts";
 import { type AuditEvent, recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { RunTransitionGrant, RunTransition } from "../capabilities.ts";
+import type { RunTransitionProof, RunTransition } from "../capabilities.ts";
 import { recordRunEvents, type RunEvent, storeComment } from "../run-events/writes.ts";
 import { runEventActionOf, isFinal, type StatusTransition } from "./state-machine.ts";
 
@@ -27,7 +27,7 @@ export class TransitionRecorder {
   readonly #auditEvents: AuditEvent[] = [];
   readonly #notifications: WorkspaceNotification[] = [];
 
-  constructor(tx: Tx, context: Context, by: RunTransitionGrant, workspaceId: string) {
+  constructor(tx: Tx, context: Context, by: RunTransitionProof, workspaceId: string) {
     if (!belongsTo(by, workspaceId)) throw new Error(`The grant does not belong to the workspace ${workspaceId}.`);
     this.tx = tx;
     this.context = context;

@@ -21,7 +21,7 @@ import {
   type SnapshotComparison,
   type PreviewSubject,
 } from "./snapshots.ts";
-import { atChange, applyChanges, type CanReadChange, type ChangeResult, refuseUnseen } from "./rehearsal.ts";
+import { atChange, applyChanges, type CanReadChange, type ChangeResult, refuseUnseen } from "./apply-changes.ts";
 import { accessVersionOf, findReferenced, type ReferencedRow, readableAmong } from "./store.ts";
 
 export function accessPreviewResource(resources: readonly MountedResource<Context>[]): MountedResource<Context> {
@@ -58,7 +58,7 @@ async function preview(
   const inside: Context = { ...context, wake: (job) => void jobsToWake.add(job) };
   const work = (tx: Tx) => run(tx, inside, organizationName, changes, { apply, expected: expected ?? undefined });
   const { database } = context;
-  const result = apply ? await database.write(work) : await database.rehearse(work);
+  const result = apply ? await database.write(work) : await database.runAndRollBack(work);
   if (apply) for (const job of jobsToWake) context.wake?.(job);
   return { view: await viewOf(context, request.changes, result, apply) };
 }

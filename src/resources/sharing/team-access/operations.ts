@@ -2,7 +2,7 @@
 import type { Tx } from "../../../database/database.ts";
 import type { DocumentAnswer, ListAnswer } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { loadTeam } from "../../identity/teams/reads.ts";
@@ -67,7 +67,7 @@ export async function createAccess(
   context: Context,
   { teamId, targetId, level, chosen, expiry }: TeamAccessInput,
 ): Promise<DocumentAnswer<AccessRecord>> {
-  refuseIfAny(readOnlyFaults(level, chosen));
+  throwIfInvalid(readOnlyFaults(level, chosen));
   return context.database.write(async (tx) => {
     const team = await loadTeam(tx, context, teamId ?? "", "change");
     const target = authorizeTarget(
@@ -79,7 +79,7 @@ export async function createAccess(
     const terms = { ...levelAfter(kind, level, chosen), ...mergeExpiry(noExpiry, expiry) };
     await refuseExcess(tx, context, kind, target, terms);
     const present = await findRecordOf(tx, kind.tables, target, team.id);
-    refuseIfAny(newRecordFaults(team, present?.isInForce === 1));
+    throwIfInvalid(newRecordFaults(team, present?.isInForce === 1));
     // The expired record was not removed yet.
     if (present !== undefined) await removeExpiredRecord(tx, context, kind, target, present);
     const { organizationId, callerAccess, standing } = target;
@@ -98,14 +98,14 @@ export async function updateAccess(
   context: ConditionalContext,
   { id, level, chosen, expiry }: TeamAccessUpdateInput,
 ): Promise<DocumentAnswer<AccessRecord>> {
-  if (level !== undefined) refuseIfAny(readOnlyFaults(level, chosen));
+  if (level !== undefined) throwIfInvalid(readOnlyFaults(level, chosen));
   return context.database.write(async (tx) => {
     const record = authorizeRecord(kind, await loadRecord(tx, context, kind, id, "change"), "can-manage");
     const after = level ?? record.access;
     const terms = { ...levelAfter(kind, after, chosen, record), ...mergeExpiry(record, expiry) };
     await refuseExcess(tx, context, kind, record, terms, record);
     context.ifMatch.check(record);
-    refuseIfAny(readOnlyFaults(after, chosen));
+    throwIfInvalid(readOnlyFaults(after, chosen));
     const changes = changesOf<AccessTerms>(record, terms);
     if (changes === undefined) return { view: record };
     await updateRecord(tx, kind.tables, record, changes);

@@ -1,7 +1,7 @@
 /** Operations on Terraform versions. */
 import type { Tx } from "../../../database/database.ts";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
-import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
@@ -33,7 +33,7 @@ export const terraformVersionResource = implement(terraformVersions, {
     const administration = requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
       const row = newVersion(body.attributes, { id: newId("terraform-versions"), createdAt: now() });
-      refuseIfAny((await isVersionTaken(tx, row.engineVersion)) ? [versionTaken()] : []);
+      throwIfInvalid((await isVersionTaken(tx, row.engineVersion)) ? [versionTaken()] : []);
       await insertVersion(tx, administration, row);
       await recordChange(tx, context, terraformVersions, { after: toAuditedVersion(row) });
       return { view: row };
@@ -53,7 +53,7 @@ export const terraformVersionResource = implement(terraformVersions, {
       const { changes, changed } = updateOf<EngineVersionTable>(row, changedVersion(body.attributes, row));
       if (changes === undefined) return { view: row };
       const taken = changes.engineVersion !== undefined && (await isVersionTaken(tx, changes.engineVersion));
-      refuseIfAny(taken ? [versionTaken()] : []);
+      throwIfInvalid(taken ? [versionTaken()] : []);
       await updateVersionRow(tx, administration, row, changes);
       await recordChange(tx, context, terraformVersions, {
         before: toAuditedVersion(row),

@@ -1,7 +1,7 @@
 /** Operations on remote-state consumers. They must not raise the workspace's version: its document only links to the list. */
 import type { Tx } from "../../../database/database.ts";
 import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
-import { type Fault, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { type Fault, notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadWorkspace, pageOfWorkspaces } from "../../register/workspaces/reads.ts";
@@ -78,7 +78,7 @@ async function checkConsumers(
   if (current === undefined) throw notFound("workspace");
   // The row is locked, so the version can't change after the check.
   await context.ifMatch?.checkIfSent(() => loadWorkspace(tx, context, { workspaceId: workspace.id }));
-  refuseIfAny([...sharedFaults(current), ...otherFaults, ...unknownFaults(body, readable)]);
+  throwIfInvalid([...sharedFaults(current), ...otherFaults, ...unknownFaults(body, readable)]);
   return ids;
 }
 

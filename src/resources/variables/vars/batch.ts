@@ -3,7 +3,7 @@ import type { VarTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { UpdateAttributes } from "../../../jsonapi/define.ts";
 import { parseBody } from "../../../jsonapi/input.ts";
-import { AppError, attributeFault, type Fault, refuseIfAny } from "../../../kernel/errors.ts";
+import { AppError, attributeFault, type Fault, throwIfInvalid } from "../../../kernel/errors.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { vars, type VarView } from "./definition.ts";
@@ -30,7 +30,7 @@ export function parseBatchChanges(items: readonly { readonly id: string }[]): Ba
       return { id: item.id, attributes: {} };
     }
   });
-  refuseIfAny(faults);
+  throwIfInvalid(faults);
   return changes;
 }
 
@@ -86,7 +86,7 @@ export function planUpdates(
         `Value is too large: all values of a ${noun} together can have at most ${valuesBytesMax} bytes`,
       ),
     );
-  refuseIfAny(faults);
+  throwIfInvalid(faults);
   return updates;
 }
 

@@ -4,7 +4,7 @@ import type { VarTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, ListAnswer, UpdateAttributes } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { changeEvents, recordEvents } from "../../shared/audit-events/writes.ts";
@@ -170,7 +170,7 @@ async function list(
 async function create(tx: Tx, context: Context, owner: WritableVarOwner, attributes: CreateAttributes<typeof vars>) {
   const { value = emptyValue } = attributes;
   const columns = newVar(attributes, { id: newId("vars"), ...ownerColumns(owner), createdAt: now() });
-  refuseIfAny(ownerLimitFaults(await countOtherVars(tx, owner, columns), value, nounOf(owner)));
+  throwIfInvalid(ownerLimitFaults(await countOtherVars(tx, owner, columns), value, nounOf(owner)));
   const row = { ...columns, value: sealValue(context, columns.id, value) };
   await insertVar(tx, owner, row);
   await updateOwner(tx, owner, { added: row.id });
@@ -195,7 +195,7 @@ async function update(tx: Tx, context: ConditionalContext, owner: WritableVarOwn
     isRenamed(before, after) || value !== undefined
       ? ownerLimitFaults(await countOtherVars(tx, owner, after), value ?? "", nounOf(owner))
       : [];
-  refuseIfAny([...changeFaults(before, after), ...limitFaults]);
+  throwIfInvalid([...changeFaults(before, after), ...limitFaults]);
   await updateVarRow(tx, owner, id, {
     ...changes,
     ...(value !== undefined && { value: sealValue(context, id, value) }),

@@ -11,7 +11,7 @@ import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { ResourceIdentifier, IncludedResource } from "../../../jsonapi/define.ts";
 import { type Page, pageSizeMax } from "../../../jsonapi/query.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
+import { throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
@@ -92,7 +92,7 @@ export const varsetResource = implement(varsets, {
       const scope = { organizationId: organization.id, standing: organization.standing };
       const known = await lookUpReferences(tx, context.actor, scope, { name: row.name, ...sent });
       const isParentUnknown = parent !== undefined && parentAccess === undefined;
-      refuseIfAny([
+      throwIfInvalid([
         ...(known.nameTaken ? [nameTaken()] : []),
         ...(isParentUnknown ? [unknownParent(parent)] : []),
         ...globalFaults(row, sent),
@@ -131,7 +131,7 @@ export const varsetResource = implement(varsets, {
         name: changed.nameKey === before.nameKey ? undefined : changed.name,
         ...sent,
       });
-      refuseIfAny([
+      throwIfInvalid([
         ...(known.nameTaken ? [nameTaken()] : []),
         ...globalFaults(changed, sent),
         ...linkFaults(sent, known, before.parentProjectId, relationshipPointer),
@@ -237,7 +237,7 @@ async function changeLinks(context: Context, id: string, { verb, kind, body }: V
     const sent = { [kind]: body.map((item) => item.id) };
     const known = await lookUpReferences(tx, context.actor, set, sent);
     const parent = verb === "add" ? set.parentProjectId : null;
-    refuseIfAny([
+    throwIfInvalid([
       ...(verb === "add" ? globalFaults(set, sent) : []),
       ...linkFaults(sent, known, parent, linkagePointer),
     ]);

@@ -1,6 +1,6 @@
 /** The figures of a workspace over its latest runs. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { figuresOf } from "../../../../src/resources/runs/runs/rules.ts";
+import { runStatisticsOf } from "../../../../src/resources/runs/runs/rules.ts";
 import type { Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org } from "../../../support/builders.ts";
@@ -33,7 +33,7 @@ async function end(
   await applyTransition(api, run.id, { event: how === "applied" ? "phase-finished" : "phase-errored" });
 }
 
-describe("figuresOf", () => {
+describe("runStatisticsOf", () => {
   const at = (second: number) => new Date(second * 1000).toISOString();
   const phase = (start: number | undefined, end: number | undefined, name = "finished-at") =>
     JSON.stringify({
@@ -43,7 +43,7 @@ describe("figuresOf", () => {
 
   it("averages phases that have started and ended, and rounds", () => {
     expect(
-      figuresOf([
+      runStatisticsOf([
         { status: "applied", planTimestamps: phase(0, 1), applyTimestamps: phase(2, 5) },
         { status: "errored", planTimestamps: phase(0, 2, "errored-at"), applyTimestamps: phase(undefined, undefined) },
         { status: "errored", planTimestamps: phase(0, 2), applyTimestamps: phase(undefined, 7, "canceled-at") },
@@ -52,7 +52,12 @@ describe("figuresOf", () => {
   });
 
   it("is 0 without any", () => {
-    expect(figuresOf([])).toEqual({ runsCount: 0, runFailures: 0, planDurationAverage: 0, applyDurationAverage: 0 });
+    expect(runStatisticsOf([])).toEqual({
+      runsCount: 0,
+      runFailures: 0,
+      planDurationAverage: 0,
+      applyDurationAverage: 0,
+    });
   });
 });
 

@@ -4,7 +4,7 @@ import type { Granted } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import type { CreateAttributes, DocumentAnswer } from "../../../../jsonapi/define.ts";
-import { conflict, refuseIfAny } from "../../../../kernel/errors.ts";
+import { conflict, throwIfInvalid } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
 import { now } from "../../../../kernel/time.ts";
 import { authorizeWorkspace, loadWorkspace } from "../../../register/workspaces/reads.ts";
@@ -35,7 +35,7 @@ export async function createStateVersion(
   }: { readonly attributes: StateVersionAttributes; readonly relationships: StateVersionRelationships },
 ): Promise<DocumentAnswer<StateVersionView>> {
   refuseTooLarge(attributes);
-  refuseIfAny(runFaults(context.actor, relationships.run));
+  throwIfInvalid(runFaults(context.actor, relationships.run));
   const id = newId("state-versions");
   // Must not run in the transaction, which locks the workspace's row.
   const inline = await readInlineState(context, id, attributes);

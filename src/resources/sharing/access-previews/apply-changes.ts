@@ -1,4 +1,4 @@
-/** Applies changes in a transaction; refused ones as the operator, to show their effects. It must not commit. */
+/** Applies changes in a transaction; refused ones as the operator, to show their effects. The caller decides whether to commit. */
 import { sql } from "kysely";
 import { PermissionDenied } from "../../../access/granted.ts";
 import type { Database, Tx } from "../../../database/database.ts";
@@ -19,7 +19,7 @@ export type CanReadChange = (change: ParsedChange) => Promise<boolean>;
 
 function databaseInTransaction(database: Database, tx: Tx): Database {
   const inside = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => work(tx);
-  return { ...database, reader: tx, write: inside, rehearse: inside, snapshot: inside };
+  return { ...database, reader: tx, write: inside, runAndRollBack: inside, snapshot: inside };
 }
 
 export async function applyChanges(
