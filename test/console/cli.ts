@@ -38,7 +38,7 @@ describe.each([
     await page.getByLabel("Name").fill("network-production");
     await page.getByRole("button", { name: "Create workspace" }).click();
     await page.getByRole("button", { name: "Create token" }).click();
-    await page.getByText("expires in 90 days").waitFor();
+    await page.getByText(/Token created.*expires in 90 days/).waitFor();
 
     const pasted = async (name: string) => (await page.getByRole("group", { name }).textContent())!;
     const place = mkdtempSync(join(folder, `${transport}-`));

@@ -34,7 +34,7 @@ describe("a first start", () => {
     const file = page.getByRole("group", { name: "cadastre.tfrc" });
     expect(await file.textContent()).toContain(`"tfe.v2"   = "${console.api.url}/api/v2/"`);
     await page.getByRole("button", { name: "Create token" }).click();
-    await page.getByText("expires in 90 days").waitFor();
+    await page.getByText(/Token created.*expires in 90 days/).waitFor();
     const token = /token = "([^"]+)"/.exec((await file.textContent())!)![1]!;
     await expectAccessible(page);
 
