@@ -52,7 +52,7 @@ const committed: Record<string, (tx: Tx) => Promise<unknown>> = {
 };
 
 const refused: Record<string, readonly [(tx: Tx) => Promise<unknown>, RegExp]> = {
-  "no event": [(tx) => describeTeam(tx, one), /update of teams\.version, description \(id team-\w+\).* about teams,/],
+  "no event": [(tx) => describeTeam(tx, one), /update of teams\.version, description \(id team-\w+\).*about teams\./],
   "another row's event": [async (tx) => [await describeTeam(tx, one), await event(tx, "teams", other)], /of teams/],
   "another type's event": [async (tx) => [await describeTeam(tx, one), await event(tx, "users", one)], /of teams/],
   "the event of one of two rows": [
