@@ -275,7 +275,7 @@ test("flags take precedence over the environment, and the environment over the f
   const config = join(folder, "settings");
   writeFileSync(config, `CADASTRE_DATABASE=${file}\n`);
   const named = async (words: string[], variables = {}) =>
-    / in (\S+) yet/.exec((await cadastre(["user", "list", ...words], variables)).err)?.[1];
+    /^The database (\S+) has no /.exec((await cadastre(["user", "list", ...words], variables)).err)?.[1];
   expect(await named(["--config", config])).toBe(file);
   expect(await named([], { CADASTRE_CONFIG: config })).toBe(file);
   expect(await named(["--config", config], { CADASTRE_DATABASE: environment })).toBe(environment);
