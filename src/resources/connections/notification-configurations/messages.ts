@@ -154,8 +154,8 @@ export function payloadOf(origin: NotificationOrigin, event: NotificationEvent):
       return runPayload(origin, headingOf(origin, event), event);
     case "assessment":
       return workspacePayload(origin, event, "assessment", {
-        new_assessment_result: runStatisticsOf(origin, event.now),
-        prior_assessment_result: event.before && runStatisticsOf(origin, event.before),
+        new_assessment_result: formatAssessment(origin, event.now),
+        prior_assessment_result: event.before && formatAssessment(origin, event.before),
       });
     case "auto-destroy":
       return workspacePayload(origin, event, "workspace", {
@@ -220,7 +220,7 @@ function workspacePayload(
   };
 }
 
-const runStatisticsOf = ({ publicUrl }: NotificationOrigin, figures: AssessmentFigures): object => ({
+const formatAssessment = ({ publicUrl }: NotificationOrigin, figures: AssessmentFigures): object => ({
   id: figures.id,
   url: `${publicUrl}/api/v2/assessment-results/${figures.id}`,
   succeeded: figures.succeeded,

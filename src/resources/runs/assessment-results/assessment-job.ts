@@ -137,11 +137,11 @@ async function finishAssessment(
     subject: { type: "assessment-results", id: running.id },
     after: { workspace: workspace.id, succeeded, drifted: findings.drifted === 1 },
   });
-  const figures = runStatisticsOf({ ...findings, id: running.id, succeeded: Number(succeeded), createdAt: at });
+  const figures = toAssessmentFigures({ ...findings, id: running.id, succeeded: Number(succeeded), createdAt: at });
   const event = {
     about: "assessment",
     now: figures,
-    before: before === undefined ? null : runStatisticsOf(before),
+    before: before === undefined ? null : toAssessmentFigures(before),
   } as const;
   const notifications = triggersOf(figures).map((trigger) => ({
     workspaceId: workspace.id,
@@ -165,7 +165,7 @@ function triggersOf({
   ];
 }
 
-const runStatisticsOf = (row: ResultFigures): AssessmentEventFigures => ({
+const toAssessmentFigures = (row: ResultFigures): AssessmentEventFigures => ({
   id: row.id,
   succeeded: row.succeeded === 1,
   drifted: row.drifted === 1,

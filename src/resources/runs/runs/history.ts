@@ -89,8 +89,8 @@ async function updateWorkspace(
   const last = rows
     .filter(({ planOnly, createdAt }) => planOnly === 0 && createdAt >= (currentRunCreatedAt ?? ""))
     .at(-1);
-  const figures = runStatisticsOf(await findEndedRuns(tx, { organizationId, workspaceId }, runStatisticsWindow));
-  await setRunColumns(tx, by, workspaceId, { ...figures, ...(last && currentRunColumns(last)) });
+  const statistics = runStatisticsOf(await findEndedRuns(tx, { organizationId, workspaceId }, runStatisticsWindow));
+  await setRunColumns(tx, by, workspaceId, { ...statistics, ...(last && currentRunColumns(last)) });
 }
 
 function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
