@@ -33,8 +33,9 @@ const onEngines = [
  */
 const decidedByTheEngine = [
   "test/contract/statements.test.ts",
-  "test/{database,jobs}/**/!(crowd|durable-commits|lease|processes|unavailable|fence|pooler|resealing|backup).test.ts",
-  "test/resources/**/{search,tagged,integrity}.test.ts",
+  "test/{database,jobs}/**/!(crowd|durable-commits|group-commit|lease|processes|unavailable|fence|pooler|resealing|backup).test.ts",
+  "test/resources/{register/workspaces,shared}/search.test.ts",
+  "test/resources/**/integrity.test.ts",
 ];
 /** Files or folders on the command line are run completely. */
 const isWhole = !process.argv.slice(2).some((word) => !word.startsWith("-") && word.includes("/"));
@@ -42,8 +43,8 @@ const isQuick = isWhole && !isOnBothEngines;
 
 /** Not in a quick run: tests that restart processes, run many clients, or use random input. */
 const gateOnly = [
-  "test/cli/{damage,moving,pasted-blocks,kill,stopping,together,lost-database,jobs,workers,registers,backup,backup-load,old-backups,rolling-upgrade,serve,keys,reload,clocks,terminal}.test.ts",
-  "test/agent/{isolation,life,kills,phases,log}.test.ts",
+  "test/cli/{damage,moving,pasted-blocks,kill,stopping,together,lost-database,jobs,workers,registers,backup,backup-load,old-backups,rolling-upgrade,serve,keys,reload,clocks,terminal,remote}.test.ts",
+  "test/agent/{isolation,life,kills,phases,log,state,downloads}.test.ts",
   "test/jobs/{processes,backup,lease}.test.ts",
   "test/database/{crowd,fence,pooler,resealing,unavailable}.test.ts",
   // Slow readers, limits, and access that ends while a stream is open.
@@ -90,8 +91,9 @@ const onPostgres = isQuick ? decidedByTheEngine : onEngines;
 
 // Most code runs some dozens of times: baseline compilation is cheaper than interpreting it until it is hot.
 setFlagsFromString("--always-sparkplug");
-// Every core has a worker, from which GC helper threads would take it.
+// Every core has a worker, from which the helper threads of GC and of the optimizing compiler would take it.
 setFlagsFromString("--single-threaded-gc");
+setFlagsFromString("--no-turbofan");
 
 // Node runs our code without a transform, and a module runner would look every import up on each use. No test mocks a module, so
 // the loader is not needed either.

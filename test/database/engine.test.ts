@@ -147,7 +147,7 @@ describe("transactions", () => {
     expect(attempts).toBeGreaterThanOrEqual(4);
   });
 
-  it("run again after RetryTransaction, and fail as busy after too many attempts", async () => {
+  itInGate("run again after RetryTransaction, and fail as busy after too many attempts", async () => {
     await meta("overtaken", "0");
     let attempts = 0;
     const overtaken = (times: number) =>
