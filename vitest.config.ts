@@ -132,7 +132,7 @@ export default defineConfig({
   test: {
     globalSetup: ["test/support/global-setup.ts"],
     // One more than there are cores where files wait for processes, leases and the database. A browser needs a core of its own.
-    maxWorkers: availableParallelism() + (inBrowser || isQuick ? 0 : 1),
+    maxWorkers: availableParallelism() + (inBrowser ? 0 : 1),
     reporters: ["minimal", "./test/support/closing-line.ts"],
     projects: inBrowser
       ? [consoleOn("sqlite"), consoleOn("postgres")]
