@@ -32,8 +32,8 @@ const onEngines = [
  * `test/support/engine-independent.ts` do the same for parts of a file.
  */
 const decidedByTheEngine = [
-  "test/contract/statements.test.ts",
-  "test/{database,jobs}/**/!(crowd|durable-commits|group-commit|lease|processes|unavailable|fence|pooler|resealing|backup).test.ts",
+  "test/contract/{statements,write-statements}.test.ts",
+  "test/database/**/!(crowd|durable-commits|group-commit|unavailable|fence|pooler|resealing).test.ts",
   "test/resources/{register/workspaces,shared}/search.test.ts",
   "test/resources/**/integrity.test.ts",
 ];
@@ -91,9 +91,10 @@ const onPostgres = isQuick ? decidedByTheEngine : onEngines;
 
 // Most code runs some dozens of times: baseline compilation is cheaper than interpreting it until it is hot.
 setFlagsFromString("--always-sparkplug");
-// Every core has a worker, from which the helper threads of GC and of the optimizing compiler would take it.
+// Every core has a worker, from which GC helper threads would take it.
 setFlagsFromString("--single-threaded-gc");
-setFlagsFromString("--no-turbofan");
+// The same for the optimizing compiler's threads, in a run that is over before it pays.
+if (isQuick) setFlagsFromString("--no-turbofan");
 
 // Node runs our code without a transform, and a module runner would look every import up on each use. No test mocks a module, so
 // the loader is not needed either.

@@ -2,7 +2,7 @@
  * Rules for every write route. It refuses a member without permissions, and a member who can only read; `refusals.test.ts` checks routes
  * that every member can call. If it accepts If-Match, it refuses an old ETag, and succeeds with the current one and returns a new one. It
  * writes an audit event, and changes nothing if it can't; exceptions are in `goldens/without-event.txt`, and the events of each route in
- * `goldens/audit-events.txt`. It needs at most nine statements (see `statements.test.ts`).
+ * `goldens/audit-events.txt`. It needs at most nine statements (see `write-statements.test.ts`).
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { workspaces } from "../../src/resources/register/workspaces/definition.ts";
