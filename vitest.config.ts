@@ -93,8 +93,8 @@ const onPostgres = isQuick ? decidedByTheEngine : onEngines;
 setFlagsFromString("--always-sparkplug");
 // Every core has a worker, from which GC helper threads would take it.
 setFlagsFromString("--single-threaded-gc");
-// The same for the optimizing compiler's threads, in a run that is over before it pays.
-if (isQuick) setFlagsFromString("--no-turbofan");
+// A quick run is over before the optimizing compiler's threads have saved what they cost.
+if (isQuick && !inBrowser) setFlagsFromString("--no-turbofan");
 
 // Node runs our code without a transform, and a module runner would look every import up on each use. No test mocks a module, so
 // the loader is not needed either.
